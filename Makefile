@@ -177,10 +177,10 @@ times: build
 
 # Connections that open and close beside ns-2.35. ARRIVALS: a folder with more recorded arrivals.
 references: build
-	$(BIN)/python benches/references.py $(if $(ARRIVALS),--arrivals $(ARRIVALS))
-	$(BIN)/python benches/queue_references.py
-	$(BIN)/python benches/coloured_references.py
-	$(BIN)/python benches/meter_references.py
+	$(BIN)/python validation/references.py $(if $(ARRIVALS),--arrivals $(ARRIVALS))
+	$(BIN)/python validation/queue_references.py
+	$(BIN)/python validation/coloured_references.py
+	$(BIN)/python validation/meter_references.py
 
 $(VENV)/.docs: requirements-docs.txt $(VENV)/.tools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt

@@ -17,8 +17,8 @@ import sys
 from pathlib import Path
 
 from tailback.study import load
-from tailback.study.asked import Repeat
 from tailback.study.errors import StudyError
+from tailback.study.repeat import Repeat
 from tailback.study.work.needed import Work
 
 #: Declared divided by measured may be at most so much, and the other way round.

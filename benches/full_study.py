@@ -25,9 +25,9 @@ from typing import Any
 from tailback import _core
 from tailback.runs.campaign.estimate import point_name
 from tailback.runs.campaign.memory import cores
-from tailback.study.asked import Repeat
 from tailback.study.judge import unsettled
 from tailback.study.load import load
+from tailback.study.repeat import Repeat
 from tailback.study.reproduce import wanted
 from tailback.study.work import course
 from tailback.study.work.needed import Job, Work

@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("crates/*/src/**/*.rs", "python/tailback/**/*.py", "tools/*.py", "benches/*.py")
+SOURCES = ("crates/*/src/**/*.rs", "python/tailback/**/*.py", "tools/*.py", "benches/*.py", "validation/*.py")
 
 
 def main() -> int:

@@ -120,6 +120,11 @@ TEXTS = {
     "lines.toml": LINES,
     "tour.toml": TOUR,
     "recording.txt": "arrival 1000 0 0 0 0 0 60 1 0 0\nexit 1000 15060000 0\n",
+    "ping.txt": "PING x (192.0.2.1) 56(84) bytes of data.\n64 bytes from x: icmp_seq=1 ttl=64 time=3.1 ms\n"
+    "64 bytes from x: icmp_seq=2 ttl=64 time=2.9 ms\n",
+    "shaper.sh": "tc qdisc add dev eth0 root handle 1: htb default 1\n"
+    "tc class add dev eth0 parent 1: classid 1:1 htb rate 2mbit\ntc qdisc add dev eth0 parent 1:1 codel limit 50\n",
+    "flows.txt": "source destination bytes time_s\na b 2000 0\nb c 500 0.001\n",
     "inc/defaults.sh": "sysctl -q net.ipv4.tcp_timestamps=0\n",
 }
 
@@ -159,6 +164,20 @@ SCENARIOS = [
     Place("""run small.toml --set 'change.c={link="bottleneck",mahimahi="ms.trace"}'""", "ms.trace", "small.toml"),
     Place(f"home {HOME} --varies home.csv", "home.csv", "home.csv", 1),
     Place("lab --tour tour.toml --export x.html", "tour.toml", "tour.toml", 2),
+    *(Place(f"read {name}", name, name, 4) for name in ("ping.txt", "home.csv", "flows.txt", "ms.trace")),
+    *(Place("read - --json", name, name, given=True) for name in ("ping.txt", "home.csv")),
+    *(Place(f"{c} small.toml --queue shaper.sh", "shaper.sh", "small.toml shaper.sh") for c in ("check", "run")),
+    Place(
+        "lab small.toml --queue shaper.sh --export x.html --axis topology.rate=5Mbps",
+        "shaper.sh",
+        "small.toml shaper.sh",
+        1,
+    ),
+    Place("compare --rate 5Mbps --rtt 9ms --queue shaper.sh --duration 50ms", "shaper.sh", "shaper.sh", 2),
+    Place("check small.toml --queue -", "shaper.sh", "small.toml shaper.sh", given=True),
+    Place("read shaper.sh", "shaper.sh", "shaper.sh", 4),
+    Place("read flows.txt --write x.toml", "flows.txt", "flows.txt"),
+    Place("report ping.txt A", "ping.txt", "ping.txt A", reads=False),
 ]
 CLASSES = [
     *(Place(f"{command} own.toml", "own.py", "own.toml own.py") for command in ("check", "run")),

@@ -64,7 +64,7 @@ def of(page: str, language: str) -> list[Block]:
 
 
 def named_files(page: str) -> dict[str, str]:
-    """Files that a page shows whole: blocks that begin with `# NAME.toml`, `# NAME.py`, `# NAME.txt` or `# NAME.csv`."""
+    """Files that a page shows whole: blocks whose first line is `# NAME.toml`, or a name of .py, .txt or .csv."""
     shown = [*of(page, "toml"), *of(page, "python"), *of(page, "text")]
     named = [(re.match(r"# ([\w-]+\.(?:toml|py|txt|csv))\n", b.text), b.text) for b in shown]
     return {m[1]: text for m, text in named if m}

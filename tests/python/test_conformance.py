@@ -357,10 +357,9 @@ def test_steps_of_bytes_windows_and_echoes_are_read() -> None:
     assert (answer.count, answer.window, answer.of, answer.name) == (500, 3000, 2, "again")
     assert (sends.segments, sends.words, sends.count) == ((3,), ("ect0",), 500)
     for wrong, said in (
-        ("< ack 1 win x", "'x' is no number"),
-        ("< ack 1 of all", "write `of first`, `of again` or `of N`"),
-        ("write 0B", "write 1B to 1000000000B"),
-        ("> 1 5MB", "a segment has no '5MB'"),
+        ("< ack 1 win x", "'x': write a whole number from 0"),
+        ("< ack 1 of all", "'all': write a whole number from 0"),
+        ("> 1 5MB", "'MB': a segment has cwr, no-cwr"),
     ):
         with pytest.raises(DialogueError, match=re.escape(said)):
             parse(wrong)

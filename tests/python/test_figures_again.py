@@ -18,9 +18,9 @@ from tailback.core import figure_style
 from tailback.show import plots
 from tailback.study import drawn, figures
 from tailback.study import load as studies
-from tailback.study.asked import Repeat
 from tailback.study.errors import StudyError
 from tailback.study.redraw import redraw
+from tailback.study.repeat import Repeat
 from tailback.study.reproduce import reproduce
 
 pytestmark = pytest.mark.slow

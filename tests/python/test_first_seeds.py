@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tailback.study import computed, load
-from tailback.study.asked import Repeat
 from tailback.study.errors import StudyError
+from tailback.study.repeat import Repeat
 from tailback.study.reproduce import reproduce
 from tailback.study.write import Reproduction
 

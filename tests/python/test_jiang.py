@@ -9,7 +9,7 @@ import pytest
 from tailback import load_scenario, run
 from tailback.study import load as study
 from tailback.study import reproduce
-from tailback.study.asked import Repeat
+from tailback.study.repeat import Repeat
 
 NAME = "jiang-2006"
 

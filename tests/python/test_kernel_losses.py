@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-BENCHES = Path(__file__).resolve().parents[2] / "benches"
+VALIDATION = Path(__file__).resolve().parents[2] / "validation"
 RECORDED = Path(__file__).resolve().parents[1] / "reference" / "kernel-losses.json.gz"
-sys.path.insert(0, str(BENCHES))
+sys.path.insert(0, str(VALIDATION))
 
 import kernel_losses  # noqa: E402
 from kernel_differences import compare  # noqa: E402
@@ -44,6 +44,6 @@ def test_the_cases_are_of_every_control_and_option() -> None:
 )
 def test_what_cannot_be_asked_is_said(asked: list[str], said: str) -> None:
     done = subprocess.run(
-        [sys.executable, str(BENCHES / "kernel_losses.py"), *asked], capture_output=True, text=True, check=False
+        [sys.executable, str(VALIDATION / "kernel_losses.py"), *asked], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr

@@ -9,8 +9,8 @@ from tailback import load_scenario
 from tailback.cli.published_work import reproduce as command
 from tailback.study import load as study
 from tailback.study import parameters, reproduce
-from tailback.study.asked import Repeat
 from tailback.study.model import MODES
+from tailback.study.repeat import Repeat
 
 NAME = "keshav-1991"
 

@@ -24,7 +24,7 @@ import pytest
 
 import tailback as tb
 from tailback import _core
-from tailback.study.asked import Repeat
+from tailback.study.repeat import Repeat
 
 KILLS = int(os.environ.get("TAILBACK_KILLS", "12"))
 #: One in so many comes at a rename or a removal.

@@ -20,8 +20,8 @@ from tailback.runs.campaign.errand import Errand
 from tailback.runs.campaign.estimate import Estimate
 from tailback.runs.campaign.progress import Tell
 from tailback.study import computed, load
-from tailback.study.asked import Repeat
 from tailback.study.computed import NotMeasured, NotValid
+from tailback.study.repeat import Repeat
 from tailback.study.reproduce import reproduce
 from tailback.study.work import apart, course
 from tailback.study.work.course import Interrupted

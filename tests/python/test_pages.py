@@ -71,6 +71,7 @@ ELSEWHERE = [
         f"tailback conform {ROOT}/tests/reference/packetdrill/fast-retransmit.pkt",
     ),
     Row("tailback conform --beside", "needs scripts from elsewhere and privileges", "true #"),
+    Row("tailback read FILE", "the reader's file", f"tailback read {ROOT}/tests/reference/readers/nano.pcap"),
     Row("tailback doctor$", "its status depends on the machine", "tailback doctor || test $? = 1"),
     Row(
         "tailback predict allocation SCENARIO",
@@ -117,7 +118,14 @@ BEFORE = {
     "docs/read-results.md": Before("docs/sweeps.md", ("tailback sweep plan.toml --out DIR",)),
 }
 #: Pages whose commands or Python simulate for more than two seconds.
-SLOW = {"docs/choosing.md", "docs/home-line.md", "docs/cluster.md", "docs/plotting.md", "docs/sweeps.md"}
+SLOW = {
+    "docs/choosing.md",
+    "docs/howto/what-you-have.md",
+    "docs/home-line.md",
+    "docs/cluster.md",
+    "docs/plotting.md",
+    "docs/sweeps.md",
+}
 
 #: Before click 8.2 a runner has to be told to keep the two outputs apart.
 APART: dict[str, Any] = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-BENCHES = Path(__file__).resolve().parents[2] / "benches"
+VALIDATION = Path(__file__).resolve().parents[2] / "validation"
 
 
 def compare(*words: str, command: str = "references.py") -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(BENCHES / command), *words], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, str(VALIDATION / command), *words], capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from tailback.runs.campaign.plan import Plan
 from tailback.show import plots, report
 from tailback.study import load as study
 from tailback.study import reproduce
-from tailback.study.asked import Repeat
+from tailback.study.repeat import Repeat
 
 SCENARIO = """
 name = "two <flows>"

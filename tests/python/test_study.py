@@ -16,7 +16,6 @@ from tailback.cli import cli
 from tailback.cli.published_work import reproduce as command
 from tailback.study import load as study
 from tailback.study import reproduce
-from tailback.study.asked import Repeat
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import Number
 from tailback.study.checks.predicted import Predicted
@@ -29,6 +28,7 @@ from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.flows import three_sigma_of
 from tailback.study.model import MODES
+from tailback.study.repeat import Repeat
 from tailback.study.samples import Samples
 from tailback.study.work.course import Interrupted
 

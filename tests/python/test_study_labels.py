@@ -9,8 +9,8 @@ import pytest
 from tailback import _core
 from tailback.study import load as study
 from tailback.study import reproduce
-from tailback.study.asked import Repeat
 from tailback.study.errors import StudyError
+from tailback.study.repeat import Repeat
 
 SCENARIO = """\
 duration = "2s"

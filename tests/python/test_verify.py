@@ -20,8 +20,8 @@ from tailback import _core
 from tailback.cli import cli as command_line
 from tailback.study import bundle, verify
 from tailback.study import load as studies
-from tailback.study.asked import QUICK
 from tailback.study.everything import everything
+from tailback.study.repeat import QUICK
 
 pytestmark = pytest.mark.slow
 

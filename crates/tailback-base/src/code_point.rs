@@ -47,14 +47,18 @@ impl Dscp {
         // Lower effort (RFC 8622), voice admit (RFC 5865), and two names of best effort, which tables leave empty.
         const MORE: [(&str, u8); 4] = [("LE", 1), ("VA", 44), ("BE", 0), ("CS0", 0)];
         let named = (0..64).map(|code| (Dscp(code).name(), code));
-        let known: Vec<(String, u8)> = named
+        let named_codes: Vec<(String, u8)> = named
             .chain(MORE.map(|(name, code)| (name.into(), code)))
             .filter(|(name, _)| !name.is_empty())
             .collect();
         let number = word.parse::<u8>().ok().filter(|code| *code < 64);
-        let found = known.iter().find(|(name, _)| name == word).map(|k| k.1).or(number);
-        found.map(Dscp).ok_or_else(|| {
-            let names = known.iter().map(|k| k.0.as_str());
+        let code = named_codes
+            .iter()
+            .find(|(name, _)| name == word)
+            .map(|k| k.1)
+            .or(number);
+        code.map(Dscp).ok_or_else(|| {
+            let names = named_codes.iter().map(|k| k.0.as_str());
             let names = names.filter(|n| !n.starts_with(char::is_numeric));
             Refusal::new(
                 format!("\"{word}\" is no code point"),

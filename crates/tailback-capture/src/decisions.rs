@@ -18,21 +18,21 @@ pub const MOST_EVENTS: usize = 1 << 20;
 
 /// What happens to a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum QueueEvent {
     Arrived,
     Sent,
     Marked(MarkReason),
     Dropped(Place, DropReason),
 }
 
-impl What {
+impl QueueEvent {
     /// The word for it, the place of a drop, and the reason; empty if it has no reason.
     pub fn words(self) -> [&'static str; 3] {
         match self {
-            What::Arrived => ["arrives", "", ""],
-            What::Sent => ["leaves", "", ""],
-            What::Marked(why) => ["marked", "", why.name()],
-            What::Dropped(place, why) => ["dropped", place.name(), why.name()],
+            QueueEvent::Arrived => ["arrives", "", ""],
+            QueueEvent::Sent => ["leaves", "", ""],
+            QueueEvent::Marked(why) => ["marked", "", why.name()],
+            QueueEvent::Dropped(place, why) => ["dropped", place.name(), why.name()],
         }
     }
 }
@@ -45,7 +45,7 @@ pub struct DecisionEvent {
     pub bytes: u32,
     /// What the packet is in its flow.
     pub sequence: u64,
-    pub what: What,
+    pub what: QueueEvent,
     /// By how many the waiting packets of the flow change.
     step: i8,
 }
@@ -170,19 +170,19 @@ struct PortTap {
 }
 
 impl PortTap {
-    fn add(&mut self, at: &Sight<'_>, what: What) {
+    fn add(&mut self, at: &Sight<'_>, what: QueueEvent) {
         let (from, to) = self.window.borrow().span();
         if at.now > to {
             return;
         }
         let id = at.id();
         let step = match what {
-            What::Arrived => {
+            QueueEvent::Arrived => {
                 *self.inside.entry(id).or_default() += 1;
                 1
             }
-            What::Marked(_) => 0,
-            What::Sent | What::Dropped(..) => self.leaves(id),
+            QueueEvent::Marked(_) => 0,
+            QueueEvent::Sent | QueueEvent::Dropped(..) => self.leaves(id),
         };
         let e = DecisionEvent {
             at: at.now,
@@ -231,19 +231,19 @@ impl Tap for PortTap {
     }
 
     fn arrived(&mut self, at: &Sight<'_>) {
-        self.add(at, What::Arrived);
+        self.add(at, QueueEvent::Arrived);
     }
 
     fn marked(&mut self, at: &Sight<'_>, why: MarkReason) {
-        self.add(at, What::Marked(why));
+        self.add(at, QueueEvent::Marked(why));
     }
 
     fn dropped(&mut self, at: &Sight<'_>, place: Place, why: DropReason) {
-        self.add(at, What::Dropped(place, why));
+        self.add(at, QueueEvent::Dropped(place, why));
     }
 
     fn sent(&mut self, at: &Sight<'_>) {
-        self.add(at, What::Sent);
+        self.add(at, QueueEvent::Sent);
     }
 
     fn delivered(&mut self, _: &Sight<'_>) {}

@@ -35,7 +35,7 @@ pub struct Order {
 }
 
 /// The next record to be written, without its bytes.
-pub struct Next {
+pub struct NextRecord {
     pub flow: u32,
     pub said: Vec<String>,
 }
@@ -85,7 +85,7 @@ impl Order {
     }
 
     /// The next record, if it can be written; its bytes are appended to `into`. `all`: nothing more will come.
-    pub fn next(&mut self, all: bool, into: &mut Vec<u8>) -> Option<Next> {
+    pub fn next(&mut self, all: bool, into: &mut Vec<u8>) -> Option<NextRecord> {
         // A port without waiting records may still report a packet at the present time.
         let none = if all { Time::NEVER } else { self.reached };
         let (mut first, mut earliest) = (0, Time::NEVER);
@@ -108,7 +108,7 @@ impl Order {
             port.left = 0;
         }
         self.held -= n;
-        Some(Next {
+        Some(NextRecord {
             flow: next.record.flow,
             said: next.said,
         })

@@ -29,7 +29,7 @@ const AT_ONCE: usize = 1 << 16;
 pub type Frames = Box<dyn Fn(PacketId) -> Option<(Vec<u8>, u32)>>;
 
 /// State shared by the tap and the code that waits for the end of the run.
-struct Shared<W: Write> {
+struct CaptureState<W: Write> {
     out: W,
     /// The next bytes for the file.
     writer: PcapNgWriter<Vec<u8>>,
@@ -45,7 +45,7 @@ struct Shared<W: Write> {
 /// A capture that is being written.
 pub struct Capture<W: Write> {
     link: String,
-    shared: Rc<RefCell<Shared<W>>>,
+    shared: Rc<RefCell<CaptureState<W>>>,
 }
 
 impl<W: Write + 'static> Capture<W> {
@@ -57,7 +57,7 @@ impl<W: Write + 'static> Capture<W> {
         let writer = begin(link)?;
         Ok(Capture {
             link: link.to_string(),
-            shared: Rc::new(RefCell::new(Shared {
+            shared: Rc::new(RefCell::new(CaptureState {
                 out,
                 writer,
                 order: Order::default(),
@@ -157,7 +157,7 @@ fn other(e: pcap_file::PcapError) -> io::Error {
     }
 }
 
-impl<W: Write> Shared<W> {
+impl<W: Write> CaptureState<W> {
     /// Write everything that can be written to the file; `all`: nothing more will come.
     fn write(&mut self, all: bool) {
         loop {
@@ -269,7 +269,7 @@ struct LinkTap<W: Write> {
     frames: Option<Frames>,
     /// The present block.
     block: Vec<u8>,
-    shared: Rc<RefCell<Shared<W>>>,
+    shared: Rc<RefCell<CaptureState<W>>>,
 }
 
 impl<W: Write> LinkTap<W> {
@@ -281,8 +281,8 @@ impl<W: Write> LinkTap<W> {
 
     fn add(&mut self, place: usize, at: &Sight<'_>) {
         let id = at.id();
-        let known = self.frames.as_ref().and_then(|frames| frames(id));
-        if let Some((bytes, length)) = known {
+        let real_frame = self.frames.as_ref().and_then(|frames| frames(id));
+        if let Some((bytes, length)) = real_frame {
             put_packet(&mut self.block, at.now, &bytes, length);
         } else {
             let named = Named {
@@ -325,18 +325,18 @@ impl<W: Write> Tap for LinkTap<W> {
 
     fn marked(&mut self, at: &Sight<'_>, why: MarkReason) {
         let Some(place) = self.place(at) else { return };
-        let said = format!("marked: {}", why.name());
-        self.shared.borrow_mut().order.say(place, at.id(), said);
+        let comment = format!("marked: {}", why.name());
+        self.shared.borrow_mut().order.say(place, at.id(), comment);
     }
 
     fn dropped(&mut self, at: &Sight<'_>, _place: Place, why: DropReason) {
         let Some(place) = self.place(at) else { return };
-        let said = format!("dropped: {}", why.name());
+        let comment = format!("dropped: {}", why.name());
         // If it was dropped before the queue, it has not arrived.
-        let known = self.shared.borrow_mut().order.say(place, at.id(), said.clone());
-        if !known {
+        let was_captured = self.shared.borrow_mut().order.say(place, at.id(), comment.clone());
+        if !was_captured {
             self.add(place, at);
-            self.shared.borrow_mut().order.say(place, at.id(), said);
+            self.shared.borrow_mut().order.say(place, at.id(), comment);
         }
         self.settle(place, at);
     }

@@ -19,28 +19,28 @@ use tailback_transport::{Flags, Segment};
 /// The first line.
 pub const HEADING: &str = "      time s  where                        what                  who  segment";
 
-struct Shared<W: Write> {
+struct TraceState<W: Write> {
     out: W,
     lines: u64,
     failed: Option<io::Error>,
 }
 
 /// A trace that is being written.
-pub struct Trace<W: Write> {
+pub struct PacketTrace<W: Write> {
     flow: String,
-    shared: Rc<RefCell<Shared<W>>>,
+    shared: Rc<RefCell<TraceState<W>>>,
 }
 
-impl<W: Write + 'static> Trace<W> {
+impl<W: Write + 'static> PacketTrace<W> {
     /// A trace of the flow of this name, such as `bulk.0`.
     ///
     /// # Errors
     /// The heading cannot be written.
-    pub fn new(flow: &str, mut out: W) -> io::Result<Trace<W>> {
+    pub fn new(flow: &str, mut out: W) -> io::Result<PacketTrace<W>> {
         writeln!(out, "{HEADING}")?;
-        Ok(Trace {
+        Ok(PacketTrace {
             flow: flow.to_string(),
-            shared: Rc::new(RefCell::new(Shared {
+            shared: Rc::new(RefCell::new(TraceState {
                 out,
                 lines: 0,
                 failed: None,
@@ -74,7 +74,7 @@ impl<W: Write + 'static> Trace<W> {
 struct FlowTap<W: Write> {
     flow: Option<FlowId>,
     ports: Vec<String>,
-    shared: Rc<RefCell<Shared<W>>>,
+    shared: Rc<RefCell<TraceState<W>>>,
 }
 
 impl<W: Write> FlowTap<W> {

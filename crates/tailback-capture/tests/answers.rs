@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
-use tailback_capture::trace::Trace;
+use tailback_capture::trace::PacketTrace as Trace;
 use tailback_scenario::load_text;
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::run::run;

@@ -208,8 +208,8 @@ impl<P: Packet> Atbtc<P> {
         let Some(all) = &mut self.snooped else { return };
         let snooper = all.entry(flow).or_default();
         look(snooper);
-        let known = self.keys.get(&flow).and_then(|key| self.of.get(key));
-        if let (Some(srtt), Some(i)) = (snooper.round_trip(), known) {
+        let client = self.keys.get(&flow).and_then(|key| self.of.get(key));
+        if let (Some(srtt), Some(i)) = (snooper.round_trip(), client) {
             let state = SenderState {
                 srtt,
                 slow_start: false,
@@ -222,8 +222,8 @@ impl<P: Packet> Atbtc<P> {
     fn listen(&mut self, now: Time) {
         while self.reports.front().is_some_and(|r| r.due <= now) {
             let Some(r) = self.reports.pop_front() else { return };
-            let known = self.keys.get(&r.flow).and_then(|key| self.of.get(key));
-            if let Some(i) = known {
+            let client = self.keys.get(&r.flow).and_then(|key| self.of.get(key));
+            if let Some(i) = client {
                 // Depths depend on the time at which the report arrived, not on when the next packet comes.
                 self.clients[*i].report(r.flow, r.state, r.due);
             }

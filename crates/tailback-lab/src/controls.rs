@@ -1,9 +1,9 @@
 //! The controls of a page, from the declarations of the scenario's models: units, ranges, defaults and sentences stand
 //! there, and nowhere else.
 
-use crate::asked::PACKET_BITS;
 use crate::digits::{general, rounded};
 use crate::reach::{Slider, SliderMeasure};
+use crate::screen_runs::PACKET_BITS;
 use crate::state::{KIND, LabRefusal, ScenarioReader, ScenarioTable, State, at, queue_of, watched};
 use serde_json::{Value, json};
 use tailback_base::model::{Catalogue, Model, Param};
@@ -129,21 +129,21 @@ fn packets_of(buffer: Size) -> Option<f64> {
 /// link.
 fn mean_rtt(document: &ScenarioTable, link: &LinkSpec) -> f64 {
     let groups = at(document, &[top::FLOWS.name]).and_then(Value::as_object);
-    let given = groups
+    let rtts = groups
         .into_iter()
         .flat_map(|g| g.values())
         .filter_map(|g| g.get(flows::RTT.name));
-    let texts = given.flat_map(|rtt| match rtt {
+    let texts = rtts.flat_map(|rtt| match rtt {
         Value::Array(all) => all.clone(),
         one => vec![one.clone()],
     });
-    let found: Vec<f64> = texts
+    let seconds: Vec<f64> = texts
         .filter_map(|t| parse_time(t.as_str()?).ok())
         .map(Duration::seconds)
         .collect();
-    let mean = match found.len() {
+    let mean = match seconds.len() {
         0 => 2.0 * link.forward.delay.seconds(),
-        n => found.iter().sum::<f64>() / n as f64,
+        n => seconds.iter().sum::<f64>() / n as f64,
     };
     mean.max(1e-3)
 }
@@ -215,14 +215,14 @@ impl ControlsOf<'_> {
     /// Last, because fewest people know the word.
     fn of_marks(&self) -> Vec<Option<Value>> {
         let marking = param_of(&SCENARIO, top::MARKING.name);
-        let given = self.document.get(marking.name);
+        let marking_set = self.document.get(marking.name);
         let choices = json!([true, false]);
         vec![Some(choice(
             &[marking.name],
             marking.name,
             marking.doc,
             Value::Null,
-            given,
+            marking_set,
             choices,
         ))]
     }
@@ -293,12 +293,12 @@ impl ControlsOf<'_> {
             let path = [&path[..], &[key]].concat();
             control(param_of(&FLOWS, key), &path, at(self.document, &path), label)
         };
-        let mut made = vec![of(flows::COUNT.name, None)];
+        let mut controls = vec![of(flows::COUNT.name, None)];
         if at(self.document, &[&path[..], &[flows::RTT.name]].concat()).is_some() {
-            made.push(of(flows::RTT.name, Some("round trip")));
+            controls.push(of(flows::RTT.name, Some("round trip")));
         }
         if std::ptr::eq(group.transport.model, &tcp::MODEL) {
-            made.extend(
+            controls.extend(
                 self.of_tcp(&[&path[..], &[tcp::MODEL.name]].concat())
                     .into_iter()
                     .map(Some),
@@ -306,21 +306,21 @@ impl ControlsOf<'_> {
         }
         let traffic = [&path[..], &[flows::TRAFFIC.name]].concat();
         let rate = [&traffic[..], &[link::RATE.name]].concat();
-        if let (Some(given), Some(declared)) = (at(self.document, &rate), group.traffic.model.param(link::RATE.name)) {
-            made.push(control(declared, &rate, Some(given), None));
+        if let (Some(value), Some(declared)) = (at(self.document, &rate), group.traffic.model.param(link::RATE.name)) {
+            controls.push(control(declared, &rate, Some(value), None));
         }
-        made
+        controls
     }
 
     fn of_tcp(&self, path: &[&str]) -> Vec<Value> {
-        let given = |name: &str| at(self.document, &[path, &[name]].concat());
+        let set = |name: &str| at(self.document, &[path, &[name]].concat());
         let params = [
             &tcp::params::CONGESTION.declared(),
             &tcp::params::PROFILE.declared(),
             &tcp::params::ECN.declared(),
         ];
         let [congestion, profile, ecn] = params;
-        let named = given(profile.name).and_then(Value::as_str).unwrap_or(profile.default);
+        let named = set(profile.name).and_then(Value::as_str).unwrap_or(profile.default);
         let values = tcp::MODEL
             .profiles()
             .iter()
@@ -331,15 +331,15 @@ impl ControlsOf<'_> {
             Some((_, value)) => json!(value),
             None => default_of(p),
         };
-        let kind = given(congestion.name).map(|c| c.get(KIND).unwrap_or(c));
+        let kind = set(congestion.name).map(|c| c.get(KIND).unwrap_or(c));
         let of = |p: &Param, label, value, choices| {
             choice(&[path, &[p.name]].concat(), label, p.doc, default(p), value, choices)
         };
         let profiles: Vec<&str> = tcp::MODEL.profiles().iter().map(|p| p.name).collect();
         vec![
             of(congestion, "congestion control", kind, json!(self.names("congestion"))),
-            of(profile, profile.name, given(profile.name), json!(profiles)),
-            of(ecn, "ECN", given(ecn.name), json!(ecn.kind.data().words)),
+            of(profile, profile.name, set(profile.name), json!(profiles)),
+            of(ecn, "ECN", set(ecn.name), json!(ecn.kind.data().words)),
         ]
     }
 

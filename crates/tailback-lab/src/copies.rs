@@ -19,7 +19,7 @@ impl Copies {
     pub fn of(state: &State, reader: &ScenarioReader) -> Result<Copies, LabRefusal> {
         let loaded = reader.load(&state.document, PAGE)?;
         let toml = format!("{}\n", loaded.toml.trim_end_matches('\n'));
-        let mut made = Copies {
+        let mut copies = Copies {
             python: format!(
                 "import tailback as tb\n\nscenario = \"\"\"\n{}\"\"\"\nfirst = tb.run(scenario)\n",
                 within_quotes(&toml)
@@ -36,15 +36,15 @@ impl Copies {
                 link::QUEUE.name
             );
             let change = format!("{place}={queue}");
-            made.python += &format!("second = tb.run(scenario, overrides=[{}])\n", python_text(&change));
-            made.command += &format!(
+            copies.python += &format!("second = tb.run(scenario, overrides=[{}])\n", python_text(&change));
+            copies.command += &format!(
                 "tailback run - --set {} <<'END'\n{}END\n",
                 shell_word(&change),
-                made.toml
+                copies.toml
             );
-            made.toml = format!("# Beside it: {place} = {queue}\n{}", made.toml);
+            copies.toml = format!("# Beside it: {place} = {queue}\n{}", copies.toml);
         }
-        Ok(made)
+        Ok(copies)
     }
 
     pub fn as_json(&self) -> Value {

@@ -10,8 +10,8 @@ const NO_VALUE: u64 = u64::MAX;
 
 /// The number of rows and a digest of each table, by name.
 pub fn of_tables(tables: &[Table]) -> Map<String, Value> {
-    let one = |t: &Table| (t.name.clone(), json!(format!("{} {}", t.rows(), digest(t))));
-    tables.iter().map(one).collect()
+    let named_digest = |t: &Table| (t.name.clone(), json!(format!("{} {}", t.rows(), digest(t))));
+    tables.iter().map(named_digest).collect()
 }
 
 fn digest(table: &Table) -> Key {

@@ -29,10 +29,10 @@ impl FrameNumbers {
 pub fn frame(header: &Value, numbers: &FrameNumbers) -> Vec<u8> {
     let mut text = header.to_string().into_bytes();
     text.resize(text.len().next_multiple_of(4), b' ');
-    let mut made = (text.len() as u32).to_le_bytes().to_vec();
-    made.extend(text);
-    made.extend(&numbers.bytes);
-    made
+    let mut bytes = (text.len() as u32).to_le_bytes().to_vec();
+    bytes.extend(text);
+    bytes.extend(&numbers.bytes);
+    bytes
 }
 
 /// A frame without numbers.

@@ -3,7 +3,7 @@
 //! A [`Question`] is about an instant of one run. [`Packets`] keeps what was run for earlier ones, and answers from it
 //! where it can. Otherwise the caller runs a [`PacketWatch`], and gives back what it has seen.
 
-use crate::asked::{PACKET_BITS, with_one_value, without_recordings};
+use crate::screen_runs::{PACKET_BITS, with_one_value, without_recordings};
 use crate::state::{LabRefusal, PAGE, ScenarioReader, ScenarioTable, State, watched};
 use serde_json::{Value, json};
 use tailback_base::{Duration, Time};
@@ -73,21 +73,21 @@ impl Question {
 
     fn of(state: &State, side: usize, reader: &ScenarioReader) -> Result<Question, LabRefusal> {
         let Some(document) = state.documents(reader)?.into_iter().nth(side) else {
-            let there = "a state with one discipline has run 0, one with two has 0 and 1";
-            return Err(LabRefusal::Page(format!("there is no run {side}; {there}")));
+            let remedy = "a state with one discipline has run 0, one with two has 0 and 1";
+            return Err(LabRefusal::Page(format!("there is no run {side}; {remedy}")));
         };
-        let given = reader.load(&document, PAGE)?.spec;
-        let link = watched(&given);
+        let loaded_spec = reader.load(&document, PAGE)?.spec;
+        let link = watched(&loaded_spec);
         let queue = link.forward.queue.model;
         let own = with_one_value(queue.probes).filter(|p| p.name != WAITING_PACKETS.name);
         let all = std::iter::once(&WAITING_PACKETS).chain(own);
         let probes: Vec<(&str, &str)> = all.map(|p| (p.name, p.unit)).collect();
         let names: Vec<&str> = probes.iter().map(|p| p.0).collect();
         let row = json!({record::LINK.name: link.name, record::PROBES.name: names, record::ON_CHANGE.name: true});
-        let mut made = without_recordings(&document);
-        made.shift_remove(top::WARMUP.name);
-        made.insert(top::RECORDINGS.name.into(), json!({"lab-probes": row}));
-        let mut spec = reader.load(&made, PAGE)?.spec;
+        let mut table = without_recordings(&document);
+        table.shift_remove(top::WARMUP.name);
+        table.insert(top::RECORDINGS.name.into(), json!({"lab-probes": row}));
+        let mut spec = reader.load(&table, PAGE)?.spec;
         spec.warmup = Duration::ZERO;
         Ok(Question {
             document,
@@ -97,7 +97,7 @@ impl Question {
             queue: queue.name,
             probes,
             from: 0.0,
-            to: given.duration.seconds(),
+            to: loaded_spec.duration.seconds(),
             spec,
         })
     }
@@ -158,8 +158,8 @@ impl Watched {
     }
 
     fn unit(&self, probe: &Whole, question: &Question) -> &'static str {
-        let known = question.probes.iter().find(|p| p.0 == &*probe.probe);
-        known.map_or("", |p| p.1)
+        let recorded = question.probes.iter().find(|p| p.0 == &*probe.probe);
+        recorded.map_or("", |p| p.1)
     }
 
     /// What waits, by flow; the last decisions, the oldest first; and the values of the probes.
@@ -229,8 +229,8 @@ impl Packets {
     /// Keep what was seen, in place of what is known of this run, or of the oldest one.
     pub fn keep(&mut self, question: &Question, watched: Watched) {
         self.kept.retain(|k| k.document != question.document);
-        let more = (self.kept.len() + 1).saturating_sub(MOST_KEPT);
-        self.kept.drain(..more);
+        let surplus = (self.kept.len() + 1).saturating_sub(MOST_KEPT);
+        self.kept.drain(..surplus);
         self.kept.push(Kept {
             document: question.document.clone(),
             watched,

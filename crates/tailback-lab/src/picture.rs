@@ -1,8 +1,8 @@
 //! The picture of a state: what is drawn of the tables of its runs.
 
-use crate::asked::{RunMode, ScreenRun, with_one_value};
 use crate::controls::controls;
 use crate::frames::{FrameNumbers, frame};
+use crate::screen_runs::{RunMode, ScreenRun, with_one_value};
 use crate::state::{LabRefusal, ScenarioReader, State};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -115,8 +115,8 @@ struct RunTable<'a>(&'a Table);
 
 impl<'a> RunTable<'a> {
     fn of(run: &DoneRun<'a>, name: &str) -> RunTable<'a> {
-        let found = run.tables.iter().find(|t| t.name == name);
-        RunTable(found.expect("a run has every table"))
+        let table = run.tables.iter().find(|t| t.name == name);
+        RunTable(table.expect("a run has every table"))
     }
 
     fn reals(&self, column: &str) -> Vec<f64> {
@@ -173,8 +173,8 @@ fn unit_of(probe: &str, run: &ScreenRun, library: &Library) -> &'static str {
     let spec = &run.loaded.spec;
     let queue = library.catalogue.find("queue", run.queue).map_or(&[][..], |m| m.probes);
     let transports = spec.flows.iter().flat_map(|g| with_one_value(g.transport.model.probes));
-    let mut known = LINK_PROBES.iter().chain(with_one_value(queue)).chain(transports);
-    known.find(|p: &&ProbeDef| p.name == probe).map_or("", |p| p.unit)
+    let mut probes = LINK_PROBES.iter().chain(with_one_value(queue)).chain(transports);
+    probes.find(|p: &&ProbeDef| p.name == probe).map_or("", |p| p.unit)
 }
 
 /// Dropped and marked packets of the link, by intervals, at the end of each.
@@ -205,11 +205,11 @@ fn flows(run: &DoneRun, numbers: &mut FrameNumbers) -> Value {
     let table = RunTable::of(run, "flows");
     let mut goodput = table.reals("goodput_bps");
     goodput.truncate(MOST_BARS);
-    let known: Vec<f64> = goodput.iter().copied().filter(|x| !x.is_nan()).collect();
-    let fair = if known.is_empty() {
+    let rates: Vec<f64> = goodput.iter().copied().filter(|x| !x.is_nan()).collect();
+    let fair = if rates.is_empty() {
         0.0
     } else {
-        known.iter().sum::<f64>() / known.len() as f64
+        rates.iter().sum::<f64>() / rates.len() as f64
     };
     let first = |column| -> Vec<&str> { table.texts(column).iter().take(MOST_BARS).map(|t| &**t).collect() };
     json!({
@@ -225,14 +225,14 @@ fn flows(run: &DoneRun, numbers: &mut FrameNumbers) -> Value {
 fn losses(run: &DoneRun) -> Vec<Value> {
     let table = RunTable::of(run, "losses");
     let (events, reasons, packets) = (table.texts("event"), table.texts("reason"), table.reals("packets"));
-    let mut found: Vec<(&str, &str, u64)> = vec![];
+    let mut counts: Vec<(&str, &str, u64)> = vec![];
     for row in table.rows_of("link", &run.asked.link) {
         let (event, reason, n) = (&*events[row], &*reasons[row], packets[row] as u64);
-        match found.iter_mut().find(|f| (f.0, f.1) == (event, reason)) {
+        match counts.iter_mut().find(|f| (f.0, f.1) == (event, reason)) {
             Some(f) => f.2 += n,
-            None if n > 0 => found.push((event, reason, n)),
+            None if n > 0 => counts.push((event, reason, n)),
             None => {}
         }
     }
-    found.iter().map(|f| json!(f)).collect()
+    counts.iter().map(|f| json!(f)).collect()
 }

@@ -166,9 +166,9 @@ pub fn explicit(document: &ScenarioTable, name: &str, reader: &ScenarioReader) -
     let loaded = reader.load(document, name)?;
     let watched = &watched(&loaded.spec).name;
     let queue = queue_of(document, watched);
-    let mut made = document.clone();
-    table_in(table_in(&mut made, top::LINKS.name), watched).insert(link::QUEUE.name.into(), Value::Object(queue));
-    Ok(made)
+    let mut copied = document.clone();
+    table_in(table_in(&mut copied, top::LINKS.name), watched).insert(link::QUEUE.name.into(), Value::Object(queue));
+    Ok(copied)
 }
 
 /// The link whose queue is shown: the one called `bottleneck`, else the first of the lowest rate.
@@ -181,8 +181,8 @@ pub fn watched(spec: &Spec) -> &LinkSpec {
 /// The queue of a link, as a table.
 pub fn queue_of(document: &ScenarioTable, of: &str) -> ScenarioTable {
     let own = at(document, &[top::LINKS.name, of, link::QUEUE.name]);
-    let given = own.or_else(|| at(document, &[top::TOPOLOGY.name, link::QUEUE.name]));
-    match given {
+    let queue = own.or_else(|| at(document, &[top::TOPOLOGY.name, link::QUEUE.name]));
+    match queue {
         Some(Value::Object(queue)) => queue.clone(),
         other => ScenarioTable::from_iter([(KIND.to_string(), other.cloned().unwrap_or_default())]),
     }
@@ -191,9 +191,9 @@ pub fn queue_of(document: &ScenarioTable, of: &str) -> ScenarioTable {
 /// What stands at a path, if anything but null does.
 pub fn at<'a>(document: &'a ScenarioTable, path: &[&str]) -> Option<&'a Value> {
     let (first, rest) = path.split_first()?;
-    let found = document.get(*first)?;
-    let found = rest.iter().try_fold(found, |value, key| value.get(*key))?;
-    (!found.is_null()).then_some(found)
+    let value = document.get(*first)?;
+    let value = rest.iter().try_fold(value, |inner, key| inner.get(*key))?;
+    (!value.is_null()).then_some(value)
 }
 
 /// The table under a key. One that is named by a word becomes a table with this kind; anything else becomes empty.

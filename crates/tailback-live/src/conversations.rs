@@ -71,7 +71,7 @@ pub struct Learned {
 
 /// The flow of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct FlowMatch {
     pub flow: FlowId,
     /// If it begins a conversation: the numbers of its source and its destination.
     pub new: Option<[u32; 2]>,
@@ -95,7 +95,7 @@ impl Learned {
     }
 
     /// The flow of a packet that arrives now; `tuple` is its conversation in the direction of the source.
-    pub fn flow_of(&mut self, tuple: Tuple, h: &Headers, now: Time) -> Found {
+    pub fn flow_of(&mut self, tuple: Tuple, h: &Headers, now: Time) -> FlowMatch {
         if let Some(k) = self.known.get_mut(&tuple) {
             k.heard = now;
             match &h.tcp {
@@ -104,7 +104,7 @@ impl Learned {
                 Some(t) if t.fin || t.rst => k.over = true,
                 _ => {}
             }
-            return Found {
+            return FlowMatch {
                 flow: k.flow,
                 new: None,
                 alone: self.users[k.flow.0 as usize] == 1,
@@ -117,14 +117,14 @@ impl Learned {
         let flow = self.free.pop_first().unwrap_or(self.users.len() as u32 - 1);
         self.users[flow as usize] += 1;
         let over = h.tcp.is_some_and(|t| t.fin || t.rst);
-        let known = KnownFlow {
+        let flow_state = KnownFlow {
             flow: FlowId(flow),
             heard: now,
             over,
         };
-        self.known.insert(tuple, known);
+        self.known.insert(tuple, flow_state);
         let hosts = [tuple.source, tuple.destination].map(|a| self.number_of(a));
-        Found {
+        FlowMatch {
             flow: FlowId(flow),
             new: Some(hosts),
             alone: self.users[flow as usize] == 1,

@@ -10,7 +10,7 @@
 use crate::conversations::Conversations;
 use crate::recording::{ArrivedPacket, Exit, Recording, readable};
 use crate::stream::Connection;
-use crate::watch::{Event, Fate, Line, Shared, Stretch, Watch};
+use crate::watch::{Event, Line, PacketFate, Stretch, Watch, WatchTap};
 use crate::wire::{self, Headers};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -168,7 +168,7 @@ impl Crossing {
             })
         });
         let watch = Watch::new(line);
-        prepared.built.tap(Box::new(Shared(watch.clone())));
+        prepared.built.tap(Box::new(WatchTap(watch.clone())));
         let flows = prepared.built.flow_ids.len();
         let last = prepared.built.sim.last_ports();
         Ok(Crossing {
@@ -215,8 +215,8 @@ impl Crossing {
 
     /// A packet arrives from one side now; its IP header begins at `ip`. Returns false if it belongs to no flow.
     pub fn enter(&mut self, now: Time, side: BoxSide, packet: &[u8], ip: usize) -> bool {
-        let found = wire::parse(&packet[ip..]).and_then(|h| Some((self.flow_of(now, side, &h)?, h)));
-        let Some(((flow, backward, one), headers)) = found else {
+        let parsed = wire::parse(&packet[ip..]).and_then(|h| Some((self.flow_of(now, side, &h)?, h)));
+        let Some(((flow, backward, one), headers)) = parsed else {
             self.passed.strangers += 1;
             return false;
         };
@@ -281,9 +281,9 @@ impl Crossing {
             }
             Conversations::Learned(learned) => learned,
         };
-        let found = learned.flow_of(tuple, h, now);
-        let (flow, sim) = (found.flow, &mut self.prepared.built.sim);
-        if let Some([source, destination]) = found.new {
+        let learned_flow = learned.flow_of(tuple, h, now);
+        let (flow, sim) = (learned_flow.flow, &mut self.prepared.built.sim);
+        if let Some([source, destination]) = learned_flow.new {
             // For queues that classify by host.
             sim.set_hosts(flow, source, destination);
             self.connections[flow.0 as usize] = Connection::default();
@@ -291,7 +291,7 @@ impl Crossing {
                 ends.begin_again();
             }
         }
-        Some((flow, backward, found.alone))
+        Some((flow, backward, learned_flow.alone))
     }
 
     /// Take the network's reports since the last call: forget the bytes of dropped packets.
@@ -303,7 +303,7 @@ impl Crossing {
                 r.events.push(e);
             }
             if let Event {
-                fate: Fate::Dropped(..),
+                fate: PacketFate::Dropped(..),
                 born,
                 ..
             } = e

@@ -186,8 +186,8 @@ impl Device {
                 &mut buffer[..n + TAG]
             }
         };
-        let known = ethernet::cut(offload, frame, &mut |f| each(f, ethernet::ip_at(f)));
-        Ok(if known { Got::Packets } else { Got::Unknown })
+        let is_understood = ethernet::cut(offload, frame, &mut |f| each(f, ethernet::ip_at(f)));
+        Ok(if is_understood { Got::Packets } else { Got::Unknown })
     }
 
     /// The length of the next frame, and the tag that was removed from it.
@@ -211,13 +211,13 @@ impl Device {
         }
         // SAFETY: the kernel has filled `message`.
         let control = unsafe { libc::CMSG_FIRSTHDR(&message).as_ref() };
-        let told = control.filter(|c| c.cmsg_level == libc::SOL_PACKET && c.cmsg_type == libc::PACKET_AUXDATA);
-        let tag = told.and_then(|c| {
+        let aux_data = control.filter(|c| c.cmsg_level == libc::SOL_PACKET && c.cmsg_type == libc::PACKET_AUXDATA);
+        let tag = aux_data.and_then(|c| {
             // SAFETY: the kernel has written such a structure after this header.
             let a = unsafe { libc::CMSG_DATA(c).cast::<libc::tpacket_auxdata>().read_unaligned() };
-            let there = a.tp_status & libc::TP_STATUS_VLAN_VALID != 0;
+            let has_tag = a.tp_status & libc::TP_STATUS_VLAN_VALID != 0;
             let ([a, b], [c, d]) = (a.tp_vlan_tpid.to_be_bytes(), a.tp_vlan_tci.to_be_bytes());
-            there.then_some([a, b, c, d])
+            has_tag.then_some([a, b, c, d])
         });
         Ok(Some((n - DESCRIPTOR, tag)))
     }
@@ -254,8 +254,8 @@ impl Device {
         match self.kind {
             DeviceKind::Tun => 0,
             DeviceKind::Interface => {
-                let said = option::<libc::tpacket_stats>(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS);
-                said.map_or(0, |s| u64::from(s.tp_drops))
+                let statistics = option::<libc::tpacket_stats>(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS);
+                statistics.map_or(0, |s| u64::from(s.tp_drops))
             }
         }
     }

@@ -5,7 +5,7 @@
 //! in the same order at the same instants, and the same ones are dropped and marked.
 
 use crate::stream::something;
-use crate::watch::{Event, Fate, Shared, Watch};
+use crate::watch::{Event, PacketFate, Watch, WatchTap};
 use std::fmt::Write as _;
 use tailback_base::quantity::Refusal;
 use tailback_base::{DropReason, Dscp, Ecn, FlowId, MarkReason, Place, Time};
@@ -92,7 +92,7 @@ pub fn replay(spec: &Spec, seed: u64, arrivals: &[ArrivedPacket], to: Time) -> R
     };
     let mut prepared = prepare(&readable(spec), seed, &hooks)?;
     let watch = Watch::new(None);
-    prepared.built.tap(Box::new(Shared(watch.clone())));
+    prepared.built.tap(Box::new(WatchTap(watch.clone())));
     let sim = &mut prepared.built.sim;
     let (mut exits, mut out) = (vec![], vec![]);
     for a in arrivals {
@@ -122,18 +122,18 @@ impl Recording {
             let ArrivedPacket { born, flow, bytes, .. } = a;
             let (way, ecn) = (u8::from(a.backward), a.ecn as u8);
             let (s, k, p, f, d) = (a.sequence, a.acknowledged, a.payload, a.flags.0, a.dscp.0);
-            let more = if a.options { " options" } else { "" };
+            let options = if a.options { " options" } else { "" };
             let _ = writeln!(
                 text,
-                "arrival {} {} {way} {s} {k} {p} {bytes} {f} {ecn} {d}{more}",
+                "arrival {} {} {way} {s} {k} {p} {bytes} {f} {ecn} {d}{options}",
                 born.0, flow.0
             );
         }
         for e in &self.events {
             let (born, at, port) = (e.born.0, e.at.0, e.port);
             let _ = match e.fate {
-                Fate::Marked(why) => writeln!(text, "mark {born} {at} {port} {}", why.name()),
-                Fate::Dropped(place, why) => {
+                PacketFate::Marked(why) => writeln!(text, "mark {born} {at} {port} {}", why.name()),
+                PacketFate::Dropped(place, why) => {
                     writeln!(text, "drop {born} {at} {port} {} {}", place.name(), why.name())
                 }
             };
@@ -180,13 +180,13 @@ impl Recording {
                 options: words.get(11) == Some(&"options"),
             }),
             "mark" => {
-                let fate = Fate::Marked(MarkReason::ALL.into_iter().find(|r| Some(&r.name()) == words.get(4))?);
+                let fate = PacketFate::Marked(MarkReason::ALL.into_iter().find(|r| Some(&r.name()) == words.get(4))?);
                 self.event(time(1)?, time(2)?, number(3)?, fate);
             }
             "drop" => {
                 let place = Place::ALL.into_iter().find(|p| Some(&p.name()) == words.get(4))?;
                 let why = DropReason::ALL.into_iter().find(|r| Some(&r.name()) == words.get(5))?;
-                self.event(time(1)?, time(2)?, number(3)?, Fate::Dropped(place, why));
+                self.event(time(1)?, time(2)?, number(3)?, PacketFate::Dropped(place, why));
             }
             "exit" => self.exits.push(Exit {
                 born: time(1)?,
@@ -198,7 +198,7 @@ impl Recording {
         Some(())
     }
 
-    fn event(&mut self, born: Time, at: Time, port: u64, fate: Fate) {
+    fn event(&mut self, born: Time, at: Time, port: u64, fate: PacketFate) {
         let port = port as u32;
         self.events.push(Event { born, at, port, fate });
     }

@@ -71,7 +71,7 @@ impl Connection {
         let begin = *me.begin.get_or_insert(t.sequence.wrapping_sub(first));
         let seq = unwrap(t.sequence.wrapping_sub(begin), me.sent);
         let mut flags = Flags::NONE;
-        let said = [
+        let flags_set = [
             (t.syn, Flags::SYN),
             (t.fin, Flags::FIN),
             (t.rst, Flags::RST),
@@ -80,7 +80,7 @@ impl Connection {
             (t.cwr, Flags::CWR),
             (h.payload > 0 && seq < me.sent, Flags::RETRANSMISSION),
         ];
-        for (_, flag) in said.into_iter().filter(|(is, _)| *is) {
+        for (_, flag) in flags_set.into_iter().filter(|(is, _)| *is) {
             flags = flags.with(flag);
         }
         let units = u64::from(h.payload) + u64::from(t.syn) + u64::from(t.fin);

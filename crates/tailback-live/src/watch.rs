@@ -16,7 +16,7 @@ use tailback_sim::wire::tap::{Sight, Tap};
 
 /// Something happened to an injected packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum PacketFate {
     Marked(MarkReason),
     Dropped(Place, DropReason),
 }
@@ -27,7 +27,7 @@ pub struct Event {
     pub born: Time,
     pub at: Time,
     pub port: u32,
-    pub fate: Fate,
+    pub fate: PacketFate,
 }
 
 /// The line whose served rate is measured.
@@ -150,9 +150,9 @@ impl Watch {
 }
 
 /// The tap for the simulator.
-pub struct Shared(pub Rc<RefCell<Watch>>);
+pub struct WatchTap(pub Rc<RefCell<Watch>>);
 
-impl Tap for Shared {
+impl Tap for WatchTap {
     fn arrived(&mut self, at: &Sight<'_>) {
         if let Some(tap) = &mut self.0.borrow_mut().also {
             tap.arrived(at);
@@ -165,7 +165,7 @@ impl Tap for Shared {
             born: at.id().born,
             at: at.now,
             port: at.port,
-            fate: Fate::Marked(why),
+            fate: PacketFate::Marked(why),
         });
         if let Some(tap) = &mut w.also {
             tap.marked(at, why);
@@ -180,7 +180,7 @@ impl Tap for Shared {
                 born: at.id().born,
                 at: at.now,
                 port: at.port,
-                fate: Fate::Dropped(place, why),
+                fate: PacketFate::Dropped(place, why),
             });
         }
         if let Some(tap) = &mut w.also {

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 use tailback_base::{Ecn, Stream, Time};
 use tailback_live::recording::{Recording, replay};
-use tailback_live::watch::Fate;
+use tailback_live::watch::PacketFate as Fate;
 use tailback_queue::server::{Sent, Server};
 use tailback_queue::testing::{Log, TestPacket};
 use tailback_queue::{BuildContext, registry};

@@ -65,8 +65,8 @@ impl<E: Endpoint> tailback_transport::Endpoint for Carried<E> {
 
     fn on_segment(&mut self, s: &Segment, now: Time, _up: &mut dyn AppEvents) {
         self.start(now);
-        let found = self.on_the_way.borrow_mut().arrive(s.seq);
-        if let Some(data) = found {
+        let data = self.on_the_way.borrow_mut().arrive(s.seq);
+        if let Some(data) = data {
             self.end.borrow_mut().receive(data, s.ecn, now);
         }
     }

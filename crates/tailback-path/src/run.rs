@@ -84,11 +84,11 @@ fn value(table: &Table, column: &str, (key, word): (&str, &str), n: usize) -> f6
         Some(Data::Real(v)) => v[row],
         Some(Data::Count(v)) => v[row] as f64,
         _ => {
-            let known: Vec<&str> = table.columns.iter().map(|c| &*c.name).collect();
+            let names: Vec<&str> = table.columns.iter().map(|c| &*c.name).collect();
             panic!(
                 "the table {} has no column \"{column}\" of numbers; columns are {}",
                 table.name,
-                known.join(", ")
+                names.join(", ")
             )
         }
     }

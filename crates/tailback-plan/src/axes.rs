@@ -18,11 +18,11 @@ pub struct Axis(pub Vec<Combination>);
 impl Axis {
     /// One varied quantity: each value is set on every path, and is its own label.
     pub fn of_values(label: &str, paths: &[String], values: &[String]) -> Axis {
-        let one = |v: &String| Combination {
+        let combination = |v: &String| Combination {
             labels: vec![(label.to_string(), v.clone())],
             overrides: paths.iter().map(|p| format!("{p}={v}")).collect(),
         };
-        Axis(values.iter().map(one).collect())
+        Axis(values.iter().map(combination).collect())
     }
 
     /// The name of this axis in messages.
@@ -66,7 +66,7 @@ pub fn zip(axes: &[Axis]) -> Result<Axis, String> {
 /// # Errors
 /// A combination without this label, or whose label has no values.
 pub fn dependent(all: &Axis, by: &str, values: &[(String, Axis)]) -> Result<Axis, String> {
-    let mut found = vec![];
+    let mut combinations = vec![];
     for c in &all.0 {
         let Some((_, label)) = c.labels.iter().find(|(name, _)| name == by) else {
             return Err(format!("there is no axis {by} before it"));
@@ -74,9 +74,9 @@ pub fn dependent(all: &Axis, by: &str, values: &[(String, Axis)]) -> Result<Axis
         let Some((_, axis)) = values.iter().find(|(of, _)| of == label) else {
             return Err(format!("there are no values for {by} = {label}"));
         };
-        found.extend(axis.0.iter().map(|v| joined(c, v)));
+        combinations.extend(axis.0.iter().map(|v| joined(c, v)));
     }
-    Ok(Axis(found))
+    Ok(Axis(combinations))
 }
 
 fn joined(a: &Combination, b: &Combination) -> Combination {

@@ -122,7 +122,7 @@ const TELL_EVERY: Duration = Duration::from_millis(50);
 type Finished = (usize, RunTables, RunReport);
 
 /// State shared by the workers and the collecting thread.
-struct Shared<'a> {
+struct WorkState<'a> {
     todo: Vec<usize>,
     next: AtomicUsize,
     stop: AtomicBool,
@@ -169,7 +169,7 @@ impl Plan {
             error = keeper.start(&todo).err();
         }
         let jobs = if with.jobs == 0 { cores() } else { with.jobs }.clamp(1, todo.len().max(1));
-        let shared = Shared {
+        let shared = WorkState {
             todo,
             next: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
@@ -196,7 +196,7 @@ impl Plan {
     }
 
     /// Take runs in plan order until there are no more.
-    fn work(&self, shared: &Shared, send: &mpsc::SyncSender<Finished>) {
+    fn work(&self, shared: &WorkState, send: &mpsc::SyncSender<Finished>) {
         while !shared.stop.load(Ordering::Relaxed) {
             let Some(&i) = shared.todo.get(shared.next.fetch_add(1, Ordering::Relaxed)) else {
                 break;
@@ -209,7 +209,7 @@ impl Plan {
     }
 
     /// What the run is handed: by port, and what its scenario names by class.
-    fn queues_of<'a>(&self, r: &Run, shared: &Shared<'a>) -> HashMap<String, QueueMaker<'a>> {
+    fn queues_of<'a>(&self, r: &Run, shared: &WorkState<'a>) -> HashMap<String, QueueMaker<'a>> {
         let mut queues = shared.queues.clone();
         if shared.classes.is_empty() {
             return queues;
@@ -222,7 +222,7 @@ impl Plan {
         queues
     }
 
-    fn one(&self, i: usize, shared: &Shared) -> (RunTables, RunReport) {
+    fn one(&self, i: usize, shared: &WorkState) -> (RunTables, RunReport) {
         let (r, work) = (&self.runs[i], &shared.work);
         let before = thread_cpu_seconds();
         let done = std::cell::Cell::new(0u64);
@@ -290,7 +290,7 @@ struct Collector<'a> {
 impl Collector<'_> {
     fn run(
         &mut self,
-        shared: &Shared,
+        shared: &WorkState,
         jobs: usize,
         keeper: &mut dyn Keeper,
         progress: &mut dyn FnMut(&Report) -> bool,
@@ -358,7 +358,7 @@ impl Collector<'_> {
         due
     }
 
-    fn measure(&mut self, shared: &Shared) {
+    fn measure(&mut self, shared: &WorkState) {
         let r = &mut self.report;
         let parts = shared.work.load(Ordering::Relaxed) as f64 / 100.0;
         r.elapsed_s = self.started.elapsed().as_secs_f64();

@@ -62,7 +62,7 @@ pub fn sums(file: &mut File, ends: &[u64]) -> io::Result<Vec<u32>> {
 pub fn sums_from(file: &mut File, start: u64, ends: &[u64]) -> io::Result<Vec<u32>> {
     let mut buffer = vec![0u8; 1 << 16];
     let mut at = file.seek(SeekFrom::Start(start))?;
-    let mut found = Vec::with_capacity(ends.len());
+    let mut sums = Vec::with_capacity(ends.len());
     for end in ends {
         let mut sum = crc32fast::Hasher::new();
         while at < *end {
@@ -71,11 +71,11 @@ pub fn sums_from(file: &mut File, start: u64, ends: &[u64]) -> io::Result<Vec<u3
             sum.update(&buffer[..n]);
             at += n as u64;
         }
-        found.push(sum.finalize());
+        sums.push(sum.finalize());
     }
     // Later writes must continue at the end.
     file.seek(SeekFrom::End(0))?;
-    Ok(found)
+    Ok(sums)
 }
 
 /// JSON in an envelope with a checksum: `{"sum": CRC-32 of the value's text, "NAME": value}`.

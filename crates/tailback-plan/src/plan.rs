@@ -72,7 +72,7 @@ impl Plan {
 
     /// Any runs of these points, each given by its point and its replication: a whole plan, or a part of one.
     pub fn of_runs(points: Vec<Point>, runs: &[(usize, u64)], build: &str) -> Plan {
-        let one = |&(point, replication): &(usize, u64)| {
+        let run_of = |&(point, replication): &(usize, u64)| {
             let p: &Point = &points[point];
             let seed = p.loaded.spec.seed.wrapping_add(replication);
             let key = key(&p.loaded.digest, seed, build);
@@ -83,7 +83,7 @@ impl Plan {
                 key,
             }
         };
-        let runs = runs.iter().map(one).collect();
+        let runs = runs.iter().map(run_of).collect();
         Plan { points, runs }
     }
 

@@ -14,7 +14,7 @@ use tailback_base::Time;
 use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
 use tailback_capture::pcapng::{Capture, Frame, write_frames};
-use tailback_capture::trace::Trace;
+use tailback_capture::trace::PacketTrace;
 use tailback_scenario::Loaded;
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::run::run;
@@ -28,13 +28,13 @@ fn watch(loaded: &Loaded, make: TapMaker<'_>, tell: &Tell) -> PyResult<()> {
     // Why it was stopped: a signal, or what the function said.
     let stopped = Cell::new(None);
     let progress = |share: f64| {
-        let told = Python::attach(|py| {
+        let answer = Python::attach(|py| {
             py.check_signals()?;
             let Some(tell) = tell else { return Ok(true) };
             let answer = tell.call1(py, (share,))?;
             Ok(answer.is_none(py) || answer.is_truthy(py)?)
         });
-        let why = match told {
+        let why = match answer {
             Ok(true) => return true,
             Ok(false) => PyKeyboardInterrupt::new_err(()),
             Err(e) => e,
@@ -42,10 +42,10 @@ fn watch(loaded: &Loaded, make: TapMaker<'_>, tell: &Tell) -> PyResult<()> {
         stopped.set(Some(why));
         false
     };
-    let known = library(true);
+    let library_of_process = library(true);
     let hooks = Hooks {
         tap: Some(make),
-        library: Some(&known),
+        library: Some(&library_of_process),
         progress: Some(&progress),
         ..Hooks::default()
     };
@@ -99,7 +99,7 @@ pub fn trace(py: Python, scenario: &Scenario, flow: &str, path: Option<PathBuf>,
         None => Box::new(io::stdout()),
     };
     let written = py.detach(|| {
-        let trace = Trace::new(&flow, BufWriter::new(out))?;
+        let trace = PacketTrace::new(&flow, BufWriter::new(out))?;
         let ran = watch(loaded, &|names| trace.tap(names), &tell);
         Ok(trace.finish().map(|lines| ran.map(|()| lines)))
     });

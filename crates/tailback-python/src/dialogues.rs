@@ -1,4 +1,4 @@
-//! Dialogues as Python sees them: scripts of packetdrill and our own steps as dicts and lists, with no text left to read.
+//! Dialogues as Python sees them: scripts of packetdrill and our own steps as dicts and lists, with no text left.
 //!
 //! Times are whole nanoseconds, and the keys are the names of the fields of `tailback_transport::dialogues`.
 
@@ -27,18 +27,18 @@ fn fault(f: Fault) -> PyErr {
 pub fn read_packetdrill<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyDict>> {
     let script = packetdrill::read(text).map_err(fault)?;
     let rows = script.options.iter().map(|o| (o.line, &o.name, &o.value));
-    let found = PyDict::new(py);
-    found.set_item("options", rows.collect::<Vec<_>>())?;
+    let dict = PyDict::new(py);
+    dict.set_item("options", rows.collect::<Vec<_>>())?;
     let steps = script.steps.iter().map(|s| step(py, s));
-    found.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;
-    Ok(found)
+    dict.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(dict)
 }
 
 /// Read a file of commands that a script includes. Raises DialogueFault.
 #[pyfunction]
 pub fn read_packetdrill_commands<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let found = packetdrill::read_commands(text).map_err(fault)?;
-    found.iter().map(|c| command(py, c)).collect()
+    let commands = packetdrill::read_commands(text).map_err(fault)?;
+    commands.iter().map(|c| command(py, c)).collect()
 }
 
 fn step<'py>(py: Python<'py>, s: &Step) -> PyResult<Bound<'py, PyDict>> {
@@ -196,13 +196,13 @@ fn expr<'py>(py: Python<'py>, e: &Expr) -> PyResult<Bound<'py, PyAny>> {
 /// Read a dialogue of our own language, as far as one end of it is played by hand. Raises DialogueFault.
 #[pyfunction]
 pub fn read_dialogue<'py>(py: Python<'py>, text: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let found = steps::read(text).map_err(fault)?;
+    let steps_read = steps::read(text).map_err(fault)?;
     let mut now = 0;
-    found.iter().map(|s| numbered_step(py, s, &mut now)).collect()
+    steps_read.iter().map(|s| numbered_step(py, s, &mut now)).collect()
 }
 
-fn numbered_step<'py>(py: Python<'py>, s: &steps::Step, now: &mut u64) -> PyResult<Bound<'py, PyDict>> {
-    use steps::{Act, Clock, What as Does, Which};
+fn numbered_step<'py>(py: Python<'py>, s: &steps::DialogueStep, now: &mut u64) -> PyResult<Bound<'py, PyDict>> {
+    use steps::{Act, Clock, Does, Which};
     let d = PyDict::new(py);
     match s.when {
         Clock::At(at) => *now = at,
@@ -212,7 +212,7 @@ fn numbered_step<'py>(py: Python<'py>, s: &steps::Step, now: &mut u64) -> PyResu
     d.set_item("number", s.line)?;
     d.set_item("text", &s.text)?;
     let of = |what: &str| d.set_item("what", what);
-    let check = |c: &steps::Check| {
+    let check = |c: &steps::StateCheck| {
         of("state")?;
         d.set_item("left", sum(py, &c.left)?)?;
         d.set_item("name", c.left.names().join(", "))?;
@@ -292,7 +292,7 @@ fn numbered_step<'py>(py: Python<'py>, s: &steps::Step, now: &mut u64) -> PyResu
 }
 
 /// A step that cannot be played with one end by hand.
-fn unplayed(s: &steps::Step) -> PyErr {
+fn unplayed(s: &steps::DialogueStep) -> PyErr {
     fault(Fault::new(
         s.line,
         &s.text,
@@ -301,7 +301,7 @@ fn unplayed(s: &steps::Step) -> PyErr {
 }
 
 /// Numbers of segments of data.
-fn data<'py>(py: Python<'py>, s: &steps::Step, which: &steps::Which) -> PyResult<Bound<'py, PyTuple>> {
+fn data<'py>(py: Python<'py>, s: &steps::DialogueStep, which: &steps::Which) -> PyResult<Bound<'py, PyTuple>> {
     match which {
         steps::Which::Data(numbers) => PyTuple::new(py, numbers),
         steps::Which::Nothing => Ok(PyTuple::empty(py)),

@@ -75,21 +75,21 @@ pub fn describe(py: Python, e: &PyErr) -> String {
 
 /// The attributes that an object names in `probes`, with their units.
 fn probes_of(object: &Bound<PyAny>) -> PyResult<Vec<ProbeDef>> {
-    let Ok(given) = object.getattr("probes") else {
+    let Ok(probes) = object.getattr("probes") else {
         return Ok(vec![]);
     };
-    let Ok(named) = given.extract::<BTreeMap<String, String>>() else {
-        let kind = given.get_type().name()?.to_string();
-        let what = "probes is a dict of the attributes that can be recorded and their units";
-        return Err(PyTypeError::new_err(format!("{what}, not {kind}")));
+    let Ok(named) = probes.extract::<BTreeMap<String, String>>() else {
+        let kind = probes.get_type().name()?.to_string();
+        let rule = "probes is a dict of the attributes that can be recorded and their units";
+        return Err(PyTypeError::new_err(format!("{rule}, not {kind}")));
     };
-    let one = |(name, unit): (String, String)| ProbeDef {
+    let probe = |(name, unit): (String, String)| ProbeDef {
         name: lasting(name),
         unit: lasting(unit),
         doc: "an attribute of a discipline written in Python",
         per: "",
     };
-    Ok(named.into_iter().map(one).collect())
+    Ok(named.into_iter().map(probe).collect())
 }
 
 /// The text for as long as the process lasts; kept once.
@@ -97,7 +97,7 @@ fn lasting(text: String) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     match kept.get(text.as_str()) {
-        Some(known) => known,
+        Some(text_kept) => text_kept,
         None => {
             let new: &'static str = Box::leak(text.into_boxed_str());
             kept.insert(new);
@@ -208,11 +208,11 @@ impl<P: Held> PyQueue<P> {
 
     /// Compare the discipline's own count with the books.
     fn check_backlog(&self, py: Python) -> PyResult<()> {
-        let said = self.object.call_method0(py, "backlog")?;
-        let said = said.bind(py);
-        let (packets, bytes) = match said.cast::<PyTuple>() {
+        let answer = self.object.call_method0(py, "backlog")?;
+        let answer = answer.bind(py);
+        let (packets, bytes) = match answer.cast::<PyTuple>() {
             Ok(pair) => pair.extract::<(u64, u64)>().map(|(p, b)| (p, Some(b)))?,
-            Err(_) => (said.extract::<u64>()?, None),
+            Err(_) => (answer.extract::<u64>()?, None),
         };
         let Backlog {
             packets: held,
@@ -307,11 +307,11 @@ impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
         });
         if due.is_some() && self.timer.is_some_and(|t| t <= line.now) {
             let t = self.timer.map_or(0.0, Time::seconds);
-            let what = format!(
+            let problem = format!(
                 "after on_timer at {} s, next_timer() still says {t} s: time would stand still",
                 line.now.seconds()
             );
-            fail(&self.port, PyRuntimeError::new_err(what));
+            fail(&self.port, PyRuntimeError::new_err(problem));
         }
     }
 

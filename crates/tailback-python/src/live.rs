@@ -60,7 +60,7 @@ impl LiveBox {
     #[new]
     #[pyo3(signature = (scenario, seed, conversations = None))]
     fn new(scenario: &Scenario, seed: u64, conversations: Option<Vec<(Conversation, u32)>>) -> PyResult<LiveBox> {
-        let known = match conversations {
+        let numbering = match conversations {
             None => {
                 let flows: u32 = scenario.loaded.spec.flows.iter().map(|g| g.count).sum();
                 Conversations::Learned(Learned::new(flows.max(1)))
@@ -75,7 +75,7 @@ impl LiveBox {
                 Conversations::Declared(all.into_iter().map(|(c, i)| (tuple(c), FlowId(i))).collect())
             }
         };
-        let crossing = Crossing::new(&scenario.loaded.spec, seed, known).map_err(refused)?;
+        let crossing = Crossing::new(&scenario.loaded.spec, seed, numbering).map_err(refused)?;
         Ok(LiveBox {
             loaded: scenario.loaded.clone(),
             seed,
@@ -273,9 +273,9 @@ pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bo
         d.set_item("sizes", settings(py, &g.sizes)?)?;
         let source = Library::standard().source(g.traffic.model).map_err(refused)?;
         d.set_item("writes_alone", writes_alone(source))?;
-        let given = g.transport.model.params.iter().map(|p| p.name);
-        let given: Vec<&str> = given.filter(|p| g.transport.is_given(p)).collect();
-        d.set_item("given", given)?;
+        let names_given = g.transport.model.params.iter().map(|p| p.name);
+        let names_given: Vec<&str> = names_given.filter(|p| g.transport.is_given(p)).collect();
+        d.set_item("given", names_given)?;
         d.set_item("dscp", g.dscp.0)?;
         let of_it = |what: &Target| {
             *what
@@ -305,9 +305,9 @@ impl LiveSource {
     #[new]
     fn new(scenario: &Scenario, seed: u64, group: &str, index: u32) -> PyResult<LiveSource> {
         let spec = &scenario.loaded.spec;
-        let found = spec.flows.iter().find(|g| g.name == group && index < g.count);
+        let group_spec = spec.flows.iter().find(|g| g.name == group && index < g.count);
         let none = || PyValueError::new_err(format!("no source of flow {index} of {group:?} writes by itself"));
-        let source = source_alone(spec, seed, found.ok_or_else(none)?, index).map_err(refused)?;
+        let source = source_alone(spec, seed, group_spec.ok_or_else(none)?, index).map_err(refused)?;
         Ok(LiveSource {
             source: source.ok_or_else(none)?,
         })

@@ -29,8 +29,8 @@ pub fn mark(
 ) -> PyResult<Vec<Option<u8>>> {
     let wrong = |e: tailback_base::quantity::Refusal| PyValueError::new_err(e.to_string());
     let link = scenario.get().loaded.spec.links.first();
-    let given = link.and_then(|l| l.forward.conditioner.as_ref().map(|c| (l, c)));
-    let (link, settings) = given.ok_or_else(|| PyValueError::new_err("the scenario has no conditioner"))?;
+    let marked_link = link.and_then(|l| l.forward.conditioner.as_ref().map(|c| (l, c)));
+    let (link, settings) = marked_link.ok_or_else(|| PyValueError::new_err("the scenario has no conditioner"))?;
     let rows = registry::entries::<TestPacket>();
     let row = rows.iter().find(|e| e.model.name == settings.model.name);
     let row = row.ok_or_else(|| PyValueError::new_err(format!("there is no conditioner {}", settings.model.name)))?;

@@ -56,8 +56,8 @@ pub struct Packet {
 
 /// The argument of a method that takes a packet.
 pub fn given_packet<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Packet>> {
-    let found = value.cast::<Packet>().cloned();
-    found.map_err(|_| given::refused(value, "a packet; make one with tailback.packet()"))
+    let packet = value.cast::<Packet>().cloned();
+    packet.map_err(|_| given::refused(value, "a packet; make one with tailback.packet()"))
 }
 
 /// A number for each owner and for each packet made by hand; 0 means no owner.

@@ -139,8 +139,8 @@ impl Plan {
 
     /// For each point, the approximate number of packets that links carry in a run.
     fn work(&self) -> Vec<f64> {
-        let one = |p: &Point| engine::chunks::work(&p.loaded.spec);
-        self.points.iter().map(one).collect()
+        let work_of = |p: &Point| engine::chunks::work(&p.loaded.spec);
+        self.points.iter().map(work_of).collect()
     }
 
     /// Write into a folder which plan its shards belong to, unless it is already there; `by` is the shard that writes
@@ -236,7 +236,7 @@ impl Plan {
         });
         let raised: Mutex<Option<PyErr>> = Mutex::new(None);
         // False stops the plan, and so does an exception, which is raised again when the plan has stopped.
-        let asked = |ask: &dyn Fn(Python) -> PyResult<bool>| -> bool {
+        let answer_of = |ask: &dyn Fn(Python) -> PyResult<bool>| -> bool {
             Python::attach(|py| {
                 ask(py).unwrap_or_else(|e| {
                     raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
@@ -244,7 +244,7 @@ impl Plan {
                 })
             })
         };
-        let known = library(true);
+        let library_of_process = library(true);
         let python = !makers.is_empty() || !classes.is_empty() || !self.classes().is_empty();
         let around = |work: &mut dyn FnMut()| {
             calls_of_thread(&calls);
@@ -254,14 +254,14 @@ impl Plan {
             }
         };
         let results = py.detach(|| {
-            let mut told: Option<Instant> = None;
+            let mut last_shown: Option<Instant> = None;
             let mut tell = |r: &Report| {
                 // Signals are checked every time, so that Ctrl-C acts quickly.
-                let due = r.done == r.total || told.is_none_or(|t| t.elapsed() >= SHOW_EVERY);
+                let due = r.done == r.total || last_shown.is_none_or(|t| t.elapsed() >= SHOW_EVERY);
                 if due {
-                    told = Some(Instant::now());
+                    last_shown = Some(Instant::now());
                 }
-                let wanted = asked(&|py| {
+                let wanted = answer_of(&|py| {
                     py.check_signals()?;
                     match progress.as_ref().filter(|_| due) {
                         Some(f) => goes_on(f.call1(py, (report(py, r)?,))?.bind(py)),
@@ -272,7 +272,7 @@ impl Plan {
                 wanted
             };
             let mut hand = |i: usize, run: &tables::RunTables| {
-                asked(&|py| match &each {
+                answer_of(&|py| match &each {
                     Some(f) => goes_on(f.call1(py, (i, RunTables::new(run)))?.bind(py)),
                     None => Ok(true),
                 })
@@ -288,7 +288,7 @@ impl Plan {
                     .iter()
                     .map(|(class, make)| (class.clone(), &**make as QueueMaker))
                     .collect(),
-                library: Some(&known),
+                library: Some(&library_of_process),
                 laws,
                 around: Some(&around),
                 each: each.is_some().then_some(&mut hand as _),
@@ -400,8 +400,8 @@ type Labelled = Vec<(String, String)>;
 type Pairs = Vec<(Labelled, Vec<String>)>;
 
 fn axis_of(pairs: Pairs) -> Axis {
-    let one = |(labels, overrides)| Combination { labels, overrides };
-    Axis(pairs.into_iter().map(one).collect())
+    let combination = |(labels, overrides)| Combination { labels, overrides };
+    Axis(pairs.into_iter().map(combination).collect())
 }
 
 fn pairs_of(axis: Axis) -> Pairs {

@@ -18,8 +18,8 @@ fn describe_json(name: Option<&str>) -> PyResult<String> {
     let Some(name) = name else {
         return Ok(describe::list().to_string());
     };
-    let found = describe::data_of(name).map_err(PyValueError::new_err)?;
-    Ok(found.to_string())
+    let data = describe::data_of(name).map_err(PyValueError::new_err)?;
+    Ok(data.to_string())
 }
 
 /// The same as text for people.

@@ -147,7 +147,7 @@ impl Results {
     /// The cost of each run: cpu_s, packet_hops, events; zero for runs that were already stored.
     #[getter]
     fn reports<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyList>> {
-        let made = self.reports.get_or_try_init(py, || {
+        let reports = self.reports.get_or_try_init(py, || {
             let all = PyList::empty(py);
             for c in &self.costs {
                 let d = PyDict::new(py);
@@ -158,7 +158,7 @@ impl Results {
             }
             PyResult::Ok(all.unbind())
         })?;
-        Ok(made.bind(py))
+        Ok(reports.bind(py))
     }
 
     #[getter]
@@ -308,24 +308,24 @@ impl Results {
 /// Results from their tables, as pickles hold them.
 #[pyfunction]
 pub fn make_results(py: Python, all: Vec<Py<Table>>, about: &Bound<PyDict>) -> PyResult<Results> {
-    let said = |name: &str| {
+    let field = |name: &str| {
         about
             .get_item(name)?
             .ok_or_else(|| PyKeyError::new_err(name.to_string()))
     };
     let reports = PyOnceLock::new();
-    let _ = reports.set(py, said("reports")?.extract()?);
+    let _ = reports.set(py, field("reports")?.extract()?);
     Ok(Results {
         kept: Kept::Tables(all.iter().map(|t| t.bind(py).get().to_engine()).collect()),
         tables: Mutex::default(),
-        failure: said("failure")?.extract()?,
-        interrupted: said("interrupted")?.extract()?,
-        store_error: said("store_error")?.extract()?,
+        failure: field("failure")?.extract()?,
+        interrupted: field("interrupted")?.extract()?,
+        store_error: field("store_error")?.extract()?,
         costs: Vec::new(),
         reports,
-        report: said("report")?.extract()?,
-        damaged: said("damaged")?.extract()?,
-        replaced: said("replaced")?.extract()?,
+        report: field("report")?.extract()?,
+        damaged: field("damaged")?.extract()?,
+        replaced: field("replaced")?.extract()?,
     })
 }
 
@@ -354,8 +354,8 @@ impl RunTables {
 
     /// A table by name, as the engine has it.
     pub fn engine_table(&self, name: &str) -> PyResult<&EngineTable> {
-        let found = self.run.tables.iter().find(|t| t.name == name);
-        found.ok_or_else(|| PyKeyError::new_err(format!("there is no table {name}")))
+        let table = self.run.tables.iter().find(|t| t.name == name);
+        table.ok_or_else(|| PyKeyError::new_err(format!("there is no table {name}")))
     }
 }
 
@@ -397,8 +397,8 @@ impl StoredRuns {
 
     /// A run's rows of one table, without the columns of the plan.
     fn table(&self, py: Python, key: &str, name: &str) -> PyResult<Table> {
-        let found = py.detach(|| self.lock().table(key, name));
-        Table::new(found.map_err(|e| os_error(py, e, None))?)
+        let table = py.detach(|| self.lock().table(key, name));
+        Table::new(table.map_err(|e| os_error(py, e, None))?)
     }
 }
 
@@ -413,9 +413,9 @@ impl StoredRuns {
 /// in_use_by), and the manifest as JSON, without its runs.
 #[pyfunction]
 pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>> {
-    let found = py.detach(|| store::status(&dir));
+    let state = py.detach(|| store::status(&dir));
     let runs = PyList::empty(py);
-    for r in &found.runs {
+    for r in &state.runs {
         let d = PyDict::new(py);
         d.set_item("key", r.key.to_string())?;
         d.set_item("stored", r.stored)?;
@@ -427,12 +427,12 @@ pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>
         runs.append(d)?;
     }
     let d = PyDict::new(py);
-    d.set_item("status", &found.status)?;
+    d.set_item("status", &state.status)?;
     d.set_item("runs", runs)?;
-    d.set_item("damaged", &found.damaged)?;
-    d.set_item("in_use_by", found.in_use_by)?;
+    d.set_item("damaged", &state.damaged)?;
+    d.set_item("in_use_by", state.in_use_by)?;
     let shards = PyList::empty(py);
-    for s in &found.shards {
+    for s in &state.shards {
         let d = PyDict::new(py);
         d.set_item("name", &s.name)?;
         d.set_item("planned", s.planned)?;
@@ -441,7 +441,7 @@ pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>
         shards.append(d)?;
     }
     d.set_item("shards", shards)?;
-    d.set_item("manifest", serde_json::Value::Object(found.manifest).to_string())?;
+    d.set_item("manifest", serde_json::Value::Object(state.manifest).to_string())?;
     Ok(d)
 }
 

@@ -269,12 +269,12 @@ impl Scenario {
     /// The classes of disciplines written in Python that it names.
     #[getter]
     fn queue_classes(&self) -> Vec<String> {
-        let mut found: Vec<String> = tailback_sim::library::outside::named(&self.loaded.spec)
+        let mut names: Vec<String> = tailback_sim::library::outside::named(&self.loaded.spec)
             .map(|(_, class)| class)
             .collect();
-        found.sort_unstable();
-        found.dedup();
-        found
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// Whether queues mark ECN-capable packets instead of dropping them: `on` and `because` for the network, `given`

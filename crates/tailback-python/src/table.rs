@@ -230,9 +230,9 @@ impl Table {
             .into_any());
         }
         let i: isize = key.extract().map_err(|_| {
-            let said = "a table is indexed by a column's name, a row's number or a slice, not";
+            let rule = "a table is indexed by a column's name, a row's number or a slice, not";
             let shown = key.repr().map(|r| r.to_string()).unwrap_or_default();
-            PyTypeError::new_err(format!("{said} {shown}"))
+            PyTypeError::new_err(format!("{rule} {shown}"))
         })?;
         let at = if i < 0 { i + rows as isize } else { i };
         if at < 0 || at >= rows as isize {
@@ -406,7 +406,7 @@ impl Rows {
 /// A table from its columns, as stored in pickles.
 #[pyfunction]
 pub fn make_table(name: String, columns: Vec<Pickled>) -> PyResult<Table> {
-    let made = columns.into_iter().map(|(name, unit, doc, kind, values)| {
+    let columns_of = columns.into_iter().map(|(name, unit, doc, kind, values)| {
         let data = match kind.as_str() {
             "count" => Data::Count(words(&values)?.map(u64::from_le_bytes).collect()),
             "real" => Data::Real(words(&values)?.map(f64::from_le_bytes).collect()),
@@ -416,7 +416,7 @@ pub fn make_table(name: String, columns: Vec<Pickled>) -> PyResult<Table> {
         let [name, unit, doc] = [name, unit, doc].map(Into::into);
         Ok(results::table::Column { name, unit, doc, data })
     });
-    let columns = made.collect::<PyResult<Vec<_>>>()?;
+    let columns = columns_of.collect::<PyResult<Vec<_>>>()?;
     Table::new(results::Table { name, columns })
 }
 

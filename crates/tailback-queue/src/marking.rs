@@ -48,12 +48,12 @@ pub fn signals_by_marks(port: &Settings) -> Option<&'static str> {
 
 /// The models of a port that override their network, with their values: `true`, or a word for each colour.
 pub fn own(port: &Settings) -> Vec<(&'static str, String)> {
-    let given = |s: &&Settings| declares(s, &ECN) && s.gives(&ECN);
+    let sets_ecn = |s: &&Settings| declares(s, &ECN) && s.gives(&ECN);
     let words = |s: &Settings| match s.flags(ECN.name)[..] {
         [one] => one.to_string(),
         ref each => format!("{each:?}"),
     };
-    let all = port.models().into_iter().filter(given);
+    let all = port.models().into_iter().filter(sets_ecn);
     all.map(|s| (s.model.name, words(s))).collect()
 }
 

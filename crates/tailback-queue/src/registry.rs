@@ -530,8 +530,8 @@ pub fn also_called(model: &Model) -> &'static [Alias] {
 
 /// The facts about the discipline with this name.
 pub fn facts(name: &str) -> Option<&'static Facts> {
-    let told = || TOLD.get()?.iter().find(|(m, _)| m.name == name).map(|(_, f)| f);
-    entry::<TestPacket>(name).map(|e| &e.facts).or_else(told)
+    let facts_of_crate = || TOLD.get()?.iter().find(|(m, _)| m.name == name).map(|(_, f)| f);
+    entry::<TestPacket>(name).map(|e| &e.facts).or_else(facts_of_crate)
 }
 
 /// Of disciplines that the program contains besides those of the list.

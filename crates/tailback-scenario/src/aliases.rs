@@ -16,9 +16,9 @@ fn keys(catalogue: &Catalogue) -> BTreeMap<&'static str, &'static str> {
     let mut families: BTreeMap<&'static str, Option<&'static str>> = BTreeMap::new();
     for p in catalogue.all().flat_map(|m| m.params) {
         let family = p.kind.holds_models().then(|| p.kind.family()).flatten();
-        let known = families.entry(p.name).or_insert(family);
-        if *known != family {
-            *known = None;
+        let entry = families.entry(p.name).or_insert(family);
+        if *entry != family {
+            *entry = None;
         }
     }
     let called: Vec<&str> = catalogue

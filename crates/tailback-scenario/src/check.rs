@@ -186,7 +186,7 @@ impl<'l> Reader<'l> {
         let before = self.seen();
         let mut filled = Filled::empty(node, path, model);
         let Tree::Table(entries) = &node.tree else {
-            let what = owner(model, path);
+            let table_name = owner(model, path);
             let problem = format!("{} is not a table", node.show());
             self.complain(
                 Problem::new(
@@ -194,7 +194,7 @@ impl<'l> Reader<'l> {
                     node.at.clone(),
                     path,
                     problem,
-                    format!("give {what} as a table of keys and values"),
+                    format!("give {table_name} as a table of keys and values"),
                 )
                 .value(node.show()),
             );
@@ -209,7 +209,7 @@ impl<'l> Reader<'l> {
         }
         self.in_bytes = around;
         for p in model.params {
-            let given = filled.part(p).is_some() || filled.settings.is_given(p.name);
+            let is_given = filled.part(p).is_some() || filled.settings.is_given(p.name);
             // A key that was given wrongly, or that a mistyped one was meant for, has been complained about already.
             let meant = || {
                 self.problems
@@ -217,7 +217,7 @@ impl<'l> Reader<'l> {
                     .skip(before)
                     .any(|q| q.nearest.as_deref() == Some(p.name))
             };
-            if p.default.is_empty() && !given && node.get(p.name).is_none() && !meant() {
+            if p.default.is_empty() && !is_given && node.get(p.name).is_none() && !meant() {
                 self.missing(p, node, path, model);
             }
         }
@@ -543,8 +543,8 @@ impl<'l> Reader<'l> {
 
     /// Whether a name stands for a queue from outside that this library does not take; it is complained about.
     fn is_refused_class(&mut self, name: &str, node: &Node, path: &str, family: &str, class: Option<&Node>) -> bool {
-        let known = family != outside::MODEL.family || name != outside::MODEL.name;
-        if known || self.library.catalogue.find(family, name).is_some() {
+        let is_model_name = family != outside::MODEL.family || name != outside::MODEL.name;
+        if is_model_name || self.library.catalogue.find(family, name).is_some() {
             return false;
         }
         let class = class.and_then(|c| match &c.tree {
@@ -557,13 +557,13 @@ impl<'l> Reader<'l> {
 
     /// The model of this name, or a complaint that names the nearest.
     pub fn model_named(&mut self, name: &str, node: &Node, path: &str, family: &str) -> Option<&'static Model> {
-        let found = self.library.catalogue.find(family, name);
+        let model = self.library.catalogue.find(family, name);
         if let Some(e) = self.library.catalogue.several(family, name) {
             let problem = Problem::new("value", node.at.clone(), path, e.problem, e.remedy).value(node.show());
             self.complain(problem);
-        } else if found.is_none() && super::outside::names_a_class(family, name) {
+        } else if model.is_none() && super::outside::names_a_class(family, name) {
             self.complain(super::outside::unknown_control(node, path, name));
-        } else if found.is_none() {
+        } else if model.is_none() {
             let near = nearest(name, self.library.catalogue.family(family).iter().map(|m| m.name));
             let remedy = match near {
                 Some(n) => format!("did you mean \"{n}\"? {}", self.choices(family)),
@@ -576,7 +576,7 @@ impl<'l> Reader<'l> {
                     .nearest(near),
             );
         }
-        found
+        model
     }
 
     /// The names of a family, as a remedy.
@@ -601,11 +601,11 @@ impl<'l> Reader<'l> {
 /// Whether the buffer of a model counts bytes, as given or by default; nothing if it has none.
 fn counts_bytes(node: &Node, model: &Model) -> Option<bool> {
     let default = model.param(BUFFER.name)?.default;
-    let given = node.given(&BUFFER).and_then(|n| match &n.tree {
+    let size_given = node.given(&BUFFER).and_then(|n| match &n.tree {
         Tree::Scalar(Raw::Text(t)) => parse_size(t).ok(),
         _ => None,
     });
-    let size = given
+    let size = size_given
         .filter(|s| *s != Size::Unlimited)
         .or_else(|| parse_size(default).ok());
     Some(matches!(size, Some(Size::Bytes(_))))

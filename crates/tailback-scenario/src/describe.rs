@@ -129,14 +129,14 @@ pub fn tables() -> Value {
 }
 
 /// What a name stands for.
-enum Found {
+enum Meaning {
     Models(Vec<&'static Model>),
     /// A named set of values, and the model it belongs to.
     Profiles(Vec<(&'static Model, &'static Profile)>),
 }
 
 /// A model, `FAMILY.MODEL` where several families have one of that name, a family, or a profile.
-fn find(name: &str) -> Result<Found, String> {
+fn find(name: &str) -> Result<Meaning, String> {
     let mut models = catalogue().named(name);
     if let Some((family, model)) = name.split_once('.') {
         models.extend(catalogue().meant(family, model));
@@ -145,14 +145,14 @@ fn find(name: &str) -> Result<Found, String> {
         models.extend(catalogue().family(name));
     }
     if !models.is_empty() {
-        return Ok(Found::Models(models));
+        return Ok(Meaning::Models(models));
     }
     let of = |m: &'static Model| m.profiles().iter().map(move |p| (m, p));
     let mut profiles: Vec<(&Model, &Profile)> =
         catalogue().all().flat_map(of).filter(|(_, p)| p.name == name).collect();
     profiles.dedup_by(|a, b| std::ptr::eq(a.1, b.1));
     if !profiles.is_empty() {
-        return Ok(Found::Profiles(profiles));
+        return Ok(Meaning::Profiles(profiles));
     }
     let families = catalogue().families().iter().map(|f| f.name);
     let named = catalogue().all().flat_map(of).map(|(_, p)| p.name);
@@ -172,8 +172,8 @@ fn find(name: &str) -> Result<Found, String> {
 /// A sentence that names the nearest model, family or profile.
 pub fn text_of(name: &str) -> Result<String, String> {
     Ok(match find(name)? {
-        Found::Models(found) => found.iter().map(|m| text(m)).collect::<Vec<_>>().join("\n"),
-        Found::Profiles(found) => found.iter().map(|(m, p)| text_of_profile(m, p)).collect(),
+        Meaning::Models(found) => found.iter().map(|m| text(m)).collect::<Vec<_>>().join("\n"),
+        Meaning::Profiles(found) => found.iter().map(|(m, p)| text_of_profile(m, p)).collect(),
     })
 }
 
@@ -183,8 +183,8 @@ pub fn text_of(name: &str) -> Result<String, String> {
 /// As [`text_of`].
 pub fn data_of(name: &str) -> Result<Value, String> {
     let list = match find(name)? {
-        Found::Models(found) => found.iter().map(|m| model(m)).collect(),
-        Found::Profiles(found) => found
+        Meaning::Models(found) => found.iter().map(|m| model(m)).collect(),
+        Meaning::Profiles(found) => found
             .iter()
             .map(|(m, p)| {
                 let mut data = profile(p);
@@ -223,15 +223,15 @@ fn on_path(m: &Model, quote: &str) -> Option<String> {
         (has(|k| matches!(k, Kind::Time { .. })), "times as", "2 rtt"),
         (has(|k| matches!(k, Kind::Rate { .. })), "rates as", "95 %"),
     ];
-    let said: Vec<String> = forms
+    let examples: Vec<String> = forms
         .iter()
         .filter(|(has, ..)| m.family == "queue" && *has)
         .map(|(_, what, form)| format!("{what} {quote}{form}{quote}"))
         .collect();
-    (!said.is_empty()).then(|| {
+    (!examples.is_empty()).then(|| {
         format!(
             "In a scenario they may depend on the link: {}; `tailback check` says what each is.",
-            said.join(", ")
+            examples.join(", ")
         )
     })
 }
@@ -404,11 +404,11 @@ fn catalogue() -> &'static Catalogue {
 /// What other programs call a model: `fq_codel (Linux), FqCoDelQueueDisc (ns-3)`.
 fn also_called(m: &Model, quote: &str) -> String {
     let all = catalogue().aliases_of(m);
-    let said: Vec<String> = all
+    let aliases: Vec<String> = all
         .iter()
         .map(|a| format!("{quote}{}{quote} ({})", a.name, a.of))
         .collect();
-    said.join(", ")
+    aliases.join(", ")
 }
 
 /// What a parameter may be, with the names of a family of models.

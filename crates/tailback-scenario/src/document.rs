@@ -140,18 +140,18 @@ impl Node {
         let full = match &self.tree {
             Tree::Scalar(raw) => raw.show(),
             Tree::List(list) => {
-                let some: Vec<String> = list.iter().take(4).map(Node::show).collect();
-                format!("[{}{}]", some.join(", "), if list.len() > 4 { ", ..." } else { "" })
+                let shown: Vec<String> = list.iter().take(4).map(Node::show).collect();
+                format!("[{}{}]", shown.join(", "), if list.len() > 4 { ", ..." } else { "" })
             }
             Tree::Table(entries) => {
-                let some: Vec<String> = entries
+                let shown: Vec<String> = entries
                     .iter()
                     .take(4)
                     .map(|e| format!("{} = {}", e.key, e.node.show()))
                     .collect();
                 format!(
                     "{{ {}{} }}",
-                    some.join(", "),
+                    shown.join(", "),
                     if entries.len() > 4 { ", ..." } else { "" }
                 )
             }
@@ -226,19 +226,19 @@ impl Document {
     /// The line, from 1, of a path such as `axis.rate.values` or `at[1].where`: of its last step that is in the text.
     pub fn line_of(&self, path: &str) -> Option<usize> {
         let mut node = &self.root;
-        let mut found = None;
+        let mut place = None;
         for step in path.split('.') {
             let (key, item) = step.split_once('[').map_or((step, None), |(key, rest)| {
                 (key, rest.trim_end_matches(']').parse::<usize>().ok())
             });
             let Some(entry) = node.get(key) else { break };
-            (node, found) = (&entry.node, Some(&entry.key_at));
+            (node, place) = (&entry.node, Some(&entry.key_at));
             if let (Some(i), Tree::List(items)) = (item, &entry.node.tree) {
                 let Some(item) = items.get(i) else { break };
-                (node, found) = (item, Some(&item.at));
+                (node, place) = (item, Some(&item.at));
             }
         }
-        match found? {
+        match place? {
             At::Text(start, _) => Some(1 + self.text[..*start].matches('\n').count()),
             At::Nowhere | At::Argument(_) => None,
         }

@@ -46,12 +46,12 @@ pub struct Problem {
     /// What to write instead. Never empty.
     pub remedy: String,
     /// Filled in when the document is at hand.
-    pub place: Place,
+    pub place: TextPlace,
 }
 
 /// Where in the file, for people. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPlace {
     pub line: Option<usize>,
     pub column: Option<usize>,
     /// The line, cut around the place if long.
@@ -79,7 +79,7 @@ impl Problem {
             allowed: String::new(),
             nearest: None,
             remedy: remedy.into(),
-            place: Place::default(),
+            place: TextPlace::default(),
         }
     }
 
@@ -131,7 +131,7 @@ impl ScenarioError {
         };
         leave_out_what_follows(&mut problems);
         problems.sort_by_key(order);
-        let more = problems.len().saturating_sub(SHOWN);
+        let left_out = problems.len().saturating_sub(SHOWN);
         problems.truncate(SHOWN);
         for p in &mut problems {
             p.locate(text, arguments);
@@ -139,7 +139,7 @@ impl ScenarioError {
         ScenarioError {
             file: file.to_string(),
             problems,
-            more,
+            more: left_out,
         }
     }
 
@@ -185,10 +185,10 @@ impl fmt::Display for ScenarioError {
 pub fn warning(file: &str, text: &str, arguments: &[String], about: &str, at: At, problem: &str) -> String {
     let mut p = Problem::new("warning", at, "", problem, "");
     p.locate(text, arguments);
-    let said = format!("{}: {}", clean(about), clean(problem));
+    let message = format!("{}: {}", clean(about), clean(problem));
     match (&p.place.argument, p.place.line) {
-        (None, None) => said,
-        _ => format!("{said}{}", Where(file, &p)),
+        (None, None) => message,
+        _ => format!("{message}{}", Where(file, &p)),
     }
 }
 
@@ -245,7 +245,7 @@ fn render_place(f: &mut fmt::Formatter, file: &str, p: &Problem) -> Result<Strin
 const WIDTH: usize = 110;
 
 /// Line, column and the cut of the line for a range of bytes. Any numbers are safe.
-fn place(text: &str, start: usize, end: usize) -> Place {
+fn place(text: &str, start: usize, end: usize) -> TextPlace {
     let mut start = start.min(text.len());
     // A place at the very end of a text that ends in a newline belongs to its last line.
     if start == text.len() && end >= start {
@@ -281,7 +281,7 @@ fn place(text: &str, start: usize, end: usize) -> Place {
     if cut_after {
         shown.push_str(" ...");
     }
-    Place {
+    TextPlace {
         line: Some(number),
         column: Some(column + 1),
         source: shown,

@@ -274,12 +274,12 @@ impl Measures {
                 "give the links a delay, or add bdp_rtt = \"40ms\" or so at the top",
             ));
         }
-        let said = match self.which {
+        let remark = match self.which {
             Some(WhichTrip::Mean) if several => " (the mean)",
             Some(WhichTrip::Largest) if several => " (the largest)",
             _ => "",
         };
-        Ok((rtt, said.to_string()))
+        Ok((rtt, remark.to_string()))
     }
 
     fn at_the_start(&self, line: &str) -> &'static str {

@@ -27,18 +27,18 @@ fn put(node: &mut Node, key: &str) -> bool {
         }
         Tree::Table(entries) => {
             let kind = entries.iter_mut().find(|e| e.key == "kind");
-            let mut found = false;
+            let mut has_class = false;
             if let Some(e) = kind
                 && let Tree::Scalar(Raw::Text(text)) = &e.node.tree
                 && let Some(name) = class(text)
             {
                 e.node = Node::text(outside::MODEL.name, e.node.at.clone());
                 entries.push(pair("class", &name));
-                found = true;
+                has_class = true;
             }
-            entries.iter_mut().fold(found, |found, e| {
+            entries.iter_mut().fold(has_class, |has_class, e| {
                 let key = e.key.clone();
-                put(&mut e.node, &key) || found
+                put(&mut e.node, &key) || has_class
             })
         }
         _ => false,

@@ -211,8 +211,8 @@ fn of_kind(kind: &Kind) -> Value {
         Kind::Choice(words) => json!({ "enum": words }),
         Kind::Text | Kind::Profile(_) => json!({ "type": "string" }),
         Kind::Each(_, k) | Kind::List(k) => {
-            let (one, least) = (of_kind(k), usize::from(!structural(k)));
-            json!({ "anyOf": [one.clone(), { "type": "array", "items": one, "minItems": least }] })
+            let (item, least) = (of_kind(k), usize::from(!structural(k)));
+            json!({ "anyOf": [item.clone(), { "type": "array", "items": item, "minItems": least }] })
         }
         Kind::Model(family) => json!({ "$ref": format!("#/$defs/{family}") }),
         Kind::Named(table) => {

@@ -19,6 +19,7 @@ fn it_writes_what_a_simulation_sends() {
             "start = \"300ms\"\nstop = \"1500ms\"",
         ),
         (r#"{ kind = "trains", rate = "1Mbps", mean_train = 10 }"#, ""),
+        (r#"{ kind = "instants", at = ["1ms", "10ms", "10ms", "1s", "3s"] }"#, ""),
         (r#"{ kind = "cbr", rate = ["1Mbps", "3Mbps"], jitter = 0.3 }"#, ""),
     ] {
         let text = format!(

@@ -8,7 +8,7 @@ use tailback_base::{BitRate, Duration};
 
 /// The lines of one direction.
 #[derive(Clone, Debug, Default)]
-pub struct Way {
+pub struct OneWay {
     /// Rates of the lines, in order of travel.
     pub lines: SmallVec<[BitRate; 4]>,
     /// Propagation delay of all of them.
@@ -18,11 +18,11 @@ pub struct Way {
 /// The path of a flow: the direction of its data, and the direction of its acknowledgements.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
-    pub there: Way,
-    pub back: Way,
+    pub there: OneWay,
+    pub back: OneWay,
 }
 
-impl Way {
+impl OneWay {
     /// Time from the first bit sent to the last bit received when all queues are empty.
     pub fn transit(&self, bytes: u32) -> Duration {
         let line = |r: &BitRate| Duration::from_seconds(f64::from(bytes) * 8.0 / r.bits_per_second());
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn an_empty_path_takes_transmission_and_propagation() {
         let rates: SmallVec<[BitRate; 4]> = SmallVec::from_slice(&[BitRate(800_000), BitRate(80_000)]);
-        let way = Way {
+        let way = OneWay {
             lines: rates,
             delay: Duration::from_millis(2000),
         };

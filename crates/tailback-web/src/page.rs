@@ -18,12 +18,12 @@
 
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use tailback_lab::asked::{PACKET_BITS, RunMode, ScreenRun, asked};
 use tailback_lab::copies::Copies;
 use tailback_lab::digests;
 use tailback_lab::frames::message;
 use tailback_lab::packets::{PacketWatch, Packets, Question};
 use tailback_lab::picture::{DoneRun, PictureExtras, PictureOrder, picture};
+use tailback_lab::screen_runs::{PACKET_BITS, RunMode, ScreenRun, asked};
 use tailback_lab::state::{LabRefusal, PAGE, ScenarioReader, State, explicit, watched};
 use tailback_scenario::memory;
 use tailback_scenario::{load_json_with, load_text_with};
@@ -268,9 +268,9 @@ impl EnginePage {
         let state = State::of(&message["state"])?;
         let at = message["at"].as_f64().unwrap_or(f64::NAN);
         let question = Question::about(&state, number(message, "side").unwrap_or(usize::MAX), at, reader)?;
-        if let Some(mut found) = self.kept.answer(&question) {
-            found["do"] = json!("packets");
-            return Ok(Some(found));
+        if let Some(mut answer) = self.kept.answer(&question) {
+            answer["do"] = json!("packets");
+            return Ok(Some(answer));
         }
         self.under_way[INSTANT] = Some(begun_watch(question, true, reader.library)?);
         Ok(None)
@@ -354,9 +354,9 @@ impl EnginePage {
                     self.kept.keep(&question, watch.finish(outcome));
                 }
                 match self.kept.answer(&question).filter(|_| awaited) {
-                    Some(mut found) => {
-                        found["do"] = json!("packets");
-                        message(&found)
+                    Some(mut answer) => {
+                        answer["do"] = json!("packets");
+                        message(&answer)
                     }
                     None => vec![],
                 }
@@ -374,11 +374,11 @@ fn begun_picture(message: &Value, reader: &ScenarioReader) -> Result<UnderWay, L
     };
     let side = number(message, "side");
     let all = asked(&state, order.mode, reader)?.into_iter().enumerate();
-    let asked: Vec<ScreenRun> = all
+    let screen_runs: Vec<ScreenRun> = all
         .filter(|(i, _)| side.is_none_or(|s| s == *i))
         .map(|(_, run)| run)
         .collect();
-    let runs = asked
+    let runs = screen_runs
         .iter()
         .map(|run| begun(&run.loaded.spec, reader.library))
         .collect::<Result<_, _>>()?;
@@ -387,7 +387,7 @@ fn begun_picture(message: &Value, reader: &ScenarioReader) -> Result<UnderWay, L
             order,
             state: Box::new(state),
             side,
-            asked,
+            asked: screen_runs,
         },
         runs,
         done: vec![],
@@ -395,8 +395,8 @@ fn begun_picture(message: &Value, reader: &ScenarioReader) -> Result<UnderWay, L
 }
 
 fn begun_digests(message: &Value, library: &Library) -> Result<UnderWay, LabRefusal> {
-    let given = message["set"].as_array().into_iter().flatten();
-    let set: Vec<String> = given.filter_map(|s| Some(s.as_str()?.to_string())).collect();
+    let changes = message["set"].as_array().into_iter().flatten();
+    let set: Vec<String> = changes.filter_map(|s| Some(s.as_str()?.to_string())).collect();
     let loaded = match message["text"].as_str() {
         Some(text) => load_text_with(library, text, PAGE, &set)?,
         None => load_json_with(library, &message["document"].to_string(), PAGE, &set)?,

@@ -69,7 +69,7 @@ def _unraised(what: sys.UnraisableHookArgs) -> None:
 
 
 def _open_streams() -> bool:
-    """Give closed streams somewhere to go, before a file of results is opened in the place of one; whether standard
+    """Open /dev/null for closed standard streams, so that no result file gets their number. Returns whether standard
     output was closed."""
     for number in range(3):
         try:

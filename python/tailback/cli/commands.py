@@ -63,14 +63,14 @@ MOST_COLUMNS = 100
 def start_text() -> str:
     """What `tailback` alone prints: a screen of 24 lines, where the terminal has 80 columns."""
     groups = {group: ", ".join(commands) for group, commands in GROUPS.items()}
-    more = {
+    next_steps = {
         "tailback --help": "What each command does.",
         "tailback COMMAND --help": "Its options.",
         "tailback examples": "What there is to run.",
         "tailback describe": "The models that a scenario can name.",
     }
     lines = [*_wrapped(f"tailback: {ABOUT[0].lower()}{ABOUT[1:]}"), "", "Type first:", *listed(FIRST), ""]
-    return "\n".join([*lines, "Commands:", *listed(groups), "", "More:", *listed(more)])
+    return "\n".join([*lines, "Commands:", *listed(groups), "", "More:", *listed(next_steps)])
 
 
 def help_text() -> str:
@@ -85,7 +85,7 @@ def help_text() -> str:
 
 
 def listed(rows: Mapping[str, str], at: int = 0) -> list[str]:
-    """Names, and what is said of each beside it, from column `at` on, as wide as the terminal."""
+    """Names with a text beside each, from column `at` on, as wide as the terminal."""
     at = at or max(map(len, rows)) + 4
     return [line for name, text in rows.items() for line in _wrapped(text, f"  {name}".ljust(at))]
 

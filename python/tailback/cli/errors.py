@@ -50,8 +50,8 @@ class Stopped(Failure):
 def running(out: str | os.PathLike[str] | None) -> Iterator[ProgressLine]:
     """Progress for as long as runs go on, and what to say when they are stopped, or cannot be stored in `out`."""
     try:
-        with ProgressLine() as told, _no_interruption_lost():
-            yield told
+        with ProgressLine() as progress, _no_interruption_lost():
+            yield progress
     except OSError as e:
         raise Failure(f"results cannot be stored in {out}: {os_message(e)}" if out else os_message(e)) from e
     except KeyboardInterrupt:
@@ -65,11 +65,11 @@ def _no_interruption_lost() -> Iterator[None]:
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield
         return
-    asked = False
+    interrupted = False
 
     def ask(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        asked = True
+        nonlocal interrupted
+        interrupted = True
         signal.default_int_handler(number, frame)
 
     signal.signal(signal.SIGINT, ask)
@@ -77,7 +77,7 @@ def _no_interruption_lost() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if asked:
+    if interrupted:
         raise KeyboardInterrupt
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from tailback import _core
+from tailback.cli.options import Declared
 
 #: What the option takes, in the words of a help.
 WORDS = "Put this at the bottleneck: a line or a script of tc, a file of it, a block of SQM; - is standard input."
 
 
-def queue() -> Any:
+def queue() -> Declared[Any]:
     return click.option("--queue", metavar="LINE|FILE|-", help=WORDS)
 
 
@@ -21,12 +22,12 @@ def scenario(file: str, overrides: Sequence[str], text: str | None) -> _core.Sce
     """The scenario of a file with the pasted queue at its bottleneck; a note says what was done and left out."""
     from tailback.cli.source import reader
 
-    read = reader(file)
+    read_with = reader(file)
     if text is None:
-        return read(list(overrides))
+        return read_with(list(overrides))
     if file == text == "-":
         raise click.UsageError("FILE and --queue are both -; standard input is read once: name a file for one of them")
-    return read([*overrides, *_changes(read(list(overrides)), text)])
+    return read_with([*overrides, *_changes(read_with(list(overrides)), text)])
 
 
 def overrides(file: str, before: Sequence[str], text: str) -> list[str]:
@@ -45,9 +46,9 @@ def _changes(found: _core.Scenario, text: str) -> list[str]:
         raise click.UsageError("--queue takes a line of tc or a file; a table goes with --set link.NAME.queue={...}")
     try:
         reading = queues.pasted(text)
-        made, said = queues.changes(reading, found)
+        overrides, notes = queues.changes(reading, found)
     except ReadError as e:
         raise click.UsageError(str(e)) from e
-    for sentence in filter(None, (". ".join(said), queues.remarks(reading))):
+    for sentence in filter(None, (". ".join(notes), queues.remarks(reading))):
         say(f"note: {sentence}")
-    return made
+    return overrides

@@ -81,6 +81,20 @@ def _other_kind(path: Path) -> str | None:
     return None
 
 
+def reading(file: str, wishes: Wishes | None = None) -> Reading:
+    """What a file that a person has says, or standard input for `-`. Raises `ReadError`."""
+    from tailback.readers.given import Wishes
+    from tailback.readers.recognise import read_stream
+
+    wishes = wishes or Wishes()
+    if file == "-":
+        if sys.stdin is None:
+            raise click.UsageError("standard input is closed; name a file, or write `tailback read - < FILE`")
+        return read_stream("standard input", sys.stdin.buffer, wishes)
+    with Path(file).open("rb") as stream:
+        return read_stream(file, stream, wishes)
+
+
 def results_folder(name: str) -> Path:
     """A folder with finished results of `run` or of a plan."""
     if not os.path.isfile(os.path.join(name, "runs.parquet")):
@@ -89,13 +103,13 @@ def results_folder(name: str) -> Path:
 
 
 def no_results(name: str) -> str:
-    """What is said of a folder without finished results: why, and what to name or do instead."""
+    """The message for a folder without finished results: the reason, and what to name or do instead."""
     from tailback.core.text.plain import plain
 
     place = Path(name)
     if not place.is_dir():
-        what = "is a file, not a folder of results" if place.exists() else "is not there"
-        return plain(f"{name} {what}; `tailback run FILE --out DIR` makes a folder of results")
+        problem = "is a file, not a folder of results" if place.exists() else "is not there"
+        return plain(f"{name} {problem}; `tailback run FILE --out DIR` makes a folder of results")
     if (place / "study.json").is_file():
         return plain(f"{name} is the folder of a study; `tailback report {name}` makes its page")
     if (place / "manifest.json").is_file():
@@ -104,16 +118,3 @@ def no_results(name: str) -> str:
     if inside:
         return plain(f"{name} holds no results itself; name a folder in it: {', '.join(map(str, inside))}")
     return plain(f"{name} holds no results; `tailback run FILE --out {name}` makes some")
-
-
-def reading(file: str, wishes: Wishes | None = None) -> Reading:
-    """What a file, or standard input for `-`, says. Raises `ReadError`."""
-    from tailback.readers.given import Wishes
-    from tailback.readers.recognise import read_stream
-
-    if file == "-":
-        if sys.stdin is None:
-            raise click.UsageError("standard input is closed; name a file, or write `tailback read - < FILE`")
-        return read_stream("standard input", sys.stdin.buffer, wishes or Wishes())
-    with Path(file).open("rb") as stream:
-        return read_stream(file, stream, wishes or Wishes())

@@ -42,15 +42,15 @@ class FileError(ValueError):
 def _with_line(message: str) -> str:
     from tailback import _core
 
-    said = re.match(r"""(.+?\.toml): (?:([\w.\[\]-]+)(?=: | = |, ))?(?:: )?(?:there is no key "([^"]+)")?""", message)
-    if not said or not (said[2] or said[3]):
+    match = re.match(r"""(.+?\.toml): (?:([\w.\[\]-]+)(?=: | = |, ))?(?:: )?(?:there is no key "([^"]+)")?""", message)
+    if not match or not (match[2] or match[3]):
         return message
-    path = ".".join(x for x in (said[2], said[3]) if x)
+    path = ".".join(x for x in (match[2], match[3]) if x)
     try:
-        line = _core.toml_line(read_text(Path(said[1])), path)
+        line = _core.toml_line(read_text(Path(match[1])), path)
     except (OSError, UnicodeError):
         return message
-    return message if line is None else f"{said[1]}:{line}{message[len(said[1]) :]}"
+    return message if line is None else f"{match[1]}:{line}{message[len(match[1]) :]}"
 
 
 class Table(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
@@ -103,30 +103,30 @@ def safe_id(name: str, file: Path | str, at: str) -> str:
 def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[str, str]) -> str:
     """An error of msgspec with the value it is about, and the nearest key that exists."""
     # A message ends in " - at `$.path`", or in " - at `key` in `$.path`" for a key.
-    what, _, inner = message.replace("`key` in ", "").partition(" - at `$")
+    fault, _, inner = message.replace("`key` in ", "").partition(" - at `$")
     inner = _with_keys(kind, table, inner)
-    unknown = re.match(r"Object contains unknown field `(.*)`", what)
+    unknown = re.match(r"Object contains unknown field `(.*)`", fault)
     first = re.match(r"\.([^.\[`]+)", inner)
     at = shared.get(first[1] if first else unknown[1] if unknown else "", at)
     path = f"{at}{inner.rstrip('`')}" if at else inner.rstrip("`").lstrip(".")
     lead = f"{path}: " if path else ""
     if unknown:
-        key, known = unknown[1], list(_fields(kind))
-        near = difflib.get_close_matches(key, known, 1)
-        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known))}"
+        key, names = unknown[1], list(_fields(kind))
+        near = difflib.get_close_matches(key, names, 1)
+        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(names))}"
         return f'{lead}there is no key "{key}"; {hint}'
-    missing = re.match(r"Object missing required field `(.*)`", what)
+    missing = re.match(r"Object missing required field `(.*)`", fault)
     if missing:
         return f'{lead}the key "{missing[1]}" is missing; add {missing[1]} = ...'
     value = _at(table, inner.rstrip("`"))
     shown = f" = {value!r}" if value is not None else ""
-    if what.startswith("Invalid enum value"):
+    if fault.startswith("Invalid enum value"):
         choices = _choices(kind, re.sub(r"\[.*|`", "", inner.rpartition(".")[2]))
         if choices:
             return f"{path}{shown}: there is no such choice; there are {', '.join(map(str, choices))}"
-    if what.startswith("Expected"):
-        what = re.sub(r"`([a-z| ]+)`", lambda m: " or ".join(_TYPES.get(x, x) for x in m[1].split(" | ")), what)
-    return f"{path or kind.__doc__}{shown}: {what[0].lower()}{what[1:]}"
+    if fault.startswith("Expected"):
+        fault = re.sub(r"`([a-z| ]+)`", lambda m: " or ".join(_TYPES.get(x, x) for x in m[1].split(" | ")), fault)
+    return f"{path or kind.__doc__}{shown}: {fault[0].lower()}{fault[1:]}"
 
 
 def _with_keys(kind: type[Table], table: Any, path: str) -> str:
@@ -137,9 +137,9 @@ def _with_keys(kind: type[Table], table: Any, path: str) -> str:
         return path
     for key in around:
         alone = copy.deepcopy(table)
-        one = _at(alone, before)
-        for other in [k for k in one if k != key]:
-            del one[other]
+        tested = _at(alone, before)
+        for other in [k for k in tested if k != key]:
+            del tested[other]
         try:
             msgspec.convert(alone, kind)
         except msgspec.ValidationError as e:

@@ -18,6 +18,8 @@ from tailback.linux.units import TcError
 HTB_MTU = 1600
 #: Places in the table of priorities of `prio`.
 PRIORITIES = 16
+#: The bands of packets by their priority, where nothing is said: that of packets without one is the second.
+PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 
 
 class Word(NamedTuple):
@@ -29,16 +31,23 @@ class Word(NamedTuple):
 
 
 _LINE = (Word("mpu", "u16"), Word("overhead", "u16"), Word("linklayer", "layer"))
-_QDISC = (Word("default", "minor"), Word("r2q", "whole"), Word("direct_qlen", "whole"), Word("debug", "whole"))
-_QDISC += (Word("offload", "flag"), Word("direct_packets_stat", "whole"))
+_QDISC = (
+    Word("default", "minor"),
+    Word("r2q", "whole"),
+    Word("direct_qlen", "whole"),
+    Word("debug", "whole"),
+    Word("offload", "flag"),
+    Word("direct_packets_stat", "whole"),
+)
 _CLASS = (
     Word("rate", "rate"),
     Word("ceil", "rate"),
     Word("burst", "bucket", ("buffer", "maxburst")),
     Word("cburst", "bucket", ("cbuffer", "cmaxburst")),
     Word("prio", "whole"),
-    Word("quantum", "size"),
-    Word("mtu", "size"),
+    # Numbers without a unit, as tc reads them.
+    Word("quantum", "whole"),
+    Word("mtu", "whole"),
     *_LINE,
 )
 _TBF = (
@@ -57,7 +66,7 @@ WORDS: Mapping[str, tuple[Word, ...]] = {
     for kinds, words in (("htb ", _QDISC), ("tbf ", _TBF), ("prio pfifo_fast ", _PRIO))
     for kind in kinds.split()
 }
-CLASS_WORDS: Mapping[str, tuple[Word, ...]] = dict.fromkeys(["htb"], _CLASS)
+CLASS_WORDS: Mapping[str, tuple[Word, ...]] = {kind: _CLASS for kind, words in WORDS.items() if words is _QDISC}
 
 #: Kinds that are not read, and what to do instead.
 _REFUSED = """
@@ -99,10 +108,10 @@ def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, 
             found[word.name] = True
             continue
         if word.value == "map":
-            found[word.name] = [_whole(kind, word.name, w) for w in left[:PRIORITIES]]
-            if len(found[word.name]) < PRIORITIES:
-                raise TcError(f"{kind}: priomap has {len(left)} numbers; give {PRIORITIES}")
-            left = left[PRIORITIES:]
+            told: list[int] = []
+            while left and units.is_whole(left[0]) and len(told) < PRIORITIES:
+                told.append(_whole(kind, word.name, left.pop(0)))
+            found[word.name] = [*told, *PRIOMAP[len(told) :]]
             continue
         if not left:
             raise TcError(f"{kind}: {text} has no value; give one behind it")
@@ -128,7 +137,7 @@ def _value(kind: str, word: Word, text: str) -> Any:
                 raise TcError(f"{kind}: linklayer {text}: tc knows ethernet, atm and adsl")
             return "ethernet" if text.lower() == "ethernet" else "atm"
         case "u16":
-            number = units.size(text) if not text.isdigit() else int(text)
+            number = int(text) if units.is_whole(text) else units.size(text)
             if number > 0xFFFF:
                 raise TcError(f"{kind}: {word.name} {text}: give at most 65535")
             return number
@@ -144,8 +153,8 @@ def _minor(kind: str, text: str) -> int:
 
 
 def _whole(kind: str, name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 12:
-        raise TcError(f"{kind}: {name} {text}: give a whole number")
+    if not units.is_whole(text):
+        raise TcError(f"{kind}: {name} {text[:40]}: give a whole number")
     return int(text)
 
 
@@ -156,7 +165,8 @@ def latency_limit(found: Mapping[str, Any]) -> int | None:
         return int(found["limit"])
     if "latency" not in found or "rate" not in found:
         return None
-    of_rate = found["rate"] / 8 * found["latency"] + found.get("burst", 0)
+    us = round(found["latency"] * 1e6, 3)
+    of_rate = found["rate"] / 8 * us / 1e6 + found.get("burst", 0)
     if "peakrate" in found:
-        of_rate = min(of_rate, found["peakrate"] / 8 * found["latency"] + found.get("mtu", 0))
+        of_rate = min(of_rate, found["peakrate"] / 8 * us / 1e6 + found.get("mtu", 0))
     return int(of_rate)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailback.linux import units
+from tailback.linux import law, units
 from tailback.linux.classful import WORDS
 from tailback.linux.statement import Statement
 from tailback.linux.tree import handle
@@ -26,12 +26,18 @@ _GOES_ON = re.compile(r"[a-z0-9][\w. :/-]*", re.IGNORECASE)
 _BOOKS = ("refcnt", "direct_packets_stat", "leaf", "level", "priomap_offload", "offload_index")
 #: Words of a class or a shaper that a table of sizes shows, in text.
 _TABLE = ("linklayer", "overhead", "mpu", "mtu", "tsize")
-#: Words of RED's internal numbers, and how many values each has.
-_SILENT = {"ewma": 1, "Plog": 1, "Scell_log": 1}
+#: Words of RED's internal numbers: the exponent of its weight, and those of its slope and of an idle time.
+EXPONENT = "ewma"
+_SILENT = (EXPONENT, "Plog", "Scell_log")
+#: The mean packet of RED in the manual's example, bytes; kinds that count packets have no thresholds in bytes.
+MEAN_PACKET = 1000
+IN_PACKETS = "choke "
 #: What stands behind the number of some words in an output only.
 _ENDINGS = {"limit": "p$", "flow_limit": "p$", "perturb": "sec$", "burst": "/.*", "cburst": "/.*", "flows": "/.*"}
 #: A number of digits, and no more than a kernel's counter has.
 _NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,6})?")
+#: What cake calls its tins, beside numbers.
+_TIN_NAMES = ("Bulk", "Best Effort", "Video", "Voice")
 #: Rows of cake's table, by the unit of what is in them.
 _TINS = """
 thresh target interval pk_delay av_delay sp_delay backlog pkts bytes way_inds way_miss way_cols drops marks ack_drop
@@ -101,8 +107,8 @@ def _shown(line: int, found: re.Match[str]) -> Statement:
         word = rest.pop(0)
         if word in ("dev", "parent") and rest:
             place["device" if word == "dev" else "parent"] = rest.pop(0)
-        elif word in ("root", "ingress", "clsact"):
-            place["parent"] = word if of == "qdisc" or word != "root" else handle(name.partition(":")[0] + ":")
+        elif word == "root":
+            place["parent"] = word if of == "qdisc" else handle(name.partition(":")[0] + ":")
         elif word in _BOOKS and rest:
             rest.pop(0)
         elif set(word) <= set("-") or word.startswith("["):
@@ -123,12 +129,15 @@ def _shown(line: int, found: re.Match[str]) -> Statement:
 
 def _as_said(kind: str, words: Sequence[str], of: str) -> tuple[list[str], dict[str, str]]:
     """Words of an output as a command has them, and its table of sizes."""
-    left, said = list(words), []
+    left = list(words)
+    said: list[str] = []
     stab: dict[str, str] = {}
+    exponent = ""
     while left:
         word = left.pop(0)
-        if word in _SILENT and kind != "cake":
-            del left[: _SILENT[word]]
+        if word in _SILENT and left:
+            value = left.pop(0)
+            exponent = value if word == EXPONENT else exponent
         elif (word == "raw" and "overhead" in left) or word == "no-sce":
             continue
         elif of == "qdisc" and left and (word in ("linklayer", "tsize") or (word in _TABLE and stab)):
@@ -137,12 +146,20 @@ def _as_said(kind: str, words: Sequence[str], of: str) -> tuple[list[str], dict[
             said += [word, re.sub(_ENDINGS[word], "", left.pop(0))]
         else:
             said.append("latency" if word == "lat" else word)
-    return said + needed(kind, said), stab
+    return said + needed(kind, said, exponent), stab
 
 
-def needed(kind: str, said: Sequence[str]) -> list[str]:
-    """What a command asks for and no output shows: the mean packet of RED. It is taken as the manual's (tc-red(8))."""
-    return ["avpkt", "1000"] if {"min", "max"} <= set(said) and "avpkt" not in said and kind not in WORDS else []
+def needed(kind: str, said: Sequence[str], exponent: str) -> list[str]:
+    """What a command of RED asks for and no output shows: the mean packet, taken as the manual's (tc-red(8)), and where
+    the exponent of the weight is shown a burst that makes it."""
+    if not {"min", "max"} <= set(said) or "avpkt" in said or kind in WORDS:
+        return []
+    words = ["avpkt", str(MEAN_PACKET)]
+    if units.is_whole(exponent) and 1 <= int(exponent) <= law.MOST_EXPONENT:
+        least = units.size(said[said.index("min") + 1])
+        low = least if kind in IN_PACKETS.split() else least / MEAN_PACKET
+        words += ["burst", str(law.burst(low, 2.0 ** -int(exponent))[0])]
+    return words
 
 
 def _counted(queue: Queue, line: str, tins: list[str]) -> bool:
@@ -156,18 +173,17 @@ def _counted(queue: Queue, line: str, tins: list[str]) -> bool:
         queue.counters |= {"backlog": _size(found[1]), "qlen": _count(found[2])}
         return True
     first, *rest = re.split(r"\s{2,}", text)
-    if queue.statement.kind == "cake":
-        if tins and len(rest) >= 1 and first.split()[0] in _TINS:
-            values = [v for part in rest for v in part.split()]
-            for name, value in zip(tins, values, strict=False):
-                queue.tins.setdefault(name, {})[first.split()[0]] = _value(value)
-            return True
-        if rest and all(p in ("Bulk", "Best Effort", "Video", "Voice") or p.startswith("Tin ") for p in (first, *rest)):
-            tins[:] = [first, *rest]
-            return True
-        if text.startswith("Tin "):
-            tins[:] = re.findall(r"Tin \d+", text)
-            return True
+    if tins and len(rest) >= 1 and first.split()[0] in _TINS:
+        values = [v for part in rest for v in part.split()]
+        for name, value in zip(tins, values, strict=False):
+            queue.tins.setdefault(name, {})[first.split()[0]] = _value(value)
+        return True
+    if rest and all(p in _TIN_NAMES or p.startswith("Tin ") for p in (first, *rest)):
+        tins[:] = [first, *rest]
+        return True
+    if text.startswith("Tin "):
+        tins[:] = re.findall(r"Tin \d+", text)
+        return True
     return _pairs(queue, text)
 
 

@@ -6,10 +6,12 @@ Rates are in bytes a second there, times in microseconds, and those of `netem` i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from tailback.linux.dump import Queue, needed
+from tailback.linux.dump import EXPONENT, Queue, needed
+from tailback.linux.forms import word_against
 from tailback.linux.statement import STAB, Statement
 from tailback.linux.tree import handle
 
@@ -73,9 +75,10 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
 _TIMES = ("target", "interval", "ce_threshold", "tupdate", "rtt", "lat")
 _RATES = ("rate", "ceil", "bandwidth", "peakrate", "maxrate")
 #: Options that a command has no word for.
-_BOOKS = ("refcnt", "direct_packets_stat", "autorate", "ewma", "Plog", "Scell_log")
+_BOOKS = ("refcnt", "direct_packets_stat", "autorate", "fwmark", EXPONENT, "Plog", "Scell_log")
 #: Options whose text is the word, and those whose text says which.
-_OWN_WORDS = ("diffserv", "flowmode", "atm")
+_OWN_WORDS = re.compile("diffserv|flowmode|atm")
+_ACK_FILTER = ("ack-filter",)
 _ACKS = {"disabled": "no-ack-filter", "enabled": "ack-filter", "aggressive": "ack-filter-aggressive"}
 #: Flags with a word for both sides.
 _BOTH = {
@@ -99,24 +102,26 @@ def _words(kind: str, options: Mapping[str, Any]) -> tuple[list[str], dict[str, 
             continue
         else:
             words += _said(kind, key, value)
-    return words + needed(kind, words), stab
+    return words + needed(kind, words, str(options.get(EXPONENT, ""))), stab
 
 
 def _said(kind: str, key: str, value: Any) -> list[str]:
     if key in _BOTH and isinstance(value, bool):
         return [_BOTH[key][not value]]
     if isinstance(value, bool):
-        return [key] if value else ["noecn"] if key == "ecn" and kind.endswith(("codel", "pie")) else []
+        return [key] if value else [no] if (no := word_against(kind, key)) else []
     if isinstance(value, list):
         return [key, *[str(v) for v in value[:16]]]
     if isinstance(value, str):
-        return [_ACKS.get(value, value)] if key in (*_OWN_WORDS, "ack-filter") else [key, value]
+        return [_ACKS.get(value, value)] if key in _ACK_FILTER or _OWN_WORDS.fullmatch(key) else [key, value]
     if not isinstance(value, int | float):
         return []
     if key in _RATES:
         return [key, f"{round(8 * value)}bit"]
     if key in _TIMES:
-        return ["latency" if key == "lat" else key, f"{value}us"]
+        # The kernel's clock of these counts 1.024 us and rounds down: 4999 is 5 ms.
+        whole = value + 1 if isinstance(value, int) and value % 10 == 9 else value
+        return ["latency" if key == "lat" else key, f"{whole}us"]
     return [key, str(value)]
 
 

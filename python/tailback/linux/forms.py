@@ -13,6 +13,9 @@ from typing import Any
 
 from tailback.linux.units import TcError
 
+#: The parameter that names a set of values, which lie under those that are given.
+PROFILE = "profile"
+
 
 @dataclass(frozen=True)
 class TcWord:
@@ -74,6 +77,11 @@ class Form:
         """Since when it is there."""
         return self.since and f"{self.since} of Linux and of iproute2 are the first to have it."
 
+    def of_profile(self, name: str) -> frozenset[str]:
+        """The parameters that a profile of the discipline sets."""
+        profiles = (models().get(self.discipline) or {}).get("profiles") or ()
+        return frozenset(parameter for p in profiles if p["name"] == name for parameter in p["values"])
+
     def has(self, parameter: str) -> bool:
         return any(parameter == option.parameter for option in self.options)
 
@@ -127,6 +135,13 @@ def shaping(discipline: str) -> str | None:
     """The parameter with the rate to which a discipline shapes; None where it does not."""
     parameter: str | None = (models().get(discipline) or {}).get("shapes")
     return parameter
+
+
+@functools.cache
+def word_against(kind: str, word: str) -> str:
+    """The word that says the contrary of a flag of a kind, as `noecn` does; empty where there is none."""
+    flags = [dict(o.words) for f in forms() if kind in f.kinds for o in f.options if o.value == "flag"]
+    return next((words.get("false", "") for words in flags if words.get("true") == word), "")
 
 
 @functools.cache

@@ -43,6 +43,8 @@ def queue(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
     """The queue of a scenario, for a link of this rate. Raises `TcError` for what no kernel has."""
     kind = given["kind"]
     rate_of = shaping(kind)
+    if given.get("classes"):
+        raise TcError(f"a tree of classes of {kind} is not set up in a kernel; give one queue, or run the simulator's")
     if rate_of is not None and form(kind) is None:
         return _around(given, _core.parse_rate(str(given[rate_of])), marking)
     if rate_of is not None and rate_of in given:

@@ -114,13 +114,17 @@ def parse(words: Sequence[str]) -> Netem:
             numbers = [left.more(lambda text: int(_number(text, "rate"))) or 0 for _ in range(3)]
             made.overheads = (numbers[0], numbers[1], numbers[2])
         elif word in ("slot", "seed"):
-            made.others.append(word)
+            # A seed draws other packets, and no other share of them.
+            made.others += [word] if word == "slot" else []
             while left and (left.left[0][:1].isdigit() or left.left[0] in ("packets", "bytes", *_DISTRIBUTIONS)):
                 left.next(word)
         else:
             raise TcError(
                 f"netem: tc has no word {word!r} here; there are delay, loss, duplicate, reorder, corrupt, rate, limit"
             )
+    if made.reorder and not made.gap:
+        # As tc understands it.
+        made.gap = 1
     return made
 
 
@@ -146,8 +150,8 @@ def _loss(made: Netem, left: _Words, word: str) -> None:
 
 
 def _whole(text: str, of: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 12:
-        raise TcError(f"netem: {of} {text}: give a whole number")
+    if not units.is_whole(text):
+        raise TcError(f"netem: {of} {text[:40]}: give a whole number")
     return int(text)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.linux import law, units
-from tailback.linux.forms import Form, TcWord, forms
+from tailback.linux.forms import PROFILE, Form, TcWord, forms
 from tailback.linux.units import TcError
 from tailback.linux.words import linux_defaults
 
@@ -126,6 +126,10 @@ class _Reader:
                 option, value = self.flags[word]
                 if option.parameter:
                     values[option.parameter] = value == "true" if option.value == "flag" else value
+                if option.parameter == PROFILE:
+                    # The last word counts: what a profile sets takes the place of what was said before it.
+                    for other in [w for w in raw if self.valued[w].parameter in self.form.of_profile(value)]:
+                        del raw[other]
             elif word in self.presets:
                 self.lay(values, self.presets[word])
             elif self.left_out is not None and word in (others := _others(self.kind)):
@@ -152,6 +156,8 @@ class _Reader:
             if word not in raw:
                 raise TcError(f"{self.kind}: {word} is missing; tc asks for it")
         limit, size = units.size(raw["limit"]), units.size(raw["avpkt"])
+        if not size:
+            raise TcError(f"{self.kind}: avpkt {raw['avpkt']}: give the bytes of a mean packet, such as 1000")
         if "max" not in raw:
             raw["max"] = str(3 * units.size(raw["min"]) if "min" in raw else limit // 4)
         raw.setdefault("min", str(units.size(raw["max"]) // 3))
@@ -166,6 +172,9 @@ class _Reader:
         if option.value == "round-trip":
             t = units.time(text)
             values |= {"interval": law.seconds(t), "target": law.seconds(t / 20)}
+            return
+        if option.value == "rate" and units.rate(text) < 8:
+            # In whole bytes a second it is 0, which is no limit.
             return
         values[option.parameter] = self.value(option, text, raw or {})
         values |= dict.fromkeys(option.also, values[option.parameter])
@@ -203,8 +212,8 @@ class _Reader:
             raise TcError(f"{self.kind}: {option.word} {text}: give a number") from e
 
     def count(self, option: TcWord, text: str) -> int:
-        if not text.isdigit():
-            raise TcError(f"{self.kind}: {option.word} {text}: give a whole number")
+        if not units.is_whole(text):
+            raise TcError(f"{self.kind}: {option.word} {text[:40]}: give a whole number")
         return int(text)
 
     def mean_packet(self, raw: Mapping[str, str]) -> int:

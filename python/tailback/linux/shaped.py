@@ -8,10 +8,11 @@ shapers of Linux count the Ethernet header too, so that theirs are larger by tha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailback import _core
 from tailback.linux import classful, law, netem, reading, units
 from tailback.linux.forms import shaping, token_bucket
 from tailback.linux.framing import ETHERNET_HEADER
@@ -53,7 +54,7 @@ class Side:
     def name(self) -> str:
         """For a list of disciplines: the innermost one, and the device where there are several."""
         queue = self.queue
-        while isinstance(inner := queue.get("queue"), Mapping):
+        while isinstance(inner := queue.get("queue"), Mapping) and "classes" not in queue:
             queue = dict(inner)
         return str(queue.get("kind", ""))
 
@@ -111,6 +112,8 @@ class _Bucket:
     overhead: int = 0
     mpu: int = 0
     cells: str = "plain"
+    #: Of a tree of classes: the classes and the one of other packets.
+    classes: dict[str, Any] = field(default_factory=dict)
 
 
 class _Walk:
@@ -167,6 +170,9 @@ class _Walk:
         leaves = [c for c in leaves if c.handle.partition(":")[0] == major]
         if not leaves:
             raise TcError(f"{one.kind} without a class holds no rate; paste the lines tc class add ..., too")
+        if (top := self.top(major)) is not None and any(c.handle in self.device.coded for c in leaves):
+            self.by_code_points(top, leaves, unnamed, level)
+            return
         leaf = next((c for c in leaves if c.handle == unnamed), None)
         if leaf is None:
             chosen = [c for c in leaves if c.handle in self.device.chosen]
@@ -184,7 +190,7 @@ class _Walk:
             if other is not leaf:
                 self.leave(
                     f"class {other.handle}",
-                    "a queue has one class of htb here; packets without a filter are in another",
+                    "packets that no filter knows are in another; a scenario's htb has classes by code point",
                     other.line,
                 )
         self.classes(leaf)
@@ -195,34 +201,90 @@ class _Walk:
             self.fifo(leaf.line, f"class {leaf.handle} without a qdisc of its own: pfifo")
 
     def classes(self, leaf: Statement) -> None:
-        """The class and those above it: the least of their ceilings is the rate that it can have."""
-        chain, one = [], leaf
+        """The class and those above it: the rate that it has while no other sends."""
+        chain: list[Statement] = []
+        one: Statement | None = leaf
         while one is not None and one not in chain and len(chain) < MOST_LEVELS:
             chain.append(one)
             one = self.device.classes.get(one.parent)
-        found: list[tuple[float, Statement, dict[str, Any]]] = []
+        read: list[tuple[Statement, dict[str, Any]]] = []
         for c in chain:
             if c.kind not in classful.CLASS_WORDS:
                 raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
             said = classful.values(c.kind, c.words, classful.CLASS_WORDS[c.kind])
             if "rate" not in said:
                 raise TcError(f"class {c.handle}: rate is missing; tc asks for it")
-            ceiling = said.get("ceil", said["rate"])
             self.say(c.line, f"class {c.handle}", self.class_text(said))
-            found.append((ceiling, c, said))
-        ceiling, _, said = min(found, key=lambda f: f[0])
-        own = found[0][2]
-        if found[0][0] > own["rate"]:
-            self.leave(
-                f"rate {units.rate_text(own['rate'])} of class {leaf.handle}",
-                "other classes are idle here, so that it has its ceiling",
-                leaf.line,
-            )
-        burst = said.get("cburst", said.get("burst") if "ceil" not in said else None)
-        if burst is None:
-            burst = said.get("mtu", classful.HTB_MTU)
+            read.append((c, said))
+        rate, burst = 0.0, 0
+        for _, said in reversed(read):
+            rate, burst = self.alone(said, rate, burst)
+        own = read[0][1]
+        if rate > own["rate"]:
+            what = f"rate {units.rate_text(own['rate'])} of class {leaf.handle}"
+            self.leave(what, f"other classes are idle here, so that it has {_rate(rate)}", leaf.line)
+        if "burst" not in own and "cburst" not in own:
             self.say(leaf.line, "burst", f"assumed {burst} B: what tc gives with timers of high resolution")
-        self.shape(leaf.line, ceiling, burst, {k: v for c in reversed(found) for k, v in c[2].items()})
+        self.shape(leaf.line, rate, burst, {k: v for _, said in reversed(read) for k, v in said.items()})
+
+    def top(self, major: str) -> Statement | None:
+        """The one class at the top, with others below it; None where there are several, or it is alone."""
+        tops = self.device.children(f"{major}:")
+        return tops[0] if len(tops) == 1 and self.device.children(tops[0].handle) else None
+
+    def by_code_points(self, top: Statement, leaves: Sequence[Statement], unnamed: str, level: int) -> None:
+        """The tree as it is: filters choose classes by code points, and the simulator's shaper has such classes."""
+        known = classful.CLASS_WORDS
+        made: list[dict[str, Any]] = []
+        below = [c for c in self.device.classes.values() if c.handle.partition(":")[0] == top.handle.partition(":")[0]]
+        for c in below:
+            if c.kind not in known:
+                raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
+            said = classful.values(c.kind, c.words, known[c.kind])
+            if "rate" not in said:
+                raise TcError(f"class {c.handle}: rate is missing; tc asks for it")
+            self.say(c.line, f"class {c.handle}", self.class_text(said))
+            if c is top:
+                whole = said
+                continue
+            row: dict[str, Any] = {"name": c.handle, "rate": f"{said['rate']:.0f}bps"}
+            row |= {"parent": c.parent} if c.parent != top.handle else {}
+            row |= {"ceil": f"{said['ceil']:.0f}bps"} if "ceil" in said else {}
+            row |= {k: f"{said[k]}B" for k in ("burst", "cburst", "quantum") if k in said}
+            row |= {"prio": said["prio"]} if "prio" in said else {}
+            if c in leaves:
+                codes = sorted(set(self.device.coded.get(c.handle, ())))
+                row |= {"dscp": codes} if codes else {}
+                row["queue"] = self.inside(c, level)
+            made.append(row)
+        rate, burst = self.alone(whole, 0.0, 0)
+        self.shape(top.line, rate, burst, whole)
+        self.buckets[-1].classes = {"classes": made} | ({"default": unnamed} if unnamed else {})
+        self.store("", {})
+
+    def inside(self, one: Statement, level: int) -> dict[str, Any]:
+        """The discipline of a class."""
+        side = Side(self.device.name)
+        walk = _Walk(self.device, side, self.leave, self.header)
+        if below := self.device.below(one.handle):
+            walk.qdisc(below[0], level + 1)
+        else:
+            walk.fifo(one.line, f"class {one.handle} without a qdisc of its own: pfifo")
+        self.side.said += side.said
+        if side.delay_s or side.impair:
+            self.leave(f"netem in class {one.handle}", "a class has no delay and no losses of its own here", one.line)
+        return side.queue or {"kind": reading.of_words("pfifo", [])[0], "buffer": f"{CARD_PACKETS} packets"}
+
+    def alone(self, said: Mapping[str, Any], lent: float, lent_burst: int) -> tuple[float, int]:
+        """What a class has while no other sends, and the bucket that holds it to that: its rate, or what is lent from
+        above, up to its ceiling (tc-htb(8)). The class at the top has nobody to borrow from."""
+        burst = said.get("burst", said.get("mtu", classful.HTB_MTU))
+        cburst = said.get("cburst", said.get("mtu", classful.HTB_MTU))
+        rate, bucket = (said["rate"], burst) if said["rate"] >= lent else (lent, lent_burst)
+        ceiling = said.get("ceil", said["rate"])
+        if rate == ceiling:
+            return rate, min(bucket, cburst)
+        return (rate, bucket) if rate < ceiling else (ceiling, cburst)
 
     def class_text(self, said: Mapping[str, Any]) -> str:
         parts = [f"rate {_rate(said['rate'])}"]
@@ -286,11 +348,12 @@ class _Walk:
         bands = said.get("bands", 3)
         self.say(one.line, one.kind, f"{bands} bands")
         # Band of packets without a type of service: tc-prio(8).
-        unmarked = said["priomap"][0] if "priomap" in said else 1
+        unmarked = said.get("priomap", classful.PRIOMAP)[0]
         band = f"{one.handle.partition(':')[0]}:{unmarked + 1:x}"
         below = {at: q for at, q in self.device.qdiscs.items() if at.startswith(f"{one.handle.partition(':')[0]}:")}
         if band not in below and (chosen := [at for at in self.device.chosen if at in below]):
             band = chosen[0]
+            self.leave("other packets", f"a filter chooses band {band}, which stands for all", one.line)
         for at, q in below.items():
             if at != band:
                 self.leave(
@@ -326,21 +389,20 @@ class _Walk:
 
     def leaf(self, one: Statement) -> None:
         """A kind with a row of its own."""
-        words, left = _known_words(one, self.leave), []
+        words = _known_words(one, self.leave)
+        left: list[str] = []
         name, settings = reading.of_words(one.kind, words, left)
         for text in left:
             self.leave(f"{one.kind} {text}", "no counterpart here", one.line)
-        rate_of = shaping(name)
-        if rate_of and rate_of in settings:
-            self.side.rate_bps = min(
-                float(units.rate(str(settings[rate_of]).replace("bps", "bit"))), self.side.rate_bps or 1e15
-            )
+        shown = dict(settings)
+        if (rate_of := shaping(name)) is not None and rate_of in settings:
+            rate = float(_core.parse_rate(str(settings[rate_of])))
+            self.side.rate_bps = min(rate, self.side.rate_bps or rate)
+            shown[rate_of] = _rate(rate)
             if self.table:
                 self.leave("stab", f"{one.kind} counts the line's headers by its own words", one.line)
-        text = " ".join([one.kind, *words])
-        shown = {**settings, **({rate_of: _rate(self.side.rate_bps)} if rate_of in settings else {})}
-        shown = ", ".join(f"{k} {_shown(v)}" for k, v in shown.items()) or "Linux's defaults"
-        self.say(one.line, text, f"{name}: {shown}")
+        values = ", ".join(f"{k} {_shown(v)}" for k, v in shown.items()) or "Linux's defaults"
+        self.say(one.line, " ".join([one.kind, *words]), f"{name}: {values}")
         self.store(name, settings)
 
     def fifo(self, line: int, why: str) -> None:
@@ -360,7 +422,7 @@ class _Walk:
             counted |= {"mpu": f"{b.mpu}B"} if b.mpu else {}
             counted |= {"framing": b.cells} if b.cells != "plain" else {}
             around = {"kind": token_bucket(), "rate": f"{b.rate_bps:.0f}bps", "burst": f"{b.burst}B"}
-            queue = {**around, **counted, "queue": queue}
+            queue = {**around, **counted, **(b.classes or {"queue": queue})}
         self.side.queue = queue
 
 

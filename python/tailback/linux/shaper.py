@@ -28,6 +28,8 @@ from tailback.linux.units import TcError
 FULL_PACKET = 1514
 #: A burst of `htb` lasts so long, or one packet. Longer ones save processor time and stand in the modem's queue.
 BURST_S = 1e-3
+#: The shaper's part of the line's rate when nothing is said: the queue is here, and not in front of the line.
+SHARE = 0.95
 #: What a network card's queue holds, and that of an IFB, when nothing is said, packets.
 CARD_PACKETS, IFB_PACKETS = 1000, 32
 #: Bytes of an acknowledgement: IPv4, TCP, and timestamps.

@@ -31,6 +31,8 @@ _BEFORE = _set(
 _SAYS = _set("echo printf logger alias man which type help grep")
 #: Words of a shell that begin or end a block.
 _BLOCKS = _set("if then else elif fi for while until do done case esac function { } ;;")
+#: Where a command ends and the next one runs if it fails.
+_ELSE = "||"
 #: Objects of `tc`, and those of `ip` that are looked at.
 _OBJECTS = ("qdisc", "class", "filter")
 
@@ -121,12 +123,13 @@ def _base(word: str) -> str:
 def _split(paste: Paste, number: int, line: str) -> Iterator[list[str]]:
     """The commands of a line, as words without quotes, with the values of variables."""
     words: list[str] = []
+    otherwise = False
     try:
         for word in _words(paste, line):
-            if word is None:
-                if words:
+            if word is None or word is _ELSE:
+                if words and not (otherwise and _left_over(paste, number, words)):
                     yield words
-                words = []
+                words, otherwise = [], word is _ELSE or (otherwise and not words)
             elif words or not (found := _ASSIGNED.fullmatch(word)):
                 words.append(word)
             else:
@@ -135,8 +138,16 @@ def _split(paste: Paste, number: int, line: str) -> Iterator[list[str]]:
         if words and _command(words) is not None:
             paste.left.append((number, "a line of tc", str(e)))
         return
-    if words:
+    if words and not (otherwise and _left_over(paste, number, words)):
         yield words
+
+
+def _left_over(paste: Paste, number: int, words: list[str]) -> bool:
+    """A command behind `||` runs only where the one before it fails."""
+    if _command(words) is None:
+        return False
+    paste.left.append((number, "a line of tc", "it runs only where the command before it fails"))
+    return True
 
 
 def _words(paste: Paste, line: str) -> Iterator[str | None]:
@@ -161,6 +172,9 @@ def _words(paste: Paste, line: str) -> Iterator[str | None]:
                 yield word
             yield None
             word, skip, at = None, False, at + 1
+            if line[at - 1 : at + 1] == "||":
+                yield _ELSE
+                at += 1
             continue
         if c in "<>":
             if word is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tailback.linux.units import TcError
 
@@ -65,9 +66,9 @@ def _matched(word: str, known: Sequence[str], what: str) -> str:
     return found
 
 
-def _place(of: str, left: list[str]) -> dict[str, object]:
+def _place(of: str, left: list[str]) -> dict[str, Any]:
     """Where it acts, and the kind with its words."""
-    place: dict[str, object] = {"stab": {}}
+    place: dict[str, Any] = {"stab": {}}
     named = {"dev": "device", "parent": "parent", "handle": "handle", "classid": "handle"}
     while left:
         word = left[0]
@@ -96,7 +97,7 @@ def _place(of: str, left: list[str]) -> dict[str, object]:
     return place
 
 
-def _table(place: dict[str, object], left: list[str]) -> list[str]:
+def _table(place: dict[str, Any], left: list[str]) -> list[str]:
     table: dict[str, str] = {}
     while len(left) > 1 and left[0] in STAB:
         table[left[0]], left = left[1], left[2:]

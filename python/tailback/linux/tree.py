@@ -10,6 +10,8 @@ from tailback.linux.shell import IP, Command
 from tailback.linux.statement import TAKES_AWAY, Statement, statement
 from tailback.linux.units import TcError
 
+#: A filter of one match has no more words.
+MOST_WORDS = 16
 #: The handle of what comes in.
 INGRESS = "ffff:"
 _HANDLE = re.compile(r"(?:0x)?([0-9a-f]{0,4})(?::(?:0x)?([0-9a-f]{0,4}))?", re.IGNORECASE)
@@ -26,6 +28,8 @@ class Device:
     classes: dict[str, Statement] = field(default_factory=dict)
     #: Classes that filters choose, and those that they are asked at.
     chosen: list[str] = field(default_factory=list)
+    #: Code points (RFC 2474) whose packets filters put into a class, by its name.
+    coded: dict[str, list[int]] = field(default_factory=dict)
     #: The device that packets which come in pass through; empty where they do not.
     through: str = ""
     #: What a filter polices packets to that come in: its words.
@@ -128,7 +132,9 @@ def put(tree: Tree, one: Statement, leave: Callable[[str, str, int], None]) -> N
         before = device.qdiscs.get(at)
         if one.verb == "change" and before is not None and before.kind == one.kind:
             one = Statement(one.line, *_same(one), (*before.words, *one.words), one.stab or before.stab)
-        elif at == "root":
+        elif one.verb == "add" and before is not None:
+            raise TcError(f"{before.kind} stands at {at} already, so that the kernel refuses it; write replace")
+        elif at == "root" and before is not None:
             for other in [a for a in device.qdiscs if a not in ("root", "ingress")]:
                 del device.qdiscs[other]
             device.classes.clear()
@@ -161,6 +167,7 @@ def _take_away(device: Device, one: Statement) -> None:
             del device.qdiscs[at]
         device.classes.clear()
         device.chosen.clear()
+        device.coded.clear()
     else:
         device.qdiscs.pop(one.parent, None)
 
@@ -182,4 +189,25 @@ def _filter(device: Device, one: Statement, leave: Callable[[str, str, int], Non
     for name in ("flowid", "classid"):
         if name in words[:-1]:
             device.chosen.append(handle(words[words.index(name) + 1]))
+            if (code := _code_point(words)) is not None:
+                device.coded.setdefault(device.chosen[-1], []).append(code)
+                return
     leave("a filter", "the simulator's flows are not told apart by addresses, ports or marks of a firewall", one.line)
+
+
+def _code_point(words: Sequence[str]) -> int | None:
+    """The code point by which a filter chooses and by nothing else: its type of service is that, above two bits of ECN
+    (RFC 3168 section 5). None for any other filter."""
+    if words.count("match") > 1 or len(words) > MOST_WORDS:
+        return None
+    for name in ("tos", "dsfield", "ip_tos", "precedence"):
+        if name in words[:-1]:
+            value, _, mask = words[words.index(name) + 1].partition("/")
+            after = words[words.index(name) + 2 : words.index(name) + 3]
+            mask = mask or (after[0] if after else "")
+            try:
+                number, bits = int(value, 0), int(mask, 0) if mask else 0xFF
+            except ValueError:
+                return None
+            return number >> 2 if bits & 0xFC == 0xFC and 0 <= number <= 0xFF else None
+    return None

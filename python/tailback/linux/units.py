@@ -53,31 +53,45 @@ TIMES: Mapping[str, float] = MappingProxyType(
     }
 )
 
+#: The most that the simulator takes of a rate, and the kernel of a size and of a time in microseconds: 32 bits.
+MOST_RATE, MOST_SIZE, MOST_TIME = 1e14, 2.0**32 - 1, (2.0**32 - 1) * 1e-6
+
+#: Digits of a whole number.
+MOST_DIGITS = 15
+
 _NUMBER = re.compile(r"(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)([a-z]*)", re.IGNORECASE)
 
 
 def rate(text: str) -> float:
     """Bits a second."""
-    return _read(text, RATES, "rate", "19mbit")
+    return _read(text, RATES, "rate", "19mbit", (MOST_RATE, "100tbit"))
 
 
 def size(text: str) -> int:
     """Bytes."""
-    return int(_read(text, SIZES, "size", "32mb"))
+    return int(_read(text, SIZES, "size", "32mb", (MOST_SIZE, "4294967295")))
 
 
 def time(text: str) -> float:
     """Seconds."""
-    return _read(text, TIMES, "time", "5ms")
+    return _read(text, TIMES, "time", "5ms", (MOST_TIME, "4294s"))
 
 
-def _read(text: str, units: Mapping[str, float], what: str, like: str) -> float:
+def _read(text: str, units: Mapping[str, float], what: str, like: str, most: tuple[float, str]) -> float:
     parts = _NUMBER.fullmatch(text)
     factor = units.get(parts[2].lower()) if parts else None
     if parts is None or factor is None:
         known = ", ".join(unit for unit in units if unit)
-        raise TcError(f"{text!r} is no {what} of tc; write one such as {like}, in {known}")
-    return float(parts[1]) * factor
+        raise TcError(f"{text[:40]!r} is no {what} of tc; write one such as {like}, in {known}")
+    value = float(parts[1]) * factor
+    if value > most[0]:
+        raise TcError(f"{text[:40]!r} is too large; give a {what} of at most {most[1]}")
+    return value
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number, of as many digits as a field of the kernel has."""
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def rate_text(bits_per_s: float) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.linux import law, units
-from tailback.linux.forms import Form, TcWord
+from tailback.linux.forms import PROFILE, Form, TcWord
 from tailback.linux.law import Path
 from tailback.linux.units import TcError
 
@@ -90,7 +90,8 @@ class _Writer:
         words: list[str] = list(self.form.always)
         done: set[str] = set()
         asked = {o.word for o in self.form.options if self.asked(o)}
-        for option in self.form.options:
+        # A profile stands first: of two words for one value `tc` takes the last.
+        for option in sorted(self.form.options, key=lambda o: o.parameter != PROFILE):
             given = self.asked(option)
             if option.word and option.word in done:
                 for parameter in given:

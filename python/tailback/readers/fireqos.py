@@ -7,7 +7,7 @@ and `kbps` is 1024 bytes a second. Classes beside the default one are filled by 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tailback.linux.shaper import intermediate
 from tailback.linux.shell import commands
@@ -139,8 +139,10 @@ def _params(words: list[str], way: str, base: float | None, notes: Notes, line: 
             current = word
         elif word in ("rate", "commit", "min", "ceil", "max", "minrate") and left:
             value = _speed(left.pop(0), base, line)
-            if current == way and word != "minrate":
-                made = replace(made, **{"ceil" if word in ("ceil", "max") else "rate": value})
+            if current == way and word in ("ceil", "max"):
+                made.ceil = value
+            elif current == way and word != "minrate":
+                made.rate = value
         elif word == "qdisc" and left:
             made.qdisc = left.pop(0)
         elif _QDISCS.fullmatch(word):

@@ -40,6 +40,8 @@ _HEADS = {
         ]
     ),
 }
+#: The unit at the end of a head.
+_UNIT = re.compile(r"_(?:s|ms|us|ns|sec|seconds|b)$")
 #: A list of HPCC has these columns behind a line with the number of flows.
 _HPCC = ("source", "destination", "priority group", "port", "bytes", "time")
 _MOST_HOSTS, _MOST_PAIRS, _MOST_FLOWS = 1000, 5000, 500_000
@@ -127,6 +129,7 @@ def _columns(found: Table, given: Given) -> dict[str, int] | None:
     """Where each part stands: by the head, or in the form of HPCC."""
     if found.names:
         names = [re.sub(r"\W+", "_", n.strip().lower()).strip("_") for n in found.names]
+        names = [_UNIT.sub("", n) or n for n in names]
         at = {what: next((i for i, n in enumerate(names) if n in known), -1) for what, known in _HEADS.items()}
         return at if min(at.values()) >= 0 else None
     if found.width == len(_HPCC) and _counted(found, given):
@@ -199,7 +202,7 @@ def _htsim(given: Given, notes: Notes) -> list[_Row] | None:
         if not found:
             notes.say("form", "htsim's connection matrix")
         found = True
-        size, start = re.search(r"\bsize\s+(\d+)", text), re.search(r"\bstart\s+([\d.]+)", text)
+        size, start = re.search(r"\bsize\s+(\d+)", text), re.search(r"\bstart\s+(\d+(?:\.\d+)?)", text)
         if (
             size is None
             or start is None

@@ -80,9 +80,9 @@ class Given:
 
     @functools.cached_property
     def document(self) -> Any:
-        """The JSON document; None where the text is none."""
+        """The JSON document; None where the text is none, or has more parts than memory should hold."""
         head = self.text[:4096].lstrip()
-        if not head.startswith(("{", "[")):
+        if not head.startswith(("{", "[")) or self.text.count("{") + self.text.count("[") > MOST_LINES:
             return None
         try:
             return json.loads(self.text)

@@ -17,9 +17,10 @@ from tailback.linux import law
 from tailback.linux.reading import of_words
 from tailback.linux.shaped import Side
 from tailback.readers.given import unpacked
-from tailback.readers.reading import ReadError, Reading
+from tailback.readers.reading import ReadError, Reading, short
 from tailback.readers.recognise import read
 from tailback.readers.shapers import Queues
+from tailback.readers.tc import kinds
 
 #: Remarks of a message; the others are in `tailback read`.
 _MOST_NAMED = 6
@@ -48,8 +49,13 @@ def pasted(text: str) -> Reading:
     elif "\n" not in text and Path(text[:255]).is_file():
         with Path(text).open("rb") as stream:
             found = read(unpacked(text, stream))
+    elif len(text.split()) == 1 and text not in kinds():
+        raise ReadError(
+            f"there is no file {short(text)}", "name one, or paste a line of tc such as cake bandwidth 20mbit"
+        )
     else:
-        found = read(unpacked("--queue", BytesIO(text.encode())))
+        line = f"tc qdisc add root {text}" if text in kinds() else text
+        found = read(unpacked("--queue", BytesIO(line.encode())))
     if not isinstance(found.data, Queues):
         raise ReadError(
             f"{found.title}: no queue is in it", "give a line of tc, a block of SQM, or a discipline's name"
@@ -75,7 +81,7 @@ def beside() -> str:
 
 
 def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str, Any]], list[str]]:
-    """The queues as tables, each with a name of its own, and sentences on what belongs to the path. Raises ReadError."""
+    """The queues as tables, each with its name, and sentences on what belongs to the path. Raises ReadError."""
     made, said = [], []
     names = set(taken)
     for side in found.data.sides:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import BinaryIO
 
 from tailback.readers.given import Given, Wishes, check_lines, unpacked
 from tailback.readers.kinds import KINDS, Kind
 from tailback.readers.reading import ReadError, Reading
+
+#: A table that only scenarios have.
+_SCENARIO = re.compile(r"^\[(?:link|flows|sessions|topology)(?:\.[\w-]+)?\]$", re.MULTILINE)
 
 
 def kind_of(given: Given) -> Kind | None:
@@ -21,6 +25,8 @@ def read(given: Given) -> Reading:
     check_lines(given)
     kind = kind_of(given)
     if kind is None:
+        if _SCENARIO.search(given.text):
+            raise ReadError("it is a scenario", "`tailback run FILE` runs it", name=given.name)
         titles = ", ".join(kind.title for kind in KINDS)
         raise ReadError("it is nothing that can be read here", f"there are readers for {titles}", name=given.name)
     reading: Reading = kind.load().read(given)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tailback.core.scenario.read import inline
+from tailback.core.text.plain import plain
 from tailback.linux import dump
 from tailback.linux.law import seconds
 from tailback.linux.shaped import Side, sides
@@ -19,8 +20,10 @@ _ADDRESS = re.compile(
     r"|\b[\w.-]{1,64}@[\w.-]{1,64}",
     re.IGNORECASE,
 )
+#: Letters of one sentence of a message.
+_LONGEST = 300
 #: Ways, as a message calls them.
-_WAYS = {"down": "down", "up": "up", "": "one way"}
+_WAYS = {"down": "down", "up": "up", "": "one direction"}
 #: Left-out things that a message lists.
 _MOST_LISTED = 8
 
@@ -41,8 +44,14 @@ def masked(text: str) -> str:
     return _ADDRESS.sub("ADDRESS", text)
 
 
+def sentence(text: str) -> str:
+    """What a message repeats: without addresses, signs that a terminal obeys, and more than a person reads."""
+    shown = plain(masked(text))
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def leave(notes: Notes, what: str, why: str, line: int = 0) -> None:
-    notes.leave(masked(what), masked(why), line)
+    notes.leave(sentence(what), sentence(why), line)
 
 
 def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters: Sequence[dump.Queue] = ()) -> Reading:
@@ -105,7 +114,7 @@ def _next(queues: Sequence[Side], found: Sequence[Side]) -> tuple[Next, ...]:
         commands.append(
             Next(
                 f"tailback compare --rate {rate} --rtt 40ms --queue FILE",
-                "the queue beside drop-tail, on a line of this rate",
+                "the queue beside drop-tail, on a line a little faster",
             )
         )
     if found:

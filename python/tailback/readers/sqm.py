@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tailback.linux import units
+from tailback.linux.shaper import intermediate
 from tailback.linux.units import TcError
 from tailback.readers import shapers, tc
 from tailback.readers.given import Given
@@ -42,10 +44,14 @@ _SILENT = frozenset(
 _KNOWN = frozenset(
     [*DEFAULTS, "download", "upload", "script", "ilimit", "elimit", "itarget", "etarget", "iqdisc_opts", "eqdisc_opts"]
 )
+#: Kinds by their names, as the scripts tell them apart: that shape, that have a target, CoDel's kin, that mark.
+_CAKE, _DELAYS, _CODEL, _MARKS = map(re.compile, ("cake$", "(?:codel|pie)$", "codel$", "(?:codel|pie|red)$"))
 #: Packets of a discipline's limit, and the device that packets pass through as they come in.
 LIMIT, THROUGH = 1001, "ifb4"
 #: What SQM counts a device's largest packet as, and the time for which a bucket is filled.
 MTU, BURST_US = 1500, 1000
+#: No line is faster, kilobits a second.
+MOST_KBIT = 10**9
 #: Bits of 33 cells of ATM: the largest packet there.
 _CELLS_BITS = 33 * 53 * 8
 
@@ -132,18 +138,14 @@ def lines(block: Block) -> list[str]:
     if up:
         made += _direction(block, device, up, "e")
     if down:
-        made.append(f"tc qdisc add dev {device} handle ffff: ingress")
-        redirect = f"action mirred egress redirect dev {through}"
-        made.append(
-            f"tc filter add dev {device} parent ffff: protocol all prio 10 u32 match u32 0 0 flowid 1:1 {redirect}"
-        )
+        made += intermediate(device, through)
         made += _direction(block, through, down, "i")
     return made
 
 
 def _kbit(block: Block, name: str) -> int:
     text = block.options.get(name, "0") or "0"
-    if not (text.isascii() and text.isdigit()) or len(text) > 10:
+    if not units.is_whole(text) or int(text) > MOST_KBIT:
         raise TcError(f"option {name} '{text[:20]}': give kilobits a second, such as 85000")
     return int(text)
 
@@ -175,14 +177,15 @@ def _direction(block: Block, device: str, kbit: int, way: str) -> list[str]:
 
 
 def _cakes(name: str) -> bool:
-    return "cake" in name
+    return _CAKE.search(name) is not None
 
 
 def _of_cake(block: Block, script: str, way: str) -> str:
     """What the scripts for cake give: layers or one tin, hosts behind NAT, the line's headers."""
     words = [_link(block)]
-    if not script.endswith("cake"):
-        return " ".join([*words, "besteffort"] if script == "simplest" else words)
+    if not _CAKE.search(script):
+        keeps = script == "simple" and (way == "e" or block["squash_ingress"] != "1")
+        return " ".join(words if keeps else [*words, "besteffort"])
     words.append("diffserv3 nat")
     squash = block["squash_ingress"] == "1" and way == "i"
     if script.startswith("piece") or squash:
@@ -194,7 +197,8 @@ def _of_cake(block: Block, script: str, way: str) -> str:
 
 def _link(block: Block) -> str:
     """The line's headers in the words of cake."""
-    if block["linklayer_adaptation_mechanism"] not in ("default", "cake") or block["linklayer"] == "none":
+    how = block["linklayer_adaptation_mechanism"]
+    if (how != "default" and not _CAKE.search(how)) or block["linklayer"] == "none":
         return ""
     return f"{'atm ' if block['linklayer'] == 'atm' else ''}overhead {block['overhead']} mpu {block['tcMPU']}"
 
@@ -224,25 +228,25 @@ def _burst(kbit: int) -> int:
 
 
 def _limit(qdisc: str, said: str) -> str:
-    counts = qdisc.endswith(("codel", "pie")) or qdisc in ("pfifo_fast", "pfifo") or qdisc.startswith("sf")
+    counts = _DELAYS.search(qdisc) is not None or qdisc.startswith(("pfifo", "sf"))
     return f"limit {said or LIMIT}" if counts else f"limit {said or LIMIT * MTU}" if qdisc.startswith("bf") else ""
 
 
 def _target(qdisc: str, said: str, kbit: int) -> str:
     """As said; or five milliseconds, on a slow line what the largest packet takes in cells of ATM."""
-    if not qdisc.endswith(("codel", "pie")):
+    if not _DELAYS.search(qdisc):
         return ""
     if re.fullmatch(r"\d{1,9}(?:us|usecs?|ms|msecs?|s|secs?)", said):
         return f"target {said}"
     if said.lower() == "default":
         return ""
     target = max(5000, _CELLS_BITS * 1000 // kbit)
-    interval = f" interval {95_000 + target}us" if qdisc.endswith("codel") else ""
+    interval = f" interval {95_000 + target}us" if _CODEL.search(qdisc) else ""
     return f"target {target}us{interval}"
 
 
 def _ecn(qdisc: str, said: str) -> str:
-    return {"ECN": "ecn", "NOECN": "noecn"}.get(said, "") if qdisc.endswith(("codel", "pie", "red")) else ""
+    return {"ECN": "ecn", "NOECN": "noecn"}.get(said, "") if _MARKS.search(qdisc) else ""
 
 
 def _classes(block: Block, script: str, way: str, device: str, kbit: int, leaf: str) -> list[str]:

@@ -87,7 +87,9 @@ def read(given: Given) -> Reading:
         return script(COMMANDS, "commands of tc", given.text, notes, given.name)
     except TcError as e:
         problem, _, remedy = str(e).partition("; ")
-        raise ReadError(shapers.masked(problem), remedy or "give a line of tc", name=given.name) from None
+        raise ReadError(
+            shapers.sentence(problem), shapers.sentence(remedy) or "give a line of tc", name=given.name
+        ) from None
 
 
 def script(kind: str, title: str, text: str, notes: Notes, name: str) -> Reading:

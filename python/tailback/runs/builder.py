@@ -284,16 +284,16 @@ class Network:
     def set(self, **top: Any) -> Network:
         """Set what stands at the top of a scenario: `duration`, `warmup`, `seed`, `interval`, `log_drops`, `marking`,
         `end`, `name`."""
-        given = _plain(top)
-        for key, value in given.items():
+        settings = _plain(top)
+        for key, value in settings.items():
             check_names({key: value}, key)
-        self.document.update(given)
+        self.document.update(settings)
         return self
 
     def to_dict(self) -> dict[str, Any]:
         """The scenario as a dict. Raises TypeError with a queue written in Python, which no scenario can hold."""
-        for port, made in self.queues.items():
-            name = class_name(made).rpartition(".")[2]
+        for port, own_queue in self.queues.items():
+            name = class_name(own_queue).rpartition(".")[2]
             raise TypeError(
                 f"the queue at {port} is written in Python ({name}), and no scenario can hold it: run the network "
                 "(net.run(), tb.run(net), tb.Plan.product(net, ...)), or name a queue of the reference"

@@ -127,8 +127,8 @@ class Result:
         for name in _core.TABLES:
             _core.write_parquet(getattr(self.results, name), where / f"{name}.parquet")
         # What stands in another folder is not said of this one.
-        made = self.manifest or manifest.make(self)
-        manifest.write(where, {k: v for k, v in made.items() if k not in ("tables", "sum")})
+        contents = self.manifest or manifest.make(self)
+        manifest.write(where, {k: v for k, v in contents.items() if k not in ("tables", "sum")})
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *_core.TABLES, *_OF_RESULTS})
@@ -196,8 +196,8 @@ def run(
         seed = check.seed(seed)
     replications, jobs = check.replications(replications), check.jobs(jobs)
     texts = override_texts(overrides)
-    given = (("duration", duration), ("warmup", warmup), ("seed", seed))
-    texts += [f"{key}={value}" for key, value in given if value is not None]
+    arguments = (("duration", duration), ("warmup", warmup), ("seed", seed))
+    texts += [f"{key}={value}" for key, value in arguments if value is not None]
     if isinstance(source, _core.Scenario) and not texts:
         scenario = source
     else:

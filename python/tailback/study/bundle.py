@@ -25,9 +25,9 @@ from tailback.core.declared import read_table
 from tailback.core.store import fingerprint
 from tailback.core.text.plain import file_bytes
 from tailback.core.text.whole import write_text
-from tailback.study.asked import Repeat
 from tailback.study.data.files import Table
 from tailback.study.errors import StudyError
+from tailback.study.repeat import Repeat
 from tailback.study.study import Study
 from tailback.study.write import Reproduction
 
@@ -35,7 +35,7 @@ NAME = "bundle.json"
 
 
 class NotRepeatable(Table, kw_only=True, frozen=True):
-    """Runs of which nobody can have the same again, such as those of real packets."""
+    """Runs that cannot be repeated, such as those of real packets."""
 
     runs: str
     points: int
@@ -105,20 +105,20 @@ def write(out: Path, parts: list[BundledStudy]) -> None:
         # Locks come and go.
         if p.is_file() and p.name not in (NAME, "lock") and p.suffix != ".partial"
     }
-    made = Bundle(format=1, version=_core.__version__, build=fingerprint.build(), studies=parts, files=files)
-    write_text(out / NAME, json.dumps(msgspec.to_builtins(made), indent=1, ensure_ascii=False))
+    contents = Bundle(format=1, version=_core.__version__, build=fingerprint.build(), studies=parts, files=files)
+    write_text(out / NAME, json.dumps(msgspec.to_builtins(contents), indent=1, ensure_ascii=False))
 
 
 def read(folder: Path) -> Bundle:
     """Raises `StudyError` for a folder that is no bundle."""
     path = folder / NAME
     try:
-        found = json.loads(file_bytes(path))
+        table = json.loads(file_bytes(path))
     except FileNotFoundError as e:
         raise StudyError(f"{folder} is no bundle: it has no {NAME}, which `tailback reproduce` writes") from e
     except (ValueError, RecursionError) as e:
         raise StudyError(f"{path} is damaged; copy the bundle anew, or reproduce it again") from e
-    return read_table(Bundle, found, path)
+    return read_table(Bundle, table, path)
 
 
 def sha256(path: Path) -> str:

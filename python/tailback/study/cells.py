@@ -115,8 +115,8 @@ class Table:
     def text(self, width: int = 80) -> str:
         """For a terminal: as many sources side by side as fit, the others below."""
         if self.empty:
-            said = "as published" if any(t for _, t, _ in self.rows) else "nothing is published"
-            return f"{self.title}: 0 for all sources and pairs ({said})"
+            why = "as published" if any(t for _, t, _ in self.rows) else "nothing is published"
+            return f"{self.title}: 0 for all sources and pairs ({why})"
         label = max(len(p) for p, _, _ in self.rows)
         lead = label + GAP + len("published") + GAP
         wide = max(len(x) for _, theirs, ours in self.rows for x in [*(theirs or []), *ours, *self.sources]) + GAP

@@ -95,14 +95,16 @@ class Drawn:
         kinds.load()
         d.study.code.draws()
         drawn = kinds.FIGURES[d.output["kind"]](d)
-        made = []
+        figures = []
         for caption, fig in drawn if isinstance(drawn, list) else [(d.output.get("caption", ""), drawn)]:
             files: list[Path] = []
             if fig is not None:
                 number += 1
                 files = plots.save(fig, self._stem(d.experiment, number), self.kinds, small=True)
-            made.append({"caption": caption, "files": {f.relative_to(self.out).as_posix(): sha256(f) for f in files}})
-        return made
+            figures.append(
+                {"caption": caption, "files": {f.relative_to(self.out).as_posix(): sha256(f) for f in files}}
+            )
+        return figures
 
     def _paths(self, d: Drawing, number: int) -> list[Path]:
         from tailback.core.figure_style import SMALL
@@ -178,10 +180,10 @@ def _words(d: Drawing, number: int) -> str:
 def _runs(d: Drawing) -> Iterator[str | bytes]:
     """Which runs there are of each point."""
     sets = _sets(d.experiment, d.output)
-    for (name, point), (_, _, found) in d.samples.stored.items():
+    for (name, point), (_, _, sources) in d.samples.stored.items():
         if name in sets:
             yield repr((name, point))
-            for seed, source in found:
+            for seed, source in sources:
                 yield str(seed)
                 yield from _source(source)
 

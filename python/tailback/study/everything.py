@@ -15,7 +15,7 @@ from typing import Any
 
 from tailback.study import bundle
 from tailback.study import load as studies
-from tailback.study.asked import Repeat
+from tailback.study.repeat import Repeat
 from tailback.study.reproduce import reproduce
 from tailback.study.write import Reproduction
 
@@ -28,22 +28,22 @@ def everything(
 ) -> list[Reproduction]:
     """Reproduce every study that is known into its folder in `out`; `ended` hears of each. What is stored is taken."""
     out.mkdir(parents=True, exist_ok=True)
-    # What was said of an earlier run is no longer so.
+    # The list of an earlier run does not describe this one.
     (out / bundle.NAME).unlink(missing_ok=True)
-    found = []
+    reproductions = []
     for name in names or studies.known():
         study = studies.load(name)
         seeds = f" --seeds {how.seeds}" if how.seeds else ""
         again = f"tailback reproduce {name} --{how.mode}{seeds}"
         r = reproduce(study, None, _under(name, how), out / study.id, command=again)
-        found.append(r)
+        reproductions.append(r)
         if ended is not None:
             ended(r)
     from tailback.show.report.all_page import write
 
-    write(out, [r.out for r in found])
-    bundle.write(out, [bundle.part(r, out, how) for r in found])
-    return found
+    write(out, [r.out for r in reproductions])
+    bundle.write(out, [bundle.part(r, out, how) for r in reproductions])
+    return reproductions
 
 
 def _under(name: str, how: Repeat) -> Repeat:

@@ -56,9 +56,9 @@ class Judge:
     def all(self, experiments: set[str]) -> list[Verdict]:
         """Verdicts of everything that belongs to these experiments, and of what is arithmetic."""
         rows = [self.number(p) for p in self.study.published if p.experiment in experiments]
-        asked = [s for s in self.study.statements if s.experiment in (*experiments, "predict")]
-        rows += [self.statement(s) for s in asked]
-        tell_readings({v.id: v for v in rows}, asked)
+        statements = [s for s in self.study.statements if s.experiment in (*experiments, "predict")]
+        rows += [self.statement(s) for s in statements]
+        tell_readings({v.id: v for v in rows}, statements)
         order = {"predict": -1, **{e.id: i for i, e in enumerate(self.study.experiments)}}
         return sorted(rows, key=lambda v: order.get(v.experiment, len(order)))
 
@@ -75,19 +75,21 @@ class Judge:
         part = ""
         if outcome == LEANS:
             part = f"holds {s.part}" if in_part and outcome_of(findings) == NO else part_of(findings)
-        made = [f for f in findings if f.outcome != OPEN]
-        decisive = [f for f in made if f.outcome == NO] or [f for f in made if f.outcome == LEANS] or made or findings
+        decided = [f for f in findings if f.outcome != OPEN]
+        decisive = (
+            [f for f in decided if f.outcome == NO] or [f for f in decided if f.outcome == LEANS] or decided or findings
+        )
         note = s.note
         single = [f for f in findings if f.outcome == OPEN and f.remark]
-        left_out = len(findings) - len(made) - len(single)
-        more = [f"{left_out} of {len(findings)} checks were not run."] if made and left_out else []
-        if single and not any(f.outcome == NO for f in made):
+        left_out = len(findings) - len(decided) - len(single)
+        remarks = [f"{left_out} of {len(findings)} checks were not run."] if decided and left_out else []
+        if single and not any(f.outcome == NO for f in decided):
             # What one seed says is no order; told, for it was measured.
-            decisive = single if not made else decisive
-            more.append(f"{len(single)} of {len(findings)} checks ask for an order, and one seed gives none.")
+            decisive = single if not decided else decisive
+            remarks.append(f"{len(single)} of {len(findings)} checks ask for an order, and one seed gives none.")
         own = [f"A limit of its own: {s.own_limit}."] if s.own_limit else []
-        note = " ".join([note, *own, *more]).strip()
-        if not made and not single:
+        note = " ".join([note, *own, *remarks]).strip()
+        if not decided and not single:
             reasons = {self.samples.not_measured.get(x.runs, "") for x in s.asks()} - {""}
             note = " ".join([note, *sorted(reasons)]).strip()
         if not s.checks:
@@ -101,7 +103,7 @@ class Judge:
             gate=s.gate,
             published=AS_STATED,
             measured=measured_text(decisive),
-            seeds=min((f.seeds for f in [*made, *single] if f.seeds), default=0),
+            seeds=min((f.seeds for f in [*decided, *single] if f.seeds), default=0),
             tolerance="; ".join(dict.fromkeys(f.required for f in decisive[:3])),
             explanation=s.explanation if outcome in (NO, LEANS) else "",
             note=note,
@@ -116,14 +118,14 @@ class Judge:
     def separately(self, decided: Iterable[Decided]) -> Iterator[Decided]:
         """What a check decides one after the other, with a finding for each."""
         self._read = []
-        for one in decided:
+        for decision in decided:
             self._read.append(set())
-            yield one
+            yield decision
 
     def _findings(self, checks: Sequence[Check]) -> list[Finding]:
         """What came of checks; those that ask one relation of several disciplines or places have one number."""
         relations: list[object] = []
-        found = []
+        findings = []
         for c in checks:
             of = c.without_places()
             if of not in relations:
@@ -135,18 +137,18 @@ class Judge:
             read = self._read if len(self._read) == len(decided) else [set().union(*self._read)] * len(decided)
             for f, points in zip(decided, read, strict=True):
                 self.open |= set() if f.settled else points
-            found += [replace(f, relation=at) for f in decided]
-        return found
+            findings += [replace(f, relation=at) for f in decided]
+        return findings
 
     def _first(self, s: Statement) -> str:
         """What the rule says that a sentence had before it was read anew."""
         if not s.first:
             return ""
-        told = []
+        verdicts = []
         for checks in filter(None, (s.first, s.second)):
             v = self.statement(replace(s, checks=checks, first=(), second=(), words="", part_checks=()))
-            told.append(f"{v.outcome} (asked: {v.tolerance}; measured: {v.measured})")
-        return "; by the second rule: ".join(told)
+            verdicts.append(f"{v.outcome} (asked: {v.tolerance}; measured: {v.measured})")
+        return "; by the second rule: ".join(verdicts)
 
     # ------------------------------------------------------------------------------------------ what checks ask for
 
@@ -175,20 +177,20 @@ class Judge:
         for x in self._candidates[runs.name]:
             if matches(x, c.where):
                 groups.setdefault(tuple(x[a] for a in named), []).append(x)
-        found: list[Place] = []
+        places: list[Place] = []
         for group in groups.values():
-            made = [x for x in group if tuple(x.values()) in run]
-            found += made or group[:1]
-        return found
+            were_run = [x for x in group if tuple(x.values()) in run]
+            places += were_run or group[:1]
+        return places
 
     def values(
         self, c: Measured, discipline: str, where: Place | Sequence[Place], klass: str | None = None
     ) -> np.ndarray | None:
         """One number a seed; of several places, the mean over those that were run. `klass` instead of the check's."""
         if not isinstance(where, Mapping):
-            found = [x for w in where if (x := self.values(c, discipline, w, klass)) is not None]
-            seeds = min((len(x) for x in found), default=0)
-            return np.mean([x[:seeds] for x in found], axis=0) if found else None
+            by_place = [x for w in where if (x := self.values(c, discipline, w, klass)) is not None]
+            seeds = min((len(x) for x in by_place), default=0)
+            return np.mean([x[:seeds] for x in by_place], axis=0) if by_place else None
         runs = self.study.runs[c.runs]
         key = tuple(discipline if a.disciplines else where[a.name] for a in runs.axes)
         self._read[-1].add((runs.name, key))

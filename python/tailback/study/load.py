@@ -32,7 +32,7 @@ from tailback.core.scenario.installed import STUDIES
 from tailback.core.verdict.told import Covered
 from tailback.study import computed, outputs, own
 from tailback.study.checks.base import Measured, NeededMeasure, Statement
-from tailback.study.data import groups
+from tailback.study.data import fill, groups, inherit
 from tailback.study.data.files import (
     About,
     ChosenTable,
@@ -45,6 +45,7 @@ from tailback.study.data.files import (
     read_table,
     read_toml,
 )
+from tailback.study.data.inherit import bases_first, with_values
 from tailback.study.data.published import read_published
 from tailback.study.data.statement import read_otherwise, read_statement
 from tailback.study.errors import StudyError
@@ -56,17 +57,17 @@ from tailback.study.study import Study
 
 def places() -> list[Path]:
     """Folders that hold studies."""
-    given = [Path(p) for p in os.environ.get("TAILBACK_STUDIES", "").split(os.pathsep) if p]
-    return [*given, STUDIES]
+    folders = [Path(p) for p in os.environ.get("TAILBACK_STUDIES", "").split(os.pathsep) if p]
+    return [*folders, STUDIES]
 
 
 def known() -> list[str]:
     """Ids of the studies that can be found."""
-    found = []
+    ids = []
     for place in places():
         if place.is_dir():
-            found += sorted(p.name for p in place.iterdir() if (p / "study.toml").is_file())
-    return list(dict.fromkeys(found))
+            ids += sorted(p.name for p in place.iterdir() if (p / "study.toml").is_file())
+    return list(dict.fromkeys(ids))
 
 
 def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None = None) -> Study:
@@ -83,13 +84,19 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     replaced = dict(replace_disciplines or {})
     _replace(about.id, plan.disciplines, replaced)
     columns = Columns(plan.disciplines, plan.pairs, replaced)
-    runs = {k: read_runs(folder, file, k, _like(k, file, plan), columns) for k, (file, _) in plan.runs.items()}
+    loaded = {}
+    for k in bases_first(plan.runs):
+        loaded[k] = read_runs(folder, plan.runs[k].file, k, inherit.runs_written(k, plan.runs), columns)
+    runs = {k: loaded[k] for k in plan.runs}
     code = own.code_of(folder)
     _computed(runs, code.package)
     if not plan.experiments:
         raise StudyError(f"{folder} has no experiment; add [[experiment]] with id, item, title and runs to its files")
-    experiments = [(file, _experiment(file, e, runs, code.package)) for file, e in plan.experiments]
-    source = _contents(folder, {e.id for _, e in experiments})
+    experiments = [
+        (e.file, _experiment(e.file, inherit.experiment(k, plan.experiments), runs, code.package))
+        for k, e in plan.experiments.items()
+    ]
+    source = _contents(folder, set(plan.experiments))
     if replaced:
         experiments = [(file, e) for file, e in experiments if not e.variants]
     seen: set[str] = set()
@@ -99,10 +106,10 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
                 raise StudyError(f"{file}: experiment {name_of} is declared twice")
             seen.add(name_of.lower())
     numbers = [(file, x) for file, part in _parts(folder, "published") for x in read_published(part, file)]
-    there = {"runs": list(runs), "measure": MEASURES.known_to(code.package)}
+    names = {"runs": list(runs), "measure": MEASURES.known_to(code.package)}
     for file, p in numbers:
-        _ask(p.asks(), there, f"{file}: number {p.id}")
-    statements = _statements(folder, there)
+        _ask(p.asks(), names, f"{file}: number {p.id}")
+    statements = _statements(folder, names)
     _readings_of(statements, folder / "statements.toml")
     _points_of(statements, runs, folder / "statements.toml")
     rows_of = [p.id for _, p in numbers] + [s.id for s in statements if s.gate]
@@ -159,8 +166,9 @@ class _Plan:
 
     disciplines: dict[str, Discipline] = field(default_factory=dict)
     pairs: dict[str, Pair] = field(default_factory=dict)
-    runs: dict[str, tuple[Path, dict[str, Any]]] = field(default_factory=dict)
-    experiments: list[tuple[Path, dict[str, Any]]] = field(default_factory=list)
+    runs: dict[str, inherit.Source] = field(default_factory=dict)
+    #: By id, as they stand in the files.
+    experiments: dict[str, inherit.Source] = field(default_factory=dict)
 
 
 def _read_plan(folder: Path) -> _Plan:
@@ -171,7 +179,7 @@ def _read_plan(folder: Path) -> _Plan:
             raise StudyError(f"{file}: [{kind}.{name}] is declared twice, here and in another file")
 
     for file, part in _parts(folder, "experiments", optional=False):
-        t = read_table(ExperimentsFile, part, file)
+        t = with_values(read_table(ExperimentsFile, part, file), file)
         for k, v in t.discipline.items():
             once(file, "discipline", k, plan.disciplines)
             plan.disciplines[k] = read_table(Discipline, v, file, f"discipline.{k}")
@@ -183,15 +191,13 @@ def _read_plan(folder: Path) -> _Plan:
         for k, v in t.runs.items():
             once(file, "runs", k, plan.runs)
             safe_id(k, file, "the name of a set of runs")
-            plan.runs[k] = (file, _with_cases(k, v, file))
-        plan.experiments += [(file, e) for e in t.experiment]
+            plan.runs[k] = inherit.Source(file, f"runs.{k}", v)
+        for i, e in enumerate(t.experiment):
+            name = str(e.get("id", f"{file.stem}, experiment[{i}]"))
+            if name in plan.experiments:
+                raise StudyError(f"{file}: experiment {name} is declared twice")
+            plan.experiments[name] = inherit.Source(file, f"experiment[{i}]", e)
     return plan
-
-
-def _with_cases(name: str, table: dict[str, Any], file: Path) -> dict[str, Any]:
-    """A set of runs with its cases written out."""
-    given = table.get("case")
-    return {**table, "case": groups.cases(given, f"runs.{name}", file)} if isinstance(given, list) else table
 
 
 def _replace(study: str, disciplines: dict[str, Discipline], replaced: dict[str, dict[str, Any]]) -> None:
@@ -212,68 +218,38 @@ def _parts(folder: Path, name: str, optional: bool = True) -> list[tuple[Path, d
 
 
 def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs], package: str) -> Experiment:
-    e = read_table(ExperimentTable, table, file, f"experiment {table.get('id', '?')}")
+    at = f"experiment {table.get('id', '?')}"
+    words = fill.values(table, f"{file}: {at}")
+    e = read_table(ExperimentTable, inherit.with_words(table, words, f"{file}: {at}"), file, at)
     safe_id(e.id, file, "the id of an experiment")
     names = [e.runs] if isinstance(e.runs, str) else e.runs
     for n in names:
         if n not in runs:
             raise StudyError(f'{file}: experiment {e.id} reads runs "{n}", which is not declared')
-    made = Experiment(
+    drawn = groups.rows(e.output, f"{at}.output", file, words)
+    experiment = Experiment(
         id=e.id,
         item=e.item,
         title=e.title,
         text=e.text,
         runs=tuple(names),
         where=e.where,
-        output=tuple(e.output),
+        output=tuple(row.table for row in drawn),
+        places=tuple(row.at for row in drawn),
         why_not=e.why_not,
         variants=e.variants,
         aliases=tuple(e.aliases),
     )
-    outputs.check(file, made, runs, package)
-    return made
-
-
-def _like(name: str, file: Path, plan: _Plan) -> dict[str, Any]:
-    """The table of a set of runs, with what it takes from the one that it is like."""
-    own = plan.runs[name][1]
-    like = own.get("like")
-    if like is None:
-        return own
-    base = plan.runs.get(like, (file, None))[1] if isinstance(like, str) else None
-    if base is None or "like" in base:
-        why = "there is no set of that name" if base is None else "that set has a like itself"
-        raise StudyError(f"{file}: runs.{name}: like = {like!r}: {why}; name a set without like")
-    return {**base, **own, **_axes_like(base, own)}
-
-
-def _axes_like(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """The axes that a set writes out, each with what it leaves out from the axis of that name of the one it is like.
-
-    Without the paths and roles of that one an axis would change nothing. Values are one thing: `quick`, `full`, `both`,
-    `pairs` and `disciplines` of an axis take the place of all of those of the other.
-    """
-    tables, given = base.get("axis"), own.get("axis")
-    if not isinstance(tables, dict) or not isinstance(given, dict):
-        return {}
-    values = {"quick", "full", "both", "pairs", "disciplines"}
-    axes = {}
-    for name, axis in given.items():
-        like = tables.get(name, {})
-        if not isinstance(axis, dict) or not isinstance(like, dict):
-            axes[name] = axis
-            continue
-        kept = {k: v for k, v in like.items() if k not in values or not values & axis.keys()}
-        axes[name] = {**kept, **axis}
-    return {"axis": axes}
+    outputs.check(file, experiment, runs, package)
+    return experiment
 
 
 def _readings_of(statements: list[Statement], file: Path) -> None:
-    known = [s.id for s in statements]
+    ids = [s.id for s in statements]
     for s in statements:
         for name in s.reading_of:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
+            if name not in ids:
+                near = difflib.get_close_matches(name, ids, 1)
                 hint = f'; did you mean "{near[0]}"?' if near else ""
                 raise StudyError(f'{file}, {s.id}: reading_of = "{name}": there is no such statement{hint}')
 
@@ -289,41 +265,41 @@ def _points_of(statements: list[Statement], runs: dict[str, Runs], file: Path) -
                 labels = runs[c.runs].all_labels(axis)
                 for x in wanted if isinstance(wanted, list) else [wanted]:
                     if str(x) not in labels:
-                        there = ", ".join(labels)
+                        choices = ", ".join(labels)
                         raise StudyError(
-                            f"{file}, {s.id}: where.{name} = {x}: runs.{c.runs} has no such point; it has {there}"
+                            f"{file}, {s.id}: where.{name} = {x}: runs.{c.runs} has no such point; it has {choices}"
                         )
 
 
 def _computed(runs: dict[str, Runs], package: str) -> None:
     """Whether every function is there that a set of runs names."""
-    known = computed.FUNCTIONS.known_to(package)
+    functions = computed.FUNCTIONS.known_to(package)
     for r in runs.values():
-        if r.compute and r.compute not in known:
-            near = difflib.get_close_matches(r.compute, known, 1)
-            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(known) or 'none'}"
+        if r.compute and r.compute not in functions:
+            near = difflib.get_close_matches(r.compute, functions, 1)
+            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(functions) or 'none'}"
             raise StudyError(f'{r.file}: runs.{r.name}.compute = "{r.compute}": there is no such function; {hint}')
 
 
 def _statements(folder: Path, there: dict[str, list[str]]) -> list[Statement]:
     """Those that are written, then those of the readings; each asks for what is there."""
     parts = [(file, read_table(StatementsFile, part, file)) for file, part in _parts(folder, "statements")]
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for file, part in parts:
         for row in groups.rows(part.statement, "statement", file):
-            found.append(read_statement(row, file))
-            _ask(found[-1].asks(), there, str(file), row)
+            statements.append(read_statement(row, file))
+            _ask(statements[-1].asks(), there, str(file), row)
     for file, part in parts:
         for x in part.reading:
-            for s in read_otherwise(x, found, file):
+            for s in read_otherwise(x, statements, file):
                 _ask(s.asks(), there, f"{file}: reading {x['id']}")
-                found.append(s)
-    return found
+                statements.append(s)
+    return statements
 
 
 def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
     """id of a row -> the reading that it rests on, where that was chosen after a look at results."""
-    found: dict[str, str] = {}
+    readings: dict[str, str] = {}
     for file, part in _parts(folder, "statements"):
         for i, table in enumerate(read_table(StatementsFile, part, file).chosen):
             t = read_table(ChosenTable, table, file, f"chosen[{i}]")
@@ -332,19 +308,21 @@ def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
                 if not its:
                     raise StudyError(f'{file}: chosen[{i}].of = "{pattern}": no judged row has such an id')
                 for name in its:
-                    found[name] = f"{found[name]}; {t.reading}" if name in found else t.reading
-    return found
+                    readings[name] = f"{readings[name]}; {t.reading}" if name in readings else t.reading
+    return readings
 
 
-def _ask(asked: list[NeededMeasure], there: dict[str, list[str]], where: str, row: groups.Row | None = None) -> None:
+def _ask(
+    asked: list[NeededMeasure], there: dict[str, list[str]], where: str, row: groups.StudyRow | None = None
+) -> None:
     """Whether every number that is asked for can be measured; a key of a `row` is named where it stands."""
     for x in asked:
-        for key, given in (("runs", x.runs), ("measure", x.measure)):
-            if given in there[key]:
+        for key, wanted in (("runs", x.runs), ("measure", x.measure)):
+            if wanted in there[key]:
                 continue
-            near = difflib.get_close_matches(given, there[key], 1)
+            near = difflib.get_close_matches(wanted, there[key], 1)
             others = ", ".join(there[key]) if key == "runs" else "those of tailback and of the study's measures.py"
             hint = f'did you mean "{near[0]}"?' if near else f"there are {others or 'none'}"
-            own = row is not None and row.table.get(key) == given
+            own = row is not None and row.table.get(key) == wanted
             place = key if row is None else row.place(key) if own else f"{row.place('check')}: {key}"
-            raise StudyError(f'{where}: {place} = "{given}": there is none of that name; {hint}')
+            raise StudyError(f'{where}: {place} = "{wanted}": there is none of that name; {hint}')

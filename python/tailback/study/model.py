@@ -75,7 +75,7 @@ class Runs:
     cost_s: dict[str, float]
     #: The file it is declared in, for messages.
     file: str = ""
-    #: Why nobody can have the same runs again, if so.
+    #: Why these runs cannot be repeated; empty if they can.
     not_repeatable: str = ""
     #: What the caller changes (`--set`), by point: after all the study's own.
     asked: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
@@ -91,31 +91,31 @@ class Runs:
         return self.scenario is None and not self.random
 
     def axis(self, name: str) -> AxisByMode:
-        found = next((a for a in self.axes if a.name == name), None)
-        if found is None:
+        axis = next((a for a in self.axes if a.name == name), None)
+        if axis is None:
             have = ", ".join(a.name for a in self.axes) or "no axis"
             raise StudyError(
                 f'{self.file}: the figure asks for the axis "{name}" of runs {self.name}; they have {have}'
             )
-        return found
+        return axis
 
     def points(self, mode: str, chosen: list[dict[str, Any]] | None = None) -> list[Point]:
-        """Every point of the mode that one of the conditions in `chosen` selects (all without it), in order."""
+        """The points of the mode, in order: those that a condition in `chosen` selects, or all if it is None."""
         of_cases = {name for c in self.cases for name in c.labels}
         free = [[a.point_of(mode, x) for x in a.labels(mode)] for a in self.axes if a.name not in of_cases]
         cases = [c for c in self.cases if mode in c.modes]
         if self.cases:
             free.append([self._of_case(mode, c) for c in cases])
         before = [*(self.quick_set if mode == "quick" else ()), *self.set]
-        found = []
+        points = []
         for p in product(free):
             named = {a.name: p.labels[a.name] for a in self.axes}
             if chosen is None or any(matches(named, w) for w in chosen):
-                asked = self.asked.get(tuple(named.values()), ())
+                user_changes = self.asked.get(tuple(named.values()), ())
                 case = next((c for c in cases if c.labels.items() <= p.labels.items()), None)
-                more = case.overrides(named) if case is not None else []
-                found.append(Point(named, [*before, *p.overrides, *more, *self.then, *asked]))
-        return found
+                case_changes = case.overrides(named) if case is not None else []
+                points.append(Point(named, [*before, *p.overrides, *case_changes, *self.then, *user_changes]))
+        return points
 
     def _of_case(self, mode: str, case: Case) -> Point:
         """The values of a case stand in the case, but a discipline is one wherever it is named."""
@@ -155,9 +155,11 @@ class Experiment:
     runs: tuple[str, ...]
     where: dict[str, Any]
     output: tuple[dict[str, Any], ...]
+    #: Where each output stands in the file, for messages.
+    places: tuple[str, ...] = ()
     #: Why it cannot be run here, if so.
     why_not: str = ""
     #: It varies the study's own parameters: left out where a discipline is exchanged, and of the table of parameters.
     variants: bool = False
-    #: Other names it goes by.
+    #: Other names of it.
     aliases: tuple[str, ...] = ()

@@ -40,8 +40,8 @@ def sentences(verdicts: Sequence[Verdict], claims: Sequence[str]) -> list[str]:
 
 def _all(judged: Sequence[Verdict]) -> str:
     n = count(judged)
-    told = {YES: f"{n[YES]} reproduced", LEANS: f"{n[LEANS]} lean", NO: f"{n[NO]} not"}
-    parts = [text + _anew([v for v in judged if v.outcome == x]) for x, text in told.items()]
+    texts = {YES: f"{n[YES]} reproduced", LEANS: f"{n[LEANS]} lean", NO: f"{n[NO]} not"}
+    parts = [text + _anew([v for v in judged if v.outcome == x]) for x, text in texts.items()]
     return (
         f"Of {len(judged)} published values and sentences that are judged: {', '.join(parts)}, {n[OPEN]} not to be "
         "decided by these runs."
@@ -71,10 +71,10 @@ def _unmet(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
     unmet = [v for v in judged if v.outcome == NO]
     if not unmet:
         return "Nothing that could be decided is unmet."
-    told = _chosen(unmet, claims) or unmet[:1]
-    more = len(unmet) - len(told)
-    rest = f"; {more} more {'are' if more > 1 else 'is'} unmet" if more else ""
-    return f"What does not: {_told(told)}{rest}."
+    chosen = _chosen(unmet, claims) or unmet[:1]
+    left = len(unmet) - len(chosen)
+    rest = f"; {left} more {'are' if left > 1 else 'is'} unmet" if left else ""
+    return f"What does not: {_told(chosen)}{rest}."
 
 
 def _chosen(rows: Sequence[Verdict], claims: Sequence[str]) -> list[Verdict]:

@@ -72,10 +72,10 @@ def code_of(place: Path) -> Code:
         h.update(p.read_bytes())
     digest = h.hexdigest()
     name = f"tailback_study_{digest[:16]}"
-    for known, package in list(_PACKAGES.items()):
+    for module, package in list(_PACKAGES.items()):
         at = Path(package.__path__[0])
-        if (at == folder and known != name) or not at.is_dir():
-            forget(known)
+        if (at == folder and module != name) or not at.is_dir():
+            forget(module)
     if files:
         if name not in _PACKAGES:
             _PACKAGES[name] = sys.modules[name] = ModuleType(name, "The code of a study.")

@@ -31,7 +31,7 @@ def used(study: Study) -> dict[tuple[str, str], list[tuple[str, dict[str, Any]]]
     from tailback import _core
     from tailback.core.scenario.read import as_text
 
-    found: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
+    places_of: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
     for name in study.needs([e for e in study.experiments if not e.variants]):
         runs = study.runs[name]
         if runs.scenario is None:
@@ -45,12 +45,12 @@ def used(study: Study) -> dict[tuple[str, str], list[tuple[str, dict[str, Any]]]
                 # under another's name.
                 continue
             for family, table in _models(scenario):
-                given = {k: v for k, v in table.items() if k != "kind"}
-                entry = (runs.scenario.stem, given)
-                places = found.setdefault((family, table["kind"]), [])
+                parameters = {k: v for k, v in table.items() if k != "kind"}
+                entry = (runs.scenario.stem, parameters)
+                places = places_of.setdefault((family, table["kind"]), [])
                 if entry not in places:
                     places.append(entry)
-    return found
+    return places_of
 
 
 def _models(x: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -58,32 +58,32 @@ def _models(x: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(x, dict):
         return
     for k, v in x.items():
-        for one in v if isinstance(v, list) else [v]:
-            if k in _PLACES and isinstance(one, str | dict):
-                table = {"kind": one} if isinstance(one, str) else one
+        for entry in v if isinstance(v, list) else [v]:
+            if k in _PLACES and isinstance(entry, str | dict):
+                table = {"kind": entry} if isinstance(entry, str) else entry
                 if "kind" in table:
                     yield _PLACES[k], table
-            yield from _models(one)
+            yield from _models(entry)
 
 
 def rows(study: Study) -> list[list[str]]:
     """Kind, parameter, value with the scenarios where it differs, default, source and meaning."""
     from tailback import _core
 
-    made = []
+    table_rows = []
     order = list(dict.fromkeys(_PLACES.values()))
     for (family, kind), places in sorted(used(study).items(), key=lambda x: (order.index(x[0][0]), x[0][1])):
         model = next(m for m in json.loads(_core.describe_json(kind)) if m["family"] == family)
         for p in model["parameters"]:
             values: dict[str, dict[str, None]] = {}
-            for scenario, given in places:
-                values.setdefault(_plain(given.get(p["name"], p["default"])), {})[scenario] = None
+            for scenario, parameters in places:
+                values.setdefault(_plain(parameters.get(p["name"], p["default"])), {})[scenario] = None
             if len(values) == 1:
                 text = next(iter(values))
             else:
                 text = "; ".join(f"{v} ({_short(list(s))})" for v, s in values.items())
-            made.append([kind, p["name"], text, _plain(p["default"]), p.get("source", ""), p["doc"]])
-    return made
+            table_rows.append([kind, p["name"], text, _plain(p["default"]), p.get("source", ""), p["doc"]])
+    return table_rows
 
 
 def _plain(x: Any) -> str:

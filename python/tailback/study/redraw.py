@@ -8,11 +8,11 @@ from typing import Any
 from tailback.core.verdict import told
 from tailback.study import figures as kinds
 from tailback.study import load as studies
-from tailback.study.asked import Repeat, with_asked
 from tailback.study.errors import StudyError
 from tailback.study.figures import Drawing
 from tailback.study.judge import unsettled
 from tailback.study.model import Experiment
+from tailback.study.repeat import Repeat, with_asked
 from tailback.study.reproduce import wanted
 from tailback.study.study import Study
 from tailback.study.tables import TABLES
@@ -24,24 +24,26 @@ def redraw(folder: Path, name: str) -> Any:
 
     Raises StudyError where there is none of that name, or where its runs are not stored.
     """
-    said = told.read(folder)
-    if said.replaced:
-        raise StudyError(f"another queue ran under a name of {said.study.id} here; figures are in {folder / 'figures'}")
-    study = studies.load(said.study.id)
+    record = told.read(folder)
+    if record.replaced:
+        raise StudyError(
+            f"another queue ran under a name of {record.study.id} here; figures are in {folder / 'figures'}"
+        )
+    study = studies.load(record.study.id)
     experiment, number = _named(study, name)
-    study, work = _work(study, experiment, said, folder)
+    study, work = _work(study, experiment, record, folder)
     samples = work.read(wanted(study, [experiment]), {})
     kinds.load()
     study.code.draws()
-    made: list[Any] = []
+    figures: list[Any] = []
     for output in experiment.output:
         if output["kind"] not in TABLES:
-            drawn = kinds.FIGURES[output["kind"]](Drawing(study, experiment, output, said.mode, samples))
-            made += [fig for _, fig in drawn] if isinstance(drawn, list) else [drawn]
-    made = [fig for fig in made if fig is not None]
-    if not 1 <= number <= len(made):
-        raise StudyError(f"{experiment.id} has {len(made)} figures here; there is no {name}")
-    return made[number - 1]
+            drawn = kinds.FIGURES[output["kind"]](Drawing(study, experiment, output, record.mode, samples))
+            figures += [fig for _, fig in drawn] if isinstance(drawn, list) else [drawn]
+    figures = [fig for fig in figures if fig is not None]
+    if not 1 <= number <= len(figures):
+        raise StudyError(f"{experiment.id} has {len(figures)} figures here; there is no {name}")
+    return figures[number - 1]
 
 
 def _named(study: Study, name: str) -> tuple[Experiment, int]:
@@ -51,8 +53,8 @@ def _named(study: Study, name: str) -> tuple[Experiment, int]:
     stem, _, number = name.rpartition("-")
     if stem in by_id and number.isdecimal():
         return by_id[stem], int(number)
-    known = ", ".join(e.id for e in study.experiments if any(o["kind"] not in TABLES for o in e.output))
-    raise StudyError(f'{study.id} has no figure "{name}"; its figures are those of {known}')
+    names = ", ".join(e.id for e in study.experiments if any(o["kind"] not in TABLES for o in e.output))
+    raise StudyError(f'{study.id} has no figure "{name}"; its figures are those of {names}')
 
 
 def _work(study: Study, e: Experiment, said: told.Told, folder: Path) -> tuple[Study, Work]:
@@ -61,8 +63,8 @@ def _work(study: Study, e: Experiment, said: told.Told, folder: Path) -> tuple[S
         study, _ = with_asked(study, said.overrides, [e], said.mode)
     for seeds in (None, said.seeds or None):
         work = Work(study, [e], Repeat(said.mode, seeds, said.overrides), folder)
-        while work.spare and (more := work.one_more_seed(unsettled(study, work.read({}, {})))):
-            if not all(work.jobs[i].kept for i in more):
+        while work.spare and (added := work.one_more_seed(unsettled(study, work.read({}, {})))):
+            if not all(work.jobs[i].kept for i in added):
                 break
         ahead = work.estimate()
         if ahead.stored == ahead.runs:

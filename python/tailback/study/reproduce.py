@@ -22,13 +22,13 @@ from typing import Any
 from tailback.core.text.plain import plain
 from tailback.study import drawn
 from tailback.study import load as studies
-from tailback.study.asked import QUICK, Repeat, with_asked
 from tailback.study.checks.base import Published, Statement
 from tailback.study.drawn import Drawn
 from tailback.study.figures import Drawing
 from tailback.study.judge import Judge, unsettled
 from tailback.study.measures import MEASURES
 from tailback.study.model import MODES, Experiment
+from tailback.study.repeat import QUICK, Repeat, with_asked
 from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.study.tables import TABLES
@@ -106,11 +106,11 @@ def _work(study: Study, experiments: list[Experiment], how: Repeat, out: Path) -
 
 def wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple[str, str]]]:
     """(class, measure) pairs of each set of runs that outputs, numbers and statements ask for."""
-    found: dict[str, dict[tuple[str, str], None]] = {}
+    pairs_of: dict[str, dict[tuple[str, str], None]] = {}
 
     def ask(runs: str | None, klass: Any, measure: Any) -> None:
         if runs is not None and measure in MEASURES:
-            found.setdefault(runs, {})[(klass, measure)] = None
+            pairs_of.setdefault(runs, {})[(klass, measure)] = None
 
     for e in experiments:
         for o in e.output:
@@ -122,7 +122,7 @@ def wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple[
         if s.experiment in ids:
             for x in s.asks():
                 ask(x.runs, x.class_, x.measure)
-    return {k: list(v) for k, v in found.items()}
+    return {k: list(v) for k, v in pairs_of.items()}
 
 
 # --------------------------------------------------------------------------------------------------- what comes out
@@ -132,38 +132,45 @@ def _section(
     study: Study, e: Experiment, mode: str, samples: Samples, out: Path, before: Drawn | None
 ) -> dict[str, Any]:
     """Tabulate one experiment and draw it, unless `before` is None; what the report needs of it."""
-    made: dict[str, Any] = {"id": e.id, "item": e.item, "title": e.title, "text": e.text, "figures": [], "tables": []}
-    made["notes"], made["drawn"] = [], []
-    made["scenarios"] = list(dict.fromkeys(s.name for r in e.runs if (s := study.runs[r].scenario) is not None))
+    section: dict[str, Any] = {
+        "id": e.id,
+        "item": e.item,
+        "title": e.title,
+        "text": e.text,
+        "figures": [],
+        "tables": [],
+    }
+    section["notes"], section["drawn"] = [], []
+    section["scenarios"] = list(dict.fromkeys(s.name for r in e.runs if (s := study.runs[r].scenario) is not None))
     if e.why_not:
-        made["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
+        section["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
     for o in e.output:
         drawing = Drawing(study, e, o, mode, samples)
-        written = len({t["file"] for t in made["tables"]})
+        written = len({t["file"] for t in section["tables"]})
         if o["kind"] in TABLES:
-            made["tables"] += TABLES[o["kind"]](drawing, out, written)
+            section["tables"] += TABLES[o["kind"]](drawing, out, written)
             continue
         if before is None:
             continue
-        figures = before.figures(drawing, len(made["figures"]))
-        made["drawn"].append(figures)
+        figures = before.figures(drawing, len(section["figures"]))
+        section["drawn"].append(figures)
         for x in figures["figures"]:
             if x["files"]:
-                made["figures"].append({"caption": x["caption"], "files": list(x["files"])})
+                section["figures"].append({"caption": x["caption"], "files": list(x["files"])})
             else:
-                what = x["caption"] or o["kind"]
-                made["notes"].append(f"Not drawn ({what}): no point of it has a value in {mode}.")
-    return made
+                named = x["caption"] or o["kind"]
+                section["notes"].append(f"Not drawn ({named}): no point of it has a value in {mode}.")
+    return section
 
 
 def listing() -> list[dict[str, Any]]:
     """Every study with its experiments."""
-    found = []
+    entries = []
     for name in studies.known():
         s = studies.load(name)
         experiments = []
         for e in s.experiments:
             n = {m: sum(len(s.runs[r].points(m, [e.where])) * s.runs[r].seeds[m] for r in e.runs) for m in MODES}
             experiments.append({"id": f"{s.id}/{e.id}", "item": e.item, "title": e.title, "runs": n})
-        found.append({"id": s.id, "title": s.title, "citation": s.about.citation, "experiments": experiments})
-    return found
+        entries.append({"id": s.id, "title": s.title, "citation": s.about.citation, "experiments": experiments})
+    return entries

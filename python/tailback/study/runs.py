@@ -39,8 +39,8 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
             raise StudyError(f"{file}, [{at}]: scenario {scenario} is not there as a file; name one beside the study")
     tables = {k: read_table(AxisTable, v, file, f"{at}.axis.{k}") for k, v in t.axis.items()}
     of_pairs = [a for a in tables.values() if a.pairs is not None]
-    given = [read_table(CaseTable, c, file, f"{at}.case[{i}]") for i, c in enumerate(t.case)]
-    cases = [_case(f"{file}, [{at}], case[{i}]", c, of_pairs, columns) for i, c in enumerate(given)]
+    case_tables = [read_table(CaseTable, c, file, f"{at}.case[{i}]") for i, c in enumerate(t.case)]
+    cases = [_case(f"{file}, [{at}], case[{i}]", c, of_pairs, columns) for i, c in enumerate(case_tables)]
     axes = [_axis(f"{file}, [{at}], axis {k}", k, a, cases, columns) for k, a in tables.items()]
     for x in axes if scenario is not None else ():
         # One value alone is a name for the whole set.
@@ -92,8 +92,8 @@ def _case(where: str, c: CaseTable, axes: list[AxisTable], columns: Columns) -> 
     labels = {k: str(v) for k, v in c.labels.items()}
     for role in c.roles:
         if not any(role in a.roles for a in axes):
-            known = ", ".join(r for a in axes for r in a.roles) or "none, as it has no axis of pairs"
-            raise StudyError(f"{where}: roles.{role}: this set of runs has no such role; it has {known}")
+            roles = ", ".join(r for a in axes for r in a.roles) or "none, as it has no axis of pairs"
+            raise StudyError(f"{where}: roles.{role}: this set of runs has no such role; it has {roles}")
     changes = {
         name: tuple(_changes(a, columns.pairs[name], c.roles, columns))
         for a in axes
@@ -126,10 +126,10 @@ def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Colum
     else:
         values = {}
         for m, own_values in (("quick", a.quick), ("full", a.full)):
-            given = own_values if own_values is not None else a.both
-            if given is None:
+            values_of_mode = own_values if own_values is not None else a.both
+            if values_of_mode is None:
                 raise StudyError(f"{where}: it needs values for quick and for full, or for both")
-            values[m] = dict(labelled(given, a.unit, where))
+            values[m] = dict(labelled(values_of_mode, a.unit, where))
     of_disciplines = a.disciplines is not None or a.pairs is not None
     title = name if a.title is None else a.title
     return AxisByMode(name, title, a.unit, tuple(a.paths), changes, values, of_disciplines)
@@ -144,7 +144,7 @@ def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> d
     for role in axis.of_queue:
         if role not in axis.roles:
             raise StudyError(f"{where}: of_queue names {role!r}, which is none of its roles: {', '.join(axis.roles)}")
-    found = {}
+    changes_of = {}
     for name in names:
         if name not in columns.pairs:
             raise StudyError(f"{where}: there is no [pair.{name}]; there are {', '.join(columns.pairs)}")
@@ -153,8 +153,8 @@ def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> d
             raise StudyError(f"{where}: pair {name} needs queue = one of {', '.join(columns.disciplines)}")
         own = {"queue": columns.disciplines[pair.queue].queue, **pair.roles}
         changes = _changes(axis, pair, own, columns)
-        found[name] = tuple(changes + _changes(axis, pair, axis.with_.get(name, {}), columns))
-    return found
+        changes_of[name] = tuple(changes + _changes(axis, pair, axis.with_.get(name, {}), columns))
+    return changes_of
 
 
 def _changes(axis: AxisTable, pair: Pair, tables: dict[str, dict[str, Any]], columns: Columns) -> list[str]:

@@ -77,8 +77,8 @@ class Samples:
             views = list(self.views(runs, labels))
             if not views or not all(v.source is None or v.has(klass) for v in views):
                 return None
-            found = [MEASURES[measure].on(v, klass) for v in views]
-            self.data[key] = np.array(found, dtype=float)
+            numbers = [MEASURES[measure].on(v, klass) for v in views]
+            self.data[key] = np.array(numbers, dtype=float)
         return self.data[key]
 
     def take(self, view: RunView, wanted: list[tuple[str, str]]) -> dict[tuple[str, str], float]:

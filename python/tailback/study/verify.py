@@ -36,10 +36,10 @@ from tailback.core.store.sources import Answers
 from tailback.core.text.plain import file_bytes
 from tailback.study import bundle
 from tailback.study import load as studies
-from tailback.study.asked import Repeat, with_asked
 from tailback.study.bundle import NAME, BundledStudy
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
+from tailback.study.repeat import Repeat, with_asked
 from tailback.study.reproduce import reproduce
 from tailback.study.study import Study
 from tailback.study.work import course
@@ -138,16 +138,16 @@ def _within(path: Path, size: int, most: int) -> None:
 
 def changed_files(folder: Path, b: bundle.Bundle) -> list[str]:
     """Files that are not what the bundle's digests say."""
-    found = []
+    problems = []
     for name, digest in b.files.items():
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):
-            found.append(f"{name} lies outside the bundle")
+            problems.append(f"{name} lies outside the bundle")
         elif not path.is_file():
-            found.append(f"{name} is missing")
+            problems.append(f"{name} is missing")
         elif bundle.sha256(path) != digest:
-            found.append(f"{name} is not the file that was bundled")
-    return found
+            problems.append(f"{name} is not the file that was bundled")
+    return problems
 
 
 def check_version(b: bundle.Bundle) -> None:
@@ -160,18 +160,18 @@ def check_version(b: bundle.Bundle) -> None:
 
 
 def verify(folder: Path, p: BundledStudy, how: Repeat) -> Found:
-    """Run a study of a bundle again, and compare. Of `how` the jobs count, and who is told."""
-    study, found, again = _begun(p)
+    """Run a study of a bundle again, and compare. Of `how` only the jobs and the progress are used."""
+    study, result, again = _begun(p)
     if not again:
-        return found
+        return result
     theirs = folder / p.folder
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
         ours = Path(d) / p.study
         reproduce(study, again, _as_bundled(p, how), ours, command="verify")
-        _runs(ours / "runs", theirs / "runs", found)
-        _answers(ours / "runs", theirs / "runs", found)
-        _texts(ours, theirs, again, found)
-    return found
+        _runs(ours / "runs", theirs / "runs", result)
+        _answers(ours / "runs", theirs / "runs", result)
+        _texts(ours, theirs, again, result)
+    return result
 
 
 @dataclass(frozen=True)
@@ -184,40 +184,40 @@ class Sample:
 
 def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
     """Run some runs of a study of a bundle again, and make its tables and verdicts anew from those that are stored."""
-    study, found, again = _begun(p)
+    study, result, again = _begun(p)
     if not again:
-        return found
+        return result
     theirs = folder / p.folder
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
         drawn, stored = Path(d) / "drawn", Path(d) / p.study
         how = _as_bundled(p, how)
         changed = with_asked(study, p.overrides, again, p.mode)[0] if p.overrides else study
         work = Work(changed, again, how, drawn)
-        found.of = len(work.jobs)
+        result.of = len(work.jobs)
         missing = _missing(work, theirs / "runs")
-        work.only(random.Random(f"{sample.seed} {p.study}").sample(range(found.of), min(sample.runs, found.of)))
+        work.only(random.Random(f"{sample.seed} {p.study}").sample(range(result.of), min(sample.runs, result.of)))
         course.run(work, {}, how.progress)
-        _runs(drawn / "runs", theirs / "runs", found)
-        _answers(drawn / "runs", theirs / "runs", found)
+        _runs(drawn / "runs", theirs / "runs", result)
+        _answers(drawn / "runs", theirs / "runs", result)
         if missing:
             # What is made of some runs is not what was made of all.
-            found.differences += missing
-            return found
+            result.differences += missing
+            return result
         _fits(theirs / "runs", Path(d))
         shutil.copytree(theirs / "runs", stored / "runs", ignore=shutil.ignore_patterns("lock"))
         reproduce(study, again, replace(how, progress=None, announce=None), stored, command="verify")
-        _texts(stored, theirs, again, found)
-    return found
+        _texts(stored, theirs, again, result)
+    return result
 
 
 def _fits(runs: Path, into: Path) -> None:
     """Raises `StudyError` where a copy of the runs would fill the disk: a file may be longer than what is in it, and a
     device has no end."""
-    there = [p for p in runs.rglob("*") if not p.is_dir()]
-    for p in there:
+    files = [p for p in runs.rglob("*") if not p.is_dir()]
+    for p in files:
         if not p.is_file():
             raise StudyError(f"{p} is no regular file; copy the bundle anew")
-    size, free = sum(p.stat().st_size for p in there), shutil.disk_usage(into).free
+    size, free = sum(p.stat().st_size for p in files), shutil.disk_usage(into).free
     if size > free:
         raise StudyError(
             f"a copy of {runs} takes {size / 1e9:.1f} GB, and {into.parent} has {free / 1e9:.1f} GB; set TMPDIR to a "
@@ -233,8 +233,8 @@ def _missing(work: Work, theirs: Path) -> list[str]:
     """Runs that should be in the bundle, and are incomplete there."""
     runs, answers = _core.StoredRuns(theirs), Answers(theirs)
     keys = [j.key for i, j in enumerate(work.jobs) if j.key not in (runs if i < work.packets else answers)]
-    more = [f"{len(keys) - MOST} more runs are incomplete in the bundle"] if len(keys) > MOST else []
-    return [f"run {key} is incomplete in the bundle" for key in keys[:MOST]] + more
+    ending = [f"{len(keys) - MOST} more runs are incomplete in the bundle"] if len(keys) > MOST else []
+    return [f"run {key} is incomplete in the bundle" for key in keys[:MOST]] + ending
 
 
 def _begun(p: BundledStudy) -> tuple[Study, Found, list[Experiment]]:
@@ -242,16 +242,16 @@ def _begun(p: BundledStudy) -> tuple[Study, Found, list[Experiment]]:
     study = studies.load(p.study, p.replaced)
     if bundle.digest_of(study) != p.digest:
         raise StudyError(f"the rules or scenarios of study {p.study} differ from the bundle's; restore them")
-    found = Found(p.study)
+    result = Found(p.study)
     for x in p.not_repeatable:
-        found.not_repeatable.append(f"{p.study}: {x.points} points of {x.runs} ({x.why})")
-    return study, found, _repeatable(study, p)
+        result.not_repeatable.append(f"{p.study}: {x.points} points of {x.runs} ({x.why})")
+    return study, result, _repeatable(study, p)
 
 
 def _repeatable(study: Study, p: BundledStudy) -> list[Experiment]:
     fixed = {x.runs for x in p.not_repeatable}
-    asked = [study.experiment(name) for name in p.experiments]
-    return [e for e in asked if not fixed & set(e.runs)]
+    experiments = [study.experiment(name) for name in p.experiments]
+    return [e for e in experiments if not fixed & set(e.runs)]
 
 
 # ------------------------------------------------------------------------------------------------------------ runs
@@ -313,14 +313,14 @@ def _answers(ours: Path, theirs: Path, found: Found) -> None:
 
 def _texts(ours: Path, theirs: Path, again: Sequence[Experiment], found: Found) -> None:
     """Verdicts, tables and scenarios."""
-    mine = {e.id for e in again}
+    ids = {e.id for e in again}
     x, y = _json(ours / "study.json"), _json(theirs / "study.json")
     if not isinstance(y, dict) or not all(_are_tables(y.get(key)) for key in ("sections", "verdicts")):
         found.differences.append("study.json cannot be read")
         return
     # Arithmetic has no experiment of its own.
-    sections = [s for s in y.get("sections", []) if s.get("id") in mine]
-    left_out = {s.get("id") for s in y.get("sections", [])} - mine
+    sections = [s for s in y.get("sections", []) if s.get("id") in ids]
+    left_out = {s.get("id") for s in y.get("sections", [])} - ids
     rows = [v for v in y.get("verdicts", []) if v.get("experiment") not in left_out]
     found.verdicts = len(x["verdicts"])
     found.differences += _said("study.json: verdicts", x["verdicts"], rows)
@@ -329,18 +329,18 @@ def _texts(ours: Path, theirs: Path, again: Sequence[Experiment], found: Found) 
     rest = [{k: v for k, v in b.items() if k not in skipped} for b in (x, y)]
     found.differences += _said("study.json", *rest)
     verdicts = _json(theirs / "verdicts.json")
-    told = verdicts.get("verdicts", []) if isinstance(verdicts, dict) else []
-    told = told if _are_tables(told) else []
-    told = [v for v in told if isinstance(v, dict) and v.get("experiment") not in left_out]
-    found.differences += _said("verdicts.json: verdicts", x["verdicts"], told)
+    stored = verdicts.get("verdicts", []) if isinstance(verdicts, dict) else []
+    stored = stored if _are_tables(stored) else []
+    stored = [v for v in stored if isinstance(v, dict) and v.get("experiment") not in left_out]
+    found.differences += _said("verdicts.json: verdicts", x["verdicts"], stored)
     column = [name for name, _ in COLUMNS].index("experiment")
     found.differences += _lines(
         ours, theirs, "verdicts.csv", lambda row: not left_out.intersection(row[column : column + 1])
     )
     if not left_out:
         found.differences += _said("verdicts.json", _json(ours / "verdicts.json"), verdicts)
-    made = [p for kind in ("scenarios", "tables") for p in sorted((ours / kind).glob("*"))]
-    for name in (p.relative_to(ours).as_posix() for p in made):
+    files = [p for kind in ("scenarios", "tables") for p in sorted((ours / kind).glob("*"))]
+    for name in (p.relative_to(ours).as_posix() for p in files):
         found.files += 1
         found.differences += _lines(ours, theirs, name)
 
@@ -350,7 +350,7 @@ def _are_tables(given: Any) -> bool:
 
 
 def _plain(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without figures and what is said of them: they are not drawn anew."""
+    """The sections without figures and captions, which are not drawn again."""
     return [{k: v for k, v in s.items() if k not in ("figures", "drawn", "notes")} for s in sections]
 
 
@@ -378,8 +378,8 @@ def _rows(path: Path) -> list[Any] | None:
 def _said(name: str, ours: Any, theirs: Any) -> list[str]:
     """In what two structures differ, each with the place and both values."""
     all_of = list(_differences("", ours, theirs))
-    told = [f"{name}{place}: {_short(b)} in the bundle, {_short(a)} here" for place, a, b in all_of[:MOST]]
-    return told + ([f"{name}: {len(all_of) - MOST} more"] if len(all_of) > MOST else [])
+    lines = [f"{name}{place}: {_short(b)} in the bundle, {_short(a)} here" for place, a, b in all_of[:MOST]]
+    return lines + ([f"{name}: {len(all_of) - MOST} more"] if len(all_of) > MOST else [])
 
 
 def _differences(at: str, a: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:

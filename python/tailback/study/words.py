@@ -26,7 +26,7 @@ FILE = Path(__file__).with_suffix(".toml")
 _OURS = re.compile(r"\([^)]*\)")
 
 
-class Word(Table, kw_only=True, frozen=True):
+class LimitWord(Table, kw_only=True, frozen=True):
     """[NAME]"""
 
     forms: list[str]
@@ -46,12 +46,12 @@ class Word(Table, kw_only=True, frozen=True):
 
 
 @functools.cache
-def words() -> dict[str, Word]:
+def words() -> dict[str, LimitWord]:
     """All, by name."""
-    return {name: read_table(Word, table, FILE, name) for name, table in read_toml(FILE).items()}
+    return {name: read_table(LimitWord, table, FILE, name) for name, table in read_toml(FILE).items()}
 
 
-def word(name: str) -> Word:
+def word(name: str) -> LimitWord:
     """Raises `StudyError` for a word that there is not."""
     if name not in words():
         raise StudyError(f'there is no word "{name}"; there are: {", ".join(words())}')
@@ -60,12 +60,12 @@ def word(name: str) -> Word:
 
 def said(sentence: str) -> list[str]:
     """The words of the table that a sentence has, outside of brackets."""
-    rest, found = _OURS.sub("", sentence), []
+    rest, names = _OURS.sub("", sentence), []
     forms = [(form, name) for name, w in words().items() for form in w.forms]
     for form, name in sorted(forms, key=lambda f: -len(f[0])):
         rest, n = re.subn(rf"\b{form}\b", "", rest)
-        found += [name] * bool(n)
-    return list(dict.fromkeys(found))
+        names += [name] * bool(n)
+    return list(dict.fromkeys(names))
 
 
 def exceptions(sentence: str, own_limit: str, named: Iterable[str], limited: bool) -> list[str]:

@@ -117,7 +117,7 @@ impl Catalogue {
     /// only.
     pub fn find(&self, family: &str, name: &str) -> Option<&'static Model> {
         match self.meant(family, name)[..] {
-            [one] => Some(one),
+            [model] => Some(model),
             _ => None,
         }
     }
@@ -135,14 +135,14 @@ impl Catalogue {
 
     /// The names that other programs use for a model.
     pub fn aliases_of(&self, model: &Model) -> Vec<Alias> {
-        let mut found: Vec<Alias> = vec![];
+        let mut aliases: Vec<Alias> = vec![];
         let all = self.families.iter().flat_map(|f| &f.aliases);
         for (a, _) in all.filter(|(_, m)| std::ptr::eq(*m, model)) {
-            if !found.contains(a) {
-                found.push(*a);
+            if !aliases.contains(a) {
+                aliases.push(*a);
             }
         }
-        found
+        aliases
     }
 
     /// The model of this family and name.
@@ -155,10 +155,10 @@ impl Catalogue {
                 return e;
             }
             let names: Vec<&str> = self.family(family).iter().map(|m| m.name).collect();
-            let known = format!("one of {}", names.join(", "));
+            let list = format!("one of {}", names.join(", "));
             Refusal::new(
                 format!("there is no {family} \"{name}\""),
-                with_nearest(name, names.iter().copied(), &known),
+                with_nearest(name, names.iter().copied(), &list),
             )
         })
     }
@@ -185,19 +185,19 @@ impl Catalogue {
     /// The models that a user may mean by a name, each once; there are several if families share the name
     /// (`poisson`).
     pub fn named(&self, name: &str) -> Vec<&'static Model> {
-        let mut found: Vec<&'static Model> = vec![];
+        let mut models: Vec<&'static Model> = vec![];
         for m in self.all().filter(|m| m.name == name) {
-            if !found.iter().any(|f| std::ptr::eq(*f, m)) {
-                found.push(m);
+            if !models.iter().any(|f| std::ptr::eq(*f, m)) {
+                models.push(m);
             }
         }
-        if found.is_empty() {
+        if models.is_empty() {
             for m in self.families.iter().flat_map(|f| self.meant(f.name, name)) {
-                if !found.iter().any(|f| std::ptr::eq(*f, m)) {
-                    found.push(m);
+                if !models.iter().any(|f| std::ptr::eq(*f, m)) {
+                    models.push(m);
                 }
             }
         }
-        found
+        models
     }
 }

@@ -53,8 +53,8 @@ impl Model {
     }
 
     fn profile(&self, name: &str, own: &[NamedValues]) -> Option<NamedValues> {
-        let given = own.iter().find(|p| p.name == name).cloned();
-        given.or_else(|| {
+        let own_profile = own.iter().find(|p| p.name == name).cloned();
+        own_profile.or_else(|| {
             let built_in = self.profiles().iter().find(|p| p.name == name)?;
             Some(NamedValues::from_text(built_in.name, built_in.values))
         })
@@ -79,10 +79,10 @@ impl Settings {
                 let own = own.iter().map(|p| p.name.as_str());
                 let names: Vec<&str> = own.chain(self.model.profiles().iter().map(|p| p.name)).collect();
                 let quoted: Vec<String> = names.iter().map(|n| format!("\"{n}\"")).collect();
-                let known = format!("one of {}", quoted.join(", "));
+                let choices = format!("one of {}", quoted.join(", "));
                 return Err(Refusal::new(
                     format!("there is no {model} {key} \"{name}\""),
-                    with_nearest(&name, names.into_iter(), &known),
+                    with_nearest(&name, names.into_iter(), &choices),
                 ));
             };
             if chain.iter().any(|p| p.name == name) {

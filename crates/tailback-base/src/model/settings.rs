@@ -103,10 +103,10 @@ impl Settings {
     pub fn set(&mut self, name: &str, raw: &Raw) -> Result<(), Refusal> {
         let Some(i) = self.model.params.iter().position(|p| p.name == name) else {
             let names: Vec<&str> = self.model.params.iter().map(|p| p.name).collect();
-            let known = format!("one of {}", names.join(", "));
+            let choices = format!("one of {}", names.join(", "));
             return Err(Refusal::new(
                 format!("{} has no parameter \"{name}\"", self.model.name),
-                with_nearest(name, names.iter().copied(), &known),
+                with_nearest(name, names.iter().copied(), &choices),
             ));
         };
         let value = self.model.params[i].kind.check(raw)?;
@@ -179,16 +179,16 @@ impl Settings {
 
     /// These settings and those of every model inside them, in the order of their declaration.
     pub fn models(&self) -> Vec<&Settings> {
-        let mut found = vec![self];
+        let mut models = vec![self];
         let mut values: Vec<&Value> = self.values.iter().flatten().rev().collect();
         while let Some(value) = values.pop() {
             match value {
-                Value::Model(m) => found.extend(m.models()),
+                Value::Model(m) => models.extend(m.models()),
                 Value::List(list) => values.extend(list.iter().rev()),
                 _ => {}
             }
         }
-        found
+        models
     }
 
     /// Apply a change to these settings and to those of every model inside them.
@@ -263,7 +263,7 @@ impl Settings {
         let all = self.value(key.name);
         let own = match all {
             Value::List(list) => list.get(number as usize % list.len().max(1)),
-            one => Some(one),
+            value => Some(value),
         };
         own.and_then(T::of).unwrap_or_else(|| self.wrong(key.name, all))
     }

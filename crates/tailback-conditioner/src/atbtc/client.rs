@@ -129,8 +129,8 @@ impl Client {
         member.policed &= state.slow_start;
         member.state = Some(state);
         let first = self.srtt.is_none();
-        let known = self.members.values().filter_map(|m| m.state);
-        let largest = known.map(|s| s.srtt).max();
+        let states = self.members.values().filter_map(|m| m.state);
+        let largest = states.map(|s| s.srtt).max();
         if largest == self.srtt {
             return;
         }
@@ -145,8 +145,8 @@ impl Client {
 
     /// The colour of a data packet that came with this one.
     pub fn colour(&mut self, bytes: u32, came: Colour, again: bool, now: Time) -> Colour {
-        let known = self.meter.known(came);
-        if again && self.profile.retransmit_green && known == Colour::Green {
+        let colour_that_counts = self.meter.known(came);
+        if again && self.profile.retransmit_green && colour_that_counts == Colour::Green {
             self.meter.fill(now);
             self.meter.committed.1.take_at_most(bytes);
             self.meter.peak.1.take_at_most(bytes);
@@ -156,7 +156,7 @@ impl Client {
             return self.meter.colour(bytes, came, now);
         }
         self.meter.fill(now);
-        match known == Colour::Green && self.meter.committed.1.take(bytes) {
+        match colour_that_counts == Colour::Green && self.meter.committed.1.take(bytes) {
             true => Colour::Green,
             false => Colour::Red,
         }

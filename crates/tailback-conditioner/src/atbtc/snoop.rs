@@ -18,13 +18,13 @@ use tailback_base::{Duration, Time};
 
 /// Time stamps that passed in one direction, and when they passed, in order.
 #[derive(Debug, Default)]
-struct Way {
+struct StampsPassed {
     passed: VecDeque<(Time, Time)>,
     /// ns.
     smoothed: Option<f64>,
 }
 
-impl Way {
+impl StampsPassed {
     fn pass(&mut self, value: Time, now: Time) {
         if self.passed.back().is_none_or(|last| last.0 < value) {
             self.passed.push_back((value, now));
@@ -48,8 +48,8 @@ impl Way {
 /// What is known of one flow.
 #[derive(Debug, Default)]
 pub(super) struct Snooper {
-    below: Way,
-    above: Way,
+    below: StampsPassed,
+    above: StampsPassed,
 }
 
 impl Snooper {

@@ -177,10 +177,10 @@ impl Excess {
     /// The weight from the model with timeouts; 1 while the loss is not known.
     fn by_timeouts(&self, [own, least]: [f64; 2], loss: Loss, now: Time) -> f64 {
         // The exit edge of an aggregate knows its round trip too, but no loss.
-        let known = |edge| self.losses.get(&edge).map(|l| l.clamp(LEAST_LOSS, MOST_LOSS));
+        let loss_of = |edge| self.losses.get(&edge).map(|l| l.clamp(LEAST_LOSS, MOST_LOSS));
         let loss = match loss {
             Loss::Given(share) => Some(share),
-            Loss::Feedback => self.round_trips.nearest(now).find_map(known),
+            Loss::Feedback => self.round_trips.nearest(now).find_map(loss_of),
         };
         loss.map_or(1.0, |loss| timeouts::share(own, least, loss))
     }
@@ -229,7 +229,7 @@ impl Excess {
     /// The colour of a packet.
     pub fn colour<P: Packet>(&mut self, p: &P, now: Time) -> Colour {
         let key = self.key(p);
-        let (one, window, scope) = (self.target.bits_per_second(), self.window, self.scope);
+        let (target_rate, window, scope) = (self.target.bits_per_second(), self.window, self.scope);
         let least = &mut self.least_own;
         let party = self.parties.entry(key).or_insert_with(|| {
             let times = if scope == Scope::Each(KeyField::Tuple) {
@@ -237,7 +237,7 @@ impl Excess {
             } else {
                 1.0
             };
-            let target = one * times;
+            let target = target_rate * times;
             *least = Some(least.map_or(target, |l| l.min(target)));
             Party {
                 rate: SlidingWindow::new(BitRate(target.round() as u64), window),

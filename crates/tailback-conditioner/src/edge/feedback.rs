@@ -122,8 +122,9 @@ impl Feedback {
             e.red.close();
             e.above.close();
         }
-        let told = self.arrived.iter_mut();
-        told.map(|(aggregate, bytes)| (*aggregate, std::mem::take(bytes)))
+        let arrived = self.arrived.iter_mut();
+        arrived
+            .map(|(aggregate, bytes)| (*aggregate, std::mem::take(bytes)))
             .collect()
     }
 

@@ -130,17 +130,17 @@ impl<P: Packet> Edge<P> {
 
     /// The colour of a packet after all stages, or `None` if it is to be dropped.
     fn judge(&mut self, p: &P, seen: &Header, now: Time) -> Option<Colour> {
-        let asked = match &mut self.marker {
+        let wanted = match &mut self.marker {
             Marker::Meters(m) => m.colour(p, now),
             Marker::Excess(e) => e.colour(p, now),
         };
         let aggregate = p.key(KeyField::Aggregate);
-        self.counts.ask(aggregate, asked);
+        self.counts.ask(aggregate, wanted);
         let protector = self.protector(p, seen, now);
-        let mut colour = asked;
+        let mut colour = wanted;
         if let Some(stage) = protector {
             colour = Colour::Green;
-            if asked != Colour::Green {
+            if wanted != Colour::Green {
                 self.counts.change(aggregate, stage);
             }
         }

@@ -147,22 +147,22 @@ impl RoundTrips {
 
     /// The aggregate of this edge with that round trip.
     pub fn own_nearest(&self) -> Option<u64> {
-        let known = counted_as(4, &self.aggregates).filter_map(|(k, a)| Some((*k, a.smoothed?)));
-        known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|a| a.0)
+        let smoothed = counted_as(4, &self.aggregates).filter_map(|(k, a)| Some((*k, a.smoothed?)));
+        smoothed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|a| a.0)
     }
 
     /// The values reported by other edges that are still valid.
     fn told(&self, now: Time) -> impl Iterator<Item = (EdgeId, f64)> {
         let limit = Duration(FRESH * self.interval.0);
         let fresh = move |t: Time| self.source == Source::Oracle || now.since(t) <= limit;
-        let told = self.others.iter().filter(move |(_, (t, _))| fresh(*t));
-        told.map(|(edge, (_, r))| (*edge, *r))
+        let fresh_others = self.others.iter().filter(move |(_, (t, _))| fresh(*t));
+        fresh_others.map(|(edge, (_, r))| (*edge, *r))
     }
 
     /// The least round trip of all edges, seconds.
     pub fn least(&self, now: Time) -> Option<f64> {
-        let told = self.told(now).map(|t| t.1);
-        told.chain(self.own_least()).min_by(f64::total_cmp)
+        let of_others = self.told(now).map(|t| t.1);
+        of_others.chain(self.own_least()).min_by(f64::total_cmp)
     }
 
     /// The edges with that round trip; `None` stands for this edge.

@@ -103,18 +103,22 @@ fn pair(b: &mut FlatBufferBuilder<'_>, key: &str, value: &str) -> Written {
 /// Fill in the units and meanings of columns, as far as they are given.
 pub fn decode(text: &str, columns: &mut [Column]) {
     let message = BASE64_STANDARD.decode(text).unwrap_or_default();
-    let message = Place {
+    let message = TableCursor {
         bytes: &message,
         at: MARK.len() + WORD,
     };
     let schema = message.follow().and_then(|m| m.slot(HEADER));
-    for field in schema.and_then(|s| s.slot(FIELDS)).into_iter().flat_map(Place::list) {
-        let name = field.slot(NAME).and_then(Place::text);
+    for field in schema
+        .and_then(|s| s.slot(FIELDS))
+        .into_iter()
+        .flat_map(TableCursor::list)
+    {
+        let name = field.slot(NAME).and_then(TableCursor::text);
         let Some(c) = columns.iter_mut().find(|c| Some(&*c.name) == name) else {
             continue;
         };
-        for pair in field.slot(METADATA).into_iter().flat_map(Place::list) {
-            let part = |slot| pair.slot(slot).and_then(Place::text);
+        for pair in field.slot(METADATA).into_iter().flat_map(TableCursor::list) {
+            let part = |slot| pair.slot(slot).and_then(TableCursor::text);
             match (part(PAIR_KEY), part(PAIR_VALUE)) {
                 (Some("unit"), Some(unit)) => c.unit = unit.to_string().into(),
                 (Some("doc"), Some(doc)) => c.doc = doc.to_string().into(),
@@ -129,12 +133,12 @@ const WORD: usize = 4;
 
 /// A position in the bytes of a flatbuffer. A position outside the bytes does not exist.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct TableCursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> TableCursor<'a> {
     fn u16(self) -> Option<u16> {
         Some(u16::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?))
     }
@@ -143,26 +147,29 @@ impl<'a> Place<'a> {
         Some(u32::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?))
     }
 
-    fn on(self, by: usize) -> Option<Place<'a>> {
+    fn on(self, by: usize) -> Option<TableCursor<'a>> {
         let at = self.at.checked_add(by)?;
-        Some(Place { at, ..self })
+        Some(TableCursor { at, ..self })
     }
 
     /// The position to which the offset here points.
-    fn follow(self) -> Option<Place<'a>> {
+    fn follow(self) -> Option<TableCursor<'a>> {
         self.on(self.word()? as usize)
     }
 
     /// The contents of a slot of the table here.
-    fn slot(self, slot: VOffsetT) -> Option<Place<'a>> {
-        let slots = Place {
+    fn slot(self, slot: VOffsetT) -> Option<TableCursor<'a>> {
+        let slots = TableCursor {
             at: (self.at as i64 - i64::from(self.word()?.cast_signed()))
                 .try_into()
                 .ok()?,
             ..self
         };
-        let there = slot < slots.u16()?;
-        let offset = slots.on(slot.into())?.u16().filter(|offset| there && *offset > 0)?;
+        let is_in_table = slot < slots.u16()?;
+        let offset = slots
+            .on(slot.into())?
+            .u16()
+            .filter(|offset| is_in_table && *offset > 0)?;
         self.on(offset.into())?.follow()
     }
 
@@ -173,7 +180,7 @@ impl<'a> Place<'a> {
     }
 
     /// The positions to which the offsets in this list point, as far as they are inside the bytes.
-    fn list(self) -> impl Iterator<Item = Place<'a>> {
+    fn list(self) -> impl Iterator<Item = TableCursor<'a>> {
         let length = self.word().unwrap_or(0) as usize;
         (1..=length).map_while(move |i| self.on(i * WORD)?.follow())
     }

@@ -94,8 +94,8 @@ pub fn read(path: &Path) -> io::Result<FooterText> {
 
 /// Whether tailback wrote a file. It writes a mark into each, so one of its files without a mark is damaged.
 fn is_ours(file: File) -> bool {
-    let made = ParquetMetaDataReader::new().parse_and_finish(&file);
-    made.is_ok_and(|m| m.file_metadata().created_by() == Some(MAKER))
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file);
+    metadata.is_ok_and(|m| m.file_metadata().created_by() == Some(MAKER))
 }
 
 /// Where the rows end, and the text.

@@ -47,11 +47,11 @@ impl Layout {
 
     /// What a file's own footer says about its rows. The bytes after them were added when it was closed.
     pub(super) fn own(text: &str, end: u64, sum: u32) -> Option<Layout> {
-        let said: Value = serde_json::from_str(text).ok()?;
-        let own = match said.get(OWN) {
+        let json: Value = serde_json::from_str(text).ok()?;
+        let own = match json.get(OWN) {
             Some(own) => own,
             // The list of a place; its own file is first.
-            None => said.get("files")?.as_object()?.iter().next()?.1,
+            None => json.get("files")?.as_object()?.iter().next()?.1,
         };
         let mut layout = Layout::from_json(own)?;
         layout.ends.push(end);
@@ -79,14 +79,16 @@ impl Layout {
     /// Compare a file with its layout.
     pub fn check(&self, path: &Path) -> Condition {
         let length = std::fs::metadata(path).map_or(0, |m| m.len());
-        let found = match open(path).and_then(|mut f| sums(&mut f, &self.ends)) {
-            Ok(found) if self.ends.last() == Some(&length) => found,
+        let read_sums = match open(path).and_then(|mut f| sums(&mut f, &self.ends)) {
+            Ok(read_sums) if self.ends.last() == Some(&length) => read_sums,
             _ => return Condition::Lost,
         };
-        if found.last() != self.sums.last() {
+        if read_sums.last() != self.sums.last() {
             return Condition::Lost;
         }
-        let bad: Vec<usize> = (0..self.rows.len()).filter(|g| found[*g] != self.sums[*g]).collect();
+        let bad: Vec<usize> = (0..self.rows.len())
+            .filter(|g| read_sums[*g] != self.sums[*g])
+            .collect();
         if bad.is_empty() {
             Condition::Whole
         } else {

@@ -297,7 +297,7 @@ fn pieces<T: DataType>(
     take: &mut dyn FnMut(&mut dyn Iterator<Item = Option<&T::T>>) -> Result<()>,
 ) -> Result<()> {
     let declared = group.metadata().column(column).column_descr_ptr();
-    let there = declared.max_def_level();
+    let level_of_value = declared.max_def_level();
     let mut reader = ColumnReaderImpl::<T>::new(declared, group.get_column_page_reader(column)?);
     let (mut levels, mut values) = (Vec::new(), Vec::new());
     loop {
@@ -308,8 +308,12 @@ fn pieces<T: DataType>(
             return Ok(());
         }
         // A column without nulls has no levels.
-        levels.resize(rows, there);
+        levels.resize(rows, level_of_value);
         let mut values = values.iter();
-        take(&mut levels.iter().map(|l| if *l == there { values.next() } else { None }))?;
+        take(
+            &mut levels
+                .iter()
+                .map(|l| if *l == level_of_value { values.next() } else { None }),
+        )?;
     }
 }

@@ -187,9 +187,9 @@ fn write_values(writer: &mut SerializedColumnWriter<'_>, data: &Data, from: usiz
         Data::Real(values) => {
             let writer = writer.typed::<DoubleType>();
             for piece in values[from..to].chunks(PIECE) {
-                let there: Vec<f64> = piece.iter().copied().filter(|x| !x.is_nan()).collect();
+                let present: Vec<f64> = piece.iter().copied().filter(|x| !x.is_nan()).collect();
                 let levels: Vec<i16> = piece.iter().map(|x| i16::from(!x.is_nan())).collect();
-                writer.write_batch(&there, Some(&levels), None)?;
+                writer.write_batch(&present, Some(&levels), None)?;
             }
         }
         Data::Text(values) => {

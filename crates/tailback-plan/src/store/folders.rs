@@ -1,6 +1,6 @@
 //! The folders inside a folder of results (those of chunks and of shards), and how they are tidied after a kill.
 
-use super::manifest::{self, Found, Said};
+use super::manifest::{self, ReadManifest, Said};
 use super::times::Times;
 use super::{PUBLISH, STAGED};
 use crate::file::sync_folder;
@@ -74,7 +74,7 @@ fn finished(dir: &Path) -> Vec<PathBuf> {
 pub fn times_of_shards(dir: &Path) -> Vec<(u64, Key, RunReport)> {
     let mut all = Vec::new();
     for s in shards(dir) {
-        if let Found::Said(said) = Said::read(&s.join(manifest::FILE)) {
+        if let ReadManifest::Said(said) = Said::read(&s.join(manifest::FILE)) {
             all.extend(said.runs.into_iter().filter_map(|r| Some((0, r.key, r.cost?))));
         }
         all.extend(Times::read(&s).lines.into_iter().map(|(_, key, cost)| (0, key, cost)));
@@ -99,7 +99,7 @@ fn is_unfinished_chunk(dir: &Path) -> bool {
 /// Tidy a folder after a kill: complete files are moved to their places, incomplete ones are removed. It may be the
 /// folder that somebody works in, so that only what is named as here is touched.
 pub fn tidy(dir: &Path) -> io::Result<()> {
-    if let Found::Said(said) = Said::read(&dir.join(PUBLISH)) {
+    if let ReadManifest::Said(said) = Said::read(&dir.join(PUBLISH)) {
         settle(dir, &said.tables())?;
     }
     let mut parts = Vec::new();

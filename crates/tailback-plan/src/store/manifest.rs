@@ -58,12 +58,12 @@ impl Manifest {
     pub fn new(keep: &Keep, before: &Said, times: &Times) -> Manifest {
         let mut head = keep.about.clone();
         head.insert("started".into(), now().into());
-        let said = before.runs.iter().filter_map(|r| Some((r.key, r.cost.clone()?)));
+        let earlier = before.runs.iter().filter_map(|r| Some((r.key, r.cost.clone()?)));
         let later = times.lines.iter().map(|(_, key, cost)| (*key, cost.clone()));
         Manifest {
             head,
             call: before.call().unwrap_or(0).max(times.last_call()) + 1,
-            costs: said
+            costs: earlier
                 .chain(later)
                 .map(|(k, report)| (k, Cost { report, fresh: false }))
                 .collect(),
@@ -209,7 +209,7 @@ pub struct SaidRun {
 }
 
 /// The result of reading a manifest.
-pub enum Found {
+pub enum ReadManifest {
     Nothing,
     Damaged,
     Said(Said),
@@ -246,22 +246,22 @@ pub fn of_this_version(path: &Path) -> io::Result<()> {
 }
 
 impl Said {
-    pub fn read(path: &Path) -> Found {
+    pub fn read(path: &Path) -> ReadManifest {
         if path.exists() && !path.is_file() {
-            return Found::Damaged;
+            return ReadManifest::Damaged;
         }
         let file = match File::open(path) {
             Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Found::Nothing,
-            Err(_) => return Found::Damaged,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return ReadManifest::Nothing,
+            Err(_) => return ReadManifest::Damaged,
         };
         let length = file.metadata().map_or(0, |m| m.len());
-        let Ok(mut said) = serde_json::from_reader::<_, Said>(BufReader::new(file)) else {
-            return Found::Damaged;
+        let Ok(mut manifest) = serde_json::from_reader::<_, Said>(BufReader::new(file)) else {
+            return ReadManifest::Damaged;
         };
         // A manifest that another program has written has no checksum.
-        let Some(sum) = said.head.remove("sum") else {
-            return Found::Said(said);
+        let Some(sum) = manifest.head.remove("sum") else {
+            return ReadManifest::Said(manifest);
         };
         let whole = sum.as_u64().and_then(|s| u32::try_from(s).ok()).is_some_and(|s| {
             let end = length.saturating_sub(tail(s).len() as u64);
@@ -269,7 +269,11 @@ impl Said {
                 .and_then(|mut f| sums(&mut f, &[end]))
                 .is_ok_and(|found| found == [s])
         });
-        if whole { Found::Said(said) } else { Found::Damaged }
+        if whole {
+            ReadManifest::Said(manifest)
+        } else {
+            ReadManifest::Damaged
+        }
     }
 
     pub fn call(&self) -> Option<u64> {
@@ -282,8 +286,8 @@ impl Said {
 
     /// The declared tables that it lists as finished.
     pub fn tables_here(&self) -> Vec<&'static str> {
-        let said = self.tables();
-        names().filter(|n| said.contains(n)).collect()
+        let listed = self.tables();
+        names().filter(|n| listed.contains(n)).collect()
     }
 
     /// Names of the finished tables in the folder.
@@ -309,15 +313,15 @@ impl<'de> Visitor<'de> for Entries {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Said, A::Error> {
-        let mut said = Said::default();
+        let mut manifest = Said::default();
         while let Some(name) = map.next_key::<String>()? {
             if name == "runs" {
-                said.runs = map.next_value::<Rows>()?.0;
+                manifest.runs = map.next_value::<Rows>()?.0;
             } else {
-                said.head.insert(name, map.next_value()?);
+                manifest.head.insert(name, map.next_value()?);
             }
         }
-        Ok(said)
+        Ok(manifest)
     }
 }
 

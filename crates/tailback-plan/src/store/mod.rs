@@ -96,7 +96,7 @@ impl Keep {
 
 /// Where the rows of a run are.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ChunkPlace {
     source: usize,
     chunk: usize,
     failed: bool,
@@ -110,7 +110,7 @@ pub struct Store {
     sources: Vec<Option<Source>>,
     /// The source that consists of the finished tables.
     published: Option<usize>,
-    index: HashMap<Key, Place>,
+    index: HashMap<Key, ChunkPlace>,
     /// Damaged files, and folders from which nothing can be read.
     damaged: Vec<PathBuf>,
     broken: Vec<PathBuf>,
@@ -141,10 +141,10 @@ impl Store {
             of_shards = shards::claim(&keep.dir)?;
             folders::tidy(&keep.dir)?;
         }
-        let found = read::Folder::look(&keep.dir);
-        let manifest = Manifest::new(&keep, &found.manifest, &found.times);
+        let folder = read::Folder::look(&keep.dir);
+        let manifest = Manifest::new(&keep, &folder.manifest, &folder.times);
         // Both have a line per run, and are as large as everything that is kept.
-        drop((found.manifest, found.times));
+        drop((folder.manifest, folder.times));
         let mut store = Store {
             plan: plan.name(),
             manifest,
@@ -152,17 +152,17 @@ impl Store {
             sources: Vec::new(),
             published: None,
             index: HashMap::new(),
-            damaged: found.damaged,
-            broken: found.broken,
+            damaged: folder.damaged,
+            broken: folder.broken,
             cache: Cache::default(),
             read_only,
             _of_shards: of_shards,
             _lock: lock,
         };
-        for c in found.chunks {
+        for c in folder.chunks {
             store.add_source(c);
         }
-        if let Some(p) = found.published {
+        if let Some(p) = folder.published {
             store.published = Some(store.add_source(p));
         }
         Ok(store)
@@ -173,7 +173,7 @@ impl Store {
         for (chunk, keys) in s.contents.keys.iter().enumerate().filter(|(c, _)| s.usable[*c]) {
             for key in keys {
                 let failed = s.contents.failed.contains(key);
-                let place = Place {
+                let place = ChunkPlace {
                     source: at,
                     chunk,
                     failed,

@@ -1,7 +1,7 @@
 //! Finds what a folder holds, and reads runs from it.
 
 use super::folders::file_of;
-use super::manifest::{self, Found, Said};
+use super::manifest::{self, ReadManifest, Said};
 use super::source::{Contents, LIST, Listed, Source, without_rows};
 use super::times::Times;
 use super::{PUBLISH, STAGED, folders};
@@ -31,8 +31,8 @@ impl Folder {
         let mut damaged = Vec::new();
         // If a finish was interrupted after everything was staged, the manifest of that finish is the valid one.
         let (found, suffix) = match Said::read(&dir.join(PUBLISH)) {
-            Found::Said(said) => (Found::Said(said), STAGED),
-            Found::Nothing | Found::Damaged => (Said::read(&dir.join(manifest::FILE)), ""),
+            ReadManifest::Said(said) => (ReadManifest::Said(said), STAGED),
+            ReadManifest::Nothing | ReadManifest::Damaged => (Said::read(&dir.join(manifest::FILE)), ""),
         };
         let (mut chunks, mut broken) = (Vec::new(), Vec::new());
         let places = std::iter::once(dir.to_path_buf()).chain(folders::shards(dir));
@@ -45,7 +45,7 @@ impl Folder {
         let published = match Contents::read(&file_of(dir, LIST, suffix)) {
             Listed::Contents(contents) => Some(Source::check(dir, contents, suffix, &mut damaged)),
             listed => {
-                let said = matches!(&found, Found::Said(m) if !m.tables().is_empty());
+                let said = matches!(&found, ReadManifest::Said(m) if !m.tables().is_empty());
                 // Without a list nothing can be checked, unless another program has made the files.
                 let others = names().any(|n| n != LIST && file_of(dir, n, suffix).is_file());
                 let own = file_of(dir, LIST, suffix);
@@ -56,9 +56,9 @@ impl Folder {
             }
         };
         let manifest = match found {
-            Found::Said(said) => said,
-            Found::Nothing if published.is_none() && chunks.is_empty() => Said::default(),
-            Found::Nothing | Found::Damaged => {
+            ReadManifest::Said(said) => said,
+            ReadManifest::Nothing if published.is_none() && chunks.is_empty() => Said::default(),
+            ReadManifest::Nothing | ReadManifest::Damaged => {
                 damaged.push(dir.join(manifest::FILE));
                 Said::default()
             }

@@ -5,7 +5,7 @@
 //! folders are removed when the plan is finished.
 
 use super::folders::file_of;
-use super::manifest::{About, Found, Manifest, Said, Telling};
+use super::manifest::{About, Manifest, ReadManifest, Said, Telling};
 use super::source::{LIST, Source};
 use super::times::Times;
 use super::{Keep, LOCK, folders, manifest};
@@ -44,8 +44,8 @@ pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<(
     std::fs::create_dir_all(folders::shard(dir, by))?;
     let place = dir.join(manifest::FILE);
     let before = match Said::read(&place) {
-        Found::Said(said) => said,
-        Found::Nothing | Found::Damaged => Said::default(),
+        ReadManifest::Said(said) => said,
+        ReadManifest::Nothing | ReadManifest::Damaged => Said::default(),
     };
     let keys = before.runs.iter().map(|r| r.key);
     if !before.runs.is_empty() && keys.eq(plan.runs.iter().map(|r| r.key)) {

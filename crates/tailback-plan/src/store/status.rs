@@ -56,32 +56,32 @@ pub struct FolderStatus {
 /// Read the status of a folder.
 pub fn status(dir: &Path) -> FolderStatus {
     let in_use_by = lock::holder(dir, LOCK);
-    let found = Folder::look(dir);
+    let folder = Folder::look(dir);
     let mut stored: HashMap<Key, bool> = HashMap::new();
-    let sources = || found.chunks.iter().chain(&found.published);
+    let sources = || folder.chunks.iter().chain(&folder.published);
     for s in sources() {
         for (key, failed) in usable(s) {
             // A run that failed in one place may have succeeded in another.
             stored.entry(key).and_modify(|f| *f &= failed).or_insert(failed);
         }
     }
-    let call = found.manifest.call();
+    let call = folder.manifest.call();
     let mut fresh: HashSet<Key> = HashSet::new();
     let mut costs: HashMap<Key, f64> = HashMap::new();
-    let listed = &found.manifest.runs;
+    let listed = &folder.manifest.runs;
     for r in listed {
         costs.insert(r.key, r.cost.as_ref().map_or(f64::NAN, |c| c.cpu_s));
         if r.fresh {
             fresh.insert(r.key);
         }
     }
-    for (of, key, cost) in &found.times.lines {
+    for (of, key, cost) in &folder.times.lines {
         costs.insert(*key, cost.cpu_s);
         if Some(*of) == call {
             fresh.insert(*key);
         }
     }
-    let one = |key: Key, r: Option<&SaidRun>| {
+    let status_of = |key: Key, r: Option<&SaidRun>| {
         let failed = stored.get(&key).copied();
         RunStatus {
             key,
@@ -93,33 +93,33 @@ pub fn status(dir: &Path) -> FolderStatus {
             point: r.and_then(|r| r.point),
         }
     };
-    let mut runs: Vec<RunStatus> = listed.iter().map(|r| one(r.key, Some(r))).collect();
+    let mut runs: Vec<RunStatus> = listed.iter().map(|r| status_of(r.key, Some(r))).collect();
     let planned: HashSet<Key> = listed.iter().map(|r| r.key).collect();
     let others: BTreeSet<Key> = sources()
         .flat_map(usable)
         .map(|(k, _)| k)
         .filter(|k| !planned.contains(k))
         .collect();
-    runs.extend(others.iter().map(|k| one(*k, None)));
+    runs.extend(others.iter().map(|k| status_of(*k, None)));
     let shards: Vec<ShardStatus> = folders::shards(dir).iter().map(|s| shard(s)).collect();
     let at_work = in_use_by.or(shards.iter().find_map(|s| s.in_use_by));
     FolderStatus {
-        status: state(found.manifest.status(), at_work, runs.is_empty()),
+        status: state(folder.manifest.status(), at_work, runs.is_empty()),
         runs,
         shards,
-        damaged: found.damaged,
+        damaged: folder.damaged,
         in_use_by,
-        manifest: found.manifest.head,
+        manifest: folder.manifest.head,
     }
 }
 
 fn shard(dir: &Path) -> ShardStatus {
-    let found = Folder::look(dir);
-    let sources = found.chunks.iter().chain(&found.published);
+    let folder = Folder::look(dir);
+    let sources = folder.chunks.iter().chain(&folder.published);
     let stored: HashSet<Key> = sources.flat_map(usable).filter(|(_, f)| !f).map(|(k, _)| k).collect();
     ShardStatus {
         name: dir.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        planned: found.manifest.runs.len(),
+        planned: folder.manifest.runs.len(),
         stored: stored.len(),
         in_use_by: lock::holder(dir, LOCK),
     }

@@ -159,13 +159,13 @@ impl Store {
         match done {
             Ok(contents) => {
                 folders::settle(&self.keep.dir, &contents.tables())?;
-                let made = Source {
+                let source = Source {
                     dir: self.keep.dir.clone(),
                     usable: vec![],
                     contents,
                     suffix: "",
                 };
-                made.still_there()
+                source.still_there()
             }
             Err(e) => {
                 paths.iter().for_each(|p| drop(std::fs::remove_file(p)));

@@ -85,7 +85,7 @@ impl DrivenControl {
         #[pyo3(from_py_with = given::count)] seed: u64,
     ) -> PyResult<DrivenControl> {
         let loaded = scenario.get().loaded.clone();
-        let made = py.detach(|| {
+        let built = py.detach(|| {
             let group = loaded.spec.flows.first().ok_or_else(|| {
                 PyValueError::new_err("the scenario has no flows whose congestion control could be driven")
             })?;
@@ -98,7 +98,7 @@ impl DrivenControl {
                 (control, cfg.segment())
             })
         });
-        let (control, segment) = made?;
+        let (control, segment) = built?;
         Ok(DrivenControl(Mutex::new(Hand {
             control,
             now: Time::ZERO,
@@ -170,7 +170,7 @@ impl DrivenControl {
         #[pyo3(from_py_with = given::count_or_none)] flight: Option<u64>,
         #[pyo3(from_py_with = given::switch)] again: bool,
     ) -> PyResult<f64> {
-        let what = match what {
+        let sign = match what {
             "loss" => Congestion::Loss,
             "mark" => Congestion::Ecn,
             "timeout" => Congestion::Timeout { again },
@@ -183,7 +183,11 @@ impl DrivenControl {
         self.at(py, now, move |h| {
             let flight = flight.unwrap_or(h.control.cwnd() as u64);
             let now = h.now;
-            h.control.on_congestion(&CongestionEvent { now, flight, what });
+            h.control.on_congestion(&CongestionEvent {
+                now,
+                flight,
+                what: sign,
+            });
             h.control.cwnd()
         })
     }

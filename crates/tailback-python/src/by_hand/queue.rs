@@ -174,14 +174,15 @@ impl DrivenQueue {
         // The class itself, or inside of a shaper.
         let handed = |queue: &Settings, at: &BuildContext| -> Option<Box<dyn QueueDiscipline<TestPacket>>> {
             let factory = factory.as_ref().filter(|_| is_outside(queue))?;
-            let made = PyQueue::try_make(
+            let queue = PyQueue::try_make(
                 factory,
                 "hand",
                 spec.marking.on,
                 &mut at.stream.clone(),
                 &Arc::default(),
             );
-            made.map_err(|e| raised.replace(Some(e)))
+            queue
+                .map_err(|e| raised.replace(Some(e)))
                 .ok()
                 .map(|queue| Box::new(queue) as _)
         };

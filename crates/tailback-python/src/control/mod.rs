@@ -127,7 +127,7 @@ impl ScriptedControl {
                     Refusal::new(problem, format!("give it `def {what}(self, {})`", argument(what)))
                 })
             };
-            let mut made = ScriptedControl {
+            let mut control = ScriptedControl {
                 on_ack: needed("on_ack")?,
                 on_congestion: needed("on_congestion")?,
                 parts: parts(name, &object)?,
@@ -138,16 +138,16 @@ impl ScriptedControl {
                 calls: calls.clone(),
                 now: Time::ZERO,
             };
-            made.take(py, "__init__")?;
+            control.take(py, "__init__")?;
             let fresh = IN_USE
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .insert(object.as_ptr() as usize);
             match fresh {
-                true => Ok(made),
+                true => Ok(control),
                 false => {
                     // It is not this one's to give back.
-                    made.object = py.None();
+                    control.object = py.None();
                     let problem = format!("{name} gave the same object for two connections");
                     Err(Refusal::new(problem, "have each call of the class make a new object"))
                 }
@@ -334,8 +334,8 @@ fn choice(name: &str, object: &Bound<PyAny>, what: &str, words: &[&str]) -> Resu
     let Ok(value) = object.getattr(what) else {
         return Ok(None);
     };
-    let given = value.cast::<PyString>().map(|s| s.to_string()).ok();
-    match words.iter().position(|w| given.as_deref() == Some(*w)) {
+    let word = value.cast::<PyString>().map(|s| s.to_string()).ok();
+    match words.iter().position(|w| word.as_deref() == Some(*w)) {
         Some(at) => Ok(Some(at)),
         None => {
             let problem = format!("{name} has {what} = {}", shown(&value));

@@ -119,8 +119,8 @@ pub fn register_control(
     probes: Vec<(String, String, String)>,
 ) -> PyResult<()> {
     let class = class.map(Bound::unbind);
-    let mut known = known();
-    if let Some(now) = known.named(&name) {
+    let mut registered = known();
+    if let Some(now) = registered.named(&name) {
         let same = match (&now.class, &class) {
             (Some(old), Some(new)) => old.is(new),
             (old, new) => old.is_some() && new.is_none(),
@@ -153,8 +153,8 @@ pub fn register_control(
         facts,
         build,
     }));
-    known.classes.push(Arc::new(ControlClass { model, row, class }));
-    known.renew();
+    registered.classes.push(Arc::new(ControlClass { model, row, class }));
+    registered.renew();
     Ok(())
 }
 
@@ -188,38 +188,38 @@ pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<
         return Ok(None);
     };
     let f = &row.facts;
-    let said = PyDict::new(py);
-    said.set_item("marks", f.marks.word())?;
-    said.set_item("echo", ECHOES[usize::from(f.echo == EchoRule::EveryAck)])?;
-    said.set_item("codepoint", CODEPOINTS[usize::from(f.codepoint == Ecn::Ect1)])?;
-    said.set_item("ignores_losses", f.ignores_losses)?;
-    said.set_item("linux", f.linux)?;
-    Ok(Some(said))
+    let dict = PyDict::new(py);
+    dict.set_item("marks", f.marks.word())?;
+    dict.set_item("echo", ECHOES[usize::from(f.echo == EchoRule::EveryAck)])?;
+    dict.set_item("codepoint", CODEPOINTS[usize::from(f.codepoint == Ecn::Ect1)])?;
+    dict.set_item("ignores_losses", f.ignores_losses)?;
+    dict.set_item("linux", f.linux)?;
+    Ok(Some(dict))
 }
 
 /// The registered classes among these settings and what is inside of them, by name.
 pub fn classes_in<'a>(settings: impl IntoIterator<Item = &'a Settings>) -> Vec<Arc<ControlClass>> {
-    let mut found: Vec<Arc<ControlClass>> = vec![];
+    let mut classes: Vec<Arc<ControlClass>> = vec![];
     for model in settings.into_iter().flat_map(Settings::models).map(|s| s.model) {
         if let Some(class) = class_of(model)
-            && !found.iter().any(|c| Arc::ptr_eq(c, &class))
+            && !classes.iter().any(|c| Arc::ptr_eq(c, &class))
         {
-            found.push(class);
+            classes.push(class);
         }
     }
-    found.sort_by_key(|c| c.name());
-    found
+    classes.sort_by_key(|c| c.name());
+    classes
 }
 
 fn build(settings: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
-    let made = match class_of(settings.model) {
+    let control = match class_of(settings.model) {
         Some(class) => ScriptedControl::make(&class, settings, rules),
         None => Err(Refusal::new(
             format!("{} is no class of this process", settings.model.name),
             "read the scenario again",
         )),
     };
-    match made {
+    match control {
         Ok(control) => Box::new(control),
         // Not a panic: the hook that prints panics is not called. Who drives the run makes a message of it.
         Err(refusal) => std::panic::resume_unwind(Box::new(refusal)),

@@ -69,9 +69,9 @@ impl LabPackets {
 
     /// The frame of the answer; None if a run is needed for it.
     fn answer<'py>(&self, py: Python<'py>, question: &LabQuestion) -> Option<Bound<'py, PyBytes>> {
-        let mut found = self.held(|p| p.answer(&question.question))?;
-        found["do"] = "packets".into();
-        Some(PyBytes::new(py, &message(&found)))
+        let mut answer = self.held(|p| p.answer(&question.question))?;
+        answer["do"] = "packets".into();
+        Some(PyBytes::new(py, &message(&answer)))
     }
 
     /// Run the scenario of a question, and keep what is seen. Returns False if `stop` was set during the run.

@@ -9,12 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
 use std::sync::Arc;
-use tailback_lab::asked::{RunMode, ScreenRun, asked};
 use tailback_lab::controls::controls;
 use tailback_lab::copies::Copies;
 use tailback_lab::digests::of_tables;
 use tailback_lab::frames::message;
 use tailback_lab::picture::{DoneRun, PictureExtras, PictureOrder, picture};
+use tailback_lab::screen_runs::{RunMode, ScreenRun, asked};
 use tailback_lab::state::{LabRefusal, ScenarioReader, ScenarioTable, State, explicit, watched};
 use tailback_sim::spec::Spec;
 
@@ -123,8 +123,8 @@ impl LabState {
             tables: t.engine_tables(),
         });
         let done: Vec<DoneRun> = done.collect();
-        let made = answered(py, |reader| picture(&order, &self.state, &done, extras, reader))?;
-        Ok(PyBytes::new(py, &made))
+        let frame = answered(py, |reader| picture(&order, &self.state, &done, extras, reader))?;
+        Ok(PyBytes::new(py, &frame))
     }
 }
 
@@ -166,8 +166,8 @@ pub fn lab_explicit(py: Python, document: &str, name: &str) -> PyResult<String> 
     let Value::Object(document) = json(document)? else {
         return Err(LabError::new_err("a scenario is a JSON object"));
     };
-    let made: ScenarioTable = answered(py, |reader| explicit(&document, name, reader))?;
-    Ok(Value::Object(made).to_string())
+    let table: ScenarioTable = answered(py, |reader| explicit(&document, name, reader))?;
+    Ok(Value::Object(table).to_string())
 }
 
 /// The name of the link whose queue is shown.

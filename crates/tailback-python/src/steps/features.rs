@@ -82,11 +82,11 @@ impl PathFeatures {
         self.rtt = self.last_rtt;
         let share = |part: f64, all: f64| if all > 0.0 { part / all } else { 0.0 };
         self.loss = share(self.lost, self.lost + self.delivered);
-        let known = self.least_rtt.is_finite();
-        let path = if known { self.least_rtt * self.most_rate } else { 0.0 };
+        let has_rtt = self.least_rtt.is_finite();
+        let path = if has_rtt { self.least_rtt * self.most_rate } else { 0.0 };
         let seen = [
             share(self.rate, self.most_rate),
-            if known {
+            if has_rtt {
                 self.last_rtt / self.least_rtt - 1.0
             } else {
                 0.0

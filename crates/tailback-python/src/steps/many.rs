@@ -124,34 +124,34 @@ impl StepEnvs {
         }
         // Every answer is taken, so that none is left for the next step.
         let answers: Vec<Option<StepAnswers>> = workers.iter().map(|w| w.answer(asked)).collect();
-        let mut told = Vec::with_capacity(self.count);
+        let mut replies = Vec::with_capacity(self.count);
         for of_worker in answers {
-            for one in of_worker.ok_or_else(gone)? {
-                let number = told.len();
-                told.push(one.map_err(|e| format!("environment {number}: {e}"))?);
+            for reply in of_worker.ok_or_else(gone)? {
+                let number = replies.len();
+                replies.push(reply.map_err(|e| format!("environment {number}: {e}"))?);
             }
         }
-        Ok(told)
+        Ok(replies)
     }
 
     fn replies<'py>(&self, py: Python<'py>, orders: Vec<StepOrder>) -> PyResult<Replies<'py>> {
         let mut raised = None;
-        let mut asked = || {
+        let mut check_signals = || {
             if raised.is_none() {
                 raised = Python::attach(|py| py.check_signals().err());
                 self.stop.store(raised.is_some(), Ordering::Relaxed);
             }
         };
-        let told = py.detach(|| self.all(orders, &mut asked));
+        let replies = py.detach(|| self.all(orders, &mut check_signals));
         self.stop.store(false, Ordering::Relaxed);
         if let Some(e) = raised {
             return Err(e);
         }
-        let told = told.map_err(PyRuntimeError::new_err)?;
-        let seen = packed(py, told.iter().flat_map(|t| t.seen.iter().copied()));
-        let rewards = told.iter().map(|t| t.reward).collect();
-        let over = told.iter().map(|t| t.over).collect();
-        Ok((seen, rewards, over, told.iter().map(|t| t.facts).collect()))
+        let replies = replies.map_err(PyRuntimeError::new_err)?;
+        let seen = packed(py, replies.iter().flat_map(|t| t.seen.iter().copied()));
+        let rewards = replies.iter().map(|t| t.reward).collect();
+        let over = replies.iter().map(|t| t.over).collect();
+        Ok((seen, rewards, over, replies.iter().map(|t| t.facts).collect()))
     }
 }
 

@@ -113,13 +113,13 @@ impl StepEnv {
             raised = Python::attach(|py| py.check_signals().err());
             raised.is_some()
         };
-        let told = detached(py, || match run.try_borrow_mut() {
+        let reply = detached(py, || match run.try_borrow_mut() {
             Ok(mut run) => f(&mut run, &mut stop),
             Err(_) => Err("the environment is in the middle of a step".into()),
         });
         match raised {
             Some(e) => Err(e),
-            None => told.map_err(PyRuntimeError::new_err),
+            None => reply.map_err(PyRuntimeError::new_err),
         }
     }
 }

@@ -158,9 +158,9 @@ impl Stepper {
         if let Task::Queue { port, .. } = &self.task {
             let base = port.strip_suffix(".reverse").unwrap_or(port);
             let Some(link) = spec.links.iter().find(|l| l.name == base) else {
-                let known: Vec<&str> = spec.links.iter().map(|l| l.name.as_str()).collect();
+                let names: Vec<&str> = spec.links.iter().map(|l| l.name.as_str()).collect();
                 let problem = format!("there is no link \"{base}\" for the agent's queue");
-                return Err(Refusal::new(problem, format!("name one of {}", known.join(", "))));
+                return Err(Refusal::new(problem, format!("name one of {}", names.join(", "))));
             };
             let direction = if port == base { &link.forward } else { &link.reverse };
             line = direction.rate.bits_per_second();
@@ -170,11 +170,11 @@ impl Stepper {
         let windows = agent::built();
         let steering = match (&self.task, windows.as_slice()) {
             (Task::Queue { .. }, _) => SteeredEnd::Queue(gate.clone()),
-            (Task::Window { by_rate, .. }, [one]) => {
+            (Task::Window { by_rate, .. }, [steered]) => {
                 if *by_rate {
-                    locked(one).by_rate();
+                    locked(steered).by_rate();
                 }
-                SteeredEnd::Window(one.clone())
+                SteeredEnd::Window(steered.clone())
             }
             (Task::Window { .. }, all) => {
                 return Err(Refusal::new(
@@ -274,16 +274,16 @@ impl Stepper {
         let passed = now.since(e.acted).seconds();
         e.acted = now;
         let over = now >= e.end;
-        let mut told = match &e.steering {
+        let mut reply = match &e.steering {
             SteeredEnd::Window(steered) => told_of_window(&mut locked(steered), passed, e.line, self.weights),
             SteeredEnd::Queue(gate) => told_of_queue(&mut locked(gate), passed, e.line, self.weights),
         };
-        told.over = over;
-        told.facts[0] = now.seconds();
+        reply.over = over;
+        reply.facts[0] = now.seconds();
         if first {
-            told.reward = 0.0;
+            reply.reward = 0.0;
         }
-        told
+        reply
     }
 }
 
@@ -325,7 +325,7 @@ fn told_of_queue(g: &mut Gate, passed: f64, line: f64, w: Weights) -> StepTold {
     let queued = 8.0 * g.backlog.bytes as f64 / line;
     let (dropped, marked) = (share(g.dropped, g.packets), share(g.marked, g.packets));
     let seen: [f64; SEEN_OF_QUEUE] = [queued / WAIT_UNIT, wait / WAIT_UNIT, arrived, sent, dropped, marked];
-    let told = StepTold {
+    let reply = StepTold {
         reward: sent.min(1.0) - w.delay * wait / WAIT_UNIT - w.loss * dropped,
         seen: seen.map(|x| x as f32).to_vec(),
         over: false,
@@ -337,5 +337,5 @@ fn told_of_queue(g: &mut Gate, passed: f64, line: f64, w: Weights) -> StepTold {
         backlog: g.backlog,
         ..Gate::default()
     };
-    told
+    reply
 }

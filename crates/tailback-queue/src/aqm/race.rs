@@ -137,7 +137,7 @@ impl<D: QueueDiscipline<TestPacket>> Race<D> {
 
     /// An acknowledgement, or the loss of a packet sent at `lost`.
     fn answers(&mut self, flow: u32, now: Time, lost: Option<Time>) {
-        let mut more = 0;
+        let mut sends = 0;
         if let Sender::Window {
             window,
             threshold,
@@ -156,10 +156,10 @@ impl<D: QueueDiscipline<TestPacket>> Race<D> {
                 }
                 Some(_) => {}
             }
-            more = (*window as u32).saturating_sub(*outstanding);
-            *outstanding += more;
+            sends = (*window as u32).saturating_sub(*outstanding);
+            *outstanding += sends;
         }
-        for _ in 0..more {
+        for _ in 0..sends {
             let t = now + Duration(self.jitter.below(self.packet.0));
             self.at(t, Event::Arrives(flow));
         }

@@ -44,7 +44,7 @@ use params::{
     BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, IDLE_END, IDLE_START, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP,
     MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use signals::{Arrival, Class, Ramp, SignalRules};
+use signals::{Arrival, Ramp, RedClass, SignalRules};
 use tailback_base::model::{Alias, Probe, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings};
@@ -196,7 +196,7 @@ pub struct Red {
     rules: SignalRules,
     average: Average,
     idle_starts: IdleStarts,
-    class: Class,
+    class: RedClass,
     hot: Hot,
     /// Where it stands, and what it draws from.
     context: BuildContext,
@@ -229,7 +229,7 @@ impl Red {
         Red {
             average: config.average(),
             idle_starts: config.idle_starts,
-            class: Class::new(config.ramp),
+            class: RedClass::new(config.ramp),
             hot: Hot::default(),
             rules: config.rules,
             context,
@@ -272,8 +272,8 @@ impl Red {
 
 impl<P: Packet> Admission<P> for Red {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let found = self.find(p, queue, line);
-        self.decide(p, found, out)
+        let arrival = self.find(p, queue, line);
+        self.decide(p, arrival, out)
     }
 
     fn left(&mut self, _p: &P, _how: Exit, rest: Backlog, line: &Line) {

@@ -106,9 +106,9 @@ pub trait QueueDiscipline<P: Packet> {
     }
     fn on_timer(&mut self, _line: &Line, _out: &mut dyn Out<P>) {}
     fn backlog(&self) -> Backlog;
-    /// Go on with these settings, which are of its own model and hold models of the same names, as a scenario has them
-    /// (models where they are named, profiles laid); packets and state stay. Settings that equal the present ones
-    /// change nothing. After a refusal some of the values may be the new ones: ask another discipline first.
+    /// Replace the settings, and keep packets and state. The new settings have the same model and the same nested
+    /// models, as a scenario has them (models where they are named, profiles laid). Settings that equal the present
+    /// ones change nothing. After a refusal some of the values may be the new ones: ask another discipline first.
     ///
     /// # Errors
     /// Settings that contradict each other, values that its state is made for ([`unchanged`]), and, by default, any.

@@ -88,7 +88,7 @@ pub const EVICTED_SHARE: ProbeDef = ProbeDef {
 
 /// Where the value of a declared probe comes from.
 #[derive(Clone, Copy, Debug)]
-enum Reading {
+enum ProbeSource {
     Backlogged,
     QueuePackets,
     QueueBytes,
@@ -118,7 +118,7 @@ pub struct Port<P, C, S, D> {
     accepted: u64,
     evicted: u64,
     probes: Vec<ProbeDef>,
-    readings: Vec<Reading>,
+    readings: Vec<ProbeSource>,
     /// For each probe of the policy, its id in `probes`.
     ids: Vec<Option<ProbeId>>,
 }
@@ -202,16 +202,16 @@ where
     pub fn declaring(mut self, probes: &[ProbeDef]) -> Self {
         let within = |list: &[ProbeDef], name: &str| list.iter().position(|d| d.name == name);
         let find = |name: &str| match name {
-            _ if name == BACKLOGGED.name => Reading::Backlogged,
-            _ if name == QUEUE_PACKETS.name => Reading::QueuePackets,
-            _ if name == QUEUE_BYTES.name => Reading::QueueBytes,
-            _ if name == EVICTED_BYTES.name => Reading::EvictedBytes,
-            _ if name == EVICTED_SHARE.name => Reading::EvictedShare,
+            _ if name == BACKLOGGED.name => ProbeSource::Backlogged,
+            _ if name == QUEUE_PACKETS.name => ProbeSource::QueuePackets,
+            _ if name == QUEUE_BYTES.name => ProbeSource::QueueBytes,
+            _ if name == EVICTED_BYTES.name => ProbeSource::EvictedBytes,
+            _ if name == EVICTED_SHARE.name => ProbeSource::EvictedShare,
             _ => within(self.policy.probes(), name)
-                .map(Reading::Policy)
-                .or_else(|| within(self.scheduler.probes(), name).map(Reading::Scheduler))
-                .or_else(|| within(self.classifier.probes(), name).map(Reading::Classifier))
-                .unwrap_or(Reading::Unknown),
+                .map(ProbeSource::Policy)
+                .or_else(|| within(self.scheduler.probes(), name).map(ProbeSource::Scheduler))
+                .or_else(|| within(self.classifier.probes(), name).map(ProbeSource::Classifier))
+                .unwrap_or(ProbeSource::Unknown),
         };
         let readings = probes.iter().map(|d| find(d.name)).collect();
         let id = |d: &ProbeDef| within(probes, d.name).map(|i| ProbeId(i as u16));
@@ -492,7 +492,7 @@ where
     fn give_aqms(&mut self, mut aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
         aqms.idle_at_once = !self.scheduler.revisits();
         for (i, d) in aqms.probes().iter().enumerate() {
-            self.readings.push(Reading::Aqm(ProbeId(i as u16)));
+            self.readings.push(ProbeSource::Aqm(ProbeId(i as u16)));
             self.probes.push(ProbeDef { per: "queue", ..*d });
         }
         self.aqms = Some(Box::new(aqms));
@@ -518,22 +518,22 @@ where
             .readings
             .get(usize::from(probe.0))
             .copied()
-            .unwrap_or(Reading::Unknown)
+            .unwrap_or(ProbeSource::Unknown)
         {
-            Reading::Backlogged => f64::from(self.store.backlogged()),
-            Reading::QueuePackets => per_queue(f64::from(self.store.packets(index))),
-            Reading::QueueBytes => per_queue(self.store.bytes(index) as f64),
-            Reading::EvictedBytes => self.evicted as f64,
-            Reading::EvictedShare if self.accepted == 0 => 0.0,
-            Reading::EvictedShare => self.evicted as f64 / self.accepted as f64,
-            Reading::Classifier(i) => self.classifier.read(i, index),
-            Reading::Scheduler(i) => self.scheduler.read(i, index),
+            ProbeSource::Backlogged => f64::from(self.store.backlogged()),
+            ProbeSource::QueuePackets => per_queue(f64::from(self.store.packets(index))),
+            ProbeSource::QueueBytes => per_queue(self.store.bytes(index) as f64),
+            ProbeSource::EvictedBytes => self.evicted as f64,
+            ProbeSource::EvictedShare if self.accepted == 0 => 0.0,
+            ProbeSource::EvictedShare => self.evicted as f64 / self.accepted as f64,
+            ProbeSource::Classifier(i) => self.classifier.read(i, index),
+            ProbeSource::Scheduler(i) => self.scheduler.read(i, index),
             // A policy's data for queues remains after them and grows with them, so the policy does not know the last
             // index.
-            Reading::Policy(i) if self.policy.probes()[i].per == "queue" && index >= queues => f64::NAN,
-            Reading::Policy(i) => self.policy.read(i, index),
-            Reading::Aqm(id) => per_queue(self.aqms.as_ref().map_or(f64::NAN, |a| a.read(index, id))),
-            Reading::Unknown => f64::NAN,
+            ProbeSource::Policy(i) if self.policy.probes()[i].per == "queue" && index >= queues => f64::NAN,
+            ProbeSource::Policy(i) => self.policy.read(i, index),
+            ProbeSource::Aqm(id) => per_queue(self.aqms.as_ref().map_or(f64::NAN, |a| a.read(index, id))),
+            ProbeSource::Unknown => f64::NAN,
         }
     }
 }

@@ -123,7 +123,7 @@ impl<'a> Lines<'a> {
                 .min_by(|a, b| self.all[*a].rate.total_cmp(&self.all[*b].rate));
             by_line.entry(slowest).or_default().push(i);
         }
-        let mut found = vec![0.0; uses.len()];
+        let mut outstanding_of = vec![0.0; uses.len()];
         for (line, members) in by_line {
             let members: Vec<(usize, &Use)> = members.into_iter().map(|i| (i, uses[i])).collect();
             let of = |f: &dyn Fn(&Use) -> f64| members.iter().map(|m| f(m.1)).sum::<f64>();
@@ -142,10 +142,10 @@ impl<'a> Lines<'a> {
                 let part = b.flows * b.first + OVERSHOOT * held * (b.flows / flows).clamp(0.25, 1.0);
                 let struck: f64 = u.way.iter().map(|p| struck(&self.all[*p])[0]).fold(0.0, f64::max);
                 let until_loss = b.flows * (b.first + FIRST_LOSS / struck);
-                found[*i] = own.min(part).min(until_loss);
+                outstanding_of[*i] = own.min(part).min(until_loss);
             }
         }
-        for (u, outstanding) in self.flows.iter_mut().chain(&mut self.sessions).zip(found) {
+        for (u, outstanding) in self.flows.iter_mut().chain(&mut self.sessions).zip(outstanding_of) {
             if u.brings.connection {
                 u.outstanding = outstanding;
             }

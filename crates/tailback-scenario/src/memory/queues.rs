@@ -96,7 +96,7 @@ fn each(s: &Settings, library: &Library) -> f64 {
 /// The memory of tables whose length is a parameter; a table that packets fill is not longer than their number.
 fn tables(s: &Settings, packets: f64) -> f64 {
     let product = |names: &[&str]| names.iter().map(|n| s.number(n).unwrap_or(0.0)).product::<f64>();
-    let known = TABLES.iter().map(|(names, bytes)| {
+    let table_bytes = TABLES.iter().map(|(names, bytes)| {
         let slots = match names {
             ["list"] | ["flows"] => product(names).min(packets),
             _ => product(names),
@@ -108,5 +108,5 @@ fn tables(s: &Settings, packets: f64) -> f64 {
         Value::List(all) => all.len() as f64 * 64.0,
         _ => 0.0,
     });
-    known.sum::<f64>() + lists.sum::<f64>()
+    table_bytes.sum::<f64>() + lists.sum::<f64>()
 }

@@ -70,9 +70,9 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
 fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64) {
     let (things, settings, line, changes) = match &r.what {
         Target::Link { name, reverse } => {
-            let found = line(lines, name, *reverse);
-            let passing = found.map_or(0.0, |l| CHANGES * (l.data + l.acks + 1.0));
-            (1.0, found.map(|l| &l.spec.queue), found, passing)
+            let load = line(lines, name, *reverse);
+            let passing = load.map_or(0.0, |l| CHANGES * (l.data + l.acks + 1.0));
+            (1.0, load.map(|l| &l.spec.queue), load, passing)
         }
         Target::Flows { group, only, .. } => {
             let i = spec.flows.iter().position(|g| g.name == *group);

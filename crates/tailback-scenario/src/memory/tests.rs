@@ -82,6 +82,7 @@ fn every_source_has_an_end_or_the_line_has() {
             "transfer" => ", size = \"1MB\"",
             "cbr" | "poisson" | "trains" | "churn" => ", rate = \"100kbps\"",
             "on-off" => ", rate = \"100kbps\", mean_on = \"100ms\", mean_off = \"100ms\"",
+            "instants" => ", at = [\"0s\", \"10ms\"]",
             _ => "",
         };
         let flows = format!(

@@ -210,11 +210,11 @@ impl Table<'_> {
     }
 
     fn what(&self, r: &mut Reader) -> Option<(&'static Param, Changed)> {
-        let given: Vec<_> = THINGS.into_iter().filter(|(p, _)| self.gives(p)).collect();
+        let things: Vec<_> = THINGS.into_iter().filter(|(p, _)| self.gives(p)).collect();
         let names: Vec<&str> = THINGS.iter().map(|(p, _)| p.name).collect();
         let remedy = format!("give one of {}", names.join(", "));
-        match given[..] {
-            [one] => return Some(one),
+        match things[..] {
+            [thing] => return Some(thing),
             [] => self.complain(r, &RATES, format!("[{}] changes nothing", self.filled.path), remedy),
             [_, second, ..] => {
                 let problem = format!("[{}] changes several things", self.filled.path);
@@ -229,24 +229,20 @@ impl Table<'_> {
         let (link, reverse) = direction_of(name);
         if !links.iter().any(|l| l.name == link) {
             if self.whole {
-                let known = links.iter().map(|l| l.name.as_str());
-                unknown(r, (&self.filled, &LINK), link, A_LINK, known);
+                let names = links.iter().map(|l| l.name.as_str());
+                unknown(r, (&self.filled, &LINK), link, A_LINK, names);
             }
             return None;
         }
-        let found = links.iter_mut().find(|l| l.name == link)?;
-        Some(if reverse {
-            &mut found.reverse
-        } else {
-            &mut found.forward
-        })
+        let spec = links.iter_mut().find(|l| l.name == link)?;
+        Some(if reverse { &mut spec.reverse } else { &mut spec.forward })
     }
 
     fn group<'s>(&self, r: &mut Reader, name: &str, groups: &'s mut [GroupSpec]) -> Option<&'s mut GroupSpec> {
         if !groups.iter().any(|g| g.name == name) {
             if self.whole {
-                let known = groups.iter().map(|g| g.name.as_str());
-                unknown(r, (&self.filled, &FLOWS), name, A_GROUP, known);
+                let names = groups.iter().map(|g| g.name.as_str());
+                unknown(r, (&self.filled, &FLOWS), name, A_GROUP, names);
             }
             return None;
         }
@@ -325,12 +321,12 @@ impl Table<'_> {
                 }
             }
             (none, _) => {
-                let (said, key): (_, &Param) = if none {
+                let (fault, key): (_, &Param) = if none {
                     ("does not say when its values take effect", &AT)
                 } else {
                     ("says in two ways when its values take effect", &EVERY)
                 };
-                let problem = format!("[{}] {said}", self.filled.path);
+                let problem = format!("[{}] {fault}", self.filled.path);
                 self.complain(
                     r,
                     key,
@@ -357,7 +353,7 @@ impl Table<'_> {
     }
 
     fn queue(&self, r: &mut Reader, own: &Node, path: &str, direction: &DirectionSpec) -> Option<Settings> {
-        let given = self.queue?;
+        let own_queue = self.queue?;
         let kind = kind(own).unwrap_or(Raw::Text(own.show()));
         let name = direction.queue.model.name;
         if kind != Raw::Text(name.into()) || own.entries().is_empty() {
@@ -371,7 +367,7 @@ impl Table<'_> {
             r.complain(Problem::new("conflict", own.at.clone(), path, problem, remedy));
             return None;
         }
-        let merged = over(own, given);
+        let merged = over(own, own_queue);
         let filled = r.model(&merged, path, "queue")?;
         let mut settings = shaped::laid(filled.settings.clone());
         if direction.switch.is_some() {

@@ -224,9 +224,9 @@ fn meter(r: &mut Reader, node: &Node, path: &str, around: &Around) -> Option<Set
 /// The two ends, given or by default.
 pub(super) fn ends(r: &mut Reader, filled: &Filled, around: &Around) -> Option<(String, String)> {
     let mut end = |key: &Key<Option<String>>, default: Option<&String>| -> Option<String> {
-        let given = filled.settings.get(key);
-        if given.is_some() {
-            return given;
+        let node = filled.settings.get(key);
+        if node.is_some() {
+            return node;
         }
         if default.is_none() && around.whole && !around.links.is_empty() {
             let nodes = among(
@@ -261,7 +261,7 @@ pub(super) fn route(
     if !around.whole || around.links.is_empty() {
         return None;
     }
-    let mut known = true;
+    let mut all_known = true;
     for (key, name) in [(FROM, from), (TO, to)] {
         if !routes.has(name) {
             let nodes: Vec<&str> = routes.node_names().collect();
@@ -273,10 +273,10 @@ pub(super) fn route(
                     .value(name)
                     .nearest(near.as_deref()),
             );
-            known = false;
+            all_known = false;
         }
     }
-    if !known {
+    if !all_known {
         return None;
     }
     if from == to {
@@ -345,15 +345,15 @@ pub(super) fn delays(
     path: Option<Duration>,
     count: u32,
 ) -> Vec<Duration> {
-    let given = filled.settings.get(sets.key);
+    let delays_given = filled.settings.get(sets.key);
     let rtt = filled.settings.get(&RTT);
     if rtt.is_empty() {
-        return given;
+        return delays_given;
     }
-    if !given.is_empty() {
+    if !delays_given.is_empty() {
         let problem = format!("both rtt and {} are given, and rtt sets {}", sets.key.name, sets.what);
         r.complain(filled.problem("conflict", &RTT, problem, "keep one of the two"));
-        return given;
+        return delays_given;
     }
     let Some(path) = path else { return vec![] };
     delays_for(&rtt, far, path, count).unwrap_or_else(|(rtt, least)| {

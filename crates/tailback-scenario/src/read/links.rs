@@ -24,14 +24,14 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
         node.at = entry.key_at.clone();
     }
     let filled = r.fill(&node, &path, &LINK, &[]);
-    let given = |param: &Param| node.given(param).map(|n| (n, join(&path, param.name)));
+    let part = |param: &Param| node.given(param).map(|n| (n, join(&path, param.name)));
     let [
         (queue, impair, changes),
         (reverse_queue, reverse_impair, reverse_changes),
     ] = link::PARTS.map(|parts| {
-        let queue = given(&parts.queue).and_then(|(n, path)| r.model(n, &path, "queue"));
-        let impairments = given(&parts.impair).map_or(vec![], |(n, path)| impairments(r, n, &path));
-        let changes = given(&parts.rate_changes).map_or(vec![], |(n, path)| rate_changes(r, n, &path));
+        let queue = part(&parts.queue).and_then(|(n, path)| r.model(n, &path, "queue"));
+        let impairments = part(&parts.impair).map_or(vec![], |(n, path)| impairments(r, n, &path));
+        let changes = part(&parts.rate_changes).map_or(vec![], |(n, path)| rate_changes(r, n, &path));
         (queue, impairments, changes)
     });
     let filled = filled?;
@@ -45,10 +45,9 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     let delay = s.get(&link::DELAY);
     let reverse_rate = s.get(&link::REVERSE_RATE).unwrap_or(rate);
     let reverse_delay = s.get(&link::REVERSE_DELAY).unwrap_or(delay);
-    let mut edge =
-        |param: &Param, rate| given(param).and_then(|(n, path)| conditioner(r, n, &path, Before::Link(rate)));
-    let there = edge(&link::CONDITIONER, rate);
-    let back = edge(&link::REVERSE_CONDITIONER, reverse_rate);
+    let mut edge = |param: &Param, rate| part(param).and_then(|(n, path)| conditioner(r, n, &path, Before::Link(rate)));
+    let forward_edge = edge(&link::CONDITIONER, rate);
+    let reverse_edge = edge(&link::REVERSE_CONDITIONER, reverse_rate);
     if r.seen() > before {
         return None;
     }
@@ -71,7 +70,7 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
             delay,
             queue,
             switch: None,
-            conditioner: there,
+            conditioner: forward_edge,
             impairments: impair,
             changes,
             trace: None,
@@ -81,7 +80,7 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
             delay: reverse_delay,
             queue: reverse_queue,
             switch: None,
-            conditioner: back,
+            conditioner: reverse_edge,
             impairments: reverse_impair,
             changes: reverse_changes,
             trace: None,

@@ -44,7 +44,7 @@ pub fn follow(r: &mut Reader, links: &mut [LinkSpec], tables: Option<&Node>, mar
             // The way back may have the queue of the way there, and then what is wrong with it is said once.
             let is_there = parts.queue.name == link::QUEUE.name;
             let is_own = is_there || table.is_some_and(|t| t.given(&parts.queue).is_some());
-            let place = |param: &Param| Place::of(table, &path, param);
+            let place = |param: &Param| KeyPlace::of(table, &path, param);
             if !marking.on && is_own {
                 refuse_signals(r, &direction.queue, marking, place(&parts.queue));
                 refuse_harms(r, &direction.impairments, marking, place(&parts.impair));
@@ -61,14 +61,14 @@ pub fn follow(r: &mut Reader, links: &mut [LinkSpec], tables: Option<&Node>, mar
 }
 
 /// Where something stands, and its path.
-struct Place {
+struct KeyPlace {
     at: At,
     path: String,
 }
 
-impl Place {
-    fn of(table: Option<&Node>, path: &str, param: &Param) -> Place {
-        Place {
+impl KeyPlace {
+    fn of(table: Option<&Node>, path: &str, param: &Param) -> KeyPlace {
+        KeyPlace {
             at: table.map_or(At::Nowhere, |t| t.place_of(param)),
             path: join(path, param.name),
         }
@@ -76,7 +76,7 @@ impl Place {
 }
 
 /// A discipline that can only signal by marks, in a network that does not mark.
-fn refuse_signals(r: &mut Reader, queue: &Settings, marking: &Marking, place: Place) {
+fn refuse_signals(r: &mut Reader, queue: &Settings, marking: &Marking, place: KeyPlace) {
     let Some(name) = marking::signals_by_marks(queue) else {
         return;
     };
@@ -86,7 +86,7 @@ fn refuse_signals(r: &mut Reader, queue: &Settings, marking: &Marking, place: Pl
 }
 
 /// An impairment that marks, in a network where marking is switched off.
-fn refuse_harms(r: &mut Reader, impairments: &[Impairment], marking: &Marking, place: Place) {
+fn refuse_harms(r: &mut Reader, impairments: &[Impairment], marking: &Marking, place: KeyPlace) {
     if marking.because == MarkingBecause::Given && impairments.iter().any(|i| i.harm() == Some(Harm::Mark)) {
         let problem = "an impairment marks, and marking = false says that the network does not";
         let remedy = "leave out marking, or have the impairment drop";

@@ -57,10 +57,10 @@ pub fn read(document: &Document, library: &Library) -> Result<Read, ScenarioErro
     match spec {
         Some(spec) if (r.seen() == 0) => {
             let warnings = r.warnings.into_iter();
-            let said = warnings.map(|w| document.warning(&w.about, w.at, &w.text));
+            let texts = warnings.map(|w| document.warning(&w.about, w.at, &w.text));
             Ok(Read {
                 spec,
-                warnings: said.collect(),
+                warnings: texts.collect(),
                 settled: r.settled.into_values().collect(),
             })
         }
@@ -274,7 +274,7 @@ fn stem(file: &str) -> String {
 
 fn only_link(links: &[LinkSpec]) -> Option<(String, String)> {
     match links {
-        [one] => Some((one.from.clone(), one.to.clone())),
+        [link] => Some((link.from.clone(), link.to.clone())),
         _ => None,
     }
 }

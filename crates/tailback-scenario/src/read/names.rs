@@ -94,12 +94,12 @@ pub fn unknown<'a>(
 /// "did you mean" in front of a list of what there is.
 pub fn among<'a>(word: &str, names: impl Iterator<Item = &'a str> + Clone, what: &str) -> (Option<String>, String) {
     let near = nearest(word, names.clone()).map(str::to_string);
-    let some: Vec<&str> = names.clone().take(12).collect();
+    let first_names: Vec<&str> = names.clone().take(12).collect();
     let tail = if names.count() > 12 { ", ..." } else { "" };
-    let list = if some.is_empty() {
+    let list = if first_names.is_empty() {
         format!("there are no {what}")
     } else {
-        format!("the {what} are {}{tail}", some.join(", "))
+        format!("the {what} are {}{tail}", first_names.join(", "))
     };
     let remedy = match &near {
         Some(n) => format!("did you mean \"{n}\"? {list}"),

@@ -108,19 +108,19 @@ fn tables<'d>(root: &'d Node, family: &Param) -> impl Iterator<Item = &'d Entry>
 
 /// The rate of each direction. One that is a share of another is found once that is known; in a circle none is.
 fn rates(root: &Node) -> BTreeMap<String, BitRate> {
-    let mut said: Vec<(String, &str)> = vec![];
+    let mut texts: Vec<(String, &str)> = vec![];
     for e in tables(root, &top::LINKS) {
-        let Some(there) = e.node.given(&link::RATE).and_then(text_of) else {
+        let Some(forward) = e.node.given(&link::RATE).and_then(text_of) else {
             continue;
         };
         let back = e.node.given(&link::REVERSE_RATE).and_then(text_of);
-        said.push((direction(&e.key, false), there));
-        said.push((direction(&e.key, true), back.unwrap_or(there)));
+        texts.push((direction(&e.key, false), forward));
+        texts.push((direction(&e.key, true), back.unwrap_or(forward)));
     }
     let mut rates = BTreeMap::new();
     loop {
-        let known = rates.len();
-        said.retain(|(name, text)| {
+        let count = rates.len();
+        texts.retain(|(name, text)| {
             let rate = match relative::parse(text) {
                 Some(OfPath::Share(x, of)) => rates
                     .get(of)
@@ -132,7 +132,7 @@ fn rates(root: &Node) -> BTreeMap<String, BitRate> {
             }
             rate.is_none()
         });
-        if rates.len() == known {
+        if rates.len() == count {
             return rates;
         }
     }
@@ -148,14 +148,14 @@ fn changes_of(root: &Node, measures: &mut Measures) {
         }
     }
     for e in tables(root, &top::CHANGES) {
-        let given = |p: &Param| e.node.given(p).and_then(text_of);
-        if let Some(line) = given(&changes::LINK) {
+        let text_given = |p: &Param| e.node.given(p).and_then(text_of);
+        if let Some(line) = text_given(&changes::LINK) {
             let rate: [&Param; 3] = [&changes::RATES, &changes::TRACE, &changes::MAHIMAHI];
             if rate.iter().any(|p| e.node.given(p).is_some()) {
                 measures.changing.insert(line.to_string());
             }
             measures.changes.insert(e.key.clone(), format!("link.{line}"));
-        } else if let Some(group) = given(&changes::FLOWS) {
+        } else if let Some(group) = text_given(&changes::FLOWS) {
             measures.changes.insert(e.key.clone(), format!("flows.{group}"));
         }
     }
@@ -211,7 +211,7 @@ fn line(r: &mut Reader, entry: &Entry, measures: &Measures) -> Option<LinkSpec> 
     let s = &filled.settings;
     // Left out because it depends on the path, which it must not.
     let delay = s.gives(&link::DELAY).then(|| s.get(&link::DELAY))?;
-    let one = |reverse: bool, delay: Duration| {
+    let direction_spec = |reverse: bool, delay: Duration| {
         Some(DirectionSpec {
             rate: *measures.rates.get(&direction(&entry.key, reverse))?,
             delay,
@@ -227,8 +227,8 @@ fn line(r: &mut Reader, entry: &Entry, measures: &Measures) -> Option<LinkSpec> 
         name: entry.key.clone(),
         from: s.get(&link::FROM),
         to: s.get(&link::TO),
-        forward: one(false, delay)?,
-        reverse: one(true, s.get(&link::REVERSE_DELAY).unwrap_or(delay))?,
+        forward: direction_spec(false, delay)?,
+        reverse: direction_spec(true, s.get(&link::REVERSE_DELAY).unwrap_or(delay))?,
     })
 }
 
@@ -255,7 +255,7 @@ fn crossing(
         [] => Duration::ZERO,
         list => list[i as usize % list.len()],
     };
-    let one = |i: u32| match rtt.is_empty() {
+    let trip = |i: u32| match rtt.is_empty() {
         true => {
             let ends = turn(own, i) + turn(far, i);
             path + ends + ends
@@ -265,7 +265,7 @@ fn crossing(
     let hops = routes.path(&from, &to)?;
     Some(FlowsOnPath {
         links: hops.iter().map(|h| around.links[h.link].name.clone()).collect(),
-        trips: Trips::of((0..count).map(one), packet)?,
+        trips: Trips::of((0..count).map(trip), packet)?,
     })
 }
 
@@ -294,8 +294,8 @@ fn of_session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Route
     let node = &entry.node;
     let model = sessions::kind(r, node, &path)?;
     let names: Vec<&'static str> = r.library.catalogue.family("transport").iter().map(|m| m.name).collect();
-    let known = sessions::other_keys(model, &names);
-    let filled = r.fill(node, &path, &SESSIONS, &known)?;
+    let other_keys = sessions::other_keys(model, &names);
+    let filled = r.fill(node, &path, &SESSIONS, &other_keys)?;
     let transport = transport(r, node, &path, &names, None, around.profiles)?;
     let s = &filled.settings;
     let clients = s.get(&CLIENTS);

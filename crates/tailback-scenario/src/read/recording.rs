@@ -90,14 +90,14 @@ fn answers(r: &mut Reader, filled: &Filled, group: Option<&GroupSpec>, reverse: 
     let Some(echo) = g.transport.find_key(&ECHO) else {
         return;
     };
-    let asked = |name: &str| names.iter().any(|n| n == name);
+    let is_asked = |name: &str| names.iter().any(|n| n == name);
     let name = &g.name;
-    let (problem, remedy) = if reverse && asked(ROUND_TRIP.name) {
+    let (problem, remedy) = if reverse && is_asked(ROUND_TRIP.name) {
         (
             "a round trip is measured where it ends, at the source".to_string(),
             format!("give flows = \"{name}\""),
         )
-    } else if !echo && (asked(ROUND_TRIP.name) || reverse && asked(DELAY.name)) {
+    } else if !echo && (is_asked(ROUND_TRIP.name) || reverse && is_asked(DELAY.name)) {
         (
             format!("the datagrams of flows.{name} are not answered"),
             "give the flows transport = { kind = \"udp\", echo = true }".to_string(),
@@ -126,20 +126,20 @@ fn target(r: &mut Reader, filled: &Filled, known: &Known) -> Option<Target> {
         (None, Some(text), None) => {
             let (name, reverse) = direction_of(&text);
             let find = |name: &str| known.groups.iter().find(|g| g.name == name);
-            let one = name
+            let numbered = name
                 .rsplit_once('.')
                 .and_then(|(group, n)| Some((group, n.parse::<u32>().ok()?)));
-            let (group, only) = match one {
+            let (group, only) = match numbered {
                 Some((group, n)) if find(name).is_none() => (group, Some(n)),
                 _ => (name, None),
             };
-            let found = find(group);
-            if known.whole && found.is_none() {
+            let spec = find(group);
+            if known.whole && spec.is_none() {
                 let groups = known.groups.iter().map(|g| g.name.as_str());
                 unknown(r, (filled, &FLOWS), group, A_GROUP, groups);
                 return None;
             }
-            if let (Some(g), Some(n)) = (found, only)
+            if let (Some(g), Some(n)) = (spec, only)
                 && n >= g.count
             {
                 let problem = format!("{group} has no flow {n}");
@@ -249,14 +249,14 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
                 tree: crate::document::Tree::List(items),
                 ..
             }) => items.get(i).map_or(At::Nowhere, |n| n.at.clone()),
-            Some(one) => one.at.clone(),
+            Some(node) => node.at.clone(),
             None => At::Nowhere,
         };
         let key = format!("{}[{i}]", filled.key(&PROBES));
         // What a discipline from outside keeps, only it knows: the run refuses what it does not have.
         if !all().any(|p| p == name) && outside_in(settings).is_none() {
-            let known: Vec<&str> = all().collect();
-            let (near, remedy) = among(name, known.into_iter(), "probes here");
+            let declared: Vec<&str> = all().collect();
+            let (near, remedy) = among(name, declared.into_iter(), "probes here");
             let problem = format!(
                 "the {} \"{}\" has no probe \"{}\"",
                 model.family,

@@ -23,11 +23,11 @@ pub struct Routes<'a> {
     out: Vec<Vec<(Hop, usize)>>,
     links: &'a [LinkSpec],
     /// The ways from one node, for the next question about the same one.
-    last: Option<(usize, Vec<Way>)>,
+    last: Option<(usize, Vec<ShortestWay>)>,
 }
 
 #[derive(Clone, Copy)]
-struct Way {
+struct ShortestWay {
     hops: u32,
     delay: Duration,
     /// The last hop, and the node where that hop begins.
@@ -75,10 +75,10 @@ impl<'a> Routes<'a> {
     }
 
     /// Hops and propagation delay from a node to every other, and the hop each is reached by.
-    fn ways_from(&mut self, source: usize) -> &[Way] {
+    fn ways_from(&mut self, source: usize) -> &[ShortestWay] {
         if self.last.as_ref().is_none_or(|(s, _)| *s != source) {
             let mut ways = vec![
-                Way {
+                ShortestWay {
                     hops: FAR,
                     delay: Duration::ZERO,
                     by: None
@@ -92,7 +92,7 @@ impl<'a> Routes<'a> {
                 let mut next_layer = vec![];
                 for &n in &layer {
                     for &(hop, next) in &self.out[n] {
-                        let way = Way {
+                        let way = ShortestWay {
                             hops: ways[n].hops + 1,
                             delay: ways[n].delay + self.delay(hop),
                             by: Some((hop, n)),

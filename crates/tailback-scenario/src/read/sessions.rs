@@ -85,8 +85,8 @@ fn page_servers(
     };
     for server in &servers {
         if around.whole && routes.path(server, to).is_none() {
-            let known = Routes::new(around.links);
-            let nodes = known.node_names().collect::<Vec<_>>().join(", ");
+            let whole_network = Routes::new(around.links);
+            let nodes = whole_network.node_names().collect::<Vec<_>>().join(", ");
             let problem = format!("no links lead from the server \"{server}\" to \"{to}\"");
             complain(
                 server,
@@ -112,8 +112,8 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
     let node = &entry.node;
     let model = kind(r, node, &path)?;
     let transports: Vec<&'static str> = r.library.catalogue.family("transport").iter().map(|m| m.name).collect();
-    let known = other_keys(model, &transports);
-    let filled = r.fill(node, &path, &SESSIONS, &known);
+    let keys = other_keys(model, &transports);
+    let filled = r.fill(node, &path, &SESSIONS, &keys);
     // What is no key of the kind belongs to the table, which has just been read.
     let others: Vec<&str> = node.entries().iter().map(|e| e.key.as_str()).collect();
     let others: Vec<&str> = others.into_iter().filter(|k| model.param(k).is_none()).collect();

@@ -42,17 +42,17 @@ pub fn switches(r: &mut Reader, root: &Node, links: &mut [LinkSpec], whole: bool
 
 /// Put the ports of a node into its memory. False if the node has none.
 fn join_ports(r: &Reader, links: &mut [LinkSpec], node: &str, port: SwitchPort) -> bool {
-    let mut found = false;
+    let mut joins = false;
     for link in links {
         for (at, direction) in [(&link.from, &mut link.forward), (&link.to, &mut link.reverse)] {
             if at == node {
                 direction.switch = Some(port);
                 leave_to_memory(r, direction);
-                found = true;
+                joins = true;
             }
         }
     }
-    found
+    joins
 }
 
 /// A buffer that is not given is that of the switch, where the rule of the discipline needs no limit of its own, also

@@ -34,9 +34,9 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     };
     // The parts are read for their problems; the links made of them are then free of any.
     for parts in link::PARTS {
-        for one in [parts.queue, parts.conditioner] {
-            if let (Some(part), Some(family)) = (filled.part(&one), one.kind.family()) {
-                r.model(part, &filled.key(&one), family);
+        for part_key in [parts.queue, parts.conditioner] {
+            if let (Some(part), Some(family)) = (filled.part(&part_key), part_key.kind.family()) {
+                r.model(part, &filled.key(&part_key), family);
             }
         }
         for list in [parts.impair, parts.rate_changes] {
@@ -68,21 +68,21 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     };
     let ends = Some((names[0].1.clone(), names[names.len() - 1].2.clone()));
 
-    let given = root.get(top::LINKS.name);
+    let links_given = root.get(top::LINKS.name);
     if let Some(Entry {
         node: Node {
             tree: Tree::Scalar(_) | Tree::List(_),
             ..
         },
         ..
-    }) = given
+    }) = links_given
     {
         return unchanged();
     }
-    let made = written_out(node, given, names);
+    let written = written_out(node, links_given, names);
     let mut root = root.clone();
-    let at = given.map_or(At::Nowhere, |e| e.node.at.clone());
-    let table = Node::table(made, at);
+    let at = links_given.map_or(At::Nowhere, |e| e.node.at.clone());
+    let table = Node::table(written, at);
     if let Tree::Table(entries) = &mut root.tree {
         match entries.iter_mut().find(|e| e.key == top::LINKS.name) {
             Some(entry) => entry.node = table,
@@ -99,7 +99,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
 /// The tables of the helper's links, each under what the user gives for it; then the user's other links.
 fn written_out(node: &Node, given: Option<&Entry>, names: Vec<(String, String, String)>) -> Vec<Entry> {
     let mut links: Vec<Entry> = given.map_or(vec![], |e| e.node.entries().to_vec());
-    let mut made = vec![];
+    let mut written = vec![];
     for (name, from, to) in names {
         let end = |key: &Param, value: &str| Entry {
             key: key.name.into(),
@@ -114,7 +114,7 @@ fn written_out(node: &Node, given: Option<&Entry>, names: Vec<(String, String, S
                 .cloned(),
         );
         match links.iter().position(|e| e.key == name) {
-            None => made.push(Entry {
+            None => written.push(Entry {
                 key: name,
                 key_at: node.at.clone(),
                 node: Node::table(entries, node.at.clone()),
@@ -122,7 +122,7 @@ fn written_out(node: &Node, given: Option<&Entry>, names: Vec<(String, String, S
             Some(i) => {
                 let own = links.remove(i);
                 // A value where a table belongs goes through as it is, to be complained about.
-                made.push(if matches!(own.node.tree, Tree::Table(_)) {
+                written.push(if matches!(own.node.tree, Tree::Table(_)) {
                     lay_over(entries, own)
                 } else {
                     own
@@ -130,8 +130,8 @@ fn written_out(node: &Node, given: Option<&Entry>, names: Vec<(String, String, S
             }
         }
     }
-    made.append(&mut links);
-    made
+    written.append(&mut links);
+    written
 }
 
 /// Whether this topology table may make a link of this name. The number of hops is not looked at: a hop too many is
@@ -152,10 +152,10 @@ pub fn first_link(topology: &Node) -> &'static str {
 }
 
 fn lay_over(mut entries: Vec<Entry>, own: Entry) -> Entry {
-    for given in own.node.entries() {
-        match entries.iter_mut().find(|e| e.key == given.key) {
-            Some(e) => e.node = refine(e, given),
-            None => entries.push(given.clone()),
+    for own_entry in own.node.entries() {
+        match entries.iter_mut().find(|e| e.key == own_entry.key) {
+            Some(e) => e.node = refine(e, own_entry),
+            None => entries.push(own_entry.clone()),
         }
     }
     Entry {

@@ -18,7 +18,7 @@ const OPPORTUNITY_BYTES: u32 = 1504;
 
 /// The form of a trace file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum TraceForm {
     /// Before the first rate of the trace a line has its own rate; a trace that does not wrap holds its last rate.
     Rates {
         own: BitRate,
@@ -33,16 +33,18 @@ pub enum Form {
 pub fn place(scenario: &str, file: &str) -> PathBuf {
     let folder = Path::new(scenario).parent();
     let beside = |name: &Path| folder.map(|f| f.join(name)).filter(|p| p.is_file());
-    let given = Path::new(file);
+    let name = Path::new(file);
     let moved = || {
-        given
-            .file_name()
-            .filter(|_| given.is_absolute())
+        name.file_name()
+            .filter(|_| name.is_absolute())
             .map(Path::new)
             .and_then(beside)
     };
-    let found = beside(given).or_else(moved).unwrap_or_else(|| given.into());
-    std::path::absolute(&found).ok().filter(|p| p.exists()).unwrap_or(found)
+    let existing = beside(name).or_else(moved).unwrap_or_else(|| name.into());
+    std::path::absolute(&existing)
+        .ok()
+        .filter(|p| p.exists())
+        .unwrap_or(existing)
 }
 
 /// The bytes of a trace file.
@@ -87,7 +89,7 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
 ///
 /// # Errors
 /// Names file, line and value, and what to write instead.
-pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
+pub fn parse(text: &str, name: &str, form: TraceForm) -> Result<Trace, Refusal> {
     // Spreadsheets put a byte order mark before the first line.
     let text = text.trim_start_matches('\u{feff}');
     let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
@@ -98,12 +100,13 @@ pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
     let mut places = Vec::new();
     room(&mut places, most, name)?;
     let trace = match form {
-        Form::Mahimahi => {
+        TraceForm::Mahimahi => {
             let mut at = Vec::new();
             room(&mut at, most, name)?;
             for (number, line) in lines {
                 let ms: u64 = line.parse().map_err(|_| {
-                    let remedy = "each line has the milliseconds since the beginning, such as 17";
+                    let remedy = "each line has the milliseconds since the beginning, such as 17; `tailback read FILE` \
+                                  says what the file is";
                     wrong(name, number, line, "a whole number of milliseconds", remedy)
                 })?;
                 at.push(Time(ms.saturating_mul(1_000_000)));
@@ -111,12 +114,15 @@ pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
             }
             Trace::opportunities(at, OPPORTUNITY_BYTES)
         }
-        Form::Rates { own, wraps } => {
+        TraceForm::Rates { own, wraps } => {
             let (number, first) = lines.next().ok_or_else(|| fault(name, &[], form, Fault::Empty))?;
             let columns = Columns::named(first).ok_or_else(|| {
                 let remedy = match first.parse::<u64>() {
                     Ok(_) => "write mahimahi = \"FILE\" for a file of opportunities, a millisecond in each line",
-                    Err(_) => "begin with time_s,rate_bps (or time_ms, time; rate_kbps, rate_mbps, rate)",
+                    Err(_) => {
+                        "begin with time_s,rate_bps (or time_ms, time; rate_kbps, rate_mbps, rate); \
+                         `tailback read FILE --write trace.csv` writes other forms so"
+                    }
                 };
                 wrong(name, number, first, "a line with the names of two columns", remedy)
             })?;
@@ -151,8 +157,8 @@ fn wrong(name: &str, line: usize, value: &str, what: &str, remedy: &str) -> Refu
     Refusal::new(format!("{name}, line {line}: \"{shown}\" is not {what}"), remedy)
 }
 
-fn fault(name: &str, places: &[usize], form: Form, fault: Fault) -> Refusal {
-    let rates = form != Form::Mahimahi;
+fn fault(name: &str, places: &[usize], form: TraceForm, fault: Fault) -> Refusal {
+    let rates = form != TraceForm::Mahimahi;
     let (problem, remedy) = match fault {
         Fault::Empty if rates => (
             format!("{name} has no values"),
@@ -173,7 +179,7 @@ fn fault(name: &str, places: &[usize], form: Form, fault: Fault) -> Refusal {
             ),
             "sort the lines by time",
         ),
-        Fault::Dead if matches!(form, Form::Rates { wraps: true, .. }) => (
+        Fault::Dead if matches!(form, TraceForm::Rates { wraps: true, .. }) => (
             format!("{name} never lets anything pass"),
             "give a rate above 0 before the last line, and a last line later than 0: the trace begins again there",
         ),
@@ -206,8 +212,8 @@ impl Columns {
     fn named(line: &str) -> Option<Columns> {
         let names: Vec<&str> = line.split(',').map(str::trim).collect();
         let find = |units: &[(&str, Option<f64>)]| {
-            let found = |(i, name): (usize, &&str)| units.iter().find(|u| u.0 == *name).map(|u| (i, u.1));
-            names.iter().enumerate().find_map(found)
+            let column = |(i, name): (usize, &&str)| units.iter().find(|u| u.0 == *name).map(|u| (i, u.1));
+            names.iter().enumerate().find_map(column)
         };
         let (time, seconds) = find(&[("time_s", Some(1.0)), ("time_ms", Some(1e-3)), ("time", None)])?;
         let (rate, bps) = find(&[
@@ -257,14 +263,14 @@ fn is_outage(rate: &str) -> bool {
 
 fn number(text: &str, unit: f64, what: &'static str, remedy: &str) -> Result<u64, Wrong> {
     let refused = |remedy: &str| Err((text.to_string(), what, remedy.to_string()));
-    let Ok(given) = text.parse::<f64>() else {
+    let Ok(value) = text.parse::<f64>() else {
         return refused(remedy);
     };
-    let found = (given * unit).round();
-    match found {
-        _ if !(0.0..=1e18).contains(&found) => refused(if given > 0.0 { "write a smaller number" } else { remedy }),
-        0.0 if given > 0.0 => refused("write 0, or a larger number"),
-        _ => Ok(found as u64),
+    let rounded = (value * unit).round();
+    match rounded {
+        _ if !(0.0..=1e18).contains(&rounded) => refused(if value > 0.0 { "write a smaller number" } else { remedy }),
+        0.0 if value > 0.0 => refused("write 0, or a larger number"),
+        _ => Ok(rounded as u64),
     }
 }
 
@@ -272,12 +278,12 @@ fn number(text: &str, unit: f64, what: &'static str, remedy: &str) -> Result<u64
 mod tests {
     use super::*;
 
-    const WRAPS: Form = Form::Rates {
+    const WRAPS: TraceForm = TraceForm::Rates {
         own: BitRate(1),
         wraps: true,
     };
 
-    fn said(text: &str, form: Form) -> String {
+    fn said(text: &str, form: TraceForm) -> String {
         let e = parse(text, "t.csv", form).unwrap_err();
         format!("{}: {}", e.problem, e.remedy)
     }
@@ -293,27 +299,28 @@ mod tests {
         .unwrap();
         assert_eq!(a, b);
         assert_eq!(a.memory(), 2 * 32);
-        let m = parse("1\n1\n5\n", "m", Form::Mahimahi).unwrap();
+        let m = parse("1\n1\n5\n", "m", TraceForm::Mahimahi).unwrap();
         assert_eq!(m.memory(), 3 * 8);
     }
 
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         assert!(said("0,12\n", WRAPS).starts_with("t.csv, line 1: \"0,12\" is not a line with the names"));
+        assert!(said("0,12\n", WRAPS).contains("`tailback read FILE --write trace.csv` writes other forms so"));
         assert!(said("1\n1\n", WRAPS).contains("write mahimahi = \"FILE\""));
         assert!(said("time_s,rate_bps\n0,1\n1,fast\n", WRAPS).starts_with("t.csv, line 3: \"fast\" is not a rate"));
         assert!(said("time_s,rate_bps\n0,1\n1\n", WRAPS).contains("line 3: \"1\" is not a line of the table"));
         assert!(said("time_s,rate_bps\n0,5,6\n", WRAPS).contains("has 2 names, and this one has 3 values"));
         assert!(said("time_s,rate_mbps\n0,0.0000001\n", WRAPS).contains("write 0, or a larger number"));
         assert!(said("time_s,rate_mbps\n0,1e300\n", WRAPS).contains("write a smaller number"));
-        assert!(said("0\n0\n", Form::Mahimahi).contains("ends at 0 ms"));
+        assert!(said("0\n0\n", TraceForm::Mahimahi).contains("ends at 0 ms"));
         assert!(said("time_s,rate_bps\n0,-1\n", WRAPS).contains("line 2: \"-1\""));
         assert!(said("time_s,rate_bps\n0,1\n0,2\n", WRAPS).contains("line 3: this time is not later"));
         assert!(said("time,rate\n0s,1\n", WRAPS).contains("line 2: \"1\" is not a rate"));
         assert!(said("", WRAPS).contains("has no values"));
-        assert!(said("7\n6\n", Form::Mahimahi).contains("line 2"));
-        assert!(said("7.5\n", Form::Mahimahi).contains("\"7.5\" is not a whole number"));
-        let holds = Form::Rates {
+        assert!(said("7\n6\n", TraceForm::Mahimahi).contains("line 2"));
+        assert!(said("7.5\n", TraceForm::Mahimahi).contains("\"7.5\" is not a whole number"));
+        let holds = TraceForm::Rates {
             own: BitRate(1),
             wraps: false,
         };

@@ -3,7 +3,7 @@
 use crate::check::{Filled, Reader};
 use crate::document::{Document, Entry, Node, Tree};
 use crate::key::Key;
-use crate::read::trace_file::{self, Form};
+use crate::read::trace_file::{self, TraceForm};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tailback_base::Param;
@@ -76,10 +76,10 @@ pub fn read(
             let problem = "delivery opportunities have no last rate to hold";
             return conflict(&END, problem, "leave `end` out");
         }
-        Some(name) => (name, Form::Mahimahi),
+        Some(name) => (name, TraceForm::Mahimahi),
         None => {
             let own = direction.rate;
-            (s.get(&TRACE).unwrap_or_default(), Form::Rates { own, wraps })
+            (s.get(&TRACE).unwrap_or_default(), TraceForm::Rates { own, wraps })
         }
     };
     match follow(&name, s.get(&DIGEST), form, r.library) {
@@ -100,10 +100,10 @@ fn bytes_of(place: &Path, library: &Library) -> Result<Vec<u8>, Refusal> {
 }
 
 /// The trace of a file, which has this digest if one was stored.
-fn follow(name: &str, digest: Option<String>, form: Form, library: &Library) -> Result<Trace, Refusal> {
+fn follow(name: &str, digest: Option<String>, form: TraceForm, library: &Library) -> Result<Trace, Refusal> {
     let bytes = bytes_of(Path::new(name), library)?;
-    let found = Key::of(bytes.iter().copied()).to_string();
-    if digest.is_some_and(|stored| stored != found) {
+    let present = Key::of(bytes.iter().copied()).to_string();
+    if digest.is_some_and(|stored| stored != present) {
         return Err(Refusal::new(
             format!("{name} has changed since the scenario was stored"),
             "bring the old file back, or leave `digest` out for the new one",

@@ -40,11 +40,11 @@ pub fn deadline(r: &mut Reader, filled: &Filled, [traffic, transport]: [Option<&
     let has_frames = facts(r.library, traffic).is_some_and(|f| f.output == Output::Media);
     if !has_frames && !r.library.transports.carries_datagrams(transport.model) {
         let (source, name) = (traffic.model.name, transport.model.name);
-        let given = filled.node.given(&flows::DEADLINE);
+        let node = filled.node.given(&flows::DEADLINE);
         let problem = format!("{source} over {name} has neither datagrams nor frames that could be late");
         let remedy = "leave the deadline out; tables of flows and of transfers have delays and completion times";
         let problem = filled.problem("conflict", &flows::DEADLINE, problem, remedy);
-        r.complain(problem.value(given.map_or(String::new(), Node::show)));
+        r.complain(problem.value(node.map_or(String::new(), Node::show)));
     }
     Some(deadline)
 }
@@ -68,7 +68,7 @@ pub fn transport(
     traffic: Option<&Settings>,
     profiles: &Profiles,
 ) -> Option<Settings> {
-    let given = node.given(&flows::TRANSPORT);
+    let transport_node = node.given(&flows::TRANSPORT);
     let own_path = join(path, flows::TRANSPORT.name);
     let short: Vec<&Entry> = node
         .entries()
@@ -86,10 +86,12 @@ pub fn transport(
         ));
         return None;
     }
-    let mut settings = match (given, short.first()) {
-        (given, Some(short)) => {
+    let mut settings = match (transport_node, short.first()) {
+        (transport_node, Some(short)) => {
             // `transport = "tcp"` beside `tcp = { ... }` says the same thing twice, which is allowed.
-            if let Some(g) = given.filter(|g| !matches!(&g.tree, Tree::Scalar(Raw::Text(t)) if *t == short.key)) {
+            if let Some(g) =
+                transport_node.filter(|g| !matches!(&g.tree, Tree::Scalar(Raw::Text(t)) if *t == short.key))
+            {
                 let problem = format!("\"{}\" and transport = {} are both given", short.key, g.show());
                 let remedy = format!("keep one: transport = \"NAME\", or {} = {{ ... }}", short.key);
                 r.complain(Problem::new("conflict", g.at.clone(), &own_path, problem, remedy).value(g.show()));
@@ -105,14 +107,18 @@ pub fn transport(
         }
     };
     if let Some((problem, remedy)) = traffic.and_then(|t| misfit(r.library, t, &settings)) {
-        let at = given.or(short.first().map(|s| &s.node)).unwrap_or(node).at.clone();
+        let at = transport_node
+            .or(short.first().map(|s| &s.node))
+            .unwrap_or(node)
+            .at
+            .clone();
         let p = Problem::new("conflict", at, &own_path, problem, remedy);
         r.complain(p.value(settings.model.name));
         return None;
     }
-    let (table, key) = match (short.first(), given) {
+    let (table, key) = match (short.first(), transport_node) {
         (Some(short), _) => (&short.node, short.key.as_str()),
-        (None, given) => (given.unwrap_or(node), flows::TRANSPORT.name),
+        (None, transport_node) => (transport_node.unwrap_or(node), flows::TRANSPORT.name),
     };
     let key_path = join(path, flows::TRAFFIC.name);
     let path = join(path, key);
@@ -227,9 +233,9 @@ pub fn sizes(
         );
         return None;
     }
-    let given = short.or(long);
+    let sizes_node = short.or(long);
     let streams = traffic.is_some_and(|t| is_stream(r.library, t));
-    if let (Some(g), true, Some(model)) = (given, streams, transport.map(|t| t.model))
+    if let (Some(g), true, Some(model)) = (sizes_node, streams, transport.map(|t| t.model))
         && !r.library.transports.carries_datagrams(model)
     {
         let name = model.name;
@@ -246,7 +252,7 @@ pub fn sizes(
         );
         return None;
     }
-    if let (Some(g), Some(t)) = (given, traffic.filter(|t| is_media(r.library, t))) {
+    if let (Some(g), Some(t)) = (sizes_node, traffic.filter(|t| is_media(r.library, t))) {
         let problem = format!(
             "\"{}\" does nothing here: {} has packets of its own",
             g.key, t.model.name
@@ -292,8 +298,8 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
         0
     };
     if smallest <= header {
-        let given = node.given(&flows::PACKET_SIZE).or(node.given(&flows::SIZES));
-        let at = given.unwrap_or(node).at.clone();
+        let size_node = node.given(&flows::PACKET_SIZE).or(node.given(&flows::SIZES));
+        let at = size_node.unwrap_or(node).at.clone();
         let problem = format!("a packet of {smallest}B is no more than its header of {header}B");
         r.complain(
             Problem::new(

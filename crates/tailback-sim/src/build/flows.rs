@@ -12,7 +12,7 @@ use crate::measure::frames::FrameStats;
 use crate::measure::quality::{DEADLINE, Quality};
 use crate::sim::flow::Media;
 use crate::sim::injected::Silent;
-use crate::sim::names::End;
+use crate::sim::names::PrivateEnd;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};
@@ -128,7 +128,7 @@ pub(super) fn add_group<'s>(
         let from_host = match &g.access {
             Some(a) => {
                 let host = net.host(&stem, i, ".source");
-                access = Some(private_link(net, (&stem, i, End::Access), a, [host, from]));
+                access = Some(private_link(net, (&stem, i, PrivateEnd::Access), a, [host, from]));
                 host
             }
             None => from,
@@ -136,7 +136,7 @@ pub(super) fn add_group<'s>(
         let to_host = match &g.exit {
             Some(a) => {
                 let host = net.host(&stem, i, ".destination");
-                private_link(net, (&stem, i, End::Exit), a, [to, host]);
+                private_link(net, (&stem, i, PrivateEnd::Exit), a, [to, host]);
                 host
             }
             None => to,
@@ -215,15 +215,15 @@ fn add_changes(net: &mut Network, g: &GroupSpec, flows: Range<FlowHandle>, ends:
 /// The link of a flow of this number between its own host and the network.
 pub(super) fn private_link(
     net: &mut Network,
-    (stem, i, end): (&Stem, u32, End),
+    (stem, i, end): (&Stem, u32, PrivateEnd),
     a: &AccessSpec,
     ends: [NodeId; 2],
 ) -> LinkId {
     let nth = |n: usize| i as usize % n;
     let (rate, delay) = (a.rate[nth(a.rate.len())], a.delay[nth(a.delay.len())]);
-    let there = Direction {
+    let outward = Direction {
         impairments: a.impairments.clone(),
         ..Direction::new(rate, delay)
     };
-    net.private_link((stem, i, end), ends, [there, Direction::new(rate, delay)])
+    net.private_link((stem, i, end), ends, [outward, Direction::new(rate, delay)])
 }

@@ -8,7 +8,7 @@ use crate::declare::impairments::Impairment;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::sim::flow::Media;
 use crate::sim::members::{MakeEnds, TransportMaker};
-use crate::sim::names::{End, LinkName};
+use crate::sim::names::{LinkName, PrivateEnd};
 use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
 use crate::wire::keys::{Keys, Tunnel};
 use crate::wire::packet::SimPacket;
@@ -282,7 +282,7 @@ impl Network {
     /// The link between a host and the network, which has a name of its stem.
     pub(super) fn private_link(
         &mut self,
-        (stem, number, end): (&Stem, u32, End),
+        (stem, number, end): (&Stem, u32, PrivateEnd),
         [from, to]: [NodeId; 2],
         directions: [Direction; 2],
     ) -> LinkId {

@@ -83,12 +83,12 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
 }
 
 /// What a series is called, its unit, and where its values come from.
-type Found = (String, &'static str, Source);
+type ProbeSource = (String, &'static str, Source);
 
 fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) -> Result<(), Refusal> {
     let on_change = record.when == Sampling::OnChange;
-    let found = match &record.what {
-        Target::Link { name, reverse } => of_link(name, *reverse, probe, built).map(|found| vec![found]),
+    let declared = match &record.what {
+        Target::Link { name, reverse } => of_link(name, *reverse, probe, built).map(|series| vec![series]),
         Target::Edge { name } => of_edges(name, probe, built),
         Target::Flows { group, only, reverse } => of_flows((group, *only), *reverse, probe, built),
     };
@@ -98,7 +98,7 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
             "see `tailback describe` for the probes of each model",
         )
     };
-    let series = found
+    let series = declared
         .ok_or_else(unknown)?
         .into_iter()
         .map(|(what, unit, source)| Series::new(what, probe.to_string(), unit, source, on_change));
@@ -107,7 +107,7 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
 }
 
 /// A probe of a port; `None` when there is no such probe.
-fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Found> {
+fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<ProbeSource> {
     let full = match reverse {
         true => format!("{name}.reverse"),
         false => name.to_string(),
@@ -139,8 +139,8 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Foun
 }
 
 /// A probe of each edge that a name means.
-fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<Found>> {
-    let mut found = vec![];
+fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<ProbeSource>> {
+    let mut series = vec![];
     for (i, e) in counted_as(8, &built.sim.edges.all).enumerate() {
         let port = built.port_names.of(e.port);
         if !is_edge(&port, name) {
@@ -148,32 +148,32 @@ fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<Found>> {
         }
         let (what, edge) = (format!("edge.{port}"), i as u32);
         if probe == PASSED_PACKETS.name {
-            found.push((what, PASSED_PACKETS.unit, Source::EdgeSent { edge, index: ALL }));
+            series.push((what, PASSED_PACKETS.unit, Source::EdgeSent { edge, index: ALL }));
             continue;
         }
         let probes = e.conditioner.probes();
         let i = probes.iter().position(|p| p.name == probe)?;
         let index = if probes[i].per.is_empty() { 0 } else { ALL };
         let probe = i as u16;
-        found.push((what, probes[i].unit, Source::Edge { edge, probe, index }));
+        series.push((what, probes[i].unit, Source::Edge { edge, probe, index }));
     }
-    Some(found)
+    Some(series)
 }
 
 /// A probe of the sources, or of the destinations, of each flow of a group, or of one of them.
-fn of_flows((group, only): (&str, Option<u32>), reverse: bool, probe: &str, built: &Built) -> Option<Vec<Found>> {
+fn of_flows((group, only): (&str, Option<u32>), reverse: bool, probe: &str, built: &Built) -> Option<Vec<ProbeSource>> {
     let (side, suffix) = match reverse {
         true => (Side::Destination, ".reverse"),
         false => (Side::Source, ""),
     };
-    let mut found = vec![];
+    let mut series = vec![];
     for (id, f) in counted_as(32, &built.sim.flows.all).enumerate() {
         if built.group_names[f.group as usize] != *group || only.is_some_and(|n| f.index != n) {
             continue;
         }
         let (what, flow) = (format!("flows.{group}.{}{suffix}", f.index), id as u32);
         if probe == GOODPUT.name {
-            found.push((what, GOODPUT.unit, Source::Payload { flow, by: side }));
+            series.push((what, GOODPUT.unit, Source::Payload { flow, by: side }));
             continue;
         }
         let ends = match &f.carrier {
@@ -181,16 +181,16 @@ fn of_flows((group, only): (&str, Option<u32>), reverse: bool, probe: &str, buil
             Carrier::Member(_) | Carrier::Closed => return None,
             Carrier::Datagrams { .. } | Carrier::Injected(_) => {
                 let (unit, arrival) = of_datagrams(reverse, probe)?;
-                found.push((what, unit, Source::Arrival { flow, what: arrival }));
+                series.push((what, unit, Source::Arrival { flow, what: arrival }));
                 continue;
             }
         };
         let probes = ends[side as usize].probes();
         let i = probes.iter().position(|p| p.name == probe)?;
         let (probe, unit) = (i as u16, probes[i].unit);
-        found.push((what, unit, Source::Endpoint { flow, side, probe }));
+        series.push((what, unit, Source::Endpoint { flow, side, probe }));
     }
-    Some(found)
+    Some(series)
 }
 
 /// A probe of datagrams, or with `reverse` of what is sent back.
@@ -200,8 +200,8 @@ fn of_datagrams(reverse: bool, probe: &str) -> Option<(&'static str, Arrival)> {
         (DELAY, true, Arrival::Back),
         (ROUND_TRIP, false, Arrival::RoundTrip),
     ];
-    let found = all.iter().find(|(def, back, _)| def.name == probe && *back == reverse);
-    found.map(|(def, _, arrival)| (def.unit, *arrival))
+    let row = all.iter().find(|(def, back, _)| def.name == probe && *back == reverse);
+    row.map(|(def, _, arrival)| (def.unit, *arrival))
 }
 
 /// Whether the edge at this port is meant by a name: that of the port, or `flows.NAME` for the hosts of a group.

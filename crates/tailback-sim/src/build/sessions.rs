@@ -3,7 +3,7 @@
 use super::flows::{Around, private_link};
 use super::instants::instants;
 use super::network::{Network, UNITS};
-use crate::sim::names::End;
+use crate::sim::names::PrivateEnd;
 use crate::spec::SessionSpec;
 use crate::traffic::application::NodeId;
 use crate::traffic::session::{Context, ServersAsked};
@@ -40,7 +40,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         servers.push(match &s.access {
             Some(a) => {
                 let host = net.host(&of_servers, i, "");
-                private_link(net, (&of_servers, i, End::Access), a, [host, from]);
+                private_link(net, (&of_servers, i, PrivateEnd::Access), a, [host, from]);
                 net.set_edge_number(host, around.number(&s.from));
                 host
             }
@@ -53,7 +53,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         let client = match &s.exit {
             Some(a) => {
                 let host = net.host(&of_clients, i, ".client");
-                private_link(net, (&of_clients, i, End::Exit), a, [to, host]);
+                private_link(net, (&of_clients, i, PrivateEnd::Exit), a, [to, host]);
                 net.set_edge_number(host, around.number(&s.to));
                 host
             }
@@ -61,11 +61,11 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         };
         let server = servers[i as usize % servers.len()];
         let transport = net.described_transport(connection.clone(), named.text(".transport"));
-        let asked = match s.kind.servers {
+        let asked_servers = match s.kind.servers {
             ServersAsked::All => &servers,
             ServersAsked::One => &page_servers,
         };
-        net.keep_between(transport, pairs(client, server, asked, connection.is_two_way()));
+        net.keep_between(transport, pairs(client, server, asked_servers, connection.is_two_way()));
         let context = Context {
             index: i,
             server,

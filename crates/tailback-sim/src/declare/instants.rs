@@ -100,21 +100,21 @@ pub static AFTER_UNIFORM: Model = Model {
 pub type Wrong = (&'static str, String, String, &'static str);
 
 /// A way to say when, and how its table is read; `stop` tells starts and stops apart.
-struct Row {
+struct InstantRow {
     model: &'static Model,
     read: fn(&Settings, bool) -> Result<Instants, Wrong>,
 }
 
 /// Every way, in the order the reference shows them.
-static ROWS: [Row; 5] = [
-    Row {
+static ROWS: [InstantRow; 5] = [
+    InstantRow {
         model: &AT,
         read: |s, _| {
             let times = s.get(&TIMES).into_iter();
             Ok(Instants::Listed(times.map(|d| Time(d.0)).collect()))
         },
     },
-    Row {
+    InstantRow {
         model: &UNIFORM,
         read: |s, _| {
             let (from, to) = span(s)?;
@@ -124,7 +124,7 @@ static ROWS: [Row; 5] = [
             })
         },
     },
-    Row {
+    InstantRow {
         model: &POISSON,
         read: |s, _| {
             Ok(Instants::Poisson {
@@ -134,14 +134,14 @@ static ROWS: [Row; 5] = [
             })
         },
     },
-    Row {
+    InstantRow {
         model: &AFTER,
         read: |s, stop| {
             stop_only(s, stop)?;
             Ok(Instants::After(s.get(&DELAY)))
         },
     },
-    Row {
+    InstantRow {
         model: &AFTER_UNIFORM,
         read: |s, stop| {
             stop_only(s, stop)?;

@@ -87,8 +87,8 @@ pub fn handed_for(link: &LinkSpec, reverse: bool, handed: impl Fn(&str) -> bool)
     let Some(class) = outside_in(queue).map(|own| own.text("class")) else {
         return Ok(None);
     };
-    let there = outside_in(&link.forward.queue).map(|own| own.text("class"));
-    let shared = reverse && there == Some(class);
+    let forward_class = outside_in(&link.forward.queue).map(|own| own.text("class"));
+    let shared = reverse && forward_class == Some(class);
     match shared && handed(&link.name) {
         true => Ok(Some(link.name.clone())),
         false => Err(missing(&own, class)),

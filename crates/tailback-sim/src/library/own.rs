@@ -51,11 +51,11 @@ pub fn installed() -> Option<&'static Installed> {
 /// # Errors
 /// A row without a name of its own, another crate was here before, or the standard library is in use.
 pub fn install(of: OwnCrate, rows: fn(&mut Library)) -> Result<(), Refusal> {
-    if let Some(there) = INSTALLED.get() {
-        return match (there.of.name, there.of.source) == (of.name, of.source) {
+    if let Some(first) = INSTALLED.get() {
+        return match (first.of.name, first.of.source) == (of.name, of.source) {
             true => Ok(()),
             false => Err(Refusal::new(
-                format!("{} cannot add its rows: {} has added its own", of.name, there.of.name),
+                format!("{} cannot add its rows: {} has added its own", of.name, first.of.name),
                 "put all rows in one crate",
             )),
         };
@@ -89,8 +89,8 @@ pub fn install(of: OwnCrate, rows: fn(&mut Library)) -> Result<(), Refusal> {
 fn all_new(library: &Library, added: &[(&'static str, &'static Model)], of: OwnCrate) -> Result<(), Refusal> {
     let mut seen = BTreeSet::new();
     for (family, model) in added {
-        let known = library.catalogue.meant(family, model.name);
-        if !known.iter().any(|m| std::ptr::eq(*m, *model)) || !seen.insert((family, model.name)) {
+        let same_name = library.catalogue.meant(family, model.name);
+        if !same_name.iter().any(|m| std::ptr::eq(*m, *model)) || !seen.insert((family, model.name)) {
             return Err(Refusal::new(
                 format!(
                     "the crate {} adds a {family} \"{}\", and there is one",

@@ -92,11 +92,11 @@ impl Histogram {
             self.first = bin;
         }
         if bin < self.first {
-            let more = ((self.first - bin) as usize)
+            let added = ((self.first - bin) as usize)
                 .next_multiple_of(BLOCK)
                 .min(self.first as usize);
-            let bin = self.first - more as u32;
-            self.bins.splice(0..0, std::iter::repeat_n(0, more));
+            let bin = self.first - added as u32;
+            self.bins.splice(0..0, std::iter::repeat_n(0, added));
             self.first = bin;
         }
         let i = (bin - self.first) as usize;

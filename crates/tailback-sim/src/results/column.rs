@@ -188,16 +188,16 @@ pub fn table<R>(name: &str, columns: &[Column<R>], rows: impl IntoIterator<Item 
     let mut rows = counted_as(UNITS, rows);
     let expected = rows.size_hint().0;
     let mut stored: Vec<Stored> = columns.iter().map(|c| c.empty(expected)).collect();
-    let mut some = Vec::with_capacity(ROWS_AT_ONCE);
+    let mut piece = Vec::with_capacity(ROWS_AT_ONCE);
     loop {
-        some.extend(rows.by_ref().take(ROWS_AT_ONCE));
-        if some.is_empty() {
+        piece.extend(rows.by_ref().take(ROWS_AT_ONCE));
+        if piece.is_empty() {
             break;
         }
         for (column, into) in columns.iter().zip(&mut stored) {
-            column.extend(&some, &mut into.data);
+            column.extend(&piece, &mut into.data);
         }
-        some.clear();
+        piece.clear();
     }
     Table {
         name: name.into(),

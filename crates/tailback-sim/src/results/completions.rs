@@ -246,11 +246,11 @@ pub(super) fn read(reading: &Reading) -> Table {
     let kinds: [Vec<Asked>; 2] = [transfers.collect(), pages.collect()];
     let all = over_all(reading, kinds.iter().flatten());
     // By group and class; what is of all groups, and the class of all sizes, come before the others.
-    for asked in kinds {
-        let edges = edges(reading.frame.size_classes, asked.iter().map(|a| a.bytes));
-        let what = asked.first().map_or("", |a| a.what);
+    for requests in kinds {
+        let edges = edges(reading.frame.size_classes, requests.iter().map(|a| a.bytes));
+        let what = requests.first().map_or("", |a| a.what);
         rows.extend(
-            classes(&asked, &edges, all)
+            classes(&requests, &edges, all)
                 .into_iter()
                 .map(|(group, class, of)| ClassRow {
                     group: group.map_or(ALL.into(), |g| reading.group(g)),

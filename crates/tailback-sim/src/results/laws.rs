@@ -62,11 +62,11 @@ fn texts(t: &Table, column: &str) -> Vec<Arc<str>> {
 
 /// Sums of a column by the text of another.
 fn sums(t: &Table, by: &str, values: &[f64]) -> BTreeMap<Arc<str>, f64> {
-    let mut found = BTreeMap::new();
+    let mut sums = BTreeMap::new();
     for (key, value) in texts(t, by).into_iter().zip(values) {
-        *found.entry(key).or_insert(0.0) += value;
+        *sums.entry(key).or_insert(0.0) += value;
     }
-    found
+    sums
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -112,10 +112,10 @@ fn intervals(parts: &Table, whole: &Table, (key, rate): (&str, &str), (from, to)
         .zip(starts.iter().zip(&ends))
         .map(|(bps, (from, to))| bps * (to - from))
         .collect();
-    let found = sums(parts, key, &bits);
+    let summed = sums(parts, key, &bits);
     for (name, bps) in sums(whole, key, &reals(whole, rate)) {
         let all = bps * (to - from);
-        let sum = found.get(&name).copied().unwrap_or(0.0);
+        let sum = summed.get(&name).copied().unwrap_or(0.0);
         if !close(sum, all) {
             return Err(format!(
                 "{}: {rate} of {name} is {sum} bits over its intervals and {all} in all",
@@ -133,9 +133,9 @@ fn reasons(losses: &Table, links: &Table) -> Result<(), String> {
         .zip(is_drop)
         .map(|(n, drop)| if drop { *n } else { 0.0 })
         .collect();
-    let found = sums(losses, "link", &packets);
+    let summed = sums(losses, "link", &packets);
     for (name, all) in sums(links, "name", &reals(links, "dropped_packets")) {
-        let sum = found.get(&name).copied().unwrap_or(0.0);
+        let sum = summed.get(&name).copied().unwrap_or(0.0);
         if sum != all {
             return Err(format!("losses: {name} has {sum} drops by reason and {all} in all"));
         }
@@ -145,9 +145,9 @@ fn reasons(losses: &Table, links: &Table) -> Result<(), String> {
 
 fn groups(flows: &Table, groups: &Table) -> Result<(), String> {
     for (of_flows, of_group) in [("goodput_bps", "goodput_bps_sum"), ("sent_packets", "sent_packets")] {
-        let found = sums(flows, "group", &reals(flows, of_flows));
+        let summed = sums(flows, "group", &reals(flows, of_flows));
         for (name, all) in sums(groups, "group", &reals(groups, of_group)) {
-            let sum = found.get(&name).copied().unwrap_or(0.0);
+            let sum = summed.get(&name).copied().unwrap_or(0.0);
             if !close(sum, all) {
                 return Err(format!(
                     "groups: {of_group} of {name} is {all}, and {sum} over its flows"
@@ -174,12 +174,12 @@ fn offered(g: &GroupSpec, flows: &Table, spec: &Spec, library: &Library) -> Resu
         return Ok(());
     };
     let sizes = (entry.build)(&g.sizes);
-    let mine = texts(flows, "group")
+    let rows = texts(flows, "group")
         .into_iter()
         .enumerate()
         .filter(|(_, name)| **name == *g.name);
     let (starts, sent) = (reals(flows, "start_s"), reals(flows, "sent_packets"));
-    for (i, (row, _)) in mine.enumerate() {
+    for (i, (row, _)) in rows.enumerate() {
         let rate = g.traffic.turn(&paced::RATE, i as u32).bits_per_second();
         let expected = rate * (spec.duration.seconds() - starts[row]) / (8.0 * sizes.mean());
         // A cycle of sizes, or of phases, may begin anywhere.

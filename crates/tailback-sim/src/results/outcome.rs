@@ -81,8 +81,8 @@ impl Index<&str> for Outcome {
     type Output = Table;
 
     fn index(&self, name: &str) -> &Table {
-        let found = self.tables.iter().find(|t| t.name == name);
-        found.unwrap_or_else(|| panic!("there is no table \"{name}\""))
+        let table = self.tables.iter().find(|t| t.name == name);
+        table.unwrap_or_else(|| panic!("there is no table \"{name}\""))
     }
 }
 

@@ -102,12 +102,12 @@ pub fn whole(series: &Table, wanted: &dyn Fn(&str) -> bool) -> Vec<Whole> {
     let Some(c) = SeriesColumns::of(series) else {
         return vec![];
     };
-    let one = |rows: &Vec<usize>| Whole {
+    let series_of = |rows: &Vec<usize>| Whole {
         probe: c.probe[rows[0]].clone(),
         times: rows.iter().map(|r| c.times[*r]).collect(),
         values: rows.iter().map(|r| c.values[*r]).collect(),
     };
-    c.rows(wanted).iter().map(one).collect()
+    c.rows(wanted).iter().map(series_of).collect()
 }
 
 /// Texts of one series are one allocation, so their addresses are compared first.

@@ -180,9 +180,9 @@ impl Sim {
             let Use {
                 feeder, first, opened, ..
             } = used[port];
-            let one = matches!(feeder, Feeder::Port(p) if !self.net.ports[p as usize].watched_exit);
+            let is_fed_by_port = matches!(feeder, Feeder::Port(p) if !self.net.ports[p as usize].watched_exit);
             let keeps = !opened || !self.may_lose(port);
-            self.ahead.takes[port] = one && keeps && self.is_open(port, &looks);
+            self.ahead.takes[port] = is_fed_by_port && keeps && self.is_open(port, &looks);
             self.net.ports[port].hands_ahead = !first && !self.net.ports[port].watched_exit && !looks.exit[port];
         }
         // A conditioner that hears of senders follows those that join while the run goes on.
@@ -232,9 +232,9 @@ impl Sim {
     /// A port behind which nothing takes a packet ahead need not ask for each, as most where connections are opened.
     /// `clients`: the last ports before those that may be called ahead.
     fn leave_the_rest_to_events(&mut self, opened: &[[Route; 2]], clients: &[u32]) {
-        let mut asked = vec![false; self.net.ports.len()];
+        let mut waited_for = vec![false; self.net.ports.len()];
         for port in clients {
-            asked[*port as usize] = true;
+            waited_for[*port as usize] = true;
         }
         let ends = counted_as(16, &self.flows.all).map(|f| f.runs_ahead);
         let flows = self.net.ways.iter().zip(ends);
@@ -242,15 +242,15 @@ impl Sim {
             for (way, end) in ways.iter().zip([ends[1], ends[0]]) {
                 let ports = self.ports_of(*way);
                 for hop in ports.windows(2) {
-                    asked[hop[0] as usize] |= self.ahead.takes[hop[1] as usize];
+                    waited_for[hop[0] as usize] |= self.ahead.takes[hop[1] as usize];
                 }
                 if let (Some(last), true) = (ports.last(), end) {
-                    asked[*last as usize] = true;
+                    waited_for[*last as usize] = true;
                 }
             }
         }
-        for (port, asked) in self.net.ports.iter_mut().zip(asked) {
-            port.hands_ahead &= asked;
+        for (port, waited_for) in self.net.ports.iter_mut().zip(waited_for) {
+            port.hands_ahead &= waited_for;
         }
     }
 

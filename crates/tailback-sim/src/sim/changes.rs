@@ -74,8 +74,8 @@ impl Sim {
         let at = &mut self.net.ports[port as usize];
         match to {
             Values::Rate(rates) => {
-                if let Some(asked) = at.set_rate(rates[value], self.now) {
-                    self.events.push(asked, EventKind::Service, port);
+                if let Some(service) = at.set_rate(rates[value], self.now) {
+                    self.events.push(service, EventKind::Service, port);
                 }
                 self.note_due(port);
             }

@@ -69,15 +69,15 @@ impl Sim {
 
     /// The last port before a client and the first port of the way back. `None` if they depend on the pair of nodes.
     fn ports_of_client(&mut self, pairs: &[[NodeId; 2]]) -> Option<(u32, u32)> {
-        let mut found = None;
+        let mut ports = None;
         for [from, to] in pairs {
             let (there, back) = self.net.router.routes(*from, *to, &mut self.net.routes, &self.net.peer);
             let ends = (*self.ports_of(there).last()?, *self.ports_of(back).first()?);
-            if *found.get_or_insert(ends) != ends {
+            if *ports.get_or_insert(ends) != ends {
                 return None;
             }
         }
-        found
+        ports
     }
 
     /// Whether a packet that arrives at `t` may meet its end now, if the end's application waits for transfers.

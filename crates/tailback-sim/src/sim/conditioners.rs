@@ -40,8 +40,8 @@ impl EdgeSlot {
 
     /// Packets it let through in this colour.
     pub fn sent(&self, colour: Dscp) -> Tally {
-        let found = self.sent.iter().find(|s| s.0 == colour);
-        found.map_or(Tally::default(), |s| s.1)
+        let tally = self.sent.iter().find(|s| s.0 == colour);
+        tally.map_or(Tally::default(), |s| s.1)
     }
 
     fn count(&mut self, p: &SimPacket) {

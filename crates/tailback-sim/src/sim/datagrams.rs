@@ -97,11 +97,11 @@ impl Sim {
     /// A packet of a recorded flow whose ends are outside has arrived.
     #[cold]
     pub(super) fn record_injected(&mut self, p: &WirePacket) {
-        let what = match p.is_backward() {
+        let arrival = match p.is_backward() {
             false => Arrival::There,
             true => Arrival::Back,
         };
-        self.record_datagram(p.flow_id().0, what, self.now - p.born());
+        self.record_datagram(p.flow_id().0, arrival, self.now - p.born());
     }
 
     /// Write down what a recorded flow shows of this arrival.

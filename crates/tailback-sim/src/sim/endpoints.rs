@@ -58,12 +58,12 @@ impl Listener<'_> {
 
 impl AppEvents for Listener<'_> {
     fn event(&mut self, event: AppEvent) {
-        let told = match self.hears {
+        let is_heard = match self.hears {
             Hears::Nothing => false,
             Hears::Transfers => !self.is_quiet(event),
             Hears::Everything => true,
         };
-        if told {
+        if is_heard {
             let (flow, side) = (self.flow, self.side);
             self.news.push((self.app, AppInput::Transport { flow, side, event }));
         }

@@ -131,8 +131,8 @@ impl Sim {
         let Some(answer) = law.answer.as_ref().map(|a| a.get()) else {
             return;
         };
-        let said = law.check(served(&e.server, answer, self.now));
-        if let Err(does) = said {
+        let verdict = law.check(served(&e.server, answer, self.now));
+        if let Err(does) = verdict {
             self.break_law(port, does);
         }
     }

@@ -97,9 +97,9 @@ impl Sim {
         done(128);
         let (forward, backward) = self.net.router.routes(from, to, &mut self.net.routes, &self.net.peer);
         let between = &self.apps.transports[transport.0 as usize].between;
-        let known = between.as_ref().is_none_or(|all| all.contains(&[from, to]))
+        let was_declared = between.as_ref().is_none_or(|all| all.contains(&[from, to]))
             && self.apps.all[app as usize].transport.is_none_or(|own| own == transport);
-        if !known && self.ahead.has_any() {
+        if !was_declared && self.ahead.has_any() {
             // What has been done ahead of time could not know of it.
             self.give_up(Broken {
                 port: self.net.routes[forward.start as usize],

@@ -38,16 +38,16 @@ pub fn natural(a: &str, b: &str) -> Ordering {
 
 /// What stands after the stem of a private link and its number, in natural order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum End {
+pub(crate) enum PrivateEnd {
     Access,
     Exit,
 }
 
-impl End {
+impl PrivateEnd {
     pub fn text(self) -> &'static str {
         match self {
-            End::Access => ".access",
-            End::Exit => ".exit",
+            PrivateEnd::Access => ".access",
+            PrivateEnd::Exit => ".exit",
         }
     }
 }
@@ -57,7 +57,7 @@ impl End {
 pub(crate) struct LinkName {
     /// Its place in the list.
     pub stem: u32,
-    pub private: Option<(u32, End)>,
+    pub private: Option<(u32, PrivateEnd)>,
 }
 
 /// A port's name; orders those of one stem naturally.
@@ -68,8 +68,8 @@ pub(crate) struct PortName {
 }
 
 impl PortName {
-    pub fn written<'s>(self, stems: &'s [String]) -> Written<'s> {
-        Written { name: self, stems }
+    pub fn written<'s>(self, stems: &'s [String]) -> WrittenName<'s> {
+        WrittenName { name: self, stems }
     }
 
     /// Natural order.
@@ -92,12 +92,12 @@ impl PortName {
 }
 
 /// A port's name as text.
-pub(crate) struct Written<'s> {
+pub(crate) struct WrittenName<'s> {
     name: PortName,
     stems: &'s [String],
 }
 
-impl fmt::Display for Written<'_> {
+impl fmt::Display for WrittenName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.stems[self.name.link.stem as usize])?;
         if let Some((number, end)) = self.name.link.private {
@@ -135,8 +135,8 @@ impl PortNames {
     /// The number of the port of this name.
     pub fn find(&self, name: &str) -> Option<u32> {
         let order = |p: &PortName| natural(&p.written(&self.stems).to_string(), name);
-        let found = self.ports.binary_search_by(order);
-        found.ok().map(|i| i as u32)
+        let position = self.ports.binary_search_by(order);
+        position.ok().map(|i| i as u32)
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
             let links = match text.ends_with('.') {
                 true => [9, 10, 100]
                     .iter()
-                    .flat_map(|n| [End::Exit, End::Access].map(|end| link(Some((*n, end)))))
+                    .flat_map(|n| [PrivateEnd::Exit, PrivateEnd::Access].map(|end| link(Some((*n, end)))))
                     .collect(),
                 false => vec![link(None)],
             };

@@ -127,12 +127,12 @@ impl Out<SimPacket> for Outlet<'_> {
         let Some(r) = self.recorder else { return };
         for i in r.port_series.get(self.port as usize).into_iter().flatten() {
             let s = &mut r.series[*i as usize];
-            let told = Source::Discipline {
+            let source = Source::Discipline {
                 port: self.port,
                 probe: probe.0,
                 index: ALL,
             };
-            if s.source == told {
+            if s.source == source {
                 s.told = true;
                 s.point(self.now, index, value);
             }

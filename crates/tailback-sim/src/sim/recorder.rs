@@ -97,8 +97,8 @@ impl Source {
     /// The source at one index, if it has several.
     #[must_use]
     pub fn at(self, at: u32) -> Source {
-        let mut one = self;
-        match &mut one {
+        let mut source = self;
+        match &mut source {
             Source::Discipline { index, .. }
             | Source::Edge { index, .. }
             | Source::EdgeSent { index, .. }
@@ -109,7 +109,7 @@ impl Source {
             }
             _ => {}
         }
-        one
+        source
     }
 }
 

@@ -145,8 +145,8 @@ impl Router {
         }
         if at != goal {
             let graph = &self.graph;
-            let found = self.core.entry((at, goal)).or_insert_with(|| graph.search(at, goal));
-            self.way.extend(found.as_ref()?);
+            let shortest = self.core.entry((at, goal)).or_insert_with(|| graph.search(at, goal));
+            self.way.extend(shortest.as_ref()?);
         }
         self.way.extend(tail);
         (!self.way.is_empty() && self.way.len() <= MAX_HOPS).then_some(&self.way)

@@ -40,16 +40,11 @@ pub static ENTRY: Entry = Entry {
         ))
     },
     check: in_order,
-    offer: |s, packet| {
-        let at = s.get(&AT);
-        // All at once is no rate.
-        let long = at.last().map_or(0.0, |last| last.0 as f64 / 1e9);
-        let rate = at.len() as f64 * packet * 8.0 / long;
-        Offer::Paced {
-            rate: if long > 0.0 { rate } else { 0.0 },
-            at_once: at.len() as f64 * packet,
-            packet,
-        }
+    // Each flow sends as many packets as it has instants, whatever its rate.
+    offer: |s, packet| Offer::Portions {
+        bytes: s.get(&AT).len() as f64 * packet,
+        pause: f64::INFINITY,
+        once: true,
     },
     facts: Facts {
         output: Output::Packets,

@@ -183,11 +183,11 @@ impl WirePacket {
                 request: None,
             })
         });
-        let one = if other == 1 { u64::from(OTHER_IS_ONE) << 8 } else { 0 };
+        let other_bit = if other == 1 { u64::from(OTHER_IS_ONE) << 8 } else { 0 };
         debug_assert!(seq >> SEQ_BITS == 0 && s.bytes <= 0xffff && s.bytes - s.payload <= 0xff);
         WirePacket {
             seq_bytes: (seq << 16) | u64::from(s.bytes as u16),
-            stamp_hop_header: one | u64::from((s.bytes - s.payload) as u8),
+            stamp_hop_header: other_bit | u64::from((s.bytes - s.payload) as u8),
             born_flags_tos: (now.0 << 16)
                 | (u64::from(s.flags.0 | if backward { BACKWARD } else { 0 }) << 8)
                 | u64::from(s.ecn as u8),
@@ -207,10 +207,10 @@ impl WirePacket {
             echo => beside(now, echo, now),
         };
         let extra = inside.unwrap_or_else(|| extras.add_plain(s));
-        let one = if s.other == 1 { u64::from(OTHER_IS_ONE) << 8 } else { 0 };
+        let other_bit = if s.other == 1 { u64::from(OTHER_IS_ONE) << 8 } else { 0 };
         WirePacket {
             seq_bytes: (s.seq << 16) | u64::from(s.bytes as u16),
-            stamp_hop_header: one | u64::from((s.bytes - s.payload) as u8),
+            stamp_hop_header: other_bit | u64::from((s.bytes - s.payload) as u8),
             born_flags_tos: (now.0 << 16)
                 | (u64::from(s.flags.0 | if backward { BACKWARD } else { 0 }) << 8)
                 | u64::from(s.ecn as u8),

@@ -1,5 +1,5 @@
-//! Words of a dialogue. Comments are `//` to the end of the line and `/* */` in a script of packetdrill, `#` to the end of
-//! the line in our own language; a line end is a blank like any other.
+//! Words of a dialogue. Comments are `//` to the end of the line and `/* */` in a script of packetdrill, `#` to the
+//! end of the line in our own language; a line end is a blank like any other.
 
 use crate::dialogues::Fault;
 

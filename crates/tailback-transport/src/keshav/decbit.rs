@@ -21,7 +21,7 @@ use super::config::{Config, DecBitConfig};
 use super::generic::{read_window, send_within};
 use super::params::WINDOW_PROBES;
 use super::sender::FlowControl;
-use super::state::{Ack, SenderState};
+use super::state::{AckSeen, SenderState};
 use super::timers::PacketTimers;
 use crate::endpoint::Transmit;
 use tailback_base::{Duration, ProbeDef, Time};
@@ -108,7 +108,7 @@ impl DecBit {
 impl FlowControl for DecBit {
     const PROBES: &'static [ProbeDef] = WINDOW_PROBES;
 
-    fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
+    fn on_ack(&mut self, a: &AckSeen, state: &mut SenderState, now: Time) {
         self.timers.on_ack(a, state, now);
         self.window.on_ack(a.bit);
     }

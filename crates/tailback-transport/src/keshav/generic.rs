@@ -9,7 +9,7 @@ use super::oldest_timer::OldestTimer;
 use super::outstanding::Role;
 use super::params::WINDOW_PROBES;
 use super::sender::FlowControl;
-use super::state::{Ack, SenderState};
+use super::state::{AckSeen, SenderState};
 use super::timers::{PacketTimers, PathEstimate};
 use crate::endpoint::Transmit;
 use tailback_base::{Duration, ProbeDef, Time};
@@ -40,7 +40,7 @@ impl Generic {
 impl FlowControl for Generic {
     const PROBES: &'static [ProbeDef] = WINDOW_PROBES;
 
-    fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
+    fn on_ack(&mut self, a: &AckSeen, state: &mut SenderState, now: Time) {
         match &mut self.timers {
             SourceTimers::Each(timers) => timers.on_ack(a, state, now),
             SourceTimers::Oldest(timer) => timer.on_ack(a, state, now),

@@ -38,7 +38,7 @@ use super::generic::send_within;
 use super::outstanding::Role;
 use super::params::JACOBSON_KARELS_PROBES;
 use super::sender::FlowControl;
-use super::state::{Ack, SenderState};
+use super::state::{AckSeen, SenderState};
 use super::timers::PacketTimers;
 use crate::endpoint::Transmit;
 use tailback_base::{Duration, ProbeDef, Time};
@@ -143,7 +143,7 @@ impl JacobsonKarels {
 impl FlowControl for JacobsonKarels {
     const PROBES: &'static [ProbeDef] = JACOBSON_KARELS_PROBES;
 
-    fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
+    fn on_ack(&mut self, a: &AckSeen, state: &mut SenderState, now: Time) {
         if let Some(timers) = &mut self.timers {
             timers.on_ack(a, state, now);
         }

@@ -12,7 +12,7 @@
 //! except an expiry with `restart-all`, which looks at each packet that it repeats.
 
 use super::config::Config;
-use super::state::{Ack, SenderState};
+use super::state::{AckSeen, SenderState};
 use super::timers::PathEstimate;
 use crate::segment::Segment;
 use std::ops::Range;
@@ -48,7 +48,7 @@ impl OldestTimer {
         self.started = now;
     }
 
-    pub fn on_ack(&mut self, a: &Ack, state: &SenderState, now: Time) {
+    pub fn on_ack(&mut self, a: &AckSeen, state: &SenderState, now: Time) {
         if !a.advances {
             return;
         }
@@ -75,12 +75,12 @@ impl OldestTimer {
         self.backoff *= state.cfg.backoff;
         let una = state.sent.una();
         let older = |n: &u64| state.sent.get(*n).is_some_and(|p| p.first_sent <= self.started);
-        let more = if self.repeats_all {
+        let repeats = if self.repeats_all {
             (una + 1..).take_while(older).count() as u64
         } else {
             0
         };
-        self.due = una..una + 1 + more;
+        self.due = una..una + 1 + repeats;
         state.report.timeouts += 1;
     }
 
@@ -145,7 +145,7 @@ mod tests {
     fn acknowledged(generic: &mut Generic, state: &mut SenderState, to: u64, at: f64) {
         let mover = state.sent.get(to - 1).copied();
         state.sent.advance(to);
-        let a = Ack {
+        let a = AckSeen {
             advances: true,
             duplicate: false,
             bit: false,

@@ -42,7 +42,7 @@ use super::fuzzy::GapEstimator;
 use super::outstanding::Role;
 use super::params::PACKET_PAIR_PROBES;
 use super::sender::FlowControl;
-use super::state::{Ack, SenderState};
+use super::state::{AckSeen, SenderState};
 use super::timers::PacketTimers;
 use crate::endpoint::Transmit;
 use crate::path::Path;
@@ -203,7 +203,7 @@ impl PacketPair {
 impl FlowControl for PacketPair {
     const PROBES: &'static [ProbeDef] = PACKET_PAIR_PROBES;
 
-    fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
+    fn on_ack(&mut self, a: &AckSeen, state: &mut SenderState, now: Time) {
         self.timers.on_ack(a, state, now);
         let una = state.sent.una();
         if let Some(p) = a.mover

@@ -2,7 +2,7 @@
 //!
 //! It needs no handshake. The connection is over when it has been closed and everything written is acknowledged.
 
-use super::state::{Ack, SenderState};
+use super::state::{AckSeen, SenderState};
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
 use crate::limit::{Limit, LimitClock};
 use crate::segment::{Flags, Segment};
@@ -12,7 +12,7 @@ use tailback_base::{Duration, ProbeDef, Time};
 pub trait FlowControl {
     const PROBES: &'static [ProbeDef];
 
-    fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time);
+    fn on_ack(&mut self, a: &AckSeen, state: &mut SenderState, now: Time);
     /// The next packet; called again until it answers nothing. New ones come from [`SenderState::fresh`].
     fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit;
     /// When [`FlowControl::on_timer`] is to be called; [`Time::NEVER`] for never. At that time possibly nothing is

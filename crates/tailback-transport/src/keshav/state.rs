@@ -18,7 +18,7 @@ use tailback_base::{Duration, Ecn, Time};
 
 /// An acknowledgement, as a flow control sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Ack {
+pub struct AckSeen {
     /// The next packet expected is later than before.
     pub advances: bool,
     /// It repeats the last acknowledgement, while packets are outstanding.
@@ -66,7 +66,7 @@ impl SenderState {
     }
 
     /// Take an acknowledgement; returns `None` if it names a packet that was never sent.
-    pub fn take(&mut self, s: &Segment, now: Time) -> Option<Ack> {
+    pub fn take(&mut self, s: &Segment, now: Time) -> Option<AckSeen> {
         if s.ack > self.sent.end() || s.seq >= self.sent.end() {
             return None;
         }
@@ -84,7 +84,7 @@ impl SenderState {
         let mover = self.sent.get(mover).copied().filter(|_| advances);
         let duplicate = s.ack == una && !self.sent.is_empty();
         self.sent.advance(s.ack);
-        Some(Ack {
+        Some(AckSeen {
             advances,
             duplicate,
             bit: s.flags.has(Flags::ECE),

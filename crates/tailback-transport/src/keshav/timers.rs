@@ -17,7 +17,7 @@
 //! of n lost packets costs n log n.
 
 use super::config::Config;
-use super::state::{Ack, SenderState};
+use super::state::{AckSeen, SenderState};
 use crate::segment::Segment;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -60,7 +60,7 @@ impl PathEstimate {
     }
 
     /// Take the round trip of the packet that an acknowledgement answers.
-    pub fn learn(&mut self, a: &Ack, cfg: &Config, now: Time) {
+    pub fn learn(&mut self, a: &AckSeen, cfg: &Config, now: Time) {
         if let Some(p) = a.mover {
             let m = cfg.ticks(p.first_sent, now);
             self.rtt += cfg.gain * (m - self.rtt);
@@ -103,7 +103,7 @@ impl PacketTimers {
         self.earliest
     }
 
-    pub fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
+    pub fn on_ack(&mut self, a: &AckSeen, state: &mut SenderState, now: Time) {
         if !a.advances {
             return;
         }
@@ -235,7 +235,7 @@ mod tests {
         for number in 0..PACKETS {
             assert_eq!(next(&mut timers, &mut state), [number]);
             state.sent.advance(number + 1);
-            let a = Ack {
+            let a = AckSeen {
                 advances: true,
                 duplicate: false,
                 bit: false,
@@ -264,7 +264,7 @@ mod tests {
             timers.expire(&mut state, expired);
             timers.resend(&mut state, expired).expect("the packet again");
             let mover = state.sent.get(0).copied();
-            let a = Ack {
+            let a = AckSeen {
                 advances: true,
                 duplicate: false,
                 bit: false,

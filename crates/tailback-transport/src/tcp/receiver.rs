@@ -27,7 +27,7 @@ use tailback_base::{Ecn, Time};
 
 /// The acknowledgement that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Due {
+enum AckDue {
     Nothing,
     /// This many full segments arrived in order since the last ACK; it goes out at `deadline` at the latest.
     Delayed {
@@ -43,7 +43,7 @@ pub struct Receiver {
     /// Next byte expected; the SYN is unit 0, so data start at 1.
     next: u64,
     held: Reassembly,
-    due: Due,
+    due: AckDue,
     /// A SYN arrived and its answer is due.
     syn_due: bool,
     connected: bool,
@@ -110,7 +110,7 @@ impl Receiver {
             codepoint: cfg.codepoint_if(agreed && cfg.ect_on_acks),
             rule: cfg.controller.facts.echo,
             held: Reassembly::default(),
-            due: Due::Nothing,
+            due: AckDue::Nothing,
             syn_due: false,
             connected: !cfg.syn,
             echo: false,
@@ -140,7 +140,7 @@ impl Receiver {
         let connected = std::mem::replace(&mut self.connected, true);
         self.synchronize(s, handshake::asks_for_ecn(s.flags));
         self.syn_due = true;
-        self.due = Due::Now;
+        self.due = AckDue::Now;
         if !connected {
             up.event(AppEvent::Connected);
         }
@@ -163,7 +163,7 @@ impl Receiver {
             self.note_timestamp(s);
             // RFC 9293 section 3.10.7.4: not acceptable, and answered. A sender asks so whether a window is still shut.
             if s.seq + 1 == self.next {
-                self.due = Due::Now;
+                self.due = AckDue::Now;
             }
             return;
         }
@@ -172,7 +172,7 @@ impl Receiver {
             .is_some_and(|edge| s.seq.saturating_add(u64::from(s.payload)) > edge.max(self.next))
         {
             // RFC 9293 section 3.10.7.4: a segment outside the window is not acceptable, and is answered with an ACK.
-            self.due = Due::Now;
+            self.due = AckDue::Now;
             return;
         }
         if s.flags.has(Flags::FIN) && s.end() > self.next {
@@ -199,24 +199,24 @@ impl Receiver {
 
     /// An ACK is due now.
     pub(super) fn is_due(&self) -> bool {
-        self.due == Due::Now
+        self.due == AckDue::Now
     }
 
     /// The ACK that is due must not travel with data.
     pub(super) fn is_due_alone(&self) -> bool {
-        self.earlier.is_some() || (self.alone && self.due == Due::Now && !self.cfg.acks_always_ride)
+        self.earlier.is_some() || (self.alone && self.due == AckDue::Now && !self.cfg.acks_always_ride)
     }
 
     /// Make an ACK due, whatever has arrived.
     pub(super) fn answer(&mut self) {
-        self.due = Due::Now;
+        self.due = AckDue::Now;
     }
 
     /// The application starts or stops reading what arrives; while it does not read, the buffer fills. The right edge
     /// of the window never moves back (RFC 9293 section 3.8.6).
     pub(super) fn set_reading(&mut self, on: bool) {
         if on && self.rare.as_mut().is_some_and(|r| r.edge.take().is_some()) {
-            self.due = Due::Now;
+            self.due = AckDue::Now;
         } else if !on && self.edge().is_none() && self.cfg.rwnd.is_finite() {
             // Data starts after the SYN.
             let edge = self.next.max(1) + self.cfg.rwnd as u64;
@@ -281,7 +281,7 @@ impl Receiver {
             // RFC 8257 section 3.2: what waits for a delayed ACK is acknowledged at once, with the old value of the
             // echo.
             EchoRule::EveryAck => {
-                if self.due != Due::Nothing {
+                if self.due != AckDue::Nothing {
                     self.earlier = Some(Box::new(self.acknowledgement(now)));
                 }
                 self.echo = marked;
@@ -318,7 +318,7 @@ impl Receiver {
             if !self.held.insert(from, to) && self.cfg.dsack {
                 self.rare.get_or_insert_default().duplicate = Some((from, to));
             }
-            self.due = Due::Now;
+            self.due = AckDue::Now;
             self.alone = true;
         }
     }
@@ -327,19 +327,19 @@ impl Receiver {
     /// too, because the sender waits for the ACK of the last, short segment of a transfer.
     fn acknowledge_in_order(&mut self, at_once: bool, now: Time) {
         let segments = match self.due {
-            Due::Now => return,
-            Due::Delayed { segments, .. } => segments + 1,
-            Due::Nothing => 1,
+            AckDue::Now => return,
+            AckDue::Delayed { segments, .. } => segments + 1,
+            AckDue::Nothing => 1,
         };
         if at_once || self.is_enough(segments) || (self.cfg.quick_acks > 0 && self.answers_quickly(now)) {
-            self.due = Due::Now;
+            self.due = AckDue::Now;
             return;
         }
         let deadline = match self.due {
-            Due::Delayed { deadline, .. } => deadline,
-            Due::Now | Due::Nothing => self.latest_ack(now),
+            AckDue::Delayed { deadline, .. } => deadline,
+            AckDue::Now | AckDue::Nothing => self.latest_ack(now),
         };
-        self.due = Due::Delayed { segments, deadline };
+        self.due = AckDue::Delayed { segments, deadline };
     }
 
     /// Whether this many segments, or the bytes since the last ACK, are acknowledged without waiting for more.
@@ -420,7 +420,7 @@ impl Receiver {
     /// All that has arrived is acknowledged.
     #[inline(always)]
     fn acknowledged(&mut self) {
-        self.due = Due::Nothing;
+        self.due = AckDue::Nothing;
         self.alone = false;
         self.owed = false;
         self.last_ack = self.next;
@@ -482,7 +482,7 @@ impl Endpoint for Receiver {
     fn poll_transmit(&mut self, now: Time) -> Transmit {
         if let Some(s) = self.earlier.take() {
             Transmit::Segment(*s)
-        } else if self.due == Due::Now {
+        } else if self.due == AckDue::Now {
             Transmit::Segment(self.acknowledgement(now))
         } else {
             Transmit::Idle
@@ -491,16 +491,16 @@ impl Endpoint for Receiver {
 
     fn next_timeout(&self) -> Option<Time> {
         match self.due {
-            Due::Delayed { deadline, .. } => Some(deadline),
+            AckDue::Delayed { deadline, .. } => Some(deadline),
             _ => None,
         }
     }
 
     fn on_timeout(&mut self, now: Time, _up: &mut dyn AppEvents) {
-        if let Due::Delayed { deadline, .. } = self.due
+        if let AckDue::Delayed { deadline, .. } = self.due
             && now >= deadline
         {
-            self.due = Due::Now;
+            self.due = AckDue::Now;
         }
     }
 

@@ -294,10 +294,10 @@ pub(super) fn congestion(
     let all = || controllers.iter().copied();
     let Some(controller) = all().find(read).or_else(|| all().find(|c| c.model.name == name)) else {
         let names = || controllers.iter().map(|c| c.model.name);
-        let known: Vec<String> = names().map(|n| format!("\"{n}\"")).collect();
+        let quoted: Vec<String> = names().map(|n| format!("\"{n}\"")).collect();
         return Err(Refusal::new(
             format!("there is no congestion control \"{name}\""),
-            with_nearest(name, names(), &format!("one of {}", known.join(", "))),
+            with_nearest(name, names(), &format!("one of {}", quoted.join(", "))),
         ));
     };
     let settings = given.cloned().unwrap_or_else(|| Settings::defaults(controller.model));

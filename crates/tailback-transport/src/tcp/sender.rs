@@ -419,10 +419,10 @@ impl Sender {
     #[inline]
     pub(super) fn rests(&self, ack: u64, now: Time) -> bool {
         let c = &self.block;
-        let told = self.told == c.end() && self.connected_told && self.wake == Time::NEVER;
+        let all_told = self.told == c.end() && self.connected_told && self.wake == Time::NEVER;
         let empty = c.una() == c.end() && c.nxt() == c.end() && c.max_sent() == c.end() && ack <= c.una();
         let noted = self.limit.limit() == Limit::Application && now >= self.pace_at;
-        self.state == Connecting::Open && told && empty && noted && !c.is_held() && c.has_constant_window()
+        self.state == Connecting::Open && all_told && empty && noted && !c.is_held() && c.has_constant_window()
     }
 
     /// Nothing more will be written: a FIN follows the data.

@@ -39,11 +39,11 @@ impl HeldBack {
 
     /// Whether the rate limited the sender after `from` and up to `to`; periods that ended before are forgotten.
     fn within(&mut self, from: Time, to: Time) -> bool {
-        let some = self.0.iter().any(|(start, end)| *start <= to && *end > from);
+        let was_limited = self.0.iter().any(|(start, end)| *start <= to && *end > from);
         while self.0.front().is_some_and(|(_, end)| *end <= to) {
             self.0.pop_front();
         }
-        some
+        was_limited
     }
 }
 

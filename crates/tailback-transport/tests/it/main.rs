@@ -10,7 +10,6 @@ mod dialogues;
 mod keshav;
 mod keshav_delivery;
 mod linux;
-mod ns2_full;
 mod ns2_losses;
 mod prr;
 mod rack;

@@ -30,10 +30,11 @@ class Course:
         if more > 0:
             self.far.total, self.far.work = self.far.total + more, self.far.work + more
 
-    def ended(self, runs: int, results: _core.Results) -> None:
-        """So many runs have ended, with these results. Stored ones took no time here."""
+    def ended(self, runs: int, results: _core.Results, *, counted: bool = True) -> None:
+        """So many runs have ended, with these results. Stored ones took no time here; those that are not `counted` say
+        nothing of what a seed takes."""
         reports = list(results.reports)
-        for row in results.runs.rows():
+        for row in results.runs.rows() if counted else ():
             took = reports[row["run"]]["cpu_s"] if row["run"] < len(reports) else 0.0
             self.cpu_s[row["queue"]] = self.cpu_s.get(row["queue"], 0.0) + took
         self.far.ended(runs, runs)

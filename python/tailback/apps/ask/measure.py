@@ -30,6 +30,8 @@ class Measure(Generic[Q, R]):
     least: float = 0.0
     #: Whether the question has what it looks at.
     asked: Callable[[Q], bool] = lambda question: True
+    #: Half of the range of what the model leaves out here: a mean is higher by it, and its interval that much wider.
+    unsure: Callable[[Q], float] = lambda question: 0.0
 
     def matters(self, question: Q) -> float:
         """A smaller difference does not matter here."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from tailback.apps.ask.measure import Measure
@@ -61,9 +61,12 @@ class Ranking(Generic[M]):
     values: Mapping[str, Mapping[str, Sequence[float]]]
     differences: tuple[QueueDifference, ...]
     places: tuple[Place, ...]
+    #: What the model leaves out, by measure (`Measure.unsure`); 0 where nothing is known.
+    unsure: Mapping[str, float] = field(default_factory=dict)
 
     def estimate(self, measure: str, queue: str) -> stats.Mean:
-        return stats.estimate(self.values[measure][queue])
+        """Mean and interval over seeds, with what the model leaves out."""
+        return widened(stats.estimate(self.values[measure][queue]), self.unsure.get(measure, 0.0))
 
     def first_is_clear(self, without: Collection[str] = ()) -> bool:
         """Whether the order by clear differences and the one by means alone begin with the same discipline, those
@@ -104,7 +107,15 @@ def rank(
         place = None if q in beside else 1 + sum(scores[other] > scores[q] for other in inside)
         won, lost = (sum(d.better == q for d in others[q]), sum(d.better not in ("", q) for d in others[q]))
         places.append(Place(q, place, won, lost, len(others[q])))
-    return Ranking(tuple(measures), values, tuple(differences), tuple(places))
+    unsure = {m.name: m.unsure(link) for m in measures}
+    return Ranking(tuple(measures), values, tuple(differences), tuple(places), unsure)
+
+
+def widened(e: stats.Mean, half: float) -> stats.Mean:
+    """A mean beside what the model leaves out: from nothing to twice this much more."""
+    if not half or math.isnan(e.mean):
+        return e
+    return e._replace(mean=e.mean + half, half_width=half + (0.0 if math.isnan(e.half_width) else e.half_width))
 
 
 def _balance(queue: str, ahead: Sequence[str]) -> int:

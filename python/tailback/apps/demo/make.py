@@ -72,19 +72,19 @@ def _show(p: Picture, asked: DemoOrder, state: HowFar) -> PagePart:
     results = Plan(points).execute(folder, asked.jobs, state.under_way, about=about)
     if results.failure is not None:
         raise RunError(f"the run with seed {asked.seed} failed: {results.failure['message']}")
-    seen = p.see(p, whole(results))
+    drawn = p.see(p, whole(results))
     write_text(folder / "scenario.toml", text)
-    plots.titled(seen.figure, seen.title)
-    files = plots.save(seen.figure, folder / "figures" / f"demo-{p.name}", small=True)
-    return PagePart(p, seen, text, files)
+    plots.titled(drawn.figure, drawn.title)
+    files = plots.save(drawn.figure, folder / "figures" / f"demo-{p.name}", small=True)
+    return PagePart(p, drawn, text, files)
 
 
 def _check(out: Path) -> None:
     """Whether everything that will be written is new, or as a demo wrote it."""
     folders = [out / p.name for p in PICTURES]
-    known = [f for f in folders if _as_written(f)]
-    others = [f for f in folders if f.exists() and f not in known and not _is_empty(f) and not _is_begun(f)]
-    if (out / NAME).exists() and not known:
+    as_written = [f for f in folders if _as_written(f)]
+    others = [f for f in folders if f.exists() and f not in as_written and not _is_empty(f) and not _is_begun(f)]
+    if (out / NAME).exists() and not as_written:
         others.append(out / NAME)
     if others:
         raise Occupied(f"{others[0]} is not as a demo writes it; give the name of a new folder")
@@ -102,8 +102,8 @@ def _is_begun(folder: Path) -> bool:
 def _as_written(folder: Path) -> bool:
     """Whether this is the folder of a picture, and its scenario has not been edited."""
     try:
-        made = manifest.read(folder).get("demo")
-        if not isinstance(made, dict) or made.get("picture") != folder.name:
+        facts = manifest.read(folder).get("demo")
+        if not isinstance(facts, dict) or facts.get("picture") != folder.name:
             return False
         text = (folder / "scenario.toml").read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -111,4 +111,4 @@ def _as_written(folder: Path) -> bool:
         return True
     except (OSError, UnicodeDecodeError):
         return False
-    return re.sub(r"^seed = \d+\n", "", text, flags=re.MULTILINE) == made.get("scenario")
+    return re.sub(r"^seed = \d+\n", "", text, flags=re.MULTILINE) == facts.get("scenario")

@@ -41,7 +41,7 @@ _OF_LINK = [
 
 @dataclass(frozen=True)
 class Seen:
-    """A picture that is drawn, and what is said of it."""
+    """A drawn picture with its title, caption and table."""
 
     title: str
     figure: plots.Drawing
@@ -121,16 +121,16 @@ KINDS = {"near": "short round trip", "far": "long round trip", "constant": "does
 
 
 def _goodput(p: Picture, results: Any) -> Seen:
-    found: dict[str, dict[str, np.ndarray]] = {}
+    goodputs: dict[str, dict[str, np.ndarray]] = {}
     for q in p.queues:
         flows = results.flows.where(queue=q)
-        found[q] = {g: 1e-6 * flows.where(group=g)["goodput_wire_bps"] for g in KINDS}
-    everyone = {q: np.concatenate(list(kinds.values())) for q, kinds in found.items()}
+        goodputs[q] = {g: 1e-6 * flows.where(group=g)["goodput_wire_bps"] for g in KINDS}
+    everyone = {q: np.concatenate(list(kinds.values())) for q, kinds in goodputs.items()}
     fair = p.link(results, p.queues[0])["rate_bps"] * 1e-6 / len(everyone[p.queues[0]])
-    panels = [(TITLES[q], {KINDS[g]: v for g, v in kinds.items()}) for q, kinds in found.items()]
+    panels = [(TITLES[q], {KINDS[g]: v for g, v in kinds.items()}) for q, kinds in goodputs.items()]
     return Seen(
         title="The flow that does not slow down gets "
-        + p.each({q: kinds["constant"].mean() for q, kinds in found.items()}, "Mb/s"),
+        + p.each({q: kinds["constant"].mean() for q, kinds in goodputs.items()}, "Mb/s"),
         figure=plots.goodputs_by_kind(panels, fair),
         caption=f"What each flow receives, whole packets, a bar for each. An equal share is {_number(fair)} Mb/s.",
         heads=[
@@ -138,16 +138,16 @@ def _goodput(p: Picture, results: Any) -> Seen:
             *((f"mean, {KINDS[g]}", "Mb/s") for g in KINDS),
             (column("groups", "jain_index").title, "1 is even"),
         ],
-        rows=p.rows(lambda q: [*(v.mean() for v in found[q].values()), stats.jain(everyone[q])]),
+        rows=p.rows(lambda q: [*(v.mean() for v in goodputs[q].values()), stats.jain(everyone[q])]),
     )
 
 
 def _delay(p: Picture, results: Any) -> Seen:
     lines = []
     for q in p.queues:
-        mine = results.intervals.where(queue=q, group="call")
-        received = np.nan_to_num(mine["received_packets"]).astype(int)
-        lines.append((q, TITLES[q], np.repeat(mine["delay_mean_s"], received)))
+        intervals = results.intervals.where(queue=q, group="call")
+        received = np.nan_to_num(intervals["received_packets"]).astype(int)
+        lines.append((q, TITLES[q], np.repeat(intervals["delay_mean_s"], received)))
     call = {q: results.datagrams.where(queue=q, group="call")[0] for q in p.queues}
     empty = _core.parse_time(tomllib.loads(p.text)["flows"]["call"]["rtt"]) / 2
     return Seen(

@@ -61,27 +61,27 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
             self._draws = [
                 draw if s is None else seeding.np_random(s)[0] for draw, s in zip(self._draws, seeds, strict=True)
             ]
-        seen, _, _, info = self._rows(self._runs.reset([self.task.beginning(d, options) for d in self._draws]))
+        observations, _, _, info = self._rows(self._runs.reset([self.task.beginning(d, options) for d in self._draws]))
         self._over = [False] * self.num_envs
-        return seen, info
+        return observations, info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        given = np.asarray(actions, float)
-        if given.ndim == 0 or given.size % self.num_envs or len(given) != self.num_envs:
+        array = np.asarray(actions, float)
+        if array.ndim == 0 or array.size % self.num_envs or len(array) != self.num_envs:
             raise ValueError(
-                f"actions have the shape {given.shape}; give a row for each of {self.num_envs} environments"
+                f"actions have the shape {array.shape}; give a row for each of {self.num_envs} environments"
             )
-        rows = given.reshape(self.num_envs, -1).tolist()
+        rows = array.reshape(self.num_envs, -1).tolist()
         begins = [self.task.beginning(d) if over else None for d, over in zip(self._draws, self._over, strict=True)]
-        seen, rewards, over, info = self._rows(self._runs.step(rows, begins))
+        observations, rewards, over, info = self._rows(self._runs.step(rows, begins))
         self._over = over
-        return seen, np.array(rewards), np.zeros(self.num_envs, bool), np.array(over), info
+        return observations, np.array(rewards), np.zeros(self.num_envs, bool), np.array(over), info
 
     def _rows(self, told: tuple[bytes, list[float], list[bool], list[list[float]]]) -> StepRows:
-        seen, rewards, over, facts = told
+        observations, rewards, over, facts = told
         columns = np.array(facts).T
         info: dict[str, Any] = dict(zip(self.task.facts, columns, strict=True))
-        return np.frombuffer(seen, np.float32).reshape(self.num_envs, -1), rewards, over, info
+        return np.frombuffer(observations, np.float32).reshape(self.num_envs, -1), rewards, over, info
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(NOT_COPIED)
@@ -116,8 +116,8 @@ class CongestionVectorEnv(SteppedVectorEnv):
         render_mode: str | None = None,
     ) -> None:
         weights = (delay_weight, loss_weight)
-        made = task(scenarios, window_scenarios(), interval, weights, by_rate=by_rate(action))
-        super().__init__(num_envs, made, threads)
+        steered = task(scenarios, window_scenarios(), interval, weights, by_rate=by_rate(action))
+        super().__init__(num_envs, steered, threads)
 
 
 class QueueVectorEnv(SteppedVectorEnv):
@@ -138,5 +138,5 @@ class QueueVectorEnv(SteppedVectorEnv):
         render_mode: str | None = None,
     ) -> None:
         weights = (delay_weight, loss_weight)
-        made = task(scenarios, queue_scenarios(), interval, weights, port=port, buffer=buffer)
-        super().__init__(num_envs, made, threads)
+        steered = task(scenarios, queue_scenarios(), interval, weights, port=port, buffer=buffer)
+        super().__init__(num_envs, steered, threads)

@@ -56,11 +56,11 @@ def load(file: str) -> dict[str, Any]:
 @lru_cache(8)
 def _read(text: str, file: str) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(text)
-        if found.get("action", ACTIONS[0]) not in ACTIONS:
+        policy: dict[str, Any] = json.loads(text)
+        if policy.get("action", ACTIONS[0]) not in ACTIONS:
             raise ValueError
-        if float(found["interval_s"]) >= 0 and all(layer["weights"] and layer["biases"] for layer in found["layers"]):
-            return found
+        if float(policy["interval_s"]) >= 0 and all(layer["weights"] and layer["biases"] for layer in policy["layers"]):
+            return policy
     except (ValueError, KeyError, TypeError):
         pass
     raise ValueError(f"{file} is no policy; write one by tailback.gym.policy.save")

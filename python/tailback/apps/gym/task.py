@@ -81,8 +81,8 @@ def task(
         raise ValueError("an environment needs a scenario")
     scenarios = [_core.load_steered(*as_text(source)) for source in several]
     _check_port(scenarios, queue.get("port"))
-    for said in dict.fromkeys(said for scenario in scenarios for said in scenario.warnings):
-        warn(said)
+    for warning in dict.fromkeys(w for scenario in scenarios for w in scenario.warnings):
+        warn(warning)
     for name, weight in zip(("delay_weight", "loss_weight"), weights, strict=True):
         if not math.isfinite(weight):
             raise ValueError(f"{name} = {weight}; give a finite number, since it is a factor in the reward")
@@ -113,9 +113,9 @@ def by_rate(action: str) -> bool:
 def numbers(action: Any, shape: tuple[int, ...]) -> list[float]:
     """The numbers of an action. Raises ValueError."""
     try:
-        given = np.asarray(action, float)
-        if given.shape == shape:
-            return given.tolist()  # type: ignore[no-any-return]
+        array = np.asarray(action, float)
+        if array.shape == shape:
+            return array.tolist()  # type: ignore[no-any-return]
     except (TypeError, ValueError):
         pass
     wanted = "1 number" if shape == (1,) else f"{shape[0]} numbers"

@@ -88,9 +88,9 @@ class Conversation:
 
     def _answer(self, work: Callable[..., bytes | None], message: Mapping[str, Any], stop: _core.Stop) -> None:
         try:
-            made = work(message, stop)
-            if made is not None:
-                self.send(made)
+            frame = work(message, stop)
+            if frame is not None:
+                self.send(frame)
         except Exception as e:  # What is asked for ends with an answer.
             if not stop.is_set:
                 self._refuse(e)
@@ -145,5 +145,5 @@ class Conversation:
 
 
 def hello(state: State) -> dict[str, Any]:
-    """What a page is told when it begins."""
+    """The first message to a page."""
     return {"state": state.as_dict(), "tours": tours.listed(), "version": _core.__version__}

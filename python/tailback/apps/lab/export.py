@@ -47,9 +47,9 @@ def axis(text: str) -> GridAxis:
 
 def with_engine(state: State, tour: dict[str, Any] | None) -> str:
     """The text of a file in which every value can be moved."""
-    known = [tours.shown(tours.find(p.stem)) for p in tours.files()] if tour is None else [tour]
+    listed = [tours.shown(tours.find(p.stem)) for p in tours.files()] if tour is None else [tour]
     inside, files = _with_files(state)
-    hello = {"state": inside.as_dict(), "tours": known, "version": _core.__version__, "tour": tour, "files": files}
+    hello = {"state": inside.as_dict(), "tours": listed, "version": _core.__version__, "tour": tour, "files": files}
     return page.live(_title(state, tour), hello)
 
 
@@ -77,9 +77,9 @@ def with_runs(state: State, axes: Sequence[GridAxis], told: Callable[[int, int],
     for i, changes in enumerate(cells):
         told(i, len(cells))
         chosen = changed(state, [c for part in changes for c in part])
-        made = made_of(LabOrder(i + 1, chosen, "full", COLUMNS), for_page=False)
+        frame = made_of(LabOrder(i + 1, chosen, "full", COLUMNS), for_page=False)
         # Without a time in it, so that equal runs give equal files.
-        frames.append(base64.b64encode(gzip.compress(made or b"", mtime=0)).decode())
+        frames.append(base64.b64encode(gzip.compress(frame or b"", mtime=0)).decode())
     told(len(cells), len(cells))
     shown = [{"label": a.label, "doc": a.doc, "values": list(a.values)} for a in axes]
     begin = [len(a.values) // 2 for a in axes]

@@ -30,7 +30,7 @@ class Packets:
     def _run(self, question: _core.LabQuestion, stop: _core.Stop) -> bool:
         if self._kept.has(question):
             return True
-        said = memory.too_much([(question.memory, 1)], 1, False, room())
-        if said is not None:
-            raise MemoryRefusal(said)
+        refusal = memory.too_much([(question.memory, 1)], 1, False, room())
+        if refusal is not None:
+            raise MemoryRefusal(refusal)
         return self._kept.run(question, stop)

@@ -59,13 +59,13 @@ def engine_or_none() -> str | None:
 
 def engine() -> str:
     """The same. Raises `LabError` where it is not."""
-    found = engine_or_none()
-    if found is None:
+    block = engine_or_none()
+    if block is None:
         raise LabError(
             "the engine for web pages is not in this checkout; `make engine` builds it (a file made with --axis does "
             "not need it)"
         )
-    return found
+    return block
 
 
 def licences() -> str:
@@ -101,10 +101,10 @@ def _file(title: str, start: str, blocks: str, *allowed: str) -> str:
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     sources = " ".join([f"'sha256-{digest}'", *allowed])
     parts = {"POLICY": sources, "TITLE": _plain(title), "STYLE": style(), "BLOCKS": blocks, "SCRIPT": code}
-    made = _text("file.html")
+    text_of_page = _text("file.html")
     for name, text in parts.items():
-        made = made.replace(f"<!--{name}-->", text, 1)
-    return made
+        text_of_page = text_of_page.replace(f"<!--{name}-->", text, 1)
+    return text_of_page
 
 
 def _safe(value: Any) -> str:

@@ -55,8 +55,8 @@ class Guard:
         headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
         origin = headers.get("origin")
         # A socket of a page always says where the page is from.
-        known = origin in self.origins or (origin is None and scope["type"] == "http")
-        if headers.get("host") not in self.hosts or not known:
+        is_own_page = origin in self.origins or (origin is None and scope["type"] == "http")
+        if headers.get("host") not in self.hosts or not is_own_page:
             await _refuse(scope, receive, send)
             return
         policy = POLICY.format(nonce=self.nonce, host=headers["host"]).encode()
@@ -107,18 +107,18 @@ def application(state: State, token: str, port: int, tour: dict[str, Any] | None
         return HTMLResponse(page.doorstep(nonce))
 
     async def whole(request: Request) -> Response:
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme != "Bearer" or not _same(given, token):
+        scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+        if scheme != "Bearer" or not _same(credentials, token):
             return PlainTextResponse("open the address that `tailback lab` has printed: it has the token", 401)
         return JSONResponse({"style": page.style(), "script": page.script(), "hello": {**hello(state), "tour": tour}})
 
     async def talk(ws: WebSocket) -> None:
         await ws.accept()
         try:
-            given = await asyncio.wait_for(ws.receive_text(), PATIENCE_S)
+            first_message = await asyncio.wait_for(ws.receive_text(), PATIENCE_S)
         except Exception:  # Whatever it sent, it was no token.
-            given = ""
-        if not _same(given, token):
+            first_message = ""
+        if not _same(first_message, token):
             await ws.close(1008)
             return
         await _converse(ws)

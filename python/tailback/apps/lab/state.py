@@ -35,9 +35,9 @@ class State:
         """A state as a page sends it. Raises `LabError` for anything else."""
         state = _core.LabState(json.dumps(given))
         assert isinstance(given, Mapping)
-        made = cls(given["document"], given.get("beside"))
-        made.__dict__["core"] = state
-        return made
+        checked = cls(given["document"], given.get("beside"))
+        checked.__dict__["core"] = state
+        return checked
 
     @functools.cached_property
     def core(self) -> _core.LabState:
@@ -57,13 +57,13 @@ class State:
 
     def controls(self) -> list[dict[str, Any]]:
         """Groups of controls: a title, and what can be set in it."""
-        made: list[dict[str, Any]] = json.loads(self.core.controls())
-        return made
+        groups: list[dict[str, Any]] = json.loads(self.core.controls())
+        return groups
 
     def copies(self) -> dict[str, str]:
         """The state as `toml`, `python` and `command`."""
-        made: dict[str, str] = json.loads(self.core.copies())
-        return made
+        texts: dict[str, str] = json.loads(self.core.copies())
+        return texts
 
     def picture(
         self,

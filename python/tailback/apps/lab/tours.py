@@ -117,23 +117,23 @@ def read(path: Path) -> Tour:
         _parsed(tour, claim)
     for name, result in tour.results.items():
         if result.table not in TABLES:
-            there = f"there is no such table; there are {', '.join(TABLES)}"
-            raise LabError(f"{path}: results.{name}.table = {result.table!r}: {there}")
+            hint = f"there is no such table; there are {', '.join(TABLES)}"
+            raise LabError(f"{path}: results.{name}.table = {result.table!r}: {hint}")
     scenario = explicit(tour.scenario, str(path))
-    # These runs are made by who checks the tour, and not by the page.
+    # The check of the tour makes these runs, the page does not.
     _core.load(json.dumps(scenario), "json", f"{path}: fails", tour.fails)
     return msgspec.structs.replace(tour, scenario=scenario)
 
 
 def _parsed(tour: Tour, claim: str) -> tuple[str, str, float, str]:
-    found = _CLAIM.fullmatch(claim)
-    names = [n for n in (found[1], found[4]) if not _is_number(n)] if found else []
-    if not found or any(n not in tour.results for n in names):
-        known = ", ".join(tour.results)
+    match = _CLAIM.fullmatch(claim)
+    names = [n for n in (match[1], match[4]) if not _is_number(n)] if match else []
+    if not match or any(n not in tour.results for n in names):
+        results = ", ".join(tour.results)
         raise LabError(
-            f"{tour.name}: {claim!r} is not a claim; write NAME > 2 * NAME or NAME < 3, with names of {known}"
+            f"{tour.name}: {claim!r} is not a claim; write NAME > 2 * NAME or NAME < 3, with names of {results}"
         )
-    return found[1], found[2], float(found[3] or 1), found[4]
+    return match[1], match[2], float(match[3] or 1), match[4]
 
 
 def _is_number(word: str) -> bool:
@@ -154,8 +154,8 @@ def find(name: str) -> Tour:
             return read(path)
     if name.endswith(".toml") and Path(name).is_file():
         return read(Path(name))
-    known = ", ".join(p.stem for p in files())
-    raise LabError(f"there is no tour {name!r}; tours are {known}, or name a file that ends in .toml")
+    names = ", ".join(p.stem for p in files())
+    raise LabError(f"there is no tour {name!r}; tours are {names}, or name a file that ends in .toml")
 
 
 def listed() -> list[dict[str, str]]:
@@ -166,8 +166,8 @@ def listed() -> list[dict[str, str]]:
 def shown(tour: Tour, stop: _core.Stop | None = None) -> dict[str, Any]:
     """A tour as a page takes it, with what comes of its claims. Raises `LabError` for one that does not hold, and
     `KeyboardInterrupt` where it is stopped."""
-    made: dict[str, Any] = msgspec.to_builtins(tour)
-    made["name"] = Path(tour.name).stem
+    contents: dict[str, Any] = msgspec.to_builtins(tour)
+    contents["name"] = Path(tour.name).stem
     (checked,) = check(tour, [int(tour.scenario.get("seed", 1))], stop=stop)
     for c in checked:
         if not c.holds:
@@ -175,7 +175,7 @@ def shown(tour: Tour, stop: _core.Stop | None = None) -> dict[str, Any]:
                 f"{tour.name}: the claim {c.claim} does not hold: its left side is {c.left:.4g} and its right side "
                 f"{c.right:.4g}; correct the claim, or the scenario"
             )
-    return {**made, "checked": [asdict(c) for c in checked], "state": tour.state.as_dict()}
+    return {**contents, "checked": [asdict(c) for c in checked], "state": tour.state.as_dict()}
 
 
 def check(
@@ -187,7 +187,7 @@ def check(
     if texts:
         document = json.loads(_core.load(json.dumps(document), "json", tour.name, texts).json)
     documents = State(document, tour.state.beside).documents()
-    made = []
+    by_seed = []
     for seed in seeds:
         points: list[tuple[dict[str, Any], _core.Scenario]] = [
             ({"side": side}, _core.load(json.dumps({**d, "seed": seed}), "json", tour.name, []))
@@ -197,8 +197,8 @@ def check(
         results = Plan(points).execute(None, 0, go_on)
         if results.interrupted:
             raise KeyboardInterrupt
-        made.append(_claims(tour, results))
-    return made
+        by_seed.append(_claims(tour, results))
+    return by_seed
 
 
 def _claims(tour: Tour, results: _core.Results) -> list[Checked]:
@@ -253,13 +253,13 @@ def _value(named: NamedResult, results: _core.Results, at: str) -> float:
     table = getattr(results, named.table).where(side=named.run)
     for column in (*named.where, named.column):
         if column not in table.columns:
-            there = [c for c in table.columns if c not in ("run", "key", "side", "seed", "replication")]
-            raise LabError(f"{at}: the table {named.table} has no column {column!r}; it has {', '.join(there)}")
+            columns = [c for c in table.columns if c not in ("run", "key", "side", "seed", "replication")]
+            raise LabError(f"{at}: the table {named.table} has no column {column!r}; it has {', '.join(columns)}")
     for column, value in named.where.items():
         named_values = dict.fromkeys(str(x) for x in table.to_list(column))
         if value not in named_values:
-            told = f"there are {', '.join(list(named_values)[:20])}" if named_values else "the table has no row"
-            raise LabError(f"{at}.where: no row of {named.table} has {column} = {value!r}; {told}")
+            hint = f"there are {', '.join(list(named_values)[:20])}" if named_values else "the table has no row"
+            raise LabError(f"{at}.where: no row of {named.table} has {column} = {value!r}; {hint}")
         table = table.where(**{column: value})
     try:
         values = np.asarray(table[named.column], float)

@@ -84,11 +84,11 @@ def _columns(results: Any, what: tuple[str, ...], path: Path, where: dict[str, s
     place = folder_of(results)
     titles = axis_titles(manifest.read(place).get("sweep") if place else None)
     try:
-        made = table_of(results, what, where, titles).text(path.suffix[1:])
+        text = table_of(results, what, where, titles).text(path.suffix[1:])
     except ValueError as e:
         raise click.UsageError(str(e)) from e
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, made)
+    write_text(path, text)
 
 
 def _whole(results: Any, name: str, path: Path, means: bool) -> None:
@@ -96,17 +96,17 @@ def _whole(results: Any, name: str, path: Path, means: bool) -> None:
     from tailback import _core
     from tailback.core.store.paths import write_csv
 
-    found = getattr(results, name)
+    table = getattr(results, name)
     if not means:
         if path.suffix == ".parquet":
             with whole(path) as partial:
-                _core.write_parquet(found, partial)
+                _core.write_parquet(table, partial)
         else:
-            write_csv(path, [found.columns, *(row.values() for row in found.rows())])
+            write_csv(path, [table.columns, *(row.values() for row in table.rows())])
     elif path.suffix == ".parquet":
         raise click.BadParameter("means are written as .csv; `links.to_polars()` has more", param_hint="--to")
     else:
-        rows = _means(results, found)
+        rows = _means(results, table)
         names = list(dict.fromkeys(n for row in rows for n in row))
         write_csv(path, [names, *([row.get(n, "") for n in names] for row in rows)])
 

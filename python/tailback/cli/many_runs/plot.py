@@ -77,14 +77,14 @@ def plot(
         raise click.BadParameter(f"{to} should end in .png, .pdf or .svg", param_hint="--to")
     try:
         with plots.on(width, style):
-            made, name, place = _drawn(Path(folder), what, dict(pair(text) for text in where), asked)
+            figure, name, place = _drawn(Path(folder), what, dict(pair(text) for text in where), asked)
     except (ValueError, StudyError) as e:
         raise click.UsageError(str(e)) from e
     if not to:
-        files = plots.save(made, place / "figures" / "".join(c if c.isalnum() or c in "-_." else "-" for c in name))
+        files = plots.save(figure, place / "figures" / "".join(c if c.isalnum() or c in "-_." else "-" for c in name))
     else:
         stem, _, kind = to.rpartition(".")
-        files = plots.save(made, Path(stem), [kind])
+        files = plots.save(figure, Path(stem), [kind])
     for file in files:
         click.echo(str(file))
 

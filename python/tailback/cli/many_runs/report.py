@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from tailback.cli import options
 from tailback.core.text.width import terminal_width
+
+#: Seeds of a measured line.
+MEASURED_SEEDS = 5
 
 
 def _results_or_file(ctx: click.Context, param: click.Parameter, value: str) -> str | None:
@@ -28,6 +32,7 @@ def _results_or_file(ctx: click.Context, param: click.Parameter, value: str) -> 
 @click.option(
     "--column", "columns", multiple=True, metavar="NAME", help="Show differences only in this column. Repeatable."
 )
+@options.out("With a measurement: run the line that it describes, five seeds, and keep the results here.")
 @options.figures()
 @options.as_json("the differences as one JSON document")
 def report(
@@ -35,6 +40,7 @@ def report(
     other: str | None,
     across: str | None,
     columns: tuple[str, ...],
+    out: str | None,
     figures: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -42,16 +48,18 @@ def report(
 
     With OTHER, print the differences between the two folders instead: OTHER minus DIR, column by column, over the seeds
     that both have, with the 95 % interval of the difference. If a file with a measurement stands first (Flent, iperf3,
-    ping), print it beside the runs of OTHER, and write the page there. With --across, print the differences between the
-    points of DIR. If the sweep's file has [compare], the page shows those differences too.
+    ping), print it beside the runs of OTHER, and write the page there; with --out, beside its own line. With --across,
+    print the differences between the points of DIR. If the sweep's file has [compare], the page shows those differences
+    too.
     """
     if Path(folder).is_file():
-        if across is not None or columns or figures or other is None:
-            raise click.UsageError(
-                f"{folder} is a file; write `tailback report {folder} DIR` to set it beside the runs of DIR"
-            )
-        click.echo(_beside(folder, other, as_json))
+        if across is not None or columns or figures or (other is None) is (out is None):
+            how = f"write `tailback report {folder} DIR` to set it beside the runs of DIR, or --out DIR to run its line"
+            raise click.UsageError(f"{folder} is a file; {how}")
+        click.echo(_beside(folder, other or _line_of(folder, str(out)), as_json))
         return
+    if out is not None:
+        raise click.UsageError("--out is for the runs of a measured line; name a file with a measurement first")
     if figures and (across is not None or other is not None):
         raise click.UsageError("--figures are those of a page, and differences have none; leave it out")
     if across is not None:
@@ -75,6 +83,30 @@ def report(
         raise click.UsageError(os_message(e)) from e
 
 
+def _line_of(file: str, out: str) -> str:
+    """The folder with runs of the line that a measurement describes."""
+    from tailback import _core
+    from tailback.cli.errors import Failure, running
+    from tailback.cli.source import reading
+    from tailback.readers.reading import ReadError
+    from tailback.runs.result import execute, failure_text
+
+    try:
+        found = reading(file)
+        if found.written is None:
+            raise ReadError(f"{found.title} describes no line", "name a folder of runs instead of --out")
+        scenario = _core.load(found.written.text(), "toml", "the measured line", [])
+    except ReadError as e:
+        raise click.UsageError(str(e)) from e
+    with running(out) as progress:
+        result = execute(scenario, MEASURED_SEEDS, 0, out, progress, command=["tailback", *sys.argv[1:]])
+    if result.failure is not None:
+        raise Failure(failure_text(result))
+    if result.store_error is not None:
+        raise Failure(f"results cannot be stored in {out}: {result.store_error}")
+    return out
+
+
 def _beside(file: str, folder: str, as_json: bool) -> str:
     """A measurement beside runs."""
     from tailback.cli.source import reading, results_folder
@@ -84,11 +116,11 @@ def _beside(file: str, folder: str, as_json: bool) -> str:
 
     place = results_folder(folder)
     try:
-        found = beside(reading(file), place)
+        compared = beside(reading(file), place)
     except (ReadError, BesideError) as e:
         raise click.UsageError(str(e)) from e
-    page = write(found, place)
-    return json_text(found.as_dict(), indent=2) if as_json else f"{found.text()}\n\n{page}"
+    page = write(compared, place)
+    return json_text(compared.as_dict(), indent=2) if as_json else f"{compared.text()}\n\n{page}"
 
 
 def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: bool) -> str:
@@ -100,17 +132,17 @@ def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: boo
 
     a, b = _core.read_results(results_folder(folder)), _core.read_results(results_folder(other))
     try:
-        found, runs = compare(a, b, columns), shared_runs(a, b)
+        differing, runs = compare(a, b, columns), shared_runs(a, b)
     except CompareError as e:
         raise click.UsageError(str(e)) from e
     setting = between(Path(folder), Path(other))
     if as_json:
         counted = dict(zip(("both", "a", "b"), runs, strict=True))
-        differences = [d.as_dict() for d in found]
+        differences = [d.as_dict() for d in differing]
         document = {"a": folder, "b": other, "setting": setting.as_dict(), "runs": counted, "differences": differences}
         return json_text(document)
-    said = setting.lines(terminal_width())
-    return "\n".join([*said, *([""] if said else []), text(found, folder, other, runs=runs)])
+    settings = setting.lines(terminal_width())
+    return "\n".join([*settings, *([""] if settings else []), text(differing, folder, other, runs=runs)])
 
 
 def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -> str:
@@ -125,21 +157,23 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
     if not sep:
         raise click.BadParameter(f"{across}: write AXIS=LABEL, such as queue=droptail", param_hint="--across")
     try:
-        found = compare_points(_core.read_results(results_folder(folder)), axis, label, columns)
+        differing = compare_points(_core.read_results(results_folder(folder)), axis, label, columns)
     except CompareError as e:
         raise click.UsageError(str(e)) from e
-    said = of_folder(where)
+    marking = of_folder(where)
     if as_json:
-        differences = [d.as_dict() for d in found]
+        differences = [d.as_dict() for d in differing]
         document = {
             "dir": folder,
             "axis": axis,
             "against": label,
-            "marking": said,
+            "marking": marking,
             "differences": differences,
         }
         return json_text(document)
-    return "\n".join([*said, *([""] if said else []), text(found, f"{axis}={label}", f"the other points of {folder}")])
+    return "\n".join(
+        [*marking, *([""] if marking else []), text(differing, f"{axis}={label}", f"the other points of {folder}")]
+    )
 
 
 def _as_planned(folder: str) -> str:

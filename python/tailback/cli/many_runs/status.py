@@ -24,21 +24,21 @@ def status(dir: str, as_json: bool) -> None:
     from tailback.core.text.json_text import json_text
 
     where = os.path.join(dir, "runs") if os.path.isfile(os.path.join(dir, "runs", "manifest.json")) else dir
-    found = _core.status(where)
-    if not found["runs"] and not found["in_use_by"] and not os.path.isfile(os.path.join(where, "manifest.json")):
+    state = _core.status(where)
+    if not state["runs"] and not state["in_use_by"] and not os.path.isfile(os.path.join(where, "manifest.json")):
         from tailback.cli.source import no_results
 
         raise click.UsageError(no_results(dir))
     if as_json:
-        manifest = json.loads(found.pop("manifest"))
+        manifest = json.loads(state.pop("manifest"))
         # A damaged one may be anything.
         manifest = manifest if isinstance(manifest, dict) else {}
-        found["command"] = manifest.get("command")
-        found["scenario"] = manifest.get("scenario")
-        found["damaged"] = [str(p) for p in found["damaged"]]
-        click.echo(json_text(found))
+        state["command"] = manifest.get("command")
+        state["scenario"] = manifest.get("scenario")
+        state["damaged"] = [str(p) for p in state["damaged"]]
+        click.echo(json_text(state))
     else:
-        click.echo("\n".join(plain(line) for line in lines(dir, found)))
+        click.echo("\n".join(plain(line) for line in lines(dir, state)))
 
 
 def lines(name: str, found: dict[str, Any]) -> list[str]:
@@ -50,23 +50,23 @@ def lines(name: str, found: dict[str, Any]) -> list[str]:
     stored = sum(r["stored"] for r in planned)
     beside = sum(r["stored"] for r in runs) - stored
     failed = sum(r["failed"] for r in runs)
-    said = [f"{name}: {found['status']}, {stored} of {len(planned)} runs stored"]
+    texts = [f"{name}: {found['status']}, {stored} of {len(planned)} runs stored"]
     if failed:
-        said[0] += f", {failed} failed"
+        texts[0] += f", {failed} failed"
     if beside:
-        said.append(f"{beside} runs of other plans beside them")
+        texts.append(f"{beside} runs of other plans beside them")
     costs = [r["cpu_s"] for r in runs if r["stored"] and r["cpu_s"] is not None]
     if costs:
-        said.append(f"they took {span(sum(costs))} of CPU time")
+        texts.append(f"they took {span(sum(costs))} of CPU time")
     for s in found["shards"]:
         share = f"{s['stored']} of {s['planned']} runs" if s["planned"] else "0 runs"
         at_work = f": process {s['in_use_by']} is at work" if s["in_use_by"] is not None else ""
-        said.append(f"shard {s['name'].replace('-of-', '/')} has {share}{at_work}")
+        texts.append(f"shard {s['name'].replace('-of-', '/')} has {share}{at_work}")
     if found["in_use_by"] is not None:
-        said.append(f"process {found['in_use_by']} is at work there")
+        texts.append(f"process {found['in_use_by']} is at work there")
     elif found["shards"] and stored == len(planned):
-        said.append("all runs are stored: the same command without --shard, or with --merge, makes the tables")
+        texts.append("all runs are stored: the same command without --shard, or with --merge, makes the tables")
     elif stored < len(planned):
-        said.append("run the same command again to go on")
-    said += [f"damaged: {p}" for p in found["damaged"]]
-    return said
+        texts.append("run the same command again to go on")
+    texts += [f"damaged: {p}" for p in found["damaged"]]
+    return texts

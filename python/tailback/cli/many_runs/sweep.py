@@ -42,28 +42,28 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
 
     _one_of(how)
     try:
-        made = load_sweep(file, overrides)
+        loaded = load_sweep(file, overrides)
     except ValueError as e:
         if type(e).__name__ == "ScenarioError":
             raise
         raise click.UsageError(str(e)) from e
-    where = Path(out) if out else Path("out") / made.name
-    for w in dict.fromkeys(w for _, s in made.points for w in s.warnings):
+    where = Path(out) if out else Path("out") / loaded.name
+    for w in dict.fromkeys(w for _, s in loaded.points for w in s.warnings):
         warn(w)
     if how["emit"]:
         from tailback.runs.campaign.slurm import batch_file
 
-        given = os.path.relpath(file)
+        path = os.path.relpath(file)
         text = batch_file(
-            given, str(where), overrides, shards=how["shards"], cpus=how["cpus"], runs=len(made), here=os.getcwd()
+            path, str(where), overrides, shards=how["shards"], cpus=how["cpus"], runs=len(loaded), here=os.getcwd()
         )
         click.echo(text, nl=False)
     else:
         try:
             if how["dry_run"]:
-                _dry_run(made, where, jobs, how["as_json"])
+                _dry_run(loaded, where, jobs, how["as_json"])
             else:
-                _run(made, where, jobs, how)
+                _run(loaded, where, jobs, how)
         except MemoryRefusal:
             raise
         except ValueError as e:
@@ -73,13 +73,13 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
 
 def _one_of(how: dict[str, Any]) -> None:
     names = {"shard": "--shard", "merge": "--merge", "dask": "--dask", "dry_run": "--dry-run", "emit": "--emit"}
-    given = [text for name, text in names.items() if how[name]]
+    options = [text for name, text in names.items() if how[name]]
     if how["emit"] and how["as_json"]:
         raise click.UsageError("--emit prints a batch file, not JSON; leave --json out")
     if how["check_laws"] and how["dask"]:
         raise click.UsageError("--check-laws is for runs on this machine; leave --dask out")
-    if len(given) > 1:
-        raise click.UsageError(f"{given[0]} and {given[1]} exclude each other; give one of them")
+    if len(options) > 1:
+        raise click.UsageError(f"{options[0]} and {options[1]} exclude each other; give one of them")
 
 
 def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
@@ -91,11 +91,11 @@ def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
         from tailback.runs.campaign.grow import check
 
         check(made.stop, made.points[0][1])
-    found = estimate(made, where)
+    ahead = estimate(made, where)
     if as_json:
-        click.echo(json_text(found.as_dict()))
+        click.echo(json_text(ahead.as_dict()))
     else:
-        click.echo("\n".join([f"{made.name}: {found.lines(jobs)[0]}", *found.lines(jobs)[1:]]))
+        click.echo("\n".join([f"{made.name}: {ahead.lines(jobs)[0]}", *ahead.lines(jobs)[1:]]))
 
 
 def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
@@ -147,16 +147,16 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
         points = {"points": [asdict(p) for p in ends]} if ends else {}
         click.echo(json_text({"name": made.name, "dir": str(where), **report, **points}))
         return
-    done, reused = report.get("done", 0), report.get("reused", 0)
-    said = f"{done} runs" + (f", {reused} of them stored before" if reused else "")
+    runs, reused = report.get("done", 0), report.get("reused", 0)
+    counts = f"{runs} runs" + (f", {reused} of them stored before" if reused else "")
     if shard is not None:
         i, n = shard
-        click.echo(f"shard {i} of {n}: {said}; stored in {where}")
+        click.echo(f"shard {i} of {n}: {counts}; stored in {where}")
         click.echo(f"when all {n} are done: tailback sweep FILE --out {where} --merge")
         return
     for sentence in among(made.points):
         click.echo(sentence)
-    click.echo(f"{made.name}: {len(made.points)} points, {said}; stored in {where}")
+    click.echo(f"{made.name}: {len(made.points)} points, {counts}; stored in {where}")
     if ends:
         _say_ends(made, ends)
 
@@ -166,15 +166,15 @@ def _say_ends(made: Any, ends: list[Any]) -> None:
     from tailback.core.text.terminal import columns
     from tailback.runs.campaign.grow import table
 
-    wide = [p for p in ends if not p.enough]
-    shown = ends if len(ends) <= MOST_SHOWN else wide[:MOST_SHOWN]
+    unsettled = [p for p in ends if not p.enough]
+    shown = ends if len(ends) <= MOST_SHOWN else unsettled[:MOST_SHOWN]
     if shown:
         names = len(shown[0].labels)
         click.echo("")
         for line in columns(table(made.stop, shown), right=range(names, names + 4)):
             click.echo(line)
-    if wide:
+    if unsettled:
         click.echo(
-            f"at {len(wide)} of them the interval of {made.stop.metric} is above the bound with "
+            f"at {len(unsettled)} of them the interval of {made.stop.metric} is above the bound with "
             f"{made.stop.at_most} seeds; raise stop.at_most to allow more seeds"
         )

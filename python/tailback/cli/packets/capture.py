@@ -58,8 +58,12 @@ def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: in
 
     scenario = _scenario(file, overrides, seed)
     written = whole(Path(out), part_is_kept=True)
-    with _one_run("the capture", f"; {out} holds the packets until then"), ProgressLine() as told, written as partial:
-        packets = _core.capture(scenario, link, partial, told.of_one_run())
+    with (
+        _one_run("the capture", f"; {out} holds the packets until then"),
+        ProgressLine() as progress,
+        written as partial,
+    ):
+        packets = _core.capture(scenario, link, partial, progress.of_one_run())
     click.echo(f"{packets} packets in {out}")
 
 
@@ -77,8 +81,8 @@ def trace(file: str, flow: str, out: str | None, overrides: tuple[str, ...], see
     scenario = _scenario(file, overrides, seed)
     # On a terminal the lines of the trace themselves show how far it is.
     silent = not out and sys.stdout and sys.stdout.isatty()
-    with _one_run("the trace"), ProgressLine() as told:
-        tell = None if silent else told.of_one_run()
+    with _one_run("the trace"), ProgressLine() as progress:
+        tell = None if silent else progress.of_one_run()
         if out is None:
             _core.trace(scenario, flow, None, tell)
             return

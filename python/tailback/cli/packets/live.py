@@ -70,14 +70,14 @@ def live(
     from tailback.cli.source import reader
     from tailback.runs.live.layout import NotPossible, marks_only_if_asked
 
-    read = reader(file)
+    read_with = reader(file)
     try:
-        scenario = marks_only_if_asked(lambda more: read([*more, *overrides, *_seeded(seed)]))
+        scenario = marks_only_if_asked(lambda more: read_with([*more, *overrides, *_seeded(seed)]))
     except NotPossible as e:
         raise click.UsageError(f"{'standard input' if file == '-' else file}, {e}") from e
     if kernel is not None:
         scenario, options["kernel"] = _with_kernel(
-            scenario, kernel, lambda more: read([*more, *overrides, *_seeded(seed)])
+            scenario, kernel, lambda more: read_with([*more, *overrides, *_seeded(seed)])
         )
     for w in scenario.warnings:
         say(f"warning: {w}")
@@ -97,11 +97,11 @@ def _with_kernel(scenario: Any, link: str, read: Any) -> tuple[Any, Any]:
     from tailback.runs.live.layout import NotPossible, marks_only_if_asked
 
     try:
-        found = kernel_queue.of(scenario, link)
-        machine.require(found.needs, link)
+        of_link = kernel_queue.of(scenario, link)
+        machine.require(of_link.needs, link)
     except NotPossible as e:
         raise click.UsageError(str(e)) from e
-    return marks_only_if_asked(lambda more: read([*more, *found.overrides])), found
+    return marks_only_if_asked(lambda more: read([*more, *of_link.overrides])), of_link
 
 
 def _seeded(seed: int | None) -> list[str]:
@@ -115,14 +115,14 @@ def _run(scenario: Any, replications: int, out: str | None, as_json: bool, **opt
     from tailback.runs.live.session import LiveError, live
 
     check_seeds(scenario.seed, replications)
-    made = _options(scenario, options)
+    settings = _options(scenario, options)
     runs: list[Live] = []
     try:
         with _terminated(), _Status(scenario.duration_s, replications) as status:
             for i in range(replications):
-                made.seed = scenario.seed + i
+                settings.seed = scenario.seed + i
                 status.number = i
-                runs.append(live(scenario, made, status.show))
+                runs.append(live(scenario, settings, status.show))
     except NotPossible as e:
         raise click.UsageError(str(e)) from e
     except LiveError as e:

@@ -117,12 +117,12 @@ def _lines(files: Sequence[str], only: str | None) -> list[Dialogue]:
     from tailback.apps.conformance.lines import installed, read
 
     lines = [line for source in [*installed(), *read(files)] for line in source.lines]
-    found = [line for line in lines if (only or "") in line.name]
-    if not found:
+    named = [line for line in lines if (only or "") in line.name]
+    if not named:
         raise click.BadParameter(
             f"no line has {only!r} in its name; `tailback conform reno` shows names", param_hint="--only"
         )
-    return found
+    return named
 
 
 def _on_simulator(control: str, like: str | None, lines: Sequence[Dialogue]) -> list[dict[str, Any]]:
@@ -145,14 +145,14 @@ def _on_simulator(control: str, like: str | None, lines: Sequence[Dialogue]) -> 
 def _known(name: str, param: str) -> str:
     from tailback import _core
 
-    found = _core.models_meant("congestion", name)
-    if len(found) != 1:
+    models = _core.models_meant("congestion", name)
+    if len(models) != 1:
         raise click.BadParameter(
             f"there is no congestion control {name!r}; `tailback describe` lists them, and a class of your own is "
             "FILE.py:CLASS",
             param_hint=param,
         )
-    return str(found[0])
+    return str(models[0])
 
 
 def _on_kernel(kernel: str, lines: Sequence[Dialogue], files: Sequence[str]) -> list[dict[str, Any]]:
@@ -178,9 +178,9 @@ def _show(verdicts: Sequence[dict[str, Any]], subject: str, as_json: bool) -> No
     click.echo("\n".join(columns(rows)))
     click.echo(f"\n{subject}:")
     for title, of_all in (("rules for every congestion control", True), ("rules of its own algorithm", False)):
-        some = [v["result"] for v in verdicts if v["for_all"] == of_all]
-        said = ", ".join(f"{some.count(word)} {_WORDS[word]}" for word in counts if word in some)
-        click.echo(f"  {title}: {said or 'none asked; --like NAME asks those of another control'}")
+        results = [v["result"] for v in verdicts if v["for_all"] == of_all]
+        numbers = ", ".join(f"{results.count(word)} {_WORDS[word]}" for word in counts if word in results)
+        click.echo(f"  {title}: {numbers or 'none asked; --like NAME asks those of another control'}")
 
 
 def _show_settings(lines: Sequence[Dialogue], control: str, as_json: bool) -> None:
@@ -189,24 +189,26 @@ def _show_settings(lines: Sequence[Dialogue], control: str, as_json: bool) -> No
     from tailback.core.text.terminal import columns
 
     name = _known(control, "CONTROL")
-    found = try_ways(lines, name)
-    failed = [v for row in found for v in row.values() if v.word == "fails"]
+    by_line = try_ways(lines, name)
+    failed = [v for row in by_line for v in row.values() if v.word == "fails"]
     if as_json:
-        rows = [{way: v.as_dict() for way, v in row.items()} for row in found]
+        rows = [{way: v.as_dict() for way, v in row.items()} for row in by_line]
         click.echo(json_text({"subject": name, "settings": [way.name for way in WAYS], "lines": rows}, indent=2))
     else:
         table: list[tuple[str, ...]] = [("line", *(way.name for way in WAYS))]
-        table += [(next(iter(row.values())).line.name, *(_SHORT[v.word] for v in row.values())) for row in found]
+        table += [(next(iter(row.values())).line.name, *(_SHORT[v.word] for v in row.values())) for row in by_line]
         click.echo("\n".join(columns(table)))
-        said = {f"{_SHORT[v.word]}  {v.line.name}: {v.found}": None for row in found for v in row.values() if v.found}
-        click.echo("\n" + "\n".join(said))
-        counts = {way.name: [row[way.name].word for row in found] for way in WAYS}
+        reasons = {
+            f"{_SHORT[v.word]}  {v.line.name}: {v.found}": None for row in by_line for v in row.values() if v.found
+        }
+        click.echo("\n" + "\n".join(reasons))
+        counts = {way.name: [row[way.name].word for row in by_line] for way in WAYS}
         click.echo(f"\n{name}:")
         for way, words in counts.items():
-            told = ", ".join(f"{words.count(word)} {_WORDS[word]}" for word in _WORDS if word in words)
-            click.echo(f"  {way}: {told}")
+            numbers = ", ".join(f"{words.count(word)} {_WORDS[word]}" for word in _WORDS if word in words)
+            click.echo(f"  {way}: {numbers}")
     if failed:
-        raise Failure(f"{len(failed)} of {sum(map(len, found))} lines do not hold")
+        raise Failure(f"{len(failed)} of {sum(map(len, by_line))} lines do not hold")
 
 
 def _show_guidelines(queue: str, as_json: bool) -> None:
@@ -218,18 +220,18 @@ def _show_guidelines(queue: str, as_json: bool) -> None:
     from tailback.runs.result import RunError
 
     own = queues.own(queue)
-    known = [own] if own else _core.models_meant("queue", queue)
-    if len(known) != 1:
+    models = [own] if own else _core.models_meant("queue", queue)
+    if len(models) != 1:
         raise click.BadParameter(
             f"there is no discipline {queue!r}; `tailback describe` lists them, and one of your own is FILE.py:CLASS",
             param_hint="--queue",
         )
     try:
-        rows = list(guidelines(known[0]))
+        rows = list(guidelines(models[0]))
     except RunError as e:
         raise Failure(str(e)) from e
     if as_json:
-        click.echo(json_text({"subject": known[0], "scenarios": [row.as_dict() for row in rows]}, indent=2))
+        click.echo(json_text({"subject": models[0], "scenarios": [row.as_dict() for row in rows]}, indent=2))
         return
     table: list[tuple[str, ...]] = [
         ("section", "scenario", "queue", *(column(*c).short for c in COLUMNS)),

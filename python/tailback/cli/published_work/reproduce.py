@@ -33,10 +33,10 @@ from tailback.core.verdict import (
 from tailback.runs.campaign.progress import ProgressLine
 from tailback.show.report import ReportError
 from tailback.study import load as studies
-from tailback.study.asked import Repeat
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
 from tailback.study.opening import sentences
+from tailback.study.repeat import Repeat
 from tailback.study.reproduce import listing, run_shard
 from tailback.study.reproduce import reproduce as repeat
 from tailback.study.study import Study
@@ -61,17 +61,17 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
             lines += ["", title, "-" * width, *_cells_text(told_cells[experiment], width)]
         if v.grade:
             if v.outcome == NO and v.gate:
-                told = f"! {v.sentence}: {v.measured}, published {v.published} within {v.tolerance}"
-                lines += textwrap.wrap(told, width, subsequent_indent="    ")
+                numbers = f"! {v.sentence}: {v.measured}, published {v.published} within {v.tolerance}"
+                lines += textwrap.wrap(numbers, width, subsequent_indent="    ")
             continue
         sign = v.compared or _SIGN[v.outcome]
         body = textwrap.wrap(v.sentence, width - len(indent))
-        told = f"measured {v.measured}" if v.outcome != OPEN or v.seeds else v.note or "not run"
+        numbers = f"measured {v.measured}" if v.outcome != OPEN or v.seeds else v.note or "not run"
         if v.outcome != OPEN and v.published != AS_STATED:
-            told += f"; published {v.published} (within {v.tolerance})"
+            numbers += f"; published {v.published} (within {v.tolerance})"
         if v.reference:
-            told += f"; reference {v.reference}"
-        body += textwrap.wrap(told, width - len(indent))
+            numbers += f"; reference {v.reference}"
+        body += textwrap.wrap(numbers, width - len(indent))
         if v.words:
             again = f"{ANEW}, the source: {v.words}; by the first rule {v.first}"
             body += textwrap.wrap(again, width - len(indent))
@@ -89,13 +89,13 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
 def _cells_text(verdicts: list[Verdict], width: int) -> list[str]:
     from tailback.study.tables.cells import counts
 
-    said = [
+    counted = [
         f"{within + lean} of {n} cells of class {grade} within its tolerance{_off(lean)}"
         if grade != "Q"
         else f"{n} of class Q only compared ({within + lean} agree{_off(lean)})"
         for grade, within, lean, n in counts(verdicts)
     ]
-    return textwrap.wrap("; ".join(said), width) if said else []
+    return textwrap.wrap("; ".join(counted), width) if counted else []
 
 
 def _off(lean: int) -> str:
@@ -169,13 +169,13 @@ def reproduce(
         elif shard is not None:
             if how.figures:
                 raise click.UsageError("--shard draws nothing; give --figures to the command without --shard")
-            done = []
+            reports = []
             for name in [what] if what is not None else studies.known():
                 study, chosen = choose(name, _replacements(replaced))
                 where = Path(out or f"out/{study.id}") if what is not None else Path(out or "out/all") / study.id
-                done.append(_shard(study, chosen, how, where, shard, as_json))
+                reports.append(_shard(study, chosen, how, where, shard, as_json))
             if as_json:
-                click.echo(json_text({"shard": shard, "studies": done}))
+                click.echo(json_text({"shard": shard, "studies": reports}))
             else:
                 click.echo(f"when all {shard[1]} parts are done, run the same command without --shard")
         elif what is None:
@@ -195,8 +195,8 @@ def _one(what: str, replaced: dict[str, dict[str, Any]], how: Repeat, out: str |
     study, chosen = choose(what, replaced)
     where = Path(out) if out else Path("out") / study.id
     line = ["tailback", "reproduce", what, f"--{how.mode}", *(["--seeds", str(how.seeds)] if how.seeds else [])]
-    with running(where / "runs") as told:
-        r = repeat(study, chosen, _telling(how, told), where, command=" ".join(line))
+    with running(where / "runs") as progress:
+        r = repeat(study, chosen, _telling(how, progress), where, command=" ".join(line))
         bundle.write(where, [bundle.part(r, where, how)])
         all_there(_written(r))
     if as_json:
@@ -213,8 +213,8 @@ def _telling(how: Repeat, told: ProgressLine) -> Repeat:
 def _shard(
     study: Study, chosen: list[Experiment], how: Repeat, where: Path, part: tuple[int, int], quiet: bool
 ) -> dict[str, Any]:
-    with running(where / "runs") as told:
-        n, failed = run_shard(study, chosen, _telling(how, told), where, part)
+    with running(where / "runs") as progress:
+        n, failed = run_shard(study, chosen, _telling(how, progress), where, part)
     if not quiet:
         click.echo(f"{study.id}: part {part[0]} of {part[1]}, {n} runs; stored in {where}")
     if failed:
@@ -226,21 +226,21 @@ def _all(how: Repeat, out: Path, as_json: bool) -> None:
     from tailback.study.everything import everything
 
     def ended(r: Reproduction) -> None:
-        told.close()
+        progress.close()
         if not as_json:
             click.echo(f"{r.study.id}: {summary_text(r.verdicts)}; {_spent(r, 'kept')}")
 
-    with running(out) as told:
-        found = everything(_telling(how, told), out, ended)
-        all_there([*(f for r in found for f in _written(r)), out / "report.html"])
+    with running(out) as progress:
+        done = everything(_telling(how, progress), out, ended)
+        all_there([*(f for r in done for f in _written(r)), out / "report.html"])
     if as_json:
-        document = {"mode": how.mode, "report": str(out / "report.html"), "studies": [_as_json(r) for r in found]}
+        document = {"mode": how.mode, "report": str(out / "report.html"), "studies": [_as_json(r) for r in done]}
         click.echo(json_text(document, indent=1, ascii=False))
     else:
         click.echo(f"report: {out / 'report.html'}")
-        spent = f"{sum(r.runs for r in found)} runs, {_duration(sum(r.seconds for r in found))}"
-        click.echo(f"all {len(found)} studies: {summary_text([v for r in found for v in r.verdicts])}; {spent}")
-    _fail_of(found)
+        spent = f"{sum(r.runs for r in done)} runs, {_duration(sum(r.seconds for r in done))}"
+        click.echo(f"all {len(done)} studies: {summary_text([v for r in done for v in r.verdicts])}; {spent}")
+    _fail_of(done)
 
 
 def _written(r: Reproduction) -> list[Path]:
@@ -280,7 +280,7 @@ def _replacements(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
 
     from tailback.core.text import toml
 
-    found = {}
+    queues = {}
     for t in texts:
         name, sep, table = t.partition("=")
         try:
@@ -289,17 +289,17 @@ def _replacements(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
             queue = {"kind": table.strip()}
         if not sep or not isinstance(queue, dict):
             raise StudyError(f"--discipline {t}: write NAME=TABLE, such as qsdrr='{{ kind = \"droptail\" }}'")
-        found[name.strip()] = queue
-    return found
+        queues[name.strip()] = queue
+    return queues
 
 
 def _list(as_json: bool) -> None:
-    found = listing()
+    studies_of = listing()
     if as_json:
-        click.echo(json_text({"studies": found}, indent=1, ascii=False))
+        click.echo(json_text({"studies": studies_of}, indent=1, ascii=False))
         return
     width = min(100, terminal_width())
-    for s in found:
+    for s in studies_of:
         click.echo(s["id"])
         for line in textwrap.wrap(s["title"], width - 2):
             click.echo(f"  {line}")

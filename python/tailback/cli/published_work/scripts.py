@@ -49,12 +49,12 @@ def play(
     if beside:
         _show_beside([_beside(f, *folders) for f in files], as_json)
         return
-    found = [_on_kernel(f, *folders) if kernel else run.on_simulator(f, *folders) for f in files]
+    outcomes = [_on_kernel(f, *folders) if kernel else run.on_simulator(f, *folders) for f in files]
     if as_json:
-        click.echo(json_text({"counts": _counts(found), "scripts": [v.as_dict() for v in found]}, indent=2))
+        click.echo(json_text({"counts": _counts(outcomes), "scripts": [v.as_dict() for v in outcomes]}, indent=2))
     else:
-        click.echo("\n".join(_table(found)))
-    _end(found)
+        click.echo("\n".join(_table(outcomes)))
+    _end(outcomes)
 
 
 def _files(names: Sequence[str], only: str | None) -> list[Path]:
@@ -67,12 +67,12 @@ def _files(names: Sequence[str], only: str | None) -> list[Path]:
 
 def _of(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(f for f in path.rglob(f"*{SUFFIX}") if f.is_file())
-        if not found:
+        scripts = sorted(f for f in path.rglob(f"*{SUFFIX}") if f.is_file())
+        if not scripts:
             raise click.UsageError(
                 f"{path}: this folder has no scripts of packetdrill (FILE{SUFFIX}); name one that has"
             )
-        return found
+        return scripts
     if path.suffix != SUFFIX:
         raise click.UsageError(f"{path}: beside scripts of packetdrill give only scripts (FILE{SUFFIX}) and folders")
     if not path.is_file():
@@ -110,8 +110,8 @@ def _end(found: Sequence[ScriptOutcome]) -> None:
     counts = _counts(found)
     refused = f"scripts that cannot be expressed: {counts[REFUSED]} of {len(found)}"
     if counts[DIFFERS]:
-        more = f"; {refused}" if counts[REFUSED] else ""
-        raise Failure(f"scripts that do not hold: {counts[DIFFERS]} of {len(found)}{more}")
+        also = f"; {refused}" if counts[REFUSED] else ""
+        raise Failure(f"scripts that do not hold: {counts[DIFFERS]} of {len(found)}{also}")
     if counts[REFUSED]:
         raise Refusals(f"{refused}; each says line and reason: change the line, or leave the script out")
 
@@ -149,8 +149,8 @@ def _result(v: ScriptOutcome) -> str:
 
 
 def _details(v: ScriptOutcome, name: str = "") -> Iterator[str]:
-    said = {"expected": v.expected, "found": v.found, "packets in": v.capture}
-    for title, text in said.items():
+    details = {"expected": v.expected, "found": v.found, "packets in": v.capture}
+    for title, text in details.items():
         if text:
             yield f"    {name}{title if v.expected else 'why'}: {text}"
 
@@ -204,6 +204,6 @@ def _table_beside(found: Sequence[Beside], counts: dict[str, int]) -> Iterator[s
             yield from (line for name, v in refused if not v.expected for line in _details(v, name))
     yield ""
     yield _sum(counts)
-    told: dict[str, Callable[[Beside], Any]] = {"tailback": lambda b: b.ours, "this kernel": lambda b: b.kernel}
-    for name, of in told.items():
+    sides: dict[str, Callable[[Beside], Any]] = {"tailback": lambda b: b.ours, "this kernel": lambda b: b.kernel}
+    for name, of in sides.items():
         yield from (note.replace("note:", f"note ({name}):", 1) for note in _notes([of(b) for b in found]))

@@ -69,8 +69,8 @@ def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: 
     from tailback.runs.campaign.progress import ProgressLine
     from tailback.study import bundle as bundles
     from tailback.study import verify as checks
-    from tailback.study.asked import Repeat
     from tailback.study.errors import StudyError
+    from tailback.study.repeat import Repeat
 
     def say(text: str) -> None:
         if not quiet:
@@ -86,24 +86,24 @@ def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: 
     say(f"{len(b.files) - len(changed)} of {len(b.files)} files have their digests")
     for line in changed:
         say(f"  {line}")
-    found = []
+    verified = []
     for p in b.studies:
         if only and p.study not in only:
             continue
-        with ProgressLine() as told:
-            how = Repeat(jobs=jobs, progress=told, announce=told.announce)
+        with ProgressLine() as progress:
+            how = Repeat(jobs=jobs, progress=progress, announce=progress.announce)
             f = checks.verify(folder, p, how) if sample is None else checks.look(folder, p, sample, how)
-        found.append(f)
+        verified.append(f)
         same = "no difference" if not f.differences else f"{len(f.differences)} differences"
         runs = f"{f.runs} of {f.of} runs" if sample else f"{f.runs} runs"
         say(f"{f.study}: {runs}, {f.verdicts} verdicts and {f.files} files made again: {same}")
         for line in f.differences:
             say(f"  {line}")
-    fixed = [line for f in found for line in f.not_repeatable]
+    fixed = [line for f in verified for line in f.not_repeatable]
     if fixed:
         say("cannot be repeated, and were not compared:")
         for line in fixed:
             say(f"  {line}")
     say("pages and figures were compared with their digests only")
-    different = len(changed) + sum(len(f.differences) for f in found)
-    return {"files": len(b.files), "changed": changed, "studies": [asdict(f) for f in found], "different": different}
+    different = len(changed) + sum(len(f.differences) for f in verified)
+    return {"files": len(b.files), "changed": changed, "studies": [asdict(f) for f in verified], "different": different}

@@ -65,8 +65,8 @@ def lab(
         if tour is not None:
             from tailback.apps.lab import tours
 
-            found = tours.find(tour)
-            state, shown = found.state, tours.shown(found)
+            named = tours.find(tour)
+            state, shown = named.state, tours.shown(named)
         else:
             state, shown = state_of(file, overrides, beside), None
         state.documents()
@@ -121,8 +121,8 @@ def _write(
             click.echo(f"\r{done} of {total} pairs of values", err=True, nl=done == total)
 
     if tour is not None:
-        found = tours.find(tour)
-        text = export.with_engine(found.state, tours.shown(found))
+        named = tours.find(tour)
+        text = export.with_engine(named.state, tours.shown(named))
     elif axes:
         chosen = [export.axis(a) for a in axes]
         text = export.with_runs(state_of(file, overrides, beside), chosen, told)

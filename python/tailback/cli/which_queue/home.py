@@ -13,15 +13,37 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--down", required=True, metavar="RATE", help="Download rate: 100Mbps.")
-@click.option("--up", required=True, metavar="RATE", help="Upload rate: 20Mbps.")
-@click.option("--rtt", required=True, metavar="TIME", help="Usual round trip with empty queues: 30ms.")
+@click.option(
+    "--measured",
+    metavar="TEXT|FILE",
+    help='What a speed test said, "250/40, idle 18, down 240, up 190": Mb/s of goodput, and round trips in ms, idle '
+    "and under load (or `down +222`, what is added).",
+)
+@click.option("--down", metavar="RATE", help="Download rate of the line: 100Mbps.")
+@click.option("--up", metavar="RATE", help="Upload rate of the line: 20Mbps.")
+@click.option("--rtt", metavar="TIME", help="Usual round trip with empty queues: 30ms.")
+@click.option("--as-given", is_flag=True, default=None, help="The upload is faster than the download.")
+@click.option(
+    "--people",
+    metavar="TEXT",
+    help='Who is behind the line, each on a host: "2 calls, 2 games, 3 readers, 1 backup, 1 download".',
+)
+@click.option(
+    "--router",
+    metavar="NAME|RATE",
+    help="What shapes at home: a router whose limit is known, or the rate that it shapes, 200Mbps.",
+)
+@click.option(
+    "--mine",
+    metavar="FILE|-",
+    help="What runs now, as a row of its own: a tc script, `tc qdisc show`, or an SQM block; - is standard input.",
+)
 @click.option(
     "--link",
     default="unknown",
     show_default=True,
     metavar="KIND",
-    help="docsis, vdsl, adsl, fibre, ethernet or unknown.",
+    help="docsis (cable), vdsl, adsl, fibre, lte, satellite, ethernet or unknown.",
 )
 @click.option("--pppoe", is_flag=True, default=None, help="Packets have PPPoE headers.")
 @click.option("--vlan", is_flag=True, default=None, help="Packets have a VLAN tag.")
@@ -31,16 +53,22 @@ if TYPE_CHECKING:
     help="What the provider and the modem let wait, as a time at the line's rate, or a size; or one down and one up.  "
     "[default: 250ms]",
 )
-@click.option("--hosts", type=int, default=5, show_default=True, help="Hosts behind the line.")
+@click.option(
+    "--policer",
+    metavar="SIZE[,...]",
+    help="The provider drops what is too much instead of queueing it, and passes so much at once: 250KB.",
+)
+@click.option("--vpn", metavar="WHO", help="Packets are in a tunnel, of the router or of each host: router, host.")
+@click.option(
+    "--hosts", type=int, help="Hosts behind the line, all active; they take the kinds in turn.  [default: one a kind]"
+)
 @click.option(
     "--traffic",
     metavar="KIND[,...]",
     callback=questions.parts,
     help="Kinds of traffic: bulk, upload, web, call, game, rrul, rrul-be.  [default: bulk,web,call,game]",
 )
-@click.option(
-    "--flows", "transfers", type=int, default=4, show_default=True, help="Number of long transfers in each direction."
-)
+@click.option("--flows", "transfers", type=int, help="Number of long transfers in each direction.  [default: 4]")
 @click.option(
     "--senders", "sender", metavar="NAME", default="cubic", show_default=True, help="Congestion control of all senders."
 )
@@ -60,12 +88,13 @@ if TYPE_CHECKING:
 @click.option(
     "--share",
     metavar="PERCENT[,...]",
-    help="The shaper's share of the line's rate; or one down and one up.  [default: 95%]",
+    help="The shaper's share of the line's rate; or one down and one up.  [default: what serves best]",
 )
 @click.option(
     "--varies",
     metavar="HOW",
-    help="The line's rate varies, as evening, lte or satellite, or after a CSV file.  [default: it does not]",
+    help="The line's rate varies: evening, lte, satellite, a range 50..200Mbps, or CSV files down.csv,up.csv.  "
+    "[default: it does not]",
 )
 @questions.trial_options("what the phases need")
 def home(as_json: bool, **about: Any) -> None:
@@ -74,7 +103,8 @@ def home(as_json: bool, **about: Any) -> None:
     The line is loaded in phases; the modem alone is compared with shapers at home.
 
     \b
-        tailback home --down 100Mbps --up 20Mbps --rtt 30ms --link docsis --out out/home
+        tailback home --measured "250/40, idle 18, down 240, up 190" --link cable --out out/home
+        tailback home --down 100Mbps --up 20Mbps --rtt 30ms --people "2 calls, 2 games, 3 readers, 1 backup"
     """
     questions.answer(about, as_json, _ask)
 
@@ -83,5 +113,5 @@ def _ask(about: dict[str, Any], trial: Trial) -> Any:
     from tailback.apps.ask.home.answer import answer
     from tailback.apps.ask.home.line import question
 
-    queues = questions.queues(about.pop("queues"))
-    return answer(question(**questions.given(about)), queues or None, trial)
+    queues, mine = questions.queues(about.pop("queues")), about.pop("mine")
+    return answer(question(**questions.given(about)), queues or None, trial, mine)

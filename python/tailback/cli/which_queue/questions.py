@@ -87,7 +87,7 @@ def answer(
         raise click.UsageError("--figures are files beside the page; give its folder with --out")
     try:
         with running(out) as progress:
-            found = ask(about, replace(trial, progress=progress, hear=hear))
+            reply = ask(about, replace(trial, progress=progress, hear=hear))
     except LinkError as e:
         raise click.UsageError(_as_options(str(e))) from e
     except RunError as e:
@@ -97,15 +97,15 @@ def answer(
             click.echo(_text(so_far[0], opens))
         raise
     try:
-        page = found.write_page(out, figures) if out else None
+        page = reply.write_page(out, figures) if out else None
     except OSError as e:
         raise Failure(f"the page cannot be written in {out}: {os_message(e)}") from e
     if page is not None:
         all_there([page, page.parent / "runs.parquet"])
     if as_json:
-        click.echo(json_text(found.to_dict()))
+        click.echo(json_text(reply.to_dict()))
         return
-    click.echo(_text(found, opens))
+    click.echo(_text(reply, opens))
     click.echo(
         f"\nthe page is {page}" if page else "\n--out DIR writes a page with figures, parameters and their reasons"
     )
@@ -128,7 +128,7 @@ def _say(question: str) -> None:
 
 def _as_options(message: str) -> str:
     """The message with its first word as the name of an option: `rate` becomes `--rate`."""
-    return re.sub(r"^[a-z]+(?= = |: )", lambda name: f"--{name[0]}", message)
+    return re.sub(r"^[a-z]+(?= = |: | is missing)", lambda name: f"--{name[0]}", message)
 
 
 def queues(given: Sequence[str], *, pastes: bool = False) -> list[Any]:
@@ -137,24 +137,24 @@ def queues(given: Sequence[str], *, pastes: bool = False) -> list[Any]:
     from tailback.core.text import toml
     from tailback.readers import queues as readers
 
-    found: list[Any] = []
+    choices: list[Any] = []
     for text in given:
         if pastes and readers.is_pasted(text):
-            found += _pasted(text, found)
+            choices += _pasted(text, choices)
         elif text.lstrip().startswith("{"):
             try:
-                found.append(toml.loads(f"queue = {text}")["queue"])
+                choices.append(toml.loads(f"queue = {text}")["queue"])
             except (tomllib.TOMLDecodeError, RecursionError) as e:
                 raise LinkError(
                     f"queue = {text}: this is not a TOML table ({e}); write one such as "
                     '{ kind = "red", ecn = true }, with one --queue for each table'
                 ) from e
         else:
-            found += [name.strip() for name in text.split(",") if name.strip()]
-    if len(given) == len(found) == 1 and pastes and readers.is_pasted(given[0]):
+            choices += [name.strip() for name in text.split(",") if name.strip()]
+    if len(given) == len(choices) == 1 and pastes and readers.is_pasted(given[0]):
         # One alone is compared with what a device has without it.
-        found.insert(0, readers.beside())
-    return found
+        choices.insert(0, readers.beside())
+    return choices
 
 
 def _pasted(text: str, before: Sequence[Any]) -> list[dict[str, Any]]:
@@ -167,9 +167,9 @@ def _pasted(text: str, before: Sequence[Any]) -> list[dict[str, Any]]:
     try:
         reading = readers.pasted(text)
         taken = [str(q.get("name", q.get("kind"))) if isinstance(q, dict) else str(q) for q in before]
-        made, said = readers.candidates(reading, taken)
+        tables, notes = readers.candidates(reading, taken)
     except ReadError as e:
         raise LinkError(f"queue: {e}") from e
-    for sentence in filter(None, (". ".join(said), readers.remarks(reading))):
+    for sentence in filter(None, (". ".join(notes), readers.remarks(reading))):
         say(f"note: {sentence}")
-    return made
+    return tables

@@ -36,33 +36,33 @@ def read(file: str, as_json: bool, write: str | None, unit: str, column: str, fl
     from tailback.readers.reading import ReadError
 
     try:
-        found = reading(file, Wishes(unit, column, flow, writes))
+        result = reading(file, Wishes(unit, column, flow, writes))
         if write is not None:
-            said = _write(found, write)
-            click.echo(said, err=write == "-") if said else None
+            note = _write(result, write)
+            click.echo(note, err=write == "-") if note else None
             return
     except ReadError as e:
         raise click.UsageError(str(e)) from e
     if as_json:
         from tailback.core.text.json_text import json_text
 
-        click.echo(json_text(found.as_dict(), indent=2))
+        click.echo(json_text(result.as_dict(), indent=2))
         return
     from tailback.readers.shown import text
 
-    click.echo(text(found, file))
+    click.echo(text(result, file))
 
 
 def _write(found: Reading, place: str) -> str:
-    """Write the form that a scenario takes; returns what is said of it."""
+    """Write the form that a scenario takes. Returns a line about the file; empty for standard output."""
     from tailback.core.text.whole import write_text
     from tailback.readers.reading import ReadError
 
     if found.written is None:
         raise ReadError(f"{found.title} has no form that a scenario takes", "read it without --write for what uses it")
-    made = found.written.text()
+    text = found.written.text()
     if place == "-":
-        click.echo(made, nl=False)
+        click.echo(text, nl=False)
         return ""
-    write_text(Path(place), made)
+    write_text(Path(place), text)
     return f"{place}: {found.written.what}"

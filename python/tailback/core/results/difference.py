@@ -153,14 +153,14 @@ def compare_points(results: Any, axis: str, against: str, columns: Iterable[str]
 
 
 def _all_tables(a: Any, b: Any, points: Points, wanted: list[str]) -> Differences:
-    found = Differences()
+    differences = Differences()
     for name, keys in averaged().items():
-        found += _table(getattr(a, name), getattr(b, name), keys, points, wanted)
-    missing = [c for c in wanted if c not in {d.column for d in found}]
+        differences += _table(getattr(a, name), getattr(b, name), keys, points, wanted)
+    missing = [c for c in wanted if c not in {d.column for d in differences}]
     if missing:
-        known = sorted({c for n in averaged() for c in getattr(a, n).columns} - {*PLAN})
-        raise CompareError(f"there is no column {missing[0]} to compare; the columns are {', '.join(known)}")
-    return found
+        names = sorted({c for n in averaged() for c in getattr(a, n).columns} - {*PLAN})
+        raise CompareError(f"there is no column {missing[0]} to compare; the columns are {', '.join(names)}")
+    return differences
 
 
 def text(
@@ -193,9 +193,9 @@ def text(
     else:
         lines += textwrap.wrap("one seed: there is no interval, so a difference may be chance", width)
     for table, row in dict.fromkeys((d.table, d.row) for d in found):
-        mine = [d for d in found if (d.table, d.row) == (table, row)]
+        of_row = [d for d in found if (d.table, d.row) == (table, row)]
         cells = [["", "", "a", "b", "b - a", ""]]
-        for d in mine:
+        for d in of_row:
             unit = "" if d.unit == "1" else d.unit
             difference = number(d.difference, d.ci95) if d.ci95 > 0 else number(d.difference)
             cells.append([d.column, unit, number(d.a), number(d.b), difference, "*" if d.clear else ""])
@@ -228,26 +228,26 @@ def _table(a: Any, b: Any, keys: tuple[str, ...], points: Points, wanted: list[s
     numbers = [c for c in a.columns if c in b.columns and c not in (*PLAN, *words, *labels_of(a))]
     names = list(dict.fromkeys([key for _, key in [*rows_a, *rows_b]]))
     absent = 0.0 if a.name in ABSENT_IS_ZERO else math.nan
-    found = []
+    differences = []
     for point, pairs in points.items():
         for key in names:
-            mine = [(rows_a.get((i, key)), rows_b.get((j, key))) for i, j in pairs]
-            if not any(x or y for x, y in mine):
+            row_pairs = [(rows_a.get((i, key)), rows_b.get((j, key))) for i, j in pairs]
+            if not any(x or y for x, y in row_pairs):
                 continue
             for column in numbers:
                 if wanted and column not in wanted:
                     continue
-                x, y = ([_value(row[side], column, absent) for row in mine] for side in (0, 1))
+                x, y = ([_value(row[side], column, absent) for row in row_pairs] for side in (0, 1))
                 both = [(u, v) for u, v in zip(x, y, strict=True) if not math.isnan(u) and not math.isnan(v)]
                 if not both or (column not in wanted and all(u == v for u, v in both)):
                     continue
                 e = stats.paired([v for _, v in both], [u for u, _ in both])
                 mean_a, mean_b = stats.mean(u for u, _ in both), stats.mean(v for _, v in both)
                 row = ", ".join(w for w in (*point, *key) if w)
-                found.append(
+                differences.append(
                     Difference(a.name, row, column, units[column], mean_a, mean_b, e.mean, e.half_width, len(both))
                 )
-    return found
+    return differences
 
 
 def _by_run(table: Any, keys: tuple[str, ...]) -> dict[tuple[int, tuple[str, ...]], dict[str, Any]]:

@@ -46,13 +46,13 @@ def bytes_of(results: Any) -> float:
 def document(result: Any) -> dict[str, Any]:
     """Means over replications (each number of a group or link with `_ci95`, the half-width of its interval), and, if
     there are several, each replication on its own. What is not a number is None."""
-    made = _without_flows(result)
+    tree = _without_flows(result)
     r = result.results
     runs = [row for row in r.runs.rows() if row["status"] == "done"]
-    made["flows"] = _flows(r.flows)
-    for row, one in zip(runs, made.get("replications", ()), strict=False):
-        one["flows"] = _flows(r.flows.where(run=row["run"]))
-    return made
+    tree["flows"] = _flows(r.flows)
+    for row, replication in zip(runs, tree.get("replications", ()), strict=False):
+        replication["flows"] = _flows(r.flows.where(run=row["run"]))
+    return tree
 
 
 def _without_flows(result: Any) -> dict[str, Any]:

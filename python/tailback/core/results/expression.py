@@ -94,9 +94,9 @@ class _Parser:
             )
 
     def error(self, wanted: str) -> ExpressionError:
-        found = self.tokens[self.at][1] if self.at < len(self.tokens) else "the end"
+        token = self.tokens[self.at][1] if self.at < len(self.tokens) else "the end"
         return ExpressionError(
-            f"{self.text}: expected {wanted}, found {found}; write, for example, links.utilisation[bottleneck] or "
+            f"{self.text}: expected {wanted}, found {token}; write, for example, links.utilisation[bottleneck] or "
             "jain(flows.goodput_bps)"
         )
 
@@ -167,8 +167,8 @@ def _jain(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:
 
 
 def _sum(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:
-    there = np.bincount(run, minlength=n) > 0
-    return np.where(there, np.bincount(run, x, minlength=n), np.nan)
+    has_rows = np.bincount(run, minlength=n) > 0
+    return np.where(has_rows, np.bincount(run, x, minlength=n), np.nan)
 
 
 def _mean(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:
@@ -178,9 +178,9 @@ def _mean(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:
 
 def _extreme(best: np.ufunc, start: float) -> Callable[[np.ndarray, np.ndarray, int], np.ndarray]:
     def of(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:
-        found = np.full(n, start)
-        best.at(found, run, x)
-        return np.where(np.isinf(found), np.nan, found)
+        extremes = np.full(n, start)
+        best.at(extremes, run, x)
+        return np.where(np.isinf(extremes), np.nan, extremes)
 
     return of
 
@@ -224,8 +224,8 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
 def combine(sign: str, a: Any, b: Any) -> Any:
     """Two values for each run; what cannot be divided is NaN."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        made = _OPERATORS[sign](a, b)
-    return np.where(np.isfinite(made), made, np.nan)
+        combined = _OPERATORS[sign](a, b)
+    return np.where(np.isfinite(combined), combined, np.nan)
 
 
 def leaves(node: Node) -> list[ColumnRows]:
@@ -247,14 +247,14 @@ def unit(node: Node, units: Mapping[tuple[str, str], str]) -> str:
         return "%" if column(node.table, node.column).share else "" if stored == "1" else stored
     if not isinstance(node, Applied):
         return ""
-    found = [unit(part, units) for part in node.parts]
+    inner = [unit(part, units) for part in node.parts]
     if node.name in ("+", "-"):
-        return found[-1] if len(set(found)) == 1 else next((u for u in found if u), "")
+        return inner[-1] if len(set(inner)) == 1 else next((u for u in inner if u), "")
     if node.name == "/":
-        return found[0] if found[1] in ("", "%") else "" if found[0] == found[1] else f"{found[0]} / {found[1]}"
+        return inner[0] if inner[1] in ("", "%") else "" if inner[0] == inner[1] else f"{inner[0]} / {inner[1]}"
     if node.name == "*":
-        return next((u for u in found if u not in ("", "%")), found[0])
-    return "" if node.name == "jain" else found[0]
+        return next((u for u in inner if u not in ("", "%")), inner[0])
+    return "" if node.name == "jain" else inner[0]
 
 
 def words(node: Node) -> str:
@@ -272,7 +272,7 @@ def words(node: Node) -> str:
         inner = words(node.parts[0])
         if node.name == "sum" and node.parts == (ColumnRows("groups", GOODPUT),):
             return inner
-        said = {
+        phrases = {
             "jain": "Jain's index of {}",
             "sum": "total {}",
             "mean": "mean {}",
@@ -280,7 +280,7 @@ def words(node: Node) -> str:
             "max": "largest {}",
             "median": "median {}",
         }
-        return said.get(node.name, f"{node.name[1:]} % quantile of {{}}").format(inner)
+        return phrases.get(node.name, f"{node.name[1:]} % quantile of {{}}").format(inner)
     if node.parts[0] == 0.0 and node.name == "-":
         return f"-{words(node.parts[1])}"
     return f" {node.name} ".join(_bracketed(part, node.name) for part in node.parts)

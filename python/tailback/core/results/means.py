@@ -74,8 +74,8 @@ def averages(
             absent = sum(all(str(r[n]) == str(v) for n, v in point.items()) for r in population) - len(at)
         for name in wanted:
             if name not in keys:
-                mine = [values[name][i] for i in at]
-                _average(row, name, mine if isinstance(mine[0], str) else mine + [0] * absent, ci)
+                cells = [values[name][i] for i in at]
+                _average(row, name, cells if isinstance(cells[0], str) else cells + [0] * absent, ci)
         out.append(row)
     return out
 

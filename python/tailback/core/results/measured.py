@@ -57,10 +57,10 @@ class PlanRuns:
         counted = np.asarray(table["status"] == "done", bool)
         for key, wanted in where.items():
             if key in values:
-                mine = values[key] == str(wanted)
-                if not mine.any():
+                matching = values[key] == str(wanted)
+                if not matching.any():
                     raise ExpressionError(missing(key, str(wanted), values[key]))
-                counted &= mine
+                counted &= matching
         return PlanRuns(labels, values, np.asarray(table["seed"]), counted)
 
 
@@ -76,29 +76,29 @@ class ByRun:
 
     def values(self) -> np.ndarray:
         """All that count."""
-        found = [v[self.runs.counted] for v in self.rows.values()]
-        return np.concatenate(found) if found else np.empty(0)
+        counted = [v[self.runs.counted] for v in self.rows.values()]
+        return np.concatenate(counted) if counted else np.empty(0)
 
     def points(self, labels: Sequence[str]) -> dict[tuple[Name, Name], tuple[float, float, int]]:
         """Mean, half of the 95 % interval and the number of runs by row and by the values of these labels."""
-        found: dict[tuple[Name, Name], tuple[float, float, int]] = {}
+        points: dict[tuple[Name, Name], tuple[float, float, int]] = {}
         for name, code in self.named(labels):
             for row, v in self.rows.items():
-                mine = v[code]
-                mine = mine[np.isfinite(mine)]
-                if len(mine):
-                    found[row, name] = spread_of(mine)
-        return found
+                finite = v[code]
+                finite = finite[np.isfinite(finite)]
+                if len(finite):
+                    points[row, name] = spread_of(finite)
+        return points
 
     def named(self, labels: Sequence[str]) -> list[tuple[Name, np.ndarray]]:
         """The runs that count of each point, by the values of these labels, in the order of the plan."""
         runs = self.runs
         at = np.flatnonzero(runs.counted)
-        found: dict[Name, list[int]] = {}
+        runs_of: dict[Name, list[int]] = {}
         columns = [runs.values[n] for n in labels]
         for i in at:
-            found.setdefault(tuple(c[i] for c in columns), []).append(int(i))
-        return [(name, np.asarray(mine)) for name, mine in found.items()]
+            runs_of.setdefault(tuple(c[i] for c in columns), []).append(int(i))
+        return [(name, np.asarray(mine)) for name, mine in runs_of.items()]
 
     def against(self, axis: str, label: str) -> ByRun:
         """Each value over that of the run with the same seed and the same other labels whose `axis` has `label`."""
@@ -177,8 +177,8 @@ def measure(results: Any, text: str | Metric, where: Mapping[str, str] | None = 
     rows = _compute(results, node, runs, rest)
     unused = [k for k in rest if not any(k in declared(results, x.table) for x in expression.leaves(node))]
     if unused:
-        known = ", ".join(runs.labels)
-        raise ExpressionError(f'there is no "{unused[0]}" to choose by; labels are {known or "none"}')
+        labels = ", ".join(runs.labels)
+        raise ExpressionError(f'there is no "{unused[0]}" to choose by; labels are {labels or "none"}')
     return ByRun(runs, rows, expression.words(node), expression.unit(node, units), expression.is_signed(node))
 
 
@@ -235,35 +235,35 @@ def _by_row(results: Any, leaf: ColumnRows, runs: PlanRuns, where: Mapping[str, 
         )
     keys = [k for k in averaged()[leaf.table] if k not in dict(leaf.where)]
     run, x, names = _read(results, leaf, where, keys)
-    found: dict[Name, np.ndarray] = {}
+    by_name: dict[Name, np.ndarray] = {}
     empty = 0.0 if leaf.table in ABSENT_IS_ZERO else math.nan
     for name in dict.fromkeys(names):
-        mine = np.asarray([k == name for k in names], bool) if len(set(names)) > 1 else np.ones(len(x), bool)
+        of_name = np.asarray([k == name for k in names], bool) if len(set(names)) > 1 else np.ones(len(x), bool)
         values = np.full(len(runs), empty)
-        values[run[mine]] = x[mine]
-        found[name] = values
-    if not found:
+        values[run[of_name]] = x[of_name]
+        by_name[name] = values
+    if not by_name:
         chosen = ", ".join(f"{k} = {v}" for k, v in (*leaf.where, *where.items()))
         raise ExpressionError(_nothing(results, leaf, where) or f"nothing has {chosen or 'a row'} to draw")
-    return found
+    return by_name
 
 
 def _nothing(results: Any, leaf: ColumnRows, where: Mapping[str, str]) -> str:
     """Why no row was chosen: a value that nothing has."""
     for key, wanted in (*leaf.where, *where.items()):
-        known: dict[str, None] = {}
+        values: dict[str, None] = {}
         for piece in pieces(results, leaf.table, [key]):
-            known |= dict.fromkeys(map(str, piece.get(key, ())))
-        if known and wanted not in known:
-            return missing(key, wanted, list(known))
+            values |= dict.fromkeys(map(str, piece.get(key, ())))
+        if values and wanted not in values:
+            return missing(key, wanted, list(values))
     return ""
 
 
 def missing(key: str, wanted: str, there: Sequence[Any] | np.ndarray) -> str:
     """What to say of a value that nothing has."""
-    known = list(dict.fromkeys(map(str, there)))
-    more = f" and {len(known) - 20} more" if len(known) > 20 else ""
-    return f"nothing has {key} = {wanted}; there are {', '.join(known[:20])}{more}"
+    values = list(dict.fromkeys(map(str, there)))
+    ending = f" and {len(values) - 20} more" if len(values) > 20 else ""
+    return f"nothing has {key} = {wanted}; there are {', '.join(values[:20])}{ending}"
 
 
 def _read(
@@ -278,8 +278,8 @@ def _read(
         keep = np.isfinite(x)
         for key, wanted in chosen:
             if key in piece and key not in PLAN:
-                mine = piece[key]
-                keep &= mine == wanted if mine.dtype == object else mine.astype(str) == wanted
+                cells = piece[key]
+                keep &= cells == wanted if cells.dtype == object else cells.astype(str) == wanted
         runs.append(np.asarray(piece["run"], np.int64)[keep])
         values.append(x[keep])
         if keys:
@@ -294,9 +294,9 @@ def all_values(results: Any, text: str, where: Mapping[str, str]) -> tuple[ByRun
     """How the values of a column are spread over all rows of all runs, by point; of an expression its values by run."""
     node = expression.parse(text)
     if not isinstance(node, ColumnRows):
-        made = measure(results, text, where)
-        by = {name: np.concatenate([v[at] for v in made.rows.values()]) for name, at in made.named(made.runs.labels)}
-        return made, by
+        by_run = measure(results, text, where)
+        named = by_run.named(by_run.runs.labels)
+        return by_run, {name: np.concatenate([v[at] for v in by_run.rows.values()]) for name, at in named}
     runs = PlanRuns.of(results, where)
     unit = expression.unit(node, {(node.table, node.column): _check(results, node)})
     rest = {k: v for k, v in where.items() if k not in runs.labels}
@@ -310,10 +310,10 @@ def all_values(results: Any, text: str, where: Mapping[str, str]) -> tuple[ByRun
     if not len(x):
         raise ExpressionError(_nothing(results, node, rest) or f"{text} has no numbers to draw")
     point = np.full(len(runs), -1)
-    made = ByRun(runs, {(): np.full(len(runs), math.nan)}, expression.words(node), unit)
-    named = made.named(runs.labels)
+    by_run = ByRun(runs, {(): np.full(len(runs), math.nan)}, expression.words(node), unit)
+    named = by_run.named(runs.labels)
     for i, (_, at) in enumerate(named):
         point[at] = i
     of = point[run]
-    found = {name: x[of == i] for i, (name, _) in enumerate(named)}
-    return made, {name: v for name, v in found.items() if len(v)}
+    by_point = {name: x[of == i] for i, (name, _) in enumerate(named)}
+    return by_run, {name: v for name, v in by_point.items() if len(v)}

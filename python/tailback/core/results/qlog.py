@@ -73,15 +73,15 @@ def _head(flow: str, title: str) -> dict[str, Any]:
 
 
 def _metrics(points: Mapping[float, Mapping[str, float]], segment: int) -> Iterator[tuple[float, dict[str, Any]]]:
-    said: dict[str, Any] = {}
-    own_said: dict[str, Any] = {}
+    last_fields: dict[str, Any] = {}
+    last_own_fields: dict[str, Any] = {}
     values: dict[str, float] = {}
     state = ""
     for t in sorted(points):
         values |= points[t]
-        if changed := _changed(_fields(values, segment), said):
+        if changed := _changed(_fields(values, segment), last_fields):
             yield t, {"name": "quic:recovery_metrics_updated", "data": changed}
-        if changed := _changed(_own_fields(values), own_said):
+        if changed := _changed(_own_fields(values), last_own_fields):
             yield t, {"name": "tailback_tcp:metrics_updated", "data": changed}
         if (now := _state(values)) and now != state:
             old = {"old": state} if state else {}
@@ -90,31 +90,31 @@ def _metrics(points: Mapping[float, Mapping[str, float]], segment: int) -> Itera
 
 
 def _changed(fields: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
-    found = {name: value for name, value in fields.items() if said.get(name) != value}
-    said |= found
-    return found
+    changed = {name: value for name, value in fields.items() if said.get(name) != value}
+    said |= changed
+    return changed
 
 
 def _fields(values: Mapping[str, float], segment: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for probe, name in _WINDOWS.items():
         if values.get(probe, math.nan) < _NO_THRESHOLD:
             value = values[probe]
-            found[name] = round(value * segment)
+            fields[name] = round(value * segment)
     for probe, name in _TIMES.items():
         if math.isfinite(value := values.get(probe, math.nan)):
-            found[name] = round(value * 1e3, 6)
+            fields[name] = round(value * 1e3, 6)
     if math.isfinite(value := values.get("outstanding", math.nan)):
-        found["bytes_in_flight"] = round(value)
-    return found
+        fields["bytes_in_flight"] = round(value)
+    return fields
 
 
 def _own_fields(values: Mapping[str, float]) -> dict[str, Any]:
-    found = {}
+    fields = {}
     for probe, (name, factor) in _OWN.items():
         if math.isfinite(value := values.get(probe, math.nan)):
-            found[name] = round(value * factor, 6)
-    return found
+            fields[name] = round(value * factor, 6)
+    return fields
 
 
 def _state(values: Mapping[str, float]) -> str:

@@ -38,10 +38,10 @@ def shown(unit: str, values: Iterable[float]) -> UnitShown:
     if unit not in _SIGNS:
         return UnitShown(unit, 1.0)
     sign, least, most = _SIGNS[unit]
-    given = np.abs(np.asarray(list(values) if not isinstance(values, np.ndarray) else values, float)).ravel()
-    given = given[np.isfinite(given) & (given > 0)]
+    sizes = np.abs(np.asarray(list(values) if not isinstance(values, np.ndarray) else values, float)).ravel()
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     # The largest decides, unless few are as large.
-    largest = float(np.quantile(given, 0.95)) if given.size else 1.0
+    largest = float(np.quantile(sizes, 0.95)) if sizes.size else 1.0
     fitting = [(f, p) for f, p in _PREFIXES if least <= f <= most]
     factor, prefix = next(((f, p) for f, p in fitting if largest >= f * 0.9995), fitting[-1])
     return UnitShown(f"{prefix}{sign}", 1.0 / factor if factor <= 1 else 10.0 ** -round(math.log10(factor)))

@@ -17,8 +17,8 @@ Piece = dict[str, np.ndarray]
 
 def folder_of(results: Any) -> Path | None:
     """Where results are stored; None for those in memory."""
-    found = getattr(getattr(results, "results", results), "folder", None)
-    return Path(found) if found else None
+    folder = getattr(getattr(results, "results", results), "folder", None)
+    return Path(folder) if folder else None
 
 
 def declared(results: Any, table: str) -> Any:
@@ -35,9 +35,9 @@ def pieces(results: Any, table: str, columns: Sequence[str]) -> Iterator[Piece]:
     where = folder_of(results)
     path = where / f"{table}.parquet" if where else None
     if path is not None and path.is_file():
-        for found in _core.RowGroups(path, list(columns)):
-            yield {name: found[name] for name in columns if name in found}
+        for group in _core.RowGroups(path, list(columns)):
+            yield {name: group[name] for name in columns if name in group}
         return
-    whole = getattr(results, table)
-    if len(whole):
-        yield {name: whole[name] for name in columns if name in whole}
+    in_memory = getattr(results, table)
+    if len(in_memory):
+        yield {name: in_memory[name] for name in columns if name in in_memory}

@@ -53,17 +53,17 @@ class SettingDifference:
 
     def lines(self, width: int = 80) -> list[str]:
         """For a terminal, marking first."""
-        said = list(self.marking)
+        sentences = list(self.marking)
         if self.builds:
-            said.append("a and b were made by different builds of the program, which may compute differently")
+            sentences.append("a and b were made by different builds of the program, which may compute differently")
         for d in self.keys[:MOST]:
             where = "" if d.points == self.points else f" at {d.points} of {self.points} points"
-            said.append(f"{d.key}: a has {_shown(d.a)}, b {_shown(d.b)}{where}")
+            sentences.append(f"{d.key}: a has {_shown(d.a)}, b {_shown(d.b)}{where}")
         if len(self.keys) > MOST:
-            said.append(f"and {len(self.keys) - MOST} more keys")
-        if not said:
+            sentences.append(f"and {len(self.keys) - MOST} more keys")
+        if not sentences:
             return []
-        wrapped = [line for s in said for line in textwrap.wrap(s, width - 2, subsequent_indent="  ")]
+        wrapped = [line for s in sentences for line in textwrap.wrap(s, width - 2, subsequent_indent="  ")]
         return ["the two differ in:", *(f"  {line}" for line in wrapped)]
 
 
@@ -78,14 +78,14 @@ def between(a: Path, b: Path) -> SettingDifference:
 
 def among(points: Iterable[tuple[dict[str, str], _core.Scenario]]) -> list[str]:
     """A sentence for each port whose queue marks at some points of a plan and drops at others."""
-    found: dict[str, dict[bool, list[str]]] = {}
+    sides_of: dict[str, dict[bool, list[str]]] = {}
     for labels, scenario in points:
         name = ", ".join(f"{k} = {v}" for k, v in labels.items())
         for port, marks in marking.ports(scenario).items():
-            found.setdefault(port, {}).setdefault(marks, []).append(name)
+            sides_of.setdefault(port, {}).setdefault(marks, []).append(name)
     return [
         f"at link.{port} queues mark at {_few(sides[True])}, and drop at {_few(sides[False])}"
-        for port, sides in found.items()
+        for port, sides in sides_of.items()
         if len(sides) > 1
     ]
 
@@ -104,7 +104,7 @@ def _labelled(made: dict[str, Any]) -> Iterator[tuple[tuple[tuple[str, str], ...
     texts, points = made.get("scenarios"), made.get("points")
     if not isinstance(texts, dict) or not isinstance(points, list):
         return
-    known: dict[str, _core.Scenario] = {}
+    scenarios: dict[str, _core.Scenario] = {}
     for point in points:
         if not isinstance(point, dict):
             continue
@@ -114,9 +114,9 @@ def _labelled(made: dict[str, Any]) -> Iterator[tuple[tuple[tuple[str, str], ...
         text = texts.get(digest)
         if not isinstance(text, str):
             continue
-        if digest not in known:
-            known[digest] = _stored(text)
-        yield tuple(sorted((k, str(v)) for k, v in labels.items())), known[digest]
+        if digest not in scenarios:
+            scenarios[digest] = _stored(text)
+        yield tuple(sorted((k, str(v)) for k, v in labels.items())), scenarios[digest]
 
 
 def _stored(text: str) -> _core.Scenario:

@@ -41,7 +41,7 @@ def text(result: Any, width: int | None = None) -> str:
     lines = textwrap.wrap(f"{name}: {counted}; {seeds}", max(width, 20))
     if marks := marking.sentence(scenario):
         lines += textwrap.wrap(marks, max(width, 20))
-    told = len(lines)
+    head_lines = len(lines)
     if several:
         lines += textwrap.wrap("means \u00b1 95 % confidence interval over the replications", max(width, 20))
     if not done:
@@ -50,7 +50,7 @@ def text(result: Any, width: int | None = None) -> str:
     rows_of["links"] = [link for link in rows_of["links"] if link["arrived_packets"] or "." not in link["name"]]
     if several and alike(*(rows_of[name] for name in _ALWAYS)):
         why = "the replications are all alike: nothing in this scenario is drawn at random"
-        lines[told:] = textwrap.wrap(why, max(width, 20))
+        lines[head_lines:] = textwrap.wrap(why, max(width, 20))
         lines.append('--set \'flows.NAME.start={ kind = "uniform", to = "1s" }\' starts flows at random')
     for name, rows in rows_of.items():
         if name == COMPLETIONS and rows:
@@ -73,7 +73,7 @@ def _of_all(rows: list[dict[str, Any]], named: set[str]) -> tuple[list[dict[str,
 
 def _table(table: TableRow, rows: list[dict[str, Any]], several: bool, width: int) -> list[str]:
     """The columns that name a row, and those that are shown and have a value."""
-    more = len(rows) - MOST_ROWS
+    left = len(rows) - MOST_ROWS
     rows = rows[:MOST_ROWS]
     names = [
         [table.columns[key].short, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]
@@ -86,8 +86,8 @@ def _table(table: TableRow, rows: list[dict[str, Any]], several: bool, width: in
         cells = (show(row[column.name], half).joined() for row, half in zip(rows, halves, strict=True))
         cells_of.append([column.short, shown_unit, *cells])
     lines = side_by_side(names, cells_of, width)
-    if more > 0:
-        lines.append(f"and {more} more; --out DIR or --json has all")
+    if left > 0:
+        lines.append(f"and {left} more; --out DIR or --json has all")
     return lines
 
 
@@ -102,16 +102,16 @@ def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]],
     blocks = [[*names]]
     used = lead = sum(max(map(len, column)) + GAP for column in names) - GAP
     for column in cells:
-        wide = GAP + max(map(len, column))
-        if used + wide > width and len(blocks[-1]) > len(names):
+        column_width = GAP + max(map(len, column))
+        if used + column_width > width and len(blocks[-1]) > len(names):
             blocks.append([*names])
             used = lead
         blocks[-1].append(column)
-        used += wide
+        used += column_width
     lines: list[str] = []
     for i, block in enumerate(blocks):
-        made = columns(list(zip(*block, strict=True)), right=range(len(names), len(block)))
-        lines += made if i == 0 else ["", *(line for line in made if line.strip())]
+        side = columns(list(zip(*block, strict=True)), right=range(len(names), len(block)))
+        lines += side if i == 0 else ["", *(line for line in side if line.strip())]
     return lines
 
 

@@ -23,6 +23,8 @@ from tailback.core.results.summary import as_cell, decimals
 FORMS = ("tex", "md", "csv")
 #: Letters of a line of a head in LaTeX.
 HEAD = 18
+#: Mean, half of the interval and number of runs where there is no value.
+_ABSENT = (math.nan, math.nan, 0)
 
 
 @dataclass(frozen=True)
@@ -128,28 +130,28 @@ def table_of(
     if not texts:
         raise ExpressionError("name what the columns are, such as links.utilisation[bottleneck]")
     titles = titles or {}
-    found = [measure(results, text, where) for text in texts]
-    runs = found[0].runs
+    measures = [measure(results, text, where) for text in texts]
+    runs = measures[0].runs
     varying = [n for n in runs.labels if len(set(runs.values[n][runs.counted])) > 1]
     names: dict[tuple[tuple[str, ...], tuple[str, ...]], None] = {}
-    points = [m.points(varying) for m in found]
-    for mine in points:
-        names |= dict.fromkeys((point, row) for row, point in mine)
+    points = [m.points(varying) for m in measures]
+    for means in points:
+        names |= dict.fromkeys((point, row) for row, point in means)
     several = {row for _, row in names if row}
-    one = len(several) <= 1
+    is_one_row = len(several) <= 1
     order = {n: {x: i for i, x in enumerate(scale(n, runs.values[n], {}).labels)} for n in varying}
     ranked = sorted(names, key=lambda k: [order[n][x] for n, x in zip(varying, k[0], strict=True)])
     columns = []
-    for m, mine in zip(found, points, strict=True):
-        alone = next(iter(mine))[0] if mine and len({row for row, _ in mine}) == 1 else None
-        values = [
-            mine.get((row, point), mine.get((alone, point), (math.nan,) * 3) if alone is not None else (math.nan,) * 3)
-            for point, row in ranked
-        ]
+    for m, means in zip(measures, points, strict=True):
+        alone = next(iter(means))[0] if means and len({row for row, _ in means}) == 1 else None
+        values = []
+        for point, row in ranked:
+            absent = means.get((alone, point), _ABSENT) if alone is not None else _ABSENT
+            values.append(means.get((row, point), absent))
         unit = shown(m.unit, [v[0] for v in values])
         columns.append(ShownColumn(m.title, unit, [(v[0], v[1]) for v in values]))
     heads = [titles.get(n, n) for n in varying]
-    rows = [(*point, *(() if one else row)) for point, row in ranked]
+    rows = [(*point, *(() if is_one_row else row)) for point, row in ranked]
     unique = {r: i for i, r in reversed(list(enumerate(rows)))}
     kept = [i for i, r in enumerate(rows) if unique[r] == i]
     columns = [ShownColumn(c.title, c.unit, [c.values[i] for i in kept]) for c in columns]

@@ -123,7 +123,7 @@ def register(control: Any, name: str | None = None) -> str:
 
 
 def _check_method(called: str, control: type, method: str, argument: str) -> None:
-    given = inspect.getattr_static(control, method, None)
+    declared = inspect.getattr_static(control, method, None)
     function = getattr(control, method, None)
     if function is None or not callable(function):
         raise refused(
@@ -135,7 +135,7 @@ def _check_method(called: str, control: type, method: str, argument: str) -> Non
     try:
         signature = inspect.signature(function)
         # A static or class method has no `self` to pass.
-        signature.bind(*([None] if isinstance(given, (staticmethod, classmethod)) else [None, None]))
+        signature.bind(*([None] if isinstance(declared, (staticmethod, classmethod)) else [None, None]))
     except TypeError as e:
         raise refused(
             f"{called}.{method} cannot be called with one argument: {e}", f"write `def {method}(self, {argument})`"
@@ -198,14 +198,14 @@ def _kind(called: str, p: inspect.Parameter, hint: Any) -> tuple[str, str]:
 
 
 def _probes(called: str, control: type) -> Iterator[tuple[str, str, str]]:
-    given = getattr(control, "probes", {})
-    if isinstance(given, (list, tuple)):
-        given = dict.fromkeys(given, "")
-    if not isinstance(given, Mapping) or not all(isinstance(x, str) for pair in given.items() for x in pair):
+    probes = getattr(control, "probes", {})
+    if isinstance(probes, (list, tuple)):
+        probes = dict.fromkeys(probes, "")
+    if not isinstance(probes, Mapping) or not all(isinstance(x, str) for pair in probes.items() for x in pair):
         raise refused(
-            f"{called}.probes is {type(given).__qualname__}", 'name attributes and units: probes = {"target": "s"}'
+            f"{called}.probes is {type(probes).__qualname__}", 'name attributes and units: probes = {"target": "s"}'
         )
-    for name, unit in given.items():
+    for name, unit in probes.items():
         if not name.isidentifier():
             raise refused(f"{called}.probes has {name!r}, which is no attribute", "name attributes of the object")
         yield name, unit, f"the attribute {name} of {called.rpartition('.')[2]}"
@@ -216,15 +216,15 @@ def from_file(path: str, name: str, near: Iterable[Path] = ()) -> str:
     `ScenarioError`."""
     called = f"{path}:{name}"
     try:
-        found = loaded(path, name, near)
+        own_class = loaded(path, name, near)
     except FileError as e:
         if queues.is_known(called):
             # The class itself was given.
             return called
         raise refused(f"the class {called}: {e.problem}", e.remedy, value=called) from e
-    if queues.is_discipline(found):
-        return queues.register(called, found)
-    return register(found, called)
+    if queues.is_discipline(own_class):
+        return queues.register(called, own_class)
+    return register(own_class, called)
 
 
 def named_in(text: str) -> list[tuple[str, str]]:
@@ -233,8 +233,8 @@ def named_in(text: str) -> list[tuple[str, str]]:
         return []
     keys = ("congestion", "queue", "kind", "values")
     lines = [line for line in text.splitlines() if any(key in line for key in keys)]
-    found = (match for line in lines for match in NAMED.finditer(line.partition(" #")[0]))
-    return list(dict.fromkeys((m["path"], m["name"]) for m in found))
+    matches = (match for line in lines for match in NAMED.finditer(line.partition(" #")[0]))
+    return list(dict.fromkeys((m["path"], m["name"]) for m in matches))
 
 
 def register_named(texts: Iterable[str], near: Iterable[Path] = ()) -> None:
@@ -254,15 +254,15 @@ def stand_ins(text: str, kind: str) -> None:
     except ValueError:
         # The reader says what is wrong.
         return
-    found: dict[str, dict[str, Any]] = {}
+    parameters: dict[str, dict[str, Any]] = {}
     for value in _values(document, "congestion"):
         table = value if isinstance(value, Mapping) else {"kind": value}
         name = table.get("kind")
         if isinstance(name, str) and ("." in name or ":" in name):
-            found.setdefault(name, {}).update({k: v for k, v in table.items() if k != "kind"})
+            parameters.setdefault(name, {}).update({k: v for k, v in table.items() if k != "kind"})
     probes = {p: "" for value in _values(document, "probes") if isinstance(value, list) for p in value}
-    for name, given in found.items():
-        kinds = [(k, _KINDS[type(v)], "none", "Given.") for k, v in given.items() if type(v) in _KINDS]
+    for name, settings in parameters.items():
+        kinds = [(k, _KINDS[type(v)], "none", "Given.") for k, v in settings.items() if type(v) in _KINDS]
         own = [(p, unit, "recorded") for p, unit in probes.items() if isinstance(p, str)]
         _core.register_control(name, None, "A class that is not at hand.", kinds, own)
 

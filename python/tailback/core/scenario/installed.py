@@ -76,7 +76,7 @@ def example(name: str) -> Example | None:
 
 
 def no_example(name: str) -> str:
-    """What is said of a name that no example has."""
+    """The message for a name that no example has."""
     from difflib import get_close_matches
 
     near = get_close_matches(_word(name), [e.name for e in examples()], 1)
@@ -85,13 +85,13 @@ def no_example(name: str) -> str:
 
 
 def missing(name: Path) -> str | None:
-    """What is said of a name that may be meant for an example, and is none; None of another, and of a file."""
+    """The message for a name that looks like that of an example but is not one; None for a file or any other name."""
     if os.path.lexists(name) or STUDIES.name in name.parts[:1]:
         return None
-    there = example(str(name))
-    if there is None and _installed(name) is None:
+    installed = example(str(name))
+    if installed is None and _installed(name) is None:
         return None
-    hint = f"the installed example is called {there.name}" if there else no_example(str(name))
+    hint = f"the installed example is called {installed.name}" if installed else no_example(str(name))
     return f"there is no file {plain(str(name))} in this folder; {hint}"
 
 

@@ -6,28 +6,28 @@ from tailback import _core
 
 
 def sentence(scenario: _core.Scenario) -> str:
-    """What queues do, and who says so; empty where no queue can mark and none was told anything."""
-    found = scenario.marking
-    able = [p for p in found["ports"] if p["marks"] or p["own"]]
+    """Whether queues mark, and the reason. Empty if no queue can mark and no queue has `ecn` set."""
+    marking = scenario.marking
+    able = [p for p in marking["ports"] if p["marks"] or p["own"]]
     if not able:
         return ""
-    if found["on"]:
-        said = f"queues mark ECN-capable packets: {found['because']}"
+    if marking["on"]:
+        rule = f"queues mark ECN-capable packets: {marking['because']}"
     else:
-        said = f"queues do not mark: {found['because']}"
+        rule = f"queues do not mark: {marking['because']}"
     own = ", ".join(f"link.{p['name']} has ecn = {' and '.join(p['own'])}" for p in able if p["own"])
-    return f"{said}; except that {own}" if own else said
+    return f"{rule}; except that {own}" if own else rule
 
 
 def by_default(scenario: _core.Scenario) -> str:
     """That queues mark although the scenario does not say so, and how to have them drop; empty where that is not so."""
-    found = scenario.marking
-    follow = sorted({p["queue"] for p in found["ports"] if p["marks"] and not p["own"]})
-    if not found["on"] or found["given"] or not follow:
+    marking = scenario.marking
+    follow = sorted({p["queue"] for p in marking["ports"] if p["marks"] and not p["own"]})
+    if not marking["on"] or marking["given"] or not follow:
         return ""
     verb = "mark" if len(follow) > 1 else "marks"
     return (
-        f"{_and(follow)} {verb} ECN-capable packets, since {found['because']}; "
+        f"{_and(follow)} {verb} ECN-capable packets, since {marking['because']}; "
         "marking = false at the top of the scenario has every queue drop them"
     )
 

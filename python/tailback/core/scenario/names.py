@@ -39,9 +39,9 @@ def check_names(document: Mapping[str, Any], path: str, part: str = "") -> None:
             is_here = key == path or key.startswith((f"{path}.", f"{path}["))
             if is_here and problem["code"] in _OWN and not _may_follow(problem):
                 place = f"{part}, {key[len(path) + 1 :]}".rstrip(", ") if part else f"network, {key}"
-                said = _core.ScenarioError(f"error: {problem['problem']}\n --> {place}\n  = help: {problem['remedy']}")
-                said.file, said.problems = e.file, [problem]
-                raise said from None
+                error = _core.ScenarioError(f"error: {problem['problem']}\n --> {place}\n  = help: {problem['remedy']}")
+                error.file, error.problems = e.file, [problem]
+                raise error from None
 
 
 def _may_follow(problem: Mapping[str, Any]) -> bool:

@@ -34,16 +34,16 @@ def loaded(path: str, name: str, near: Iterable[Path] = ()) -> Any:
     Nothing is written beside the file. A file that has not changed is run once.
     """
     folders = [*near, Path()]
-    found = next((where for folder in folders if (where := folder / path).is_file()), None)
-    if found is None:
+    file = next((where for folder in folders if (where := folder / path).is_file()), None)
+    if file is None:
         raise FileError(f"there is no file {path}", "write its path as seen from the scenario or from this folder")
-    module = _module(found, path)
-    made = getattr(module, name, None)
-    if not callable(made):
+    module = _module(file, path)
+    own_class = getattr(module, name, None)
+    if not callable(own_class):
         classes = [n for n, x in vars(module).items() if isinstance(x, type) and x.__module__ == module.__name__]
-        there = f"its classes are {', '.join(classes)}" if classes else "it has no class"
-        raise FileError(f"{path} has no class {name}", there)
-    return made
+        classes_of_file = f"its classes are {', '.join(classes)}" if classes else "it has no class"
+        raise FileError(f"{path} has no class {name}", classes_of_file)
+    return own_class
 
 
 def _module(file: Path, path: str) -> ModuleType:

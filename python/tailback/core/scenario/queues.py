@@ -39,8 +39,8 @@ def own(given: Any) -> str | None:
     if isinstance(given, str):
         from tailback.core.scenario.controls import from_file
 
-        found = NAMED.fullmatch(given)
-        return from_file(found["path"], found["name"]) if found else None
+        match = NAMED.fullmatch(given)
+        return from_file(match["path"], match["name"]) if match else None
     if not is_discipline(given):
         return None
     return register(f"{given.__module__}.py:{given.__qualname__}", given)

@@ -103,13 +103,13 @@ def _as_json(document: Any, name: str) -> str:
 def _unfit(document: Any, name: str) -> Exception | None:
     """The error for the first value that is no number, text, list or dict."""
     todo: list[tuple[str, Any]] = [("", document)]
-    seen: set[int] = set()
+    seen_ids: set[int] = set()
     while todo:
         path, value = todo.pop()
         if isinstance(value, (dict, list, tuple)):
-            if id(value) in seen:
+            if id(value) in seen_ids:
                 continue
-            seen.add(id(value))
+            seen_ids.add(id(value))
             pairs = value.items() if isinstance(value, dict) else enumerate(value)
             todo += [(f"{path}.{k}" if path else str(k), v) for k, v in reversed(list(pairs))]
         elif value is not None and not isinstance(value, (str, bool, int, float)):
@@ -119,15 +119,15 @@ def _unfit(document: Any, name: str) -> Exception | None:
 
 def _error(name: str, path: str, value: Any) -> Exception:
     is_class = isinstance(value, type)
-    what = value.__qualname__ if is_class else type(value).__qualname__
-    problem = f"{path} is {'the Python class' if is_class else 'a Python'} {what}, which no scenario can hold"
+    type_name = value.__qualname__ if is_class else type(value).__qualname__
+    problem = f"{path} is {'the Python class' if is_class else 'a Python'} {type_name}, which no scenario can hold"
     where = "a class of your own can be the queue of a link only: queue=Class" if is_class or callable(value) else ""
     if path.endswith("congestion"):
         own = "one of your own is a class with on_ack and on_congestion"
         remedy = f"give the name of a congestion control, such as 'cubic', or a dict with `kind`; {own}"
     else:
         remedy = f"give a number, a text, a list or a dict; {where}".rstrip("; ")
-    return _refused(name, path, what, problem, remedy)
+    return _refused(name, path, type_name, problem, remedy)
 
 
 def _refused(name: str, path: str, value: str, problem: str, remedy: str) -> Exception:
@@ -187,8 +187,8 @@ def read(
     *,
     code: bool = True,
 ) -> _core.Scenario:
-    """The scenario, in which Python classes may stand where a network has them, or if `classes`: who calls this hands
-    the classes to the run, which would be refused without, or runs nothing. `code` as in `load_scenario`."""
+    """The scenario. Python classes may stand in it if the source is a network that has them, or with `classes`, if the
+    caller gives them to the run or runs nothing. `code` as in `load_scenario`."""
     text, kind, label = as_text(source, name)
     texts = list(overrides)
     if code:

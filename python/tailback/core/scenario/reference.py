@@ -15,8 +15,8 @@ def schema() -> dict[str, Any]:
     >>> {"link", "flows", "sessions"} <= set(tb.schema()["properties"])
     True
     """
-    found: dict[str, Any] = json.loads(_core.schema_json())
-    return found
+    tree: dict[str, Any] = json.loads(_core.schema_json())
+    return tree
 
 
 @checked

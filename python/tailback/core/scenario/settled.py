@@ -15,25 +15,25 @@ MOST_NAMED = 12
 
 def sentences(scenario: _core.Scenario) -> Iterator[str]:
     """What each of them is, and what it was computed from."""
-    found = scenario.settled
-    for s in found[:MOST_NAMED]:
+    settled = scenario.settled
+    for s in settled[:MOST_NAMED]:
         yield f'{s["key"]} = "{s["written"]}" is {s["value"]} ({s["because"]})'
-    if len(found) > MOST_NAMED:
-        yield f"{len(found) - MOST_NAMED} more values depend on the path"
+    if len(settled) > MOST_NAMED:
+        yield f"{len(settled) - MOST_NAMED} more values depend on the path"
 
 
 def written_out(document: dict[str, Any], scenario: _core.Scenario) -> dict[str, Any]:
     """The document of the scenario with the plain quantities in place of them."""
-    made = copy.deepcopy(document)
+    copied = copy.deepcopy(document)
     for s in scenario.settled:
         steps: list[Any] = []
         for key in s["key"].split("."):
             name, *items = re.findall(r"[^\[\]]+", key)
             steps += [name, *(int(i) for i in items)]
-        _put(made, steps, s["value"])
-        if steps[0] == "link" and "topology" in made:
-            _put(made["topology"], steps[2:], s["value"])
-    return made
+        _put(copied, steps, s["value"])
+        if steps[0] == "link" and "topology" in copied:
+            _put(copied["topology"], steps[2:], s["value"])
+    return copied
 
 
 def _put(at: Any, steps: list[Any], value: str) -> None:

@@ -14,8 +14,8 @@ NAME = "the page"
 
 def explicit(document: Mapping[str, Any], name: str = NAME) -> dict[str, Any]:
     """The document with the queue of the watched link as a table at the link itself, where a page changes it."""
-    made: dict[str, Any] = json.loads(_core.lab_explicit(json.dumps(document), name))
-    return made
+    with_table: dict[str, Any] = json.loads(_core.lab_explicit(json.dumps(document), name))
+    return with_table
 
 
 def watched(document: Mapping[str, Any], name: str = NAME) -> str:

@@ -32,11 +32,11 @@ def queues(factories: Mapping[str, Callable[[], Any]]) -> str:
 
 def controls(classes: Mapping[str, type], files: Iterable[str] = ()) -> str:
     """The same of congestion controls, by name, with the contents of the files that their parameters name."""
-    read = [(file, _contents(file)) for file in sorted(files)]
-    found: dict[str, tuple[str, Any]] = {
+    file_contents = [(file, _contents(file)) for file in sorted(files)]
+    parts: dict[str, tuple[str, Any]] = {
         name: (f"the congestion control {name}", control) for name, control in classes.items()
     }
-    return _of(found | ({"files": ("the files of parameters", read)} if read else {}))
+    return _of(parts | ({"files": ("the files of parameters", file_contents)} if file_contents else {}))
 
 
 def _contents(file: str) -> bytes:
@@ -51,9 +51,9 @@ def _of(things: Mapping[str, tuple[str, Any]]) -> str:
     import hashlib
 
     h = hashlib.sha256()
-    for name, (what, thing) in sorted(things.items()):
+    for name, (described, value) in sorted(things.items()):
         h.update(f"\n{name}:".encode())
-        _eat(h, thing, what)
+        _eat(h, value, described)
     return h.hexdigest()[:32]
 
 

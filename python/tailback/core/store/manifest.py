@@ -108,13 +108,13 @@ def write(dir: Path, manifest: dict[str, Any]) -> None:
 def read(dir: Path) -> dict[str, Any]:
     """The manifest of a folder; an empty dict if the folder has no manifest."""
     try:
-        found = json.loads(file_bytes(dir / "manifest.json", LONGEST_MANIFEST))
-        if not isinstance(found, dict):
+        manifest = json.loads(file_bytes(dir / "manifest.json", LONGEST_MANIFEST))
+        if not isinstance(manifest, dict):
             raise ValueError("the manifest is not a JSON object")
-        if any(not isinstance(found[key], kind) for key, kind in _KINDS.items() if found.get(key) is not None):
+        if any(not isinstance(manifest[key], kind) for key, kind in _KINDS.items() if manifest.get(key) is not None):
             raise ValueError("a key of the manifest has another type")
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError) as e:
         raise OSError(f"{dir / 'manifest.json'} is damaged; run the plan again to repair it") from e
-    return found
+    return manifest

@@ -66,18 +66,18 @@ def looks_at(f: Callable[..., Any]) -> Callable[[Sequence[Any], Mapping[str, Any
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     annotations = {k: str(v) for k, v in inside.__annotations__.items() if k in names}
     defaults = inside.__kwdefaults__ or {}
-    known: dict[str, Test] = {}
+    tests: dict[str, Test] = {}
 
     def look(args: Sequence[Any], kw: Mapping[str, Any]) -> None:
         for name, value in (*zip(positional, args, strict=False), *kw.items()):
             if name not in annotations:
                 continue
-            if name not in known:
+            if name not in tests:
                 tree = ast.parse(annotations[name].strip("'\""), mode="eval").body
-                known[name] = _test(tree, inside.__globals__)
-            found = known[name](value)
-            if found is not None:
-                path, wrong, wanted = found
+                tests[name] = _test(tree, inside.__globals__)
+            fault = tests[name](value)
+            if fault is not None:
+                path, wrong, wanted = fault
                 default = defaults.get(name)
                 like = f", such as {default!r}" if isinstance(default, str) and default and not path else ""
                 raise ValueError(f"{name}{path} = {shown(wrong)}; give {wanted}{like}")
@@ -96,12 +96,12 @@ def _test(node: ast.expr, names: Mapping[str, Any]) -> Test:
     def look(value: Any) -> Fault | None:
         inner: Fault | None = None
         for part, test in tests:
-            found = test(value) if test is not None else None
-            if found is None:
+            fault = test(value) if test is not None else None
+            if fault is None:
                 return None
             # Of what is wrong inside of it the kind fits.
-            if found[0] and inner is None and _head(part) != "None":
-                inner = found
+            if fault[0] and inner is None and _head(part) != "None":
+                inner = fault
         return inner or ("", value, wanted)
 
     return look
@@ -177,9 +177,9 @@ def _of_list(value: Any, each: Sequence[Test], fixed: bool, wanted: str) -> Faul
     if fixed and len(value) != len(each):
         return "", value, wanted
     for i, x in enumerate(value):
-        found = each[i if fixed else 0](x)
-        if found is not None:
-            return f"[{i}]{found[0]}", found[1], found[2]
+        fault = each[i if fixed else 0](x)
+        if fault is not None:
+            return f"[{i}]{fault[0]}", fault[1], fault[2]
     return None
 
 
@@ -187,9 +187,9 @@ def _of_dict(value: Any, entry: Test | None, wanted: str) -> Fault | None:
     if not isinstance(value, Mapping):
         return "", value, wanted
     for key, x in value.items() if entry is not None else ():
-        found = entry(x) if entry is not None else None
-        if found is not None:
-            return f"[{key!r}]{found[0]}", found[1], found[2]
+        fault = entry(x) if entry is not None else None
+        if fault is not None:
+            return f"[{key!r}]{fault[0]}", fault[1], fault[2]
     return None
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 #: As many bytes as a file of text that a user writes may have.
 LONGEST = 64_000_000
 
-#: Control characters but for line ends and tabs, what reverses the direction of text, and bytes that are not UTF-8.
+#: Control characters except line ends and tabs, marks that reverse the direction of text, and bytes that are not UTF-8.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -32,7 +32,7 @@ def read_text(path: Path, longest: int = LONGEST) -> str:
 
 
 def file_bytes(path: Path, longest: int = LONGEST) -> bytes:
-    """A file inside of a folder that a user names. Raises OSError, also for a pipe or a device: nobody meant it."""
+    """The bytes of a file in a folder that a user names. Raises OSError, also for a pipe or a device."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
     return read_bytes(path, longest)

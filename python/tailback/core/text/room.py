@@ -30,7 +30,7 @@ class MemoryRefusal(ValueError):
 
 @dataclass(frozen=True)
 class Room:
-    """So many bytes may be taken, and who says so."""
+    """The bytes that may be taken, and what sets this limit."""
 
     free: float
     by: str
@@ -48,8 +48,8 @@ def room() -> Room:
     """What may be taken now."""
     if _given is not None:
         return Room(_given, "--memory")
-    found = [Room(float("inf"), "nobody"), *_of_process(), *_of_groups(), *_of_machine()]
-    return min(found, key=lambda r: r.free)
+    rooms = [Room(float("inf"), "nobody"), *_of_process(), *_of_groups(), *_of_machine()]
+    return min(rooms, key=lambda r: r.free)
 
 
 def promise_bytes(needed: float, what: str, remedy: str) -> None:
@@ -96,7 +96,7 @@ def _of_groups() -> list[Room]:
         lines = (PROC / "self/cgroup").read_text().splitlines()
     except OSError:
         return []
-    found: list[Room] = []
+    rooms: list[Room] = []
     for line in lines:
         number, _, rest = line.partition(":")
         controllers, _, name = rest.partition(":")
@@ -109,10 +109,10 @@ def _of_groups() -> list[Room]:
         group = base / name.lstrip("/")
         # In a container the name is that outside, and only the root is there.
         for folder in [group, *group.parents]:
-            found += _of_group(folder, *files)
+            rooms += _of_group(folder, *files)
             if folder == base:
                 break
-    return found
+    return rooms
 
 
 def _of_group(folder: Path, limit: str, usage: str, cache: str) -> list[Room]:

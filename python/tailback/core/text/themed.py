@@ -1,4 +1,4 @@
-"""An SVG whose colours follow the light or dark mode of who looks at it."""
+"""An SVG whose colours follow the light or dark mode of its reader."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 
 
 def themed(svg: str, table: Mapping[str, str]) -> str:
-    """An SVG whose colours follow the light or dark mode of who looks at it, for a page: each is a variable of CSS."""
+    """An SVG for a page, whose colours follow the light or dark mode of its reader: each is a variable of CSS."""
     names: dict[str, str] = {}
 
     def variable(match: re.Match[str]) -> str:

@@ -16,8 +16,8 @@ _LONG = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{MOST_PARTS}}
 
 def loads(text: str) -> dict[str, Any]:
     """A text as a dict. Raises `tomllib.TOMLDecodeError`, and RecursionError for what is nested too deeply."""
-    found = _LONG.search(text)
-    if found:
-        line = text.count("\n", 0, found.start()) + 1
+    match = _LONG.search(text)
+    if match:
+        line = text.count("\n", 0, match.start()) + 1
         raise tomllib.TOMLDecodeError(f"a key has more than {MOST_PARTS} parts (at line {line})")
     return tomllib.loads(text)

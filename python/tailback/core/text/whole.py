@@ -22,7 +22,7 @@ def whole(path: Path, part_is_kept: bool = False) -> Iterator[Path]:
     A pipe or a device is written in place. If `part_is_kept`, an interruption leaves what was written until then.
     """
     if path.is_fifo():
-        # To open it waits for who reads it, and here Ctrl-C interrupts the wait; who writes opens it once more.
+        # Opening waits for a reader, and here Ctrl-C interrupts the wait; the writer opens it once more.
         with open(path, "wb"):
             yield path
         return

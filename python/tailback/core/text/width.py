@@ -13,9 +13,9 @@ UNKNOWN = 80
 def terminal_width() -> int:
     """Columns: what the variable COLUMNS says, or else the terminal."""
     with contextlib.suppress(KeyError, ValueError):
-        given = int(os.environ["COLUMNS"])
-        if given > 0:
-            return given
+        columns = int(os.environ["COLUMNS"])
+        if columns > 0:
+            return columns
     if sys.__stdout__ is None:
         return UNKNOWN
     try:

@@ -75,24 +75,24 @@ def _fill(
     room: dict[str, Fraction], flows: Mapping[str, Demand], demand: Mapping[str, Fraction | None]
 ) -> dict[str, Fraction]:
     """One colour: grow the open flows together. Takes what they get out of `room`."""
-    given = dict.fromkeys(flows, Fraction())
+    rates = dict.fromkeys(flows, Fraction())
     level = Fraction()
-    asked = {name: x for name, x in demand.items() if x is None or x > 0}
-    open_flows = {n for n in asked if all(room[link] > 0 for link in flows[n].links)}
+    demands = {name: x for name, x in demand.items() if x is None or x > 0}
+    open_flows = {n for n in demands if all(room[link] > 0 for link in flows[n].links)}
     while open_flows:
         users: dict[str, int] = {}
         for name in open_flows:
             for link in flows[name].links:
                 users[link] = users.get(link, 0) + 1
         steps = [room[link] / n for link, n in users.items()]
-        steps += [x - level for name in open_flows if (x := asked[name]) is not None]
+        steps += [x - level for name in open_flows if (x := demands[name]) is not None]
         step = min(steps)
         level += step
         for link, n in users.items():
             room[link] -= n * step
         full = {link for link in users if room[link] == 0}
         for name in list(open_flows):
-            if asked[name] == level or not full.isdisjoint(flows[name].links):
-                given[name] = level
+            if demands[name] == level or not full.isdisjoint(flows[name].links):
+                rates[name] = level
                 open_flows.discard(name)
-    return given
+    return rates

@@ -65,9 +65,9 @@ class MapMemory:
         return self.published_bytes + self.table_bytes
 
     def as_dict(self) -> dict[str, int | float]:
-        more = {k: getattr(self, k) for k in ("published_bytes", "complete_bytes")}
-        ratios = {k.replace("bytes", "ratio"): self.per_flow_bytes / v for k, v in more.items()}
-        return asdict(self) | more | ratios
+        totals = {k: getattr(self, k) for k in ("published_bytes", "complete_bytes")}
+        ratios = {k.replace("bytes", "ratio"): self.per_flow_bytes / v for k, v in totals.items()}
+        return asdict(self) | totals | ratios
 
 
 def memory(flows: int, groups: int, queues: int, bits: int | None = None, counter: int | None = None) -> MapMemory:

@@ -141,9 +141,9 @@ class Verdict:
         return "" if self.gate else MARKS[self.outcome].compared
 
     def as_dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = _without_infinities(asdict(self))
-        del found["cell"]
-        return found
+        fields: dict[str, Any] = _without_infinities(asdict(self))
+        del fields["cell"]
+        return fields
 
 
 def _without_infinities(x: Any) -> Any:
@@ -163,10 +163,10 @@ def outcome_of(findings: Sequence[Finding], part: Sequence[Finding] = ()) -> str
     for f in findings:
         if f.outcome != OPEN:
             relations.setdefault(f.relation, []).append(f)
-    found = {_of_relation(x) for x in relations.values()}
-    if NO in found and part and outcome_of(part) in (YES, LEANS):
+    outcomes = {_of_relation(x) for x in relations.values()}
+    if NO in outcomes and part and outcome_of(part) in (YES, LEANS):
         return LEANS
-    return next((x for x in (NO, LEANS, YES) if x in found), OPEN)
+    return next((x for x in (NO, LEANS, YES) if x in outcomes), OPEN)
 
 
 def _of_relation(findings: Sequence[Finding]) -> str:
@@ -183,19 +183,19 @@ def _of_relation(findings: Sequence[Finding]) -> str:
 
 def part_of(findings: Sequence[Finding], most: int = 4) -> str:
     """In which part a sentence holds, where it does in some places and not in others."""
-    made = [f for f in findings if f.outcome != OPEN]
-    failed = [f for f in made if f.outcome == NO]
-    if not failed or len(failed) == len(made):
+    judged = [f for f in findings if f.outcome != OPEN]
+    failed = [f for f in judged if f.outcome == NO]
+    if not failed or len(failed) == len(judged):
         return ""
     places = list(dict.fromkeys(f.what.strip(", ") for f in failed))
-    more = f" and {len(places) - most} more" if len(places) > most else ""
-    return f"holds in {len(made) - len(failed)} of {len(made)} places, not in {'; '.join(places[:most])}{more}"
+    ending = f" and {len(places) - most} more" if len(places) > most else ""
+    return f"holds in {len(judged) - len(failed)} of {len(judged)} places, not in {'; '.join(places[:most])}{ending}"
 
 
 def kind_of(checks: Iterable[str]) -> str:
     """The kind of a sentence from those of its checks: arithmetic or order where all of them are."""
-    found = set(checks)
-    return found.pop() if len(found) == 1 else SENTENCE
+    kinds = set(checks)
+    return kinds.pop() if len(kinds) == 1 else SENTENCE
 
 
 def measured_text(findings: Sequence[Finding], most: int = 4) -> str:
@@ -207,7 +207,7 @@ def measured_text(findings: Sequence[Finding], most: int = 4) -> str:
 
 
 def first_parts(text: str, most: int = 2) -> str:
-    """The first things that a measured text has, where it is told in passing."""
+    """The beginning of a measured text, for a line that only mentions it."""
     parts = text.split("; ")
     return "; ".join(parts[:most]) + ("; …" if len(parts) > most else "")
 

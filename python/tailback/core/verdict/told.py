@@ -107,9 +107,9 @@ class Told(msgspec.Struct, kw_only=True):
 
     def as_dict(self) -> dict[str, Any]:
         """As it stands in the file."""
-        written = {k: getattr(self, k) for k in self.__struct_fields__}
-        written |= {k: msgspec.to_builtins(written[k]) for k in ("study", "setup", "again", "disciplines")}
-        return written | {"verdicts": [v.as_dict() for v in self.verdicts]}
+        fields = {k: getattr(self, k) for k in self.__struct_fields__}
+        fields |= {k: msgspec.to_builtins(fields[k]) for k in ("study", "setup", "again", "disciplines")}
+        return fields | {"verdicts": [v.as_dict() for v in self.verdicts]}
 
     def text(self) -> str:
         return json.dumps(self.as_dict(), indent=1, ensure_ascii=False)
@@ -118,15 +118,15 @@ class Told(msgspec.Struct, kw_only=True):
 def read(folder: Path) -> Told:
     """Raises ValueError for a file that is damaged, or was written by another version."""
     try:
-        found = msgspec.json.decode(file_bytes(folder / NAME), type=Told)
+        contents = msgspec.json.decode(file_bytes(folder / NAME), type=Told)
     except RecursionError as e:
         raise ValueError(f"{folder / NAME} is nested too deeply; `tailback reproduce` writes it anew") from e
     except msgspec.MsgspecError as e:
         # No ValueError in every version of the library.
         raise ValueError(f"{folder / NAME} is damaged: {e}; `tailback reproduce` writes it anew") from e
-    if any(set(c) != set(COUNT_HEADS) for c in (found.count, *found.kinds.values())):
+    if any(set(c) != set(COUNT_HEADS) for c in (contents.count, *contents.kinds.values())):
         raise OtherVersion(
-            f"{folder / NAME} is of version {found.version}, which counted other outcomes; run `{found.command}` into "
-            "the same folder again: stored runs are not run again"
+            f"{folder / NAME} is of version {contents.version}, which counted other outcomes; run `{contents.command}` "
+            "into the same folder again: stored runs are not run again"
         )
-    return found
+    return contents

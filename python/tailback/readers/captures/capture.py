@@ -19,6 +19,8 @@ KIND = "capture"
 _MOST_LISTED = 20
 #: A scenario lists each packet: more make a text that nobody wants to read into memory.
 _MOST_WRITTEN = 200_000
+#: The line of a written scenario: what its buffer holds, at least so much; a flow is taken as at least so long.
+_BUFFER_S, _LEAST_BUFFER_BYTES, _SHORTEST_S = 0.1, 65_535, 1e-3
 #: The largest write, bytes: a larger one is cut.
 _MOST_WRITE = 65_535
 
@@ -184,7 +186,8 @@ def scenario(times: list[int], sizes: list[int], writes: bool) -> str:
             bytes_.append(min(size, _MOST_WRITE))
             size -= _MOST_WRITE
     length = at[-1] / 1e9 + 1
-    rate = max(1e6, 8 * sum(bytes_) / max(at[-1] / 1e9, 1.0) * 2)
+    rate = max(1e6, 2 * 8 * sum(bytes_) / max(at[-1] / 1e9, _SHORTEST_S))
+    buffer = max(_LEAST_BUFFER_BYTES, rate * _BUFFER_S / 8)
     made = [
         "# A flow of a capture. assumed: the line, twice as fast as the flow on average, which a capture does not say.",
         f'duration = "{length:.6f}s"',
@@ -194,7 +197,7 @@ def scenario(times: list[int], sizes: list[int], writes: bool) -> str:
         'to = "right"',
         f'rate = "{rate:.0f}bps"',
         'delay = "10ms"',
-        'queue = { kind = "droptail", buffer = "100ms" }',
+        f'queue = {{ kind = "droptail", buffer = "{buffer:.0f}B" }}',
         "",
         "[flows.replayed]",
         'transport = "tcp"' if writes else 'transport = "udp"',

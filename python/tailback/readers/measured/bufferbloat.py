@@ -103,7 +103,9 @@ def _found(given: Given) -> dict[str, float]:
 def _what(text: str) -> str | None:
     """Of these words the last one counts."""
     last = [(hit.start(), name) for name, words in _WORDS for hit in words.finditer(text)]
-    return max(last)[1] if last else None
+    # `download bloat` is of the download.
+    said = [found for found in last if found[1] != "loaded"] or last
+    return max(said)[1] if said else None
 
 
 def _command(found: Measurement) -> str:
@@ -111,5 +113,11 @@ def _command(found: Measurement) -> str:
     down, up = found.rate(Role.DOWN), found.rate(Role.UP)
     if not (down > 0 and up > 0):
         return ""
-    rtt = f" --rtt {found.idle_s * 1e3:g}ms" if found.idle_s > 0 else ""
-    return f"tailback home --down {down / 1e6:g}Mbps --up {up / 1e6:g}Mbps{rtt}"
+    if not found.idle_s > 0:
+        return f"tailback home --down {down / 1e6:g}Mbps --up {up / 1e6:g}Mbps --rtt 20ms"
+    said = [f"{down / 1e6:g}/{up / 1e6:g}", f"idle {found.idle_s * 1e3:g}"]
+    for series in found.of(Role.PING):
+        way = series.name.removeprefix("ping during ").removesuffix("load")
+        if way in ("down", "up"):
+            said.append(f"{way} {series.mean * 1e3:g}")
+    return f'tailback home --measured "{", ".join(said)}"'

@@ -21,15 +21,19 @@ _STREAM = '{"event":'
 
 
 def recognises(given: Given) -> bool:
-    if given.text.lstrip().replace(" ", "")[: len(_STREAM)] == _STREAM:
+    if _is_stream(given):
         return True
     d = _document(given)
     return isinstance(d, dict) and ("intervals" in d or "end" in d) and isinstance(d.get("start"), dict)
 
 
+def _is_stream(given: Given) -> bool:
+    return given.text[:100].lstrip().replace(" ", "").startswith(_STREAM)
+
+
 def read(given: Given) -> Reading:
     notes = Notes()
-    d = _document(given) or _of_stream(given, notes)
+    d = _of_stream(given, notes) if _is_stream(given) else _document(given)
     start, end = _table(d.get("start")), _table(d.get("end"))
     if d.get("error") and not d.get("intervals"):
         why = str(d["error"]).split(":")[0]
@@ -93,7 +97,7 @@ def _say_settings(
         if isinstance(test.get(key), int | float):
             notes.say(what, f"{test[key]:g}{unit}")
     if _number(test.get("target_bitrate"), 0) > 0:
-        notes.say("asked for", amount(_number(test["target_bitrate"]), "bit/s"))
+        notes.say("target", amount(_number(test["target_bitrate"]), "bit/s"))
 
 
 def _settings(

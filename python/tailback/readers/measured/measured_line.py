@@ -25,7 +25,8 @@ _LONGEST_S, _USUAL_S = 300.0, 60.0
 _IDLE_S = 5.0
 #: Preamble, header, check sequence and gap of Ethernet (IEEE 802.3), and its least frame with them.
 _FRAME_BYTES, _LEAST_FRAME_BYTES = 38, 84
-_BUFFER = '{ kind = "droptail", buffer = "100ms" }'
+#: What waits in front of a line whose queue nothing says, and at least some packets.
+_BUFFER_S, _LEAST_BUFFER_BYTES = 0.1, 15_000
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class _Line:
     down_bps: float
     up_bps: float
     rtt_s: float
+    #: Empty where the file does not say it.
     queue: str
     notes: tuple[str, ...]
 
@@ -77,13 +79,15 @@ def _text(found: Measurement) -> str:
         count = _flows(found, role)
         if count:
             out += ["", f"[flows.{role.value}]", f'from = "{ends[0]}"', f'to = "{ends[1]}"', f"count = {count}"]
-            out += [f'tcp = {{ profile = "linux", congestion = "{control}", payload = "1448B" }}']
+            out += [f'tcp = {{ profile = "linux",{control} payload = "1448B" }}']
             out += [f'start = {{ kind = "uniform", from = "{_IDLE_S:g}s", to = "{_IDLE_S + 0.2:g}s" }}']
     return "\n".join(out) + "\n"
 
 
 def _framed(rate_bps: float, queue: str) -> str:
     frame = f'overhead = "{_FRAME_BYTES}B", mpu = "{_LEAST_FRAME_BYTES}B"'
+    if not queue:
+        queue = f'{{ kind = "droptail", buffer = "{max(_LEAST_BUFFER_BYTES, rate_bps * _BUFFER_S / 8):.0f}B" }}'
     return f'{{ kind = "htb", rate = "{rate_bps:.0f}bps", {frame}, queue = {queue} }}'
 
 
@@ -119,13 +123,13 @@ def _queue(name: str, notes: list[str]) -> str:
     if name:
         try:
             kind, settings = tc.read(name)
-            notes.append(f"Queue {name}, by the file's own settings, with the defaults of Linux.")
+            notes.append(f"Queue {name}, by the file's own settings; what it does not say has its default.")
             pairs = [f'kind = "{kind}"', *(f"{k} = {_value(v)}" for k, v in settings.items())]
             return "{ " + ", ".join(pairs) + " }"
         except units.TcError:
             notes.append(f"The queue {name} has no model here.")
     notes.append("assumed: a drop-tail buffer of 100 ms in front of the line.")
-    return _BUFFER
+    return ""
 
 
 def _value(v: object) -> str:
@@ -166,5 +170,6 @@ def _ping_gap(found: Measurement) -> float:
 
 
 def _control(found: Measurement) -> str:
+    """The congestion control as a key; none where the file does not say it: the profile has Linux's default."""
     name = found.settings.get("control", "")
-    return name if name and _core.control_facts(name) is not None else "cubic"
+    return f' congestion = "{name}",' if name and _core.control_facts(name) is not None else ""

@@ -53,20 +53,21 @@ class Series:
 
     @property
     def median(self) -> float:
-        return self.quantile(0.5)
+        """Of an even number of single measurements the upper one of the two in the middle, as in Flent's summary."""
+        if not len(self.values):
+            return math.nan
+        if not self.single:
+            return float(np.median(self.values))
+        return float(np.sort(self.values)[len(self.values) // 2])
 
     @property
     def p99(self) -> float:
-        return self.quantile(0.99)
-
-    def quantile(self, share: float) -> float:
-        """Of single measurements the least that more than this share do not exceed, as Flent's summary has it."""
-        n = len(self.values)
-        if not n:
+        """Of single measurements the least that 99 % of them do not exceed."""
+        if not len(self.values):
             return math.nan
         if not self.single:
-            return float(np.quantile(self.values, share))
-        return float(np.sort(self.values)[min(n - 1, int(share * n))])
+            return float(np.quantile(self.values, 0.99))
+        return float(np.sort(self.values)[math.ceil(0.99 * len(self.values)) - 1])
 
     def written(self, value: float) -> str:
         """A value of it with its unit: `34.21 ms`."""

@@ -23,26 +23,27 @@ _WORD = "time|Zeit|temps|tiempo|durata|tempo|tijd|czas"
 _TIME = rf"(?:{_WORD})\s?[=<]\s?(?P<ms>\d+(?:[.,]\d+)?)\s?(?P<unit>ms|usec|us)"
 _ANSWER = re.compile(rf"{_TIME}", re.IGNORECASE)
 _STAMP = re.compile(r"^\[(\d+\.\d+)\]")
-_SEQ = re.compile(r"\b(?:icmp_)?seq[=:]?\s?(\d+)", re.IGNORECASE)
+_SEQ = re.compile(r"\b(?:icmp_)?seq[=:]?\s?(\d{1,9})", re.IGNORECASE)
 _FPING = re.compile(
-    r"^(?:\[(?P<at>\d+\.\d+)\]\s*)?\S+\s*: \[(?P<seq>\d+)\], (?:\d+ bytes, (?P<ms>[\d.]+) ms|timed out)"
+    r"^(?:\[(?P<at>\d+\.\d+)\]\s*)?\S+\s*: \[(?P<seq>\d{1,9})\], (?:\d+ bytes, (?P<ms>\d+(?:\.\d+)?) ms|timed out)"
 )
 _SENT = re.compile(
-    r"(\d+) packets transmitted, (\d+) (?:packets )?received"
+    r"(\d{1,12}) packets transmitted, (\d{1,12}) (?:packets )?received"
     r"(?:, \+?(\d+) duplicates)?(?:, \+(\d+) errors)?(?:, \+?\d+ corrupted)?"
-    r"(?:, ([\d.]+)% packet loss)?(?:, time (\d+)ms)?"
+    r"(?:, (\d+(?:\.\d+)?)% packet loss)?(?:, time (\d+)ms)?"
 )
-_WINDOWS_SENT = re.compile(r"\S+ = (\d+), \S+ = (\d+), \S+ = (\d+)\s*\((\d+)\s?%")
-_RTT = re.compile(r"(?:rtt|round-trip) (?P<names>[a-z/]+) = (?P<values>[\d.]+(?:/[\d.]+)+) ms")
-_FPING_SENT = re.compile(r"xmt/rcv/%loss = (\d+)/(\d+)/")
+_WINDOWS_SENT = re.compile(r"\S+ = (\d{1,12}), \S+ = (\d{1,12}), \S+ = (\d{1,12})\s*\((\d{1,3})\s?%")
+_RTT = re.compile(r"(?:rtt|round-trip) (?P<names>[a-z/]+) = (?P<values>\d+(?:\.\d+)?(?:/\d+(?:\.\d+)?)+) ms")
+_FPING_SENT = re.compile(r"xmt/rcv/%loss = (\d{1,12})/(\d{1,12})/")
 _WINDOWS_RTT = re.compile(r"^\S+ = (\d+)\s?ms, \S+ = (\d+)\s?ms, \S+ = (\d+)\s?ms")
 _HEAD = re.compile(r"^PING |^Pinging |^Ping wird ausgef")
 _LOST = re.compile(
-    r"(Request timeout for|no answer yet for) icmp_seq[= ](\d+)|^Request timed out|^Zeit.berschreitung", re.I
+    r"(Request timeout for|no answer yet for) icmp_seq[= ](\d{1,9})|^Request timed out|^Zeit.berschreitung", re.I
 )
 _ERROR = re.compile(
     r"Unreachable|Time to live exceeded|TTL expired|Packet filtered|Redirect Host|Host unreachable", re.I
 )
+_LONGEST_S = 86_400.0
 #: Numbers of sequence begin again after this.
 _SEQUENCE = 1 << 16
 
@@ -138,6 +139,9 @@ def _line(line: str, number: int, log: _Log, stated: dict[str, float], notes: No
 
 
 def _reply(log: _Log, at: float | None, rtt: float, place: int, notes: Notes, number: int) -> None:
+    if not rtt < _LONGEST_S:
+        notes.leave("a reply after more than a day", "no ping waits so long", number)
+        return
     if place in log.seen:
         log.duplicates += 1
         notes.leave("a duplicate", "the first answer counts", number)

@@ -113,6 +113,7 @@ def rate_unit(word: str) -> float:
 def _head(at: int, name: str) -> Head | None:
     words = _words(name)
     lower = [w.lower() for w in words]
+    lower += [w[:-1] for w in lower if w.endswith("s")]
     for quantity, known in _WORDS.items():
         if not known & set(lower):
             continue

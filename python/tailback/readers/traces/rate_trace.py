@@ -338,7 +338,7 @@ def _delays_text(trace: Trace) -> str:
             'to = "right"',
             'rate = "10Mbps"',
             f'delay = "{trace.values[0] * 1e6:.0f}us"',
-            'queue = { kind = "droptail", buffer = "100ms" }',
+            'queue = { kind = "droptail", buffer = "125kB" }',
             *change,
             "",
             "[flows.bulk]",

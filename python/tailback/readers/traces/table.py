@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tailback import _core
@@ -18,11 +18,18 @@ from tailback.readers.reading import ReadError, short
 _SEPARATORS = (("semicolons", ";"), ("tabs", "\t"), ("commas", ","), ("spaces", None))
 _SAMPLE = 60
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+#: A number with or without a unit, and the beginning of a date or a time of day.
+_AMOUNT = re.compile(rf"(?:{_NUMBER.pattern})\s?[A-Za-z/%µ]*")
+_DATE = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d|\d\d?[./]\d\d?[./]\d{4}|\d\d?:\d\d")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 #: What stands for a value that is missing.
 MISSING = frozenset({"", "-", "--", "nan", "na", "n/a", "null", "none", "inf", "?"})
 _DATES = ("%Y.%m.%d_%H.%M.%S", "%Y/%m/%d %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%H:%M:%S", "%H:%M:%S.%f", "%Y%m%d%H%M%S")
 _MOST_DEPTH = 4
+#: What OpenNetLab's gym for AlphaRTC calls its columns, which have units there.
+_PATTERN = {"duration": "duration_ms", "capacity": "capacity_kbps"}
+#: What may follow a date: the name of a time zone. Only differences of times count here.
+_ZONE = re.compile(r"(?<=\d) ?[A-Z]{2,5}$")
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,9 @@ def _fit(lines: Sequence[str], separator: str | None) -> float:
     even = [row for row in rows if len(row) == width]
     values = sum(_is_value(c, separator != ",") for row in even for c in row)
     whole = sum(all(_is_value(c, separator != ",") for c in row) for row in even)
-    return len(even) / len(rows) * (values + whole) / (width * len(even) + len(even)) + 1e-3 * (width > 1)
+    share = len(even) / len(rows) * (values + whole) / (width * len(even) + len(even))
+    # `1,5` in each line is rather two columns than one with a decimal comma.
+    return share if width > 1 else share / 2
 
 
 def _split(line: str, separator: str | None) -> tuple[str, ...]:
@@ -94,15 +103,35 @@ def _joined(head: str, width: int) -> tuple[str, ...]:
 
 
 def _of_json(document: Any, depth: int = 0) -> Table | None:
-    """The first list of objects with numbers."""
+    """The first list of objects with numbers, or the first lists of numbers of one length beside each other."""
     if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
-        names = tuple(k for k, v in document[0].items() if isinstance(v, int | float | str))
-        rows = tuple((0, tuple(_cell(row.get(k)) for k in names)) for row in document)
-        return Table(names, rows, "JSON", False) if names else None
-    if depth < _MOST_DEPTH and isinstance(document, dict):
-        found = (_of_json(v, depth + 1) for v in document.values())
-        return next((t for t in found if t is not None), None)
+        keys = tuple(k for k, v in document[0].items() if isinstance(v, int | float | str))
+        rows = tuple((0, tuple(_cell(row.get(k)) for k in keys)) for row in document)
+        return Table(tuple(map(str, keys)), rows, "JSON", False) if keys else None
+    if depth >= _MOST_DEPTH or not isinstance(document, dict):
+        return None
+    lists = {k: v for k, v in document.items() if isinstance(v, list) and len(v) > 1 and _are_numbers(v)}
+    longest = max(map(len, lists.values()), default=0)
+    beside = {k: v for k, v in lists.items() if len(v) == longest}
+    if len(beside) > 1:
+        return Table(
+            tuple(map(str, beside)),
+            tuple((0, tuple(map(_cell, row))) for row in zip(*beside.values(), strict=True)),
+            "JSON",
+            False,
+        )
+    for key, value in document.items():
+        if (found := _of_json(value, depth + 1)) is not None:
+            return (
+                replace(found, names=tuple(_PATTERN.get(n, n) for n in found.names))
+                if key == "trace_pattern"
+                else found
+            )
     return None
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    return all(isinstance(v, int | float) for v in values)
 
 
 def _cell(value: Any) -> str:
@@ -110,9 +139,9 @@ def _cell(value: Any) -> str:
 
 
 def _is_value(cell: str, decimal_comma: bool = False) -> bool:
-    if _NUMBER.match(cell) or cell.lower() in MISSING:
-        return True
-    return decimal_comma and bool(_DECIMAL_COMMA.match(cell))
+    if decimal_comma and cell.count(",") == 1:
+        cell = cell.replace(",", ".")
+    return bool(_AMOUNT.fullmatch(cell) or _DATE.match(cell)) or cell.lower() in MISSING
 
 
 def number(cell: str, decimal_comma: bool = False) -> float:
@@ -139,6 +168,7 @@ def seconds(cell: str, unit_s: float, decimal_comma: bool, place: tuple[str, int
 
 
 def _date(cell: str) -> float | None:
+    cell = _ZONE.sub("", cell)
     try:
         at = datetime.datetime.fromisoformat(cell)
         return (at if at.tzinfo else at.replace(tzinfo=datetime.UTC)).timestamp()

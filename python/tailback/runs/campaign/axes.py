@@ -18,8 +18,8 @@ Where = dict[str, Any]
 
 def axes_in_words(names: Iterable[str]) -> str:
     """The end of a message about an axis that is not there."""
-    known = ", ".join(names)
-    return f"there are {known}" if known else "this file has no axis"
+    listed = ", ".join(names)
+    return f"there are {listed}" if listed else "this file has no axis"
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def in_step(axes: Iterable[Sequence[Point]]) -> list[Point]:
 
 def by_label(all: Sequence[Point], by: str, values: Mapping[str, Sequence[Point]]) -> list[Point]:
     """Every point with those that its label on the axis `by` has here, which vary fastest."""
-    given = [(label, _pairs(axis)) for label, axis in values.items()]
-    return [Point(dict(labels), list(own)) for labels, own in _core.combine_by(_pairs(all), by, given)]
+    pairs_by_label = [(label, _pairs(axis)) for label, axis in values.items()]
+    return [Point(dict(labels), list(own)) for labels, own in _core.combine_by(_pairs(all), by, pairs_by_label)]
 
 
 def _pairs(axis: Iterable[Point]) -> list[tuple[list[tuple[str, str]], list[str]]]:
@@ -74,8 +74,8 @@ def _pairs(axis: Iterable[Point]) -> list[tuple[list[tuple[str, str]], list[str]
 
 
 def _combined(how: Literal["product", "zip"], axes: Iterable[Sequence[Point]]) -> list[Point]:
-    given = [_pairs(axis) for axis in axes]
-    return [Point(dict(labels), list(own)) for labels, own in _core.combine(how, given)]
+    pairs_by_axis = [_pairs(axis) for axis in axes]
+    return [Point(dict(labels), list(own)) for labels, own in _core.combine(how, pairs_by_axis)]
 
 
 def clash(axes: Iterable[Axis]) -> str | None:

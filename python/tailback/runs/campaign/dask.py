@@ -60,8 +60,8 @@ def on_dask(core: _core.Plan, errand: Errand, client: Any) -> None:
     if not hasattr(client, "wait_for_workers"):
         raise ValueError(f"client = {shown(client)}; give a client of dask: distributed.Client(ADDRESS)")
     keys = errand.keys(core)
-    there = stored(errand.folder)
-    parcels = [(k, [at for at in c if keys[at] not in there]) for k, c in enumerate(core.chunks())]
+    stored_keys = stored(errand.folder)
+    parcels = [(k, [at for at in c if keys[at] not in stored_keys]) for k, c in enumerate(core.chunks())]
     parcels = [(k, part) for k, part in parcels if part]
     if not parcels:
         return

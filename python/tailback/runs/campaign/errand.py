@@ -1,4 +1,4 @@
-"""What it takes to run a plan: where to, on how many threads, who is told, and what decides its results."""
+"""How a plan is run: the folder of its results, its threads, its progress, and all that decides its results."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Errand:
         where = dir or self.dir
         promise(core, self.jobs, where, self.build)
         about = None if where is None else json.dumps(self.about)
-        with under_way(self.tell) as told:
+        with under_way(self.tell) as progress:
             queues = dict(self.queues) or None
-            given = {"about": about, "laws": self.laws, "classes": dict(self.classes) or None, **options}
-            return core.execute(where, self.jobs, told, queues, self.build, **given)
+            keywords = {"about": about, "laws": self.laws, "classes": dict(self.classes) or None, **options}
+            return core.execute(where, self.jobs, progress, queues, self.build, **keywords)
 
     def announce(self, core: _core.Plan, by: str) -> None:
         """Say in the folder what plan its shards are of, for `tailback status`."""

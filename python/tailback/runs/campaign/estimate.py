@@ -51,10 +51,10 @@ class Estimate:
     def of_costs(cls, points: int, runs: int, costs: Sequence[float], live: Sequence[float] = ()) -> Estimate:
         """From what each run that is not stored is expected to cost, CPU seconds, and each live run, seconds; NaN if
         unknown."""
-        known, lived = ([c for c in some if not math.isnan(c)] for some in (costs, live))
+        cpu_costs, live_costs = ([c for c in some if not math.isnan(c)] for some in (costs, live))
         todo = len(costs) + len(live)
-        unknown = todo - len(known) - len(lived)
-        return cls(points, runs, runs, runs - todo, math.fsum(known), unknown=unknown, live_s=math.fsum(lived))
+        unknown = todo - len(cpu_costs) - len(live_costs)
+        return cls(points, runs, runs, runs - todo, math.fsum(cpu_costs), unknown=unknown, live_s=math.fsum(live_costs))
 
     def as_dict(self) -> dict[str, Any]:
         """What `tailback sweep --dry-run --json` prints."""
@@ -66,21 +66,21 @@ class Estimate:
 
     def lines(self, jobs: int) -> list[str]:
         """In words, for a terminal."""
-        more = f" to {self.at_most}" if self.at_most > self.runs else ""
-        said = [f"{self.points} points, {self.runs}{more} runs" + (f", {self.stored} stored" if self.stored else "")]
+        up_to = f" to {self.at_most}" if self.at_most > self.runs else ""
+        lines = [f"{self.points} points, {self.runs}{up_to} runs" + (f", {self.stored} stored" if self.stored else "")]
         if self.failure:
-            return [*said, f"a run of the sample failed: {self.failure}"]
+            return [*lines, f"a run of the sample failed: {self.failure}"]
         if math.isnan(self.cpu_s):
-            return [*said, "no run of the sample came far enough to tell the time"]
+            return [*lines, "no run of the sample came far enough to tell the time"]
         threads = threads_of(jobs)
         parts = [f"{_short(self.cpu_s)} of CPU time"] if self.cpu_s or self.timed else []
         parts += [f"{_short(self.live_s)} of live runs"] if self.live_s else []
         each = f"about {' and '.join(parts)}, {_short(self.elapsed_s(jobs))} on {threads} threads" if parts else ""
         if self.timed:
-            up = " for the fewest runs" if more else ""
-            return [*said, f"{each}{up} ({self.timed} timed)", f"about {_bytes(self.bytes)} on disk"]
+            up = " for the fewest runs" if up_to else ""
+            return [*lines, f"{each}{up} ({self.timed} timed)", f"about {_bytes(self.bytes)} on disk"]
         unknown = [f"{self.unknown} runs of unknown cost"] if self.unknown else []
-        return [*said, *([each] if each else []), *unknown]
+        return [*lines, *([each] if each else []), *unknown]
 
 
 def point_name(part: str, labels: Mapping[str, str]) -> str:
@@ -92,22 +92,22 @@ def before(folder: Path) -> tuple[set[str], dict[str, float]]:
     """Which runs a folder holds, by their keys, and what one of each point cost, in CPU seconds by `point_name`."""
     if not folder.is_dir():
         return set(), {}
-    found = _core.status(folder)
-    points = (json.loads(found["manifest"]) or {}).get("points", [])
+    status = _core.status(folder)
+    points = (json.loads(status["manifest"]) or {}).get("points", [])
     names = [point_name(p["part"], p["labels"]) for p in points]
-    known = [r for r in found["runs"] if r["point"] is not None and r["cpu_s"] is not None]
-    costs = {names[r["point"]]: r["cpu_s"] for r in known if r["point"] < len(names)}
-    return {r["key"] for r in found["runs"] if r["stored"]}, costs
+    with_cost = [r for r in status["runs"] if r["point"] is not None and r["cpu_s"] is not None]
+    costs = {names[r["point"]]: r["cpu_s"] for r in with_cost if r["point"] < len(names)}
+    return {r["key"] for r in status["runs"] if r["stored"]}, costs
 
 
 def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) -> Estimate:
     """Time some runs of a sweep, in memory; what is stored in `dir` is left out of the sum."""
     plan = sweep.plan()
     core, runs = plan._core, plan._core.runs(plan.build())
-    there = stored(dir) if dir is not None else set()
+    stored_keys = stored(dir) if dir is not None else set()
     work = core.work()
     of_run = [work[r["point"]] for r in runs]
-    left = [w for w, r in zip(of_run, runs, strict=True) if r["key"] not in there]
+    left = [w for w, r in zip(of_run, runs, strict=True) if r["key"] not in stored_keys]
     timed: list[tuple[float, float, float]] = []
     failure = ""
     began = time.monotonic()
@@ -115,10 +115,10 @@ def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) 
         if time.monotonic() - began > budget_s and timed:
             break
         at = next(i for i, r in enumerate(runs) if r["point"] == point)
-        found, why = _time(core.only([at]), plan, budget_s / SAMPLE)
+        sample, why = _time(core.only([at]), plan, budget_s / SAMPLE)
         failure = failure or why
-        if found is not None:
-            timed.append((work[point], *found))
+        if sample is not None:
+            timed.append((work[point], *sample))
     size = _total([(w, b) for w, _, b in timed if b > 0], left)
     quick = max((s for _, s, _ in timed), default=math.inf) < QUICK_S
     if quick and len(left) > TOGETHER and (together := _together(core, plan, runs)) is not None:
@@ -142,9 +142,9 @@ def _together(core: _core.Plan, plan: Plan, runs: list[dict[str, Any]]) -> tuple
     step = max(1, len(runs) // TOGETHER)
     chosen = list(range(0, len(runs), step))[:TOGETHER]
     sizes = []
-    for some in (chosen[:1], chosen):
+    for sample in (chosen[:1], chosen):
         with tempfile.TemporaryDirectory(prefix="tailback-") as d:
-            results = core.only(some).execute(d, 1, None, plan.queues or None, classes=plan.classes or None)
+            results = core.only(sample).execute(d, 1, None, plan.queues or None, classes=plan.classes or None)
             if results.failure is not None:
                 return None
             sizes.append(float(sum(p.stat().st_size for p in Path(d).glob("*.parquet"))))
@@ -192,8 +192,8 @@ def _total(timed: list[tuple[float, float]], left: list[float]) -> float:
         near = min(timed, key=lambda t: abs(math.log(max(t[0], 1.0) / max(w, 1.0))))
         return near[1] * w / near[0]
 
-    known: dict[float, float] = {}
-    return math.fsum(known.setdefault(w, one(w)) for w in left)
+    cost_of: dict[float, float] = {}
+    return math.fsum(cost_of.setdefault(w, one(w)) for w in left)
 
 
 def _short(seconds: float) -> str:

@@ -36,15 +36,15 @@ def _texts(given: list[str] | dict[str, Any], path: str = "") -> list[str]:
     """What a label sets, as `--set` takes it: texts, or a table of keys and values."""
     if isinstance(given, list):
         return given
-    found: list[str] = []
+    texts: list[str] = []
     for key, value in given.items():
         own = f"{path}.{key}" if path else key
         # A table without `kind` only says where its values stand.
         if isinstance(value, dict) and "kind" not in value:
-            found += _texts(value, own)
+            texts += _texts(value, own)
         else:
-            found.append(f"{own}={inline(value)}")
-    return found
+            texts.append(f"{own}={inline(value)}")
+    return texts
 
 
 def combined(factors: Sequence[Factor]) -> list[Point]:
@@ -69,21 +69,21 @@ def factors_of(
             "values = { from = 1, to = 100 }"
         )
     _check_zips(zips, axes, drawn, file)
-    made = {
+    points_by_axis = {
         name: points_of(axis, table.values, f"{file}, axis.{name}")
         for name, (axis, table) in axes.items()
         if name not in drawn and not table.by
     }
     if design is not None:
-        made |= _drawn({n: axes[n] for n in drawn}, design, file)
+        points_by_axis |= _drawn({n: axes[n] for n in drawn}, design, file)
     factors: list[Factor] = []
     for i, (name, (axis, table)) in enumerate(axes.items()):
         group = next((g for g in [*zips, drawn] if name in g), [name])
         if table.by:
-            factors.append(_dependent(axis, table, dict(list(axes.items())[:i]), made, file))
+            factors.append(_dependent(axis, table, dict(list(axes.items())[:i]), points_by_axis, file))
         elif name == group[0]:
             try:
-                factors.append(in_step([made[x] for x in group]) if len(group) > 1 else made[name])
+                factors.append(in_step([points_by_axis[x] for x in group]) if len(group) > 1 else points_by_axis[name])
             except ValueError as e:
                 raise FileError(f"{file}: {e}") from e
     return factors
@@ -132,12 +132,12 @@ def _dependent(
     where = f"{file}, axis.{axis.name}"
     by = table.by
     if by not in before or before[by][1].by:
-        there = [n for n, (_, t) in before.items() if not t.by]
-        hint = f"write that axis before this one{'; before it are ' + ', '.join(there) if there else ''}"
+        independent = [n for n, (_, t) in before.items() if not t.by]
+        hint = f"write that axis before this one{'; before it are ' + ', '.join(independent) if independent else ''}"
         raise FileError(f"{where}: by = {by!r}: no axis before this one has that name and no by of its own; {hint}")
     labels = list(dict.fromkeys(p.labels[by] for p in made[by]))
-    given = table.values
-    if not isinstance(given, dict) or set(given) != set(labels):
+    values_by_label = table.values
+    if not isinstance(values_by_label, dict) or set(values_by_label) != set(labels):
         raise FileError(
             f"{where}: its values depend on {by}; give a table with an entry for each of its labels: "
             f"{{ {labels[0]} = [...], ... }} for {', '.join(labels)}"
@@ -147,7 +147,7 @@ def _dependent(
         values = own if isinstance(own, (list, dict)) else [own]
         return points_of(axis, values, f"{where}.values.{label}")
 
-    return DependentPoints(by, {label: points(label, own) for label, own in given.items()})
+    return DependentPoints(by, {label: points(label, own) for label, own in values_by_label.items()})
 
 
 def _drawn(axes: Mapping[str, tuple[Axis, SweepAxis]], design: DesignTable, file: str) -> dict[str, list[Point]]:

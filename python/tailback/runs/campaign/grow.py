@@ -76,12 +76,12 @@ def reached(stop: StopTable, results: Any) -> list[PointReached]:
     for row in finished(results.runs):
         own = Metric(stop, Path()).value(numbers.where(run=row["run"]))
         values.setdefault(tuple(str(row[n]) for n in names), []).append(own)
-    found = []
+    states = []
     for labels, v in values.items():
         e = stats.estimate(v)
-        said = dict(zip(names, labels, strict=True))
-        found.append(PointReached(said, len(v), e.mean, e.half_width, stop.bound(e.mean), enough(stop, v)))
-    return found
+        labels_of_point = dict(zip(names, labels, strict=True))
+        states.append(PointReached(labels_of_point, len(v), e.mean, e.half_width, stop.bound(e.mean), enough(stop, v)))
+    return states
 
 
 def table(stop: StopTable, points: Sequence[PointReached]) -> list[list[str]]:
@@ -124,12 +124,12 @@ class Metric:
         rows = np.flatnonzero(keep)
         if len(rows) != 1:
             names = [c for c in t.columns if c not in PLAN and len(t) and isinstance(t[0][c], str)][:3]
-            said = "; ".join(
+            places = "; ".join(
                 ", ".join(f"{c} = {t[int(i)][c]}" for c in names) for i in (rows if len(rows) else range(len(t)))[:4]
             )
             raise FileError(
                 f"stop.metric = {stop.metric!r} is in {len(rows)} rows of a run"
-                + (f" ({said})" if said and len(rows) else f"; there are: {said}" if said else "")
+                + (f" ({places})" if places and len(rows) else f"; there are: {places}" if places else "")
                 + '; say which one by stop.where, such as { name = "bottleneck" }'
             )
         value = t[int(rows[0])][column]

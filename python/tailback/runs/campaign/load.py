@@ -56,7 +56,7 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
     points = _points(t, axes, file)
     then = [*t.then, *overrides]
     find_classes(scenario, dict.fromkeys([*then, *(o for p in points for o in p.overrides)]), [beside])
-    made = [(p.labels, _core.load(*as_text(scenario), [*p.overrides, *then], True)) for p in points]
+    scenarios = [(p.labels, _core.load(*as_text(scenario), [*p.overrides, *then], True)) for p in points]
     stop = None if t.stop is msgspec.UNSET else _stop(read_table(StopTable, t.stop, file, "stop"), t, file)
     if t.seed is not None and not 0 <= t.seed < SEEDS:
         raise FileError(f"{file}: seed = {t.seed}; write a whole number from 0 to {SEEDS - 1}")
@@ -64,7 +64,7 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
         raise FileError(f"{file}: replications = {t.replications}; write a number from 1 to {MOST_SEEDS}")
     return Sweep(
         name=t.name or (Path(file).stem.lstrip(".") if not isinstance(source, Mapping) else "") or "sweep",
-        points=made,
+        points=scenarios,
         replications=t.replications or 1,
         seed=t.seed,
         stop=stop,
@@ -109,8 +109,8 @@ def _points(t: SweepFile, axes: dict[str, tuple[Axis, SweepAxis]], file: str) ->
     seen: set[tuple[str, ...]] = set()
     for p in points:
         if p.key in seen:
-            said = ", ".join(f"{k} = {v}" for k, v in p.labels.items()) or "no label"
-            raise FileError(f"{file}: two points have {said}; give their values labels: {{ NAME = VALUE, ... }}")
+            labels = ", ".join(f"{k} = {v}" for k, v in p.labels.items()) or "no label"
+            raise FileError(f"{file}: two points have {labels}; give their values labels: {{ NAME = VALUE, ... }}")
         seen.add(p.key)
     own = [[x for r in rules if matches(p.labels, r.where) for x in r.set] for p in points]
     return [Point(p.labels, [*t.set, *p.overrides, *more]) for p, more in zip(points, own, strict=True)]

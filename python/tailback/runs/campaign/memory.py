@@ -50,12 +50,12 @@ def promise(plan: _core.Plan, jobs: int, dir: str | os.PathLike[str] | None, bui
     if too_much(points, threads, dir is None, free) is None:
         return
     if dir is not None:
-        there = stored(Path(dir))
-        runs = [i for i, run in enumerate(plan.runs(build)) if run["key"] not in there]
+        stored_keys = stored(Path(dir))
+        runs = [i for i, run in enumerate(plan.runs(build)) if run["key"] not in stored_keys]
         points = [(parts, n) for parts, n in plan.only(runs).memory() if n]
-    said = too_much(points, threads, dir is None, free)
-    if said is not None:
-        raise MemoryRefusal(said)
+    problem = too_much(points, threads, dir is None, free)
+    if problem is not None:
+        raise MemoryRefusal(problem)
 
 
 def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memory: bool, free: Room) -> str | None:
@@ -75,15 +75,15 @@ def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memo
         return None
     parts = sorted(largest, key=lambda p: -p["bytes"])[:MOST]
     named = ", ".join(f"{p['key']} ({gigabytes(p['bytes'])})" for p in parts if p["bytes"] > 0.05 * total(largest))
-    what, remedy, shown = "the run may take", f"less of {parts[0]['key']}", sizes[0]
+    lead, remedy, shown = "the run may take", f"less of {parts[0]['key']}", sizes[0]
     if sum(sizes[:threads]) <= free.free:
-        what, remedy, shown = "the runs and their tables may take", "--out DIR, which keeps tables elsewhere", needed
+        lead, remedy, shown = "the runs and their tables may take", "--out DIR, which keeps tables elsewhere", needed
     elif sizes[0] <= free.free:
         fit = max(n for n in range(1, threads + 1) if sum(sizes[:n]) <= free.free)
-        what, remedy, shown = f"{threads} runs at once may take", f"--jobs {fit}, or {remedy}", needed
+        lead, remedy, shown = f"{threads} runs at once may take", f"--jobs {fit}, or {remedy}", needed
     ample = f"--memory {gigabytes(1.1 * needed, space='')} if so much may be taken"
     return (
-        f"{what} {gigabytes(shown)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
+        f"{lead} {gigabytes(shown)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
         f"most of it: {named}; help: {remedy}, or {ample}"
     )
 

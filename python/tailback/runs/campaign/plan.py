@@ -55,15 +55,15 @@ class Plan:
         Queues written in Python are those of the points' networks, which must be the same at every point.
         """
         replications, seed = check.replications_of_points(replications), None if seed is None else check.seed(seed)
-        given = [_pair(i, p) for i, p in enumerate(points)]
+        pairs = [_pair(i, p) for i, p in enumerate(points)]
         #: Makers of disciplines written in Python, by port.
-        self.queues: dict[str, Callable[[], Any]] = queues_of(given[0][1]) if given else {}
-        if any(queues_of(source) != self.queues for _, source in given):
+        self.queues: dict[str, Callable[[], Any]] = queues_of(pairs[0][1]) if pairs else {}
+        if any(queues_of(source) != self.queues for _, source in pairs):
             raise ValueError(
                 "the points of a plan have different queues written in Python; give each class a plan of its own"
             )
         self.points: list[tuple[dict[str, str], Any]] = [
-            ({str(k): str(v) for k, v in labels.items()}, _scenario(source)) for labels, source in given
+            ({str(k): str(v) for k, v in labels.items()}, _scenario(source)) for labels, source in pairs
         ]
         #: Makers of disciplines that the points name, by class.
         self.classes = queues_named.named_by(scenario for _, scenario in self.points)
@@ -98,8 +98,8 @@ class Plan:
 
         The overrides are a dict of paths and values, or texts.
         """
-        made = [(labels, read(base, override_texts(o))) for labels, o in (_pair(i, p) for i, p in enumerate(points))]
-        return cls._of(base, made, replications, seed)
+        pairs = [(labels, read(base, override_texts(o))) for labels, o in (_pair(i, p) for i, p in enumerate(points))]
+        return cls._of(base, pairs, replications, seed)
 
     @classmethod
     def _of(
@@ -217,15 +217,15 @@ def _points(
     how: Literal["product", "zip"], base: Source, axes: Axes, overrides: Any
 ) -> list[tuple[dict[str, str], Any]]:
     fixed = override_texts(overrides)
-    made = [_axis(label, given) for label, given in axes.items()]
-    contradiction = clash(axis for axis, _ in made)
+    points_of_axes = [_axis(label, given) for label, given in axes.items()]
+    contradiction = clash(axis for axis, _ in points_of_axes)
     if contradiction is not None:
         raise ValueError(contradiction)
-    for axis, _ in made:
+    for axis, _ in points_of_axes:
         for path in axis.paths:
             _check_not_python(axis.name, path, base)
     combine = {"product": product, "zip": in_step}[how]
-    return [(p.labels, read(base, fixed + p.overrides)) for p in combine([points for _, points in made])]
+    return [(p.labels, read(base, fixed + p.overrides)) for p in combine([points for _, points in points_of_axes])]
 
 
 def _axis(label: str, given: Any) -> tuple[Axis, list[Point]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 #: Called with the state of a campaign; stops it by returning False.
 Tell = Callable[[dict[str, Any]], Any] | None
-#: What is told of a campaign as it goes on: a function of its state, True for a bar, or nothing.
+#: How progress is shown: by a function that gets the state, by a bar (True), or not at all.
 Progress = Callable[[dict[str, Any]], Any] | bool | None
 
 #: Where a line cannot be written anew, such as in a log, the first comes when the rest can be estimated, if it is more
@@ -32,6 +32,8 @@ class HowFar:
         self.set = ""
         #: Parts of runs that are under way.
         self.open = 0.0
+        #: The greatest part that was told: more runs than there seemed to be do not move it back.
+        self.told = 0.0
         self.started = time.monotonic()
 
     def ended(self, work: float, runs: int = 1, failed: int = 0) -> bool:
@@ -60,6 +62,7 @@ class HowFar:
     def report(self) -> dict[str, Any]:
         """As the engine reports of a plan, and the set of runs."""
         share = min(1.0, (self.finished + self.open * self.each) / self.work) if self.work else 1.0
+        self.told = share = max(share, self.told if share < 1 else share)
         elapsed = time.monotonic() - self.started
         return {
             "set": self.set,
@@ -120,7 +123,7 @@ class ProgressLine:
             self.shown = 0
 
     def of_one_run(self) -> Callable[[float], bool]:
-        """What is told the part of a single run that is over."""
+        """A function that gets the finished part of a single run."""
         far = HowFar(self, total=1, reused=0, work=1.0)
         return lambda share: far.under_way({"share": share, "total": 1, "done": 0})
 
@@ -168,7 +171,7 @@ def span(seconds: float) -> str:
 
 
 def shown(progress: Progress) -> contextlib.AbstractContextManager[Tell]:
-    """The function that is told, for as long as a plan goes on."""
+    """The function that gets the progress while a plan runs."""
     if progress is True:
         return ProgressLine()
     return contextlib.nullcontext(progress or None)

@@ -53,18 +53,18 @@ def in_shard(core: _core.Plan, errand: Errand, shard: tuple[int, int], mine: Seq
 
 def check_all_there(core: _core.Plan, errand: Errand) -> None:
     """Raises MissingRuns, which says how many runs are missing and whose they are."""
-    there = stored(errand.folder, failed=True)
-    missing = sum(key not in there for key in errand.keys(core))
+    stored_keys = stored(errand.folder, failed=True)
+    missing = sum(key not in stored_keys for key in errand.keys(core))
     if not missing:
         return
     shards = _core.status(errand.folder)["shards"] if errand.folder.is_dir() else []
-    said = "; ".join(
+    states = "; ".join(
         f"{s['name'].replace('-of-', '/')} has {s['stored']} of {s['planned']}"
         + (f", process {s['in_use_by']} is at work" if s["in_use_by"] else "")
         for s in shards
     )
     raise MissingRuns(
         f"{missing} of {len(core)} runs are not stored in {errand.folder}"
-        + (f" ({said})" if said else "")
+        + (f" ({states})" if states else "")
         + "; run the shards that lack, or run the plan without --merge to do the rest here"
     )

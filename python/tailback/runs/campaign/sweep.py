@@ -87,14 +87,14 @@ class Sweep:
         return f"<Sweep {self.name}: {len(self.points)} points, {n} replications>"
 
     def about(self) -> dict[str, Any]:
-        """What the manifest says of it, for those who look at the results."""
-        said = {
+        """Its entry in the manifest, for reports of the results."""
+        facts = {
             "name": self.name,
             "axes": [{"name": a.name, "title": a.title, "unit": a.unit} for a in self.axes],
             "compare": msgspec.to_builtins(self.compare),
             "stop": msgspec.to_builtins(self.stop),
         }
-        return {k: v for k, v in said.items() if v is not None}
+        return {k: v for k, v in facts.items() if v is not None}
 
     @checked
     def execute(
@@ -146,8 +146,8 @@ def _grown(sweep: Sweep, stop: StopTable, errand: Errand, how: How) -> _core.Res
     def run(plan: _core.Plan) -> None:
         nonlocal of_shard
         if how.shard is not None:
-            mine = shard_runs(plan, how.shard, by_point=True)
-            of_shard = whole(in_shard(plan, errand, how.shard, mine))
+            runs_of_shard = shard_runs(plan, how.shard, by_point=True)
+            of_shard = whole(in_shard(plan, errand, how.shard, runs_of_shard))
         elif how.merge:
             check_all_there(plan, errand)
         elif how.client is not None:
@@ -168,8 +168,8 @@ def _grown(sweep: Sweep, stop: StopTable, errand: Errand, how: How) -> _core.Res
         for r in runs:
             values.setdefault(r["point"], []).append(metric.known[r["key"]])
         # A point that has a run without the number has no use for more.
-        more = {p: wanted(stop, v) for p, v in values.items() if all(x == x for x in v)}
-        grown = [more.get(p, n) for p, n in enumerate(counts)]
+        enough_of = {p: wanted(stop, v) for p, v in values.items() if all(x == x for x in v)}
+        grown = [enough_of.get(p, n) for p, n in enumerate(counts)]
         if grown == counts:
             return of_shard if how.shard is not None else whole(errand.run(plan))
         counts = grown

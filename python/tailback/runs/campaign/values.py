@@ -26,7 +26,7 @@ MOST = 100_000
 class AxisKeys(Table, kw_only=True, frozen=True):
     """What every axis may say."""
 
-    #: What it is called in figures and tables; its name without.
+    #: Title in figures and tables. Default: the name.
     title: str | None = None
     #: Written behind each number.
     unit: str = ""

@@ -40,7 +40,7 @@ def _network(config: dict[str, Any]) -> None:
         try:
             _core.own_network(False)
         except PermissionError:
-            # Without privilege: as the root of a user namespace, who has a network of his own.
+            # Without privilege: as the root of a user namespace, which has a network of its own.
             _core.own_network(True)
     except OSError as e:
         full = e.errno in (errno.ENOSPC, errno.EUSERS)
@@ -99,14 +99,14 @@ def make(config: dict[str, Any]) -> tuple[int, list[str]]:
 
 def counters() -> dict[str, int]:
     """What this kernel has counted in this namespace, by name."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for path in ("/proc/self/net/netstat", "/proc/self/net/snmp"):
         with open(path, encoding="ascii") as f:
             lines = f.read().splitlines()
         for names, values in zip(lines[::2], lines[1::2], strict=False):
             kind = names.split(":")[0]
-            found |= {f"{kind}.{k}": int(v) for k, v in zip(names.split()[1:], values.split()[1:], strict=False)}
-    return found
+            counts |= {f"{kind}.{k}": int(v) for k, v in zip(names.split()[1:], values.split()[1:], strict=False)}
+    return counts
 
 
 def lost() -> int:
@@ -152,8 +152,8 @@ def take(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     _network(config)
     name = config["interface"]
     try:
-        found = interfaces.usable(name)
-        return _core.open_interface(name), asdict(found)
+        interface = interfaces.usable(name)
+        return _core.open_interface(name), asdict(interface)
     except interfaces.Unfit as e:
         raise Refused(str(e)) from e
     except PermissionError:
@@ -170,8 +170,8 @@ def serve(channel: Channel) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
         if "interface" in config:
-            device, what = take(config)
-            channel.send({"ready": True, "refused_settings": [], "interface": what}, (device,))
+            device, opened = take(config)
+            channel.send({"ready": True, "refused_settings": [], "interface": opened}, (device,))
             os.close(device)
             channel.receive()
             return
@@ -203,8 +203,8 @@ def serve(channel: Channel) -> None:
     flows, received = (work.report() for work in works)
     queues = router.inside(router.queues) if config["kernel"] else []
     full = router.inside(lost) if config["kernel"] else lost()
-    said = {"flows": flows, "received": received, "queues": queues, "counters": counted}
-    channel.send(said | {"lost": full, "cpu_s": time.process_time()})
+    answer = {"flows": flows, "received": received, "queues": queues, "counters": counted}
+    channel.send(answer | {"lost": full, "cpu_s": time.process_time()})
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ class BoxError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class End:
+class BoxEnd:
     """One side of the box as the user names it."""
 
     said: str
@@ -45,14 +45,14 @@ class End:
 _HERE = Path("/proc/self/ns/net")
 
 
-def end_of(name: str) -> End:
+def end_of(name: str) -> BoxEnd:
     """NAMESPACE, NAMESPACE:INTERFACE, :INTERFACE, or an INTERFACE of this network."""
     where, colon, interface = name.rpartition(":")
     if colon:
-        return End(name, network_of(where) if where else None, interface)
+        return BoxEnd(name, network_of(where) if where else None, interface)
     here = name in (known for _, known in socket.if_nameindex())
     if here and not (_NAMED / name).exists():
-        return End(name, None, name)
+        return BoxEnd(name, None, name)
     if here:
         raise BoxError(f"{name} is a namespace and an interface; write :{name} for the interface", input=True)
     network = network_of(name)
@@ -62,7 +62,7 @@ def end_of(name: str) -> End:
             "interface of its own for the box",
             input=True,
         )
-    return End(name, network)
+    return BoxEnd(name, network)
 
 
 _NAMED = Path("/run/netns")
@@ -72,41 +72,41 @@ def network_of(name: str) -> Path:
     """The path of a namespace that the user names."""
     if name.isdigit():
         path = Path("/proc") / name / "ns" / "net"
-        what = f"there is no process {name}, or it is another user's"
+        problem = f"there is no process {name}, or it is another user's"
     else:
         path = _NAMED / name
-        what = (
+        problem = (
             f"there is no namespace and no interface {name!r}; `ip netns add {name}` makes a namespace, "
             "`ip netns list` and `ip link` show what there is"
         )
     if "/" in name or not os.access(path, os.R_OK):
-        raise BoxError(what, input=True)
+        raise BoxError(problem, input=True)
     return path
 
 
 def scenario(options: dict[str, Any]) -> Any:
     """The scenario of the box: a line, and slots for conversations."""
     queue = options["queue"]
-    given = queue if "{" in queue else f'{{ kind = "{queue}" }}'
+    queue_text = queue if "{" in queue else f'{{ kind = "{queue}" }}'
     seconds = options["seconds"]
     text = (
         f'name = "gateway"\nduration = "{seconds}s"\n{"marking = true" if options.get("marking") else ""}\n'
         f'[link.line]\nfrom = "near"\nto = "far"\nrate = "{options["rate"]}"\n'
-        f'delay = "{options["delay"]}"\nqueue = {given}\n'
+        f'delay = "{options["delay"]}"\nqueue = {queue_text}\n'
         f'[flows.conversation]\nfrom = "near"\nto = "far"\ncount = {options["flows"]}\ntransport = "udp"\n'
         'traffic = { kind = "cbr", rate = "1Mbps" }\n'
     )
-    made = load_scenario(text, name="the options of gateway")
-    if made.queue_classes:
+    built = load_scenario(text, name="the options of gateway")
+    if built.queue_classes:
         raise BoxError(
-            f"the queue {made.queue_classes[0]} is written in Python, and a box forwards with those of `tailback "
+            f"the queue {built.queue_classes[0]} is written in Python, and a box forwards with those of `tailback "
             "describe`; name one of these",
             input=True,
         )
-    return made
+    return built
 
 
-def _config(end: End, own: int, mtu: int) -> dict[str, Any]:
+def _config(end: BoxEnd, own: int, mtu: int) -> dict[str, Any]:
     where = {"join": str(end.network)} if end.network else {"stay": True}
     if end.interface:
         return {"interface": end.interface, **where}
@@ -121,7 +121,7 @@ def _config(end: End, own: int, mtu: int) -> dict[str, Any]:
     return {"role": "none", **where, "ipv6": False, "mtu": mtu, "sysctls": {}, "groups": [group]}
 
 
-def ends_of(near: str, far: str, mtu: int | None) -> list[End]:
+def ends_of(near: str, far: str, mtu: int | None) -> list[BoxEnd]:
     """Both sides; raises BoxError where they do not go together."""
     ends = [end_of(near), end_of(far)]
     if (ends[0].interface is None) != (ends[1].interface is None):
@@ -135,7 +135,7 @@ def ends_of(near: str, far: str, mtu: int | None) -> list[End]:
     return ends
 
 
-def _together(ends: list[End], made: list[dict[str, Any]]) -> None:
+def _together(ends: list[BoxEnd], made: list[dict[str, Any]]) -> None:
     """Whether two interfaces can be the two sides of one box."""
     near, far = made
     if near["mtu"] != far["mtu"]:
@@ -157,7 +157,7 @@ def run(near: str, far: str, options: dict[str, Any], status: Callable[[dict[str
     ends = ends_of(near, far, options["mtu"])
     sides: list[Side] = []
     devices: list[int] = []
-    made: list[dict[str, Any]] = []
+    interfaces_of: list[dict[str, Any]] = []
     # Whatever the options say wrong is said before anything is made.
     box = _box(options, 0)
     try:
@@ -166,9 +166,9 @@ def run(near: str, far: str, options: dict[str, Any], status: Callable[[dict[str
         for side in sides:
             device, answer = side.ready()
             devices.append(device)
-            made.append(answer.get("interface", {}))
+            interfaces_of.append(answer.get("interface", {}))
         if ends[0].interface:
-            _together(ends, made)
+            _together(ends, interfaces_of)
             print(f"between {near} and {far}, whatever passes; Ctrl-C ends the box", flush=True)
         else:
             print(
@@ -176,11 +176,11 @@ def run(near: str, far: str, options: dict[str, Any], status: Callable[[dict[str
             )
         left, stretches = options["seconds"] or math.inf, 0
         while True:
-            said, interrupted = _stretch(box, devices, min(left, STRETCH), options["real_time"], status)
+            summary, interrupted = _stretch(box, devices, min(left, STRETCH), options["real_time"], status)
             left, stretches = left - STRETCH, stretches + 1
             if interrupted or left <= 0:
-                return said
-            print(said, flush=True)
+                return summary
+            print(summary, flush=True)
             box = _box(options, stretches)
     except LiveError as e:
         raise BoxError(str(e)) from e
@@ -196,9 +196,9 @@ STRETCH = 3 * 86_400.0
 
 
 def _box(options: dict[str, Any], stretches: int) -> Any:
-    box = _core.LiveBox(found := scenario({**options, "seconds": STRETCH}), found.seed)
-    if given := options["capture"]:
-        path = Path(given)
+    box = _core.LiveBox(of_box := scenario({**options, "seconds": STRETCH}), of_box.seed)
+    if capture := options["capture"]:
+        path = Path(capture)
         box.capture("line", path.with_stem(f"{path.stem}.{stretches + 1}") if stretches else path)
     return box
 
@@ -238,9 +238,9 @@ def _text(state: dict[str, Any], run: Any) -> str:
         lines.append(f"{refused} packets would not be taken by the interface they were to leave by")
     for row in links:
         wait = row["sojourn_p99_s"]
-        said = "none" if math.isnan(wait) else f"{wait * 1e3:.2f} ms"
+        wait_text = "none" if math.isnan(wait) else f"{wait * 1e3:.2f} ms"
         lines.append(
             f"{row['name']}: {row['arrived_packets']} packets in, {row['delivered_packets']} out, "
-            f"{row['dropped_packets']} dropped, {row['marked_packets']} marked, wait p99 {said}"
+            f"{row['dropped_packets']} dropped, {row['marked_packets']} marked, wait p99 {wait_text}"
         )
     return "\n".join(lines)

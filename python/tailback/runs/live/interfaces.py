@@ -25,18 +25,18 @@ class Interface:
 
 def _ask(*words: str) -> list[dict[str, Any]]:
     try:
-        done = subprocess.run(["ip", "-json", *words], capture_output=True, text=True, check=False)
+        process = subprocess.run(["ip", "-json", *words], capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise Unfit("the command `ip` is missing; install the package iproute2") from None
-    return json.loads(done.stdout) if done.returncode == 0 and done.stdout.strip() else []
+    return json.loads(process.stdout) if process.returncode == 0 and process.stdout.strip() else []
 
 
 def usable(name: str) -> Interface:
     """The interface of this name in the network of this process; raises Unfit."""
-    found = _ask("-details", "address", "show", "dev", name)
-    if not found:
+    answers = _ask("-details", "address", "show", "dev", name)
+    if not answers:
         raise Unfit(f"there is no interface {name} there; `ip link` shows those that are")
-    (i,) = found
+    (i,) = answers
     if i.get("link_type") != "ether":
         raise Unfit(
             f"{name} is no Ethernet interface ({i.get('link_type')}); give one that is, such as an end of a veth"

@@ -66,12 +66,12 @@ class Process:
         with self.said:
             text = self.said.read()
         try:
-            found: dict[str, Any] = json.loads(text)
+            output: dict[str, Any] = json.loads(text)
         except ValueError:
             raise IperfError(f"iperf3 ended with status {self.process.returncode} and said nothing of use") from None
-        if "error" in found:
-            found["error"] = f"iperf3: {found['error']}"
-        return found
+        if "error" in output:
+            output["error"] = f"iperf3: {output['error']}"
+        return output
 
 
 def client(group: dict[str, Any], index: int, bytes_: int | None) -> Process:
@@ -100,29 +100,29 @@ def client(group: dict[str, Any], index: int, bytes_: int | None) -> Process:
 
 def servers(group: dict[str, Any]) -> dict[int, Process]:
     """The receivers of a group's flows, each for one test, once all of them listen."""
-    made = {
+    processes = {
         i: Process(["--server", "--one-off", "--port", str(group["server_port"] + i), "--bind", group["own"]])
         for i in range(group["count"])
     }
-    wanted = {group["server_port"] + i for i in made}
+    wanted = {group["server_port"] + i for i in processes}
     deadline = time.monotonic() + _PATIENCE
     while not wanted <= _listening():
         if time.monotonic() > deadline:
             raise IperfError(f"iperf3 does not listen after {_PATIENCE:g} s")
         time.sleep(0.01)
-    return made
+    return processes
 
 
 def _listening() -> set[int]:
     """The ports on which somebody waits for connections here (proc(5), /proc/net/tcp)."""
-    found = set()
+    ports = set()
     for name in ("tcp", "tcp6"):
         with contextlib.suppress(OSError), open(f"/proc/self/net/{name}", encoding="ascii") as f:
             for line in f.read().splitlines()[1:]:
                 words = line.split()
                 if words[3] == "0A":
-                    found.add(int(words[1].rpartition(":")[2], 16))
-    return found
+                    ports.add(int(words[1].rpartition(":")[2], 16))
+    return ports
 
 
 def results(processes: dict[str, Process]) -> dict[str, dict[str, Any]]:
@@ -130,13 +130,13 @@ def results(processes: dict[str, Process]) -> dict[str, dict[str, Any]]:
     for p in processes.values():
         p.interrupt()
     deadline = time.monotonic() + _PATIENCE
-    found = {}
+    outputs = {}
     for name, p in processes.items():
         try:
-            found[name] = p.result(deadline)
+            outputs[name] = p.result(deadline)
         except IperfError as e:
-            found[name] = {"error": str(e)}
-    return found
+            outputs[name] = {"error": str(e)}
+    return outputs
 
 
 def told(said: dict[str, Any], ended: float) -> dict[str, Any]:

@@ -71,14 +71,14 @@ def of(scenario: Any, link: str) -> KernelQueue:
     """The queue of this link, both directions, as lines for this kernel. Raises NotPossible."""
     document = written_out(tomllib.loads(scenario.toml), scenario)
     ways = list(_ways(document))
-    mine = [w for w in ways if w.name == link]
-    if not mine:
+    directions = [w for w in ways if w.name == link]
+    if not directions:
         names = ", ".join(dict.fromkeys(w.name for w in ways))
-        there = f"links are {names}" if names else "this works with links that are written as [link.NAME]"
-        raise NotPossible(f"--kernel {link}: there is no such link; {there}")
+        hint = f"links are {names}" if names else "this works with links that are written as [link.NAME]"
+        raise NotPossible(f"--kernel {link}: there is no such link; {hint}")
     _steady(document, link)
-    _with_own_memory(document, mine)
-    first = mine[0]
+    _with_own_memory(document, directions)
+    first = directions[0]
     near, far = (_reached(node, [w for w in ways if w.name != link]) for node in (first.begin, first.end))
     if near & far:
         raise NotPossible(
@@ -87,7 +87,7 @@ def of(scenario: Any, link: str) -> KernelQueue:
     lines: tuple[list[str], list[str]] = ([], [])
     overrides, needs = [], []
     flows = {group[end] for group in _core.live_groups(scenario) for end in ("from", "to")}
-    for w, key in zip(mine, ("", "reverse_"), strict=True):
+    for w, key in zip(directions, ("", "reverse_"), strict=True):
         if w.holds_nothing_back:
             continue
         try:
@@ -109,8 +109,8 @@ def _ways(document: Mapping[str, Any]) -> Iterator[_Way]:
     """Both directions of each link."""
     for name, table in document.get("link", {}).items():
         for key, ends in (("", ("from", "to")), ("reverse_", ("to", "from"))):
-            given = table.get(f"{key}queue", "droptail" if key == "" else _OPEN)
-            queue = {"kind": given} if isinstance(given, str) else given
+            own = table.get(f"{key}queue", "droptail" if key == "" else _OPEN)
+            queue = {"kind": own} if isinstance(own, str) else own
             rate = table.get(f"{key}rate", table["rate"])
             yield _Way(name, table[ends[0]], table[ends[1]], _core.parse_rate(str(rate)), queue)
 
@@ -135,14 +135,14 @@ def _with_own_memory(document: Mapping[str, Any], mine: Sequence[_Way]) -> None:
 
 def _reached(node: str, ways: Sequence[_Way]) -> frozenset[str]:
     """All nodes that are connected with this one."""
-    found, new = {node}, [node]
+    nodes, new = {node}, [node]
     while new:
         at = new.pop()
         for w in ways:
-            if w.begin == at and w.end not in found:
-                found.add(w.end)
+            if w.begin == at and w.end not in nodes:
+                nodes.add(w.end)
                 new.append(w.end)
-    return frozenset(found)
+    return frozenset(nodes)
 
 
 def _place(

@@ -95,16 +95,16 @@ class Layout:
 
     def conversations(self) -> list[tuple[tuple[str, str, int, int, int], int]]:
         """How the packets of each flow look, and its number."""
-        found, number = [], 0
+        looks, number = [], 0
         for g in sorted(self.groups, key=lambda g: natural(g.name)):
             for i in range(g.count):
                 port = g.server_port + i * g.iperf3
-                found.append(((g.source, g.destination, g.protocol, FIRST_PORT + i, port), number))
+                looks.append(((g.source, g.destination, g.protocol, FIRST_PORT + i, port), number))
                 if g.iperf3:
                     # Its connection for control comes from any port.
-                    found.append(((g.source, g.destination, _TCP, 0, port), number))
+                    looks.append(((g.source, g.destination, _TCP, 0, port), number))
                 number += 1
-        return found
+        return looks
 
     def numbered(self) -> list[int]:
         """The flows whose datagrams have numbers."""
@@ -136,30 +136,30 @@ def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
         # Without the override there was nothing to complain of, so this is what cannot be without marks.
         first = e.problems[0]
         place = f"line {first['line']}, {first['key']}" if first["line"] is not None else first["key"]
-        what = f"the signal of {first['value']} is the mark" if first["value"] else "an impairment marks"
+        why = f"the signal of {first['value']} is the mark" if first["value"] else "an impairment marks"
     raise NotPossible(
-        f"{place}: {what}, and queues of a live run mark only where they are asked to; give marking = true at the top "
+        f"{place}: {why}, and queues of a live run mark only where they are asked to; give marking = true at the top "
         "of the scenario, or --set marking=true, or use what drops"
     )
 
 
 def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
     """Raises NotPossible for what no kernel does."""
-    found = _core.live_groups(scenario)
-    if scenario.spec["flows"] == [] or not found:
+    groups = _core.live_groups(scenario)
+    if scenario.spec["flows"] == [] or not groups:
         raise NotPossible(
             "the scenario has no groups of flows; sessions and applications have no real counterpart here"
         )
-    if (most := sum(g["count"] for g in found)) > MOST_FLOWS:
+    if (most := sum(g["count"] for g in groups)) > MOST_FLOWS:
         raise NotPossible(f"the scenario has {most} flows; give at most {MOST_FLOWS}, each needs a real connection")
-    if len(found) > MOST_GROUPS:
-        raise NotPossible(f"the scenario has {len(found)} groups of flows; give at most {MOST_GROUPS}")
+    if len(groups) > MOST_GROUPS:
+        raise NotPossible(f"the scenario has {len(groups)} groups of flows; give at most {MOST_GROUPS}")
     # So much waits in a socket that a sender that wakes late has still enough to send.
     waiting = max(1 << 18, min(1 << 22, (1 << 27) // most))
     ipv6 = bool(overrides.get("ipv6"))
     sysctls = {**_SYSCTLS, "net/ipv4/tcp_wmem": f"4096 {waiting} 67108864"}
     layout = Layout([], sysctls, [], ipv6)
-    for i, g in enumerate(found):
+    for i, g in enumerate(groups):
         if g["transport"]["kind"] == "tcp":
             layout.groups.append(_connections(g, i, layout, overrides))
         elif g["transport"]["kind"] == "udp":
@@ -167,9 +167,9 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
         else:
             raise NotPossible(f"flows.{g['name']} uses {g['transport']['kind']}, which no kernel has; use tcp or udp")
         layout.groups[-1].dscp = g["dscp"]
-    _sides(found, layout, overrides.get("kernel"))
-    _iperf(overrides.get("iperf3") or (), {g["name"]: g for g in found}, layout)
-    _shared(found, layout)
+    _sides(groups, layout, overrides.get("kernel"))
+    _iperf(overrides.get("iperf3") or (), {g["name"]: g for g in groups}, layout)
+    _shared(groups, layout)
     return layout
 
 

@@ -23,7 +23,7 @@ from tailback.runs.live.session import MARK
 
 
 @dataclass
-class Check:
+class MachineCheck:
     what: str
     good: bool
     found: str
@@ -37,7 +37,7 @@ class Check:
         return f"{word} {self.what}: {self.found}{remedy}"
 
 
-def checks() -> list[Check]:
+def checks() -> list[MachineCheck]:
     return [_network(), _tun(), _ip(), _ipv6(), _priority(), _timer(), _congestion(), _queues(), _iperf()]
 
 
@@ -55,13 +55,13 @@ _TUN = _TRY + "_core.make_tun('tailback0')\n"
 
 def _attempt(code: str) -> tuple[str, str]:
     """Do something in a process of its own: what it says, and why it failed."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    return done.stdout.strip(), done.stderr.strip().rsplit("\n", 1)[-1] if done.returncode else ""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return process.stdout.strip(), process.stderr.strip().rsplit("\n", 1)[-1] if process.returncode else ""
 
 
-def _network() -> Check:
+def _network() -> MachineCheck:
     how, why = _attempt(_TRY)
-    return Check(
+    return MachineCheck(
         "network namespaces",
         not why,
         why or how,
@@ -70,29 +70,31 @@ def _network() -> Check:
     )
 
 
-def _tun() -> Check:
+def _tun() -> MachineCheck:
     path = Path("/dev/net/tun")
     if not path.exists():
-        return Check(
+        return MachineCheck(
             "TUN devices", False, "/dev/net/tun is missing", "modprobe tun (in a container: --device /dev/net/tun)"
         )
     _, why = _attempt(_TUN)
-    return Check("TUN devices", not why, why or str(path), "let this user read and write /dev/net/tun")
+    return MachineCheck("TUN devices", not why, why or str(path), "let this user read and write /dev/net/tun")
 
 
-def _ip() -> Check:
+def _ip() -> MachineCheck:
     path = shutil.which("ip")
-    return Check("the command ip", bool(path), path or "missing", "install the package iproute2")
+    return MachineCheck("the command ip", bool(path), path or "missing", "install the package iproute2")
 
 
-def _ipv6() -> Check:
+def _ipv6() -> MachineCheck:
     on = Path("/proc/sys/net/ipv6").is_dir()
-    return Check("IPv6", on, "on" if on else "off", "boot without ipv6.disable=1; IPv4 works without", needed=False)
+    return MachineCheck(
+        "IPv6", on, "on" if on else "off", "boot without ipv6.disable=1; IPv4 works without", needed=False
+    )
 
 
-def _priority() -> Check:
+def _priority() -> MachineCheck:
     may = _core.may_be_real_time()
-    return Check(
+    return MachineCheck(
         "real-time priority",
         may,
         "allowed" if may else "not allowed: packets may be written later on a busy machine",
@@ -101,7 +103,7 @@ def _priority() -> Check:
     )
 
 
-def _timer() -> Check:
+def _timer() -> MachineCheck:
     """How late short sleeps end."""
     late = []
     for _ in range(200):
@@ -110,24 +112,24 @@ def _timer() -> Check:
         late.append(time.perf_counter() - begin - 0.0005)
     late.sort()
     p99 = late[-3]
-    found = f"a sleep ends {late[100] * 1e6:.0f} us late (median), {p99 * 1e6:.0f} us (p99)"
-    return Check("timers", p99 < 0.001, found, "end other work, or give the machine more cores", needed=False)
+    finding = f"a sleep ends {late[100] * 1e6:.0f} us late (median), {p99 * 1e6:.0f} us (p99)"
+    return MachineCheck("timers", p99 < 0.001, finding, "end other work, or give the machine more cores", needed=False)
 
 
 def _controls_of_linux() -> list[str]:
     """What Linux calls the congestion controls that it has too."""
     controls = next(f["models"] for f in describe() if f["family"] == "congestion")
-    known = [(_core.control_facts(m["name"]) or {}).get("linux") for m in controls]
-    return [name for name in known if name]
+    linux_names = [(_core.control_facts(m["name"]) or {}).get("linux") for m in controls]
+    return [name for name in linux_names if name]
 
 
-def _congestion() -> Check:
+def _congestion() -> MachineCheck:
     path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     names = path.read_text(encoding="ascii").split() if path.exists() else []
     missing = [name for name in _controls_of_linux() if name not in names]
     remedy = "modprobe " + " ".join(f"tcp_{n}" for n in missing) + ", if the kernel has them"
-    found = " ".join(names) + (f" (not {' '.join(missing)})" if missing else "")
-    return Check("congestion controls", not missing, found, remedy, needed=False)
+    finding = " ".join(names) + (f" (not {' '.join(missing)})" if missing else "")
+    return MachineCheck("congestion controls", not missing, finding, remedy, needed=False)
 
 
 def _lines() -> dict[str, str]:
@@ -158,34 +160,34 @@ def kernel_queues() -> tuple[str, ...]:
     """What this kernel has for queues of its own, by the names of `tc` and `ip`; nothing where it allows no namespace.
     A process of its own tries each in a namespace of its own."""
     lines = _lines()
-    found, _ = _attempt(f"{_TRY}\nLINES = {lines!r}\n{_TRY_QUEUES}")
-    known = (*lines, "ingress", "ifb")
-    return tuple(name for name in known if name in found.split())
+    tried, _ = _attempt(f"{_TRY}\nLINES = {lines!r}\n{_TRY_QUEUES}")
+    names = (*lines, "ingress", "ifb")
+    return tuple(name for name in names if name in tried.split())
 
 
 def require(needs: Sequence[str], link: str) -> None:
     """Raises NotPossible where this kernel lacks one of these."""
-    there = kernel_queues()
-    if missing := [name for name in needs if name not in there]:
-        has = f"it has {', '.join(there)}" if there else "it allows no namespace to put one in (`tailback doctor`)"
+    queues = kernel_queues()
+    if missing := [name for name in needs if name not in queues]:
+        has = f"it has {', '.join(queues)}" if queues else "it allows no namespace to put one in (`tailback doctor`)"
         raise NotPossible(
             f"--kernel {link}: this kernel has no {', no '.join(missing)}; {has}. Leave --kernel out, and the box has "
             "the queue"
         )
 
 
-def _queues() -> Check:
-    there = kernel_queues()
-    missing = [name for name in _lines() if name not in there]
-    found = (" ".join(there) or "none were found") + (f" (not {' '.join(missing)})" if missing else "")
+def _queues() -> MachineCheck:
+    queues = kernel_queues()
+    missing = [name for name in _lines() if name not in queues]
+    finding = (" ".join(queues) or "none were found") + (f" (not {' '.join(missing)})" if missing else "")
     modules = " ".join(f"sch_{n}" for n in missing)
     remedy = f"modprobe {modules}, if the kernel has them, for `tailback live --kernel`"
-    return Check("queues of the kernel", not missing, found, remedy, needed=False)
+    return MachineCheck("queues of the kernel", not missing, finding, remedy, needed=False)
 
 
-def _iperf() -> Check:
+def _iperf() -> MachineCheck:
     path = shutil.which("iperf3")
-    return Check(
+    return MachineCheck(
         "iperf3",
         bool(path),
         path or "missing",
@@ -196,7 +198,7 @@ def _iperf() -> Check:
 
 def left_behind() -> list[int]:
     """Processes of runs whose gateway is gone. Their networks and devices end with them."""
-    found = []
+    processes = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -207,16 +209,16 @@ def left_behind() -> list[int]:
             environment = (entry / "environ").read_bytes().split(b"\0")
             owner = next((v.partition(b"=")[2] for v in environment if v.startswith(MARK.encode() + b"=")), b"")
             if owner and not (Path("/proc") / owner.decode()).exists():
-                found.append(int(entry.name))
-    return found
+                processes.append(int(entry.name))
+    return processes
 
 
 def clean() -> str:
     """End what is left behind, and say what it was."""
-    found = left_behind()
-    for pid in found:
+    processes = left_behind()
+    for pid in processes:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
-    if not found:
+    if not processes:
         return "nothing is left behind"
-    return f"ended {len(found)} processes of earlier runs; their namespaces and devices are gone with them"
+    return f"ended {len(processes)} processes of earlier runs; their namespaces and devices are gone with them"

@@ -16,16 +16,16 @@ class ReplayError(RuntimeError):
 def compare(scenario: Any, recording: str) -> str:
     """Say that all decisions are the same, with their numbers; raises ReplayError where they are not."""
     again = _core.live_replay(scenario, scenario.seed, recording, scenario.duration_s)
-    said = []
-    for word, what in _WORDS.items():
+    counts = []
+    for word, noun in _WORDS.items():
         live, simulated = _lines(recording, word), _lines(again, word)
         for i, (a, b) in enumerate(zip(live, simulated, strict=False)):
             if a != b:
-                raise ReplayError(f"of the {what} number {i + 1} differs: live {a!r}, simulated {b!r}")
+                raise ReplayError(f"of the {noun} number {i + 1} differs: live {a!r}, simulated {b!r}")
         if len(live) != len(simulated):
-            raise ReplayError(f"{len(live)} {what} live, {len(simulated)} simulated")
-        said.append(f"{len(live)} {what}")
-    return f"{len(_lines(recording, 'arrival'))} arrivals: the same {', '.join(said)}, in the same order"
+            raise ReplayError(f"{len(live)} {noun} live, {len(simulated)} simulated")
+        counts.append(f"{len(live)} {noun}")
+    return f"{len(_lines(recording, 'arrival'))} arrivals: the same {', '.join(counts)}, in the same order"
 
 
 def _lines(text: str, word: str) -> list[str]:

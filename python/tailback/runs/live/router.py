@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from tailback import _core
 
 _HOST, _LAN = "host0", "lan0"
-#: Known to both ends, so that nobody has to ask.
+#: Known to both ends, so that neither sends ARP.
 _HOST_ADDRESS, _LAN_ADDRESS = "02:00:00:00:00:01", "02:00:00:00:00:02"
 #: Descriptors of the two namespaces of this process.
 _NAMESPACES: dict[str, int] = {}
@@ -42,12 +42,12 @@ def ip(*words: str) -> None:
 def command(*words: str) -> str:
     """What a command of iproute2 says."""
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        process = subprocess.run(words, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise Refused(f"the command `{words[0]}` is missing; install the package iproute2") from None
-    if done.returncode:
-        raise Refused(f"`{' '.join(words)}` failed: {done.stderr.strip() or done.stdout.strip()}")
-    return done.stdout
+    if process.returncode:
+        raise Refused(f"`{' '.join(words)}` failed: {process.stderr.strip() or process.stdout.strip()}")
+    return process.stdout
 
 
 def make(config: dict[str, Any], device: str, set_: Callable[[dict[str, str]], None]) -> None:
@@ -114,6 +114,6 @@ def inside(what: Callable[[], _Said]) -> _Said:
 
 def queues() -> list[dict[str, Any]]:
     """What the kernel says of the router's queues."""
-    found: list[dict[str, Any]] = json.loads(command("tc", "-s", "-j", "qdisc", "show"))
-    told = ("kind", "dev", "bytes", "packets", "drops", "overlimits")
-    return [{k: q[k] for k in told} for q in found if q["kind"] not in ("noqueue", "ingress")]
+    queues_of_tc: list[dict[str, Any]] = json.loads(command("tc", "-s", "-j", "qdisc", "show"))
+    keys = ("kind", "dev", "bytes", "packets", "drops", "overlimits")
+    return [{k: q[k] for k in keys} for q in queues_of_tc if q["kind"] not in ("noqueue", "ingress")]

@@ -151,13 +151,13 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
         )
     if any(g.iperf3 for g in layout.groups) and not shutil.which("iperf3"):
         raise LiveError("iperf3 is not installed: install the package iperf3, or leave --iperf3 out")
-    more = {"flows": flows, "warmup_s": scenario.warmup_s, "sample_s": options.sample_s}
-    more |= {"scenario": scenario.toml, "seed": options.seed, "duration_s": scenario.duration_s}
+    run_config = {"flows": flows, "warmup_s": scenario.warmup_s, "sample_s": options.sample_s}
+    run_config |= {"scenario": scenario.toml, "seed": options.seed, "duration_s": scenario.duration_s}
     names = ("near side", "far side") if layout.kernel else ("sender", "receiver")
     sides: list[Side] = []
     devices: list[int] = []
     try:
-        sides += [Side(name, _config(layout, bool(far)) | more) for far, name in enumerate(names)]
+        sides += [Side(name, _config(layout, bool(far)) | run_config) for far, name in enumerate(names)]
         for side in sides:
             device, answer = side.ready()
             devices.append(device)
@@ -195,20 +195,20 @@ def _gather(scenario: Any, layout: Layout, box: Any, quality: dict[str, Any], an
     """`answers`: what each side says."""
     recorded = {g["name"]: g["recorded"] for g in _core.live_groups(scenario)}
     order = {name: number for number, (name, _, _) in enumerate(box.flows())}
-    sent, got = (
+    sent, received = (
         sorted((row for a in answers.values() for row in a[what]), key=lambda row: order[row["name"]])
         for what in ("flows", "received")
     )
-    arrived = {row["name"]: row.get("arrived", []) for row in got}
+    arrived = {row["name"]: row.get("arrived", []) for row in received}
     for flow in sent:
         number = order[flow["name"]]
         if flow["error"]:
             group = next(g for g in layout.groups if g.name == flow["name"].rpartition(".")[0])
             raise LiveError(f"flow {flow['name']} could not send: {_why(flow['error'], group.congestion)}")
-        told = recorded[flow["name"].rpartition(".")[0]]
-        _tell(box, number, flow, scenario, told)
-        there = arrived.get(flow["name"], []) if layout.kernel else []
-        _measured(box, number, flow, there, told)
+        probes = recorded[flow["name"].rpartition(".")[0]]
+        _tell(box, number, flow, scenario, probes)
+        arrivals = arrived.get(flow["name"], []) if layout.kernel else []
+        _measured(box, number, flow, arrivals, probes)
     quality["lost_packets"] = sum(a["lost"] for a in answers.values())
     quality["agents_cpu_s"] = sum(a["cpu_s"] for a in answers.values())
     run = box.finish(scenario.duration_s)
@@ -216,7 +216,7 @@ def _gather(scenario: Any, layout: Layout, box: Any, quality: dict[str, Any], an
         run,
         quality,
         sent,
-        got,
+        received,
         {side: a["counters"] for side, a in answers.items()},
         layout.not_told,
         _invalid(quality, scenario),

@@ -301,17 +301,17 @@ class Source(Work):
     def report(self) -> list[dict[str, Any]]:
         self.sample()
         now = self.now()
-        said = iperf.results({f.name: f.iperf for f in self.flows if f.iperf})
+        outputs = iperf.results({f.name: f.iperf for f in self.flows if f.iperf})
         rows = []
         for f in self.flows:
             row = {"name": f.name, "first": f.first, "last": f.last, "samples": f.samples, "error": f.error}
             row["heard"] = f.heard
-            if f.name in said:
-                row |= iperf.told(said[f.name], now if f.ended is None else f.ended)
+            if f.name in outputs:
+                row |= iperf.told(outputs[f.name], now if f.ended is None else f.ended)
                 # When the network ends, so do tests; those that end before have a reason.
                 early = f.ended is not None and f.ended < self.config["duration_s"]
-                asked = f.iperf is not None and f.iperf.interrupted
-                row["error"] = said[f.name].get("error", "") if early and not asked else ""
+                was_interrupted = f.iperf is not None and f.iperf.interrupted
+                row["error"] = outputs[f.name].get("error", "") if early and not was_interrupted else ""
             rows.append(row)
         return rows
 
@@ -385,17 +385,17 @@ class Sink(Work):
     def drain(self, s: socket.socket, name: str) -> None:
         try:
             # One call a wake: what is there is as much as a window, and others wait.
-            got = s.recv_into(_SCRATCH, _ALL, socket.MSG_TRUNC)
+            received_bytes = s.recv_into(_SCRATCH, _ALL, socket.MSG_TRUNC)
         except BlockingIOError:
             return
         except OSError as e:
             if e.errno not in (errno.ECONNRESET, errno.ETIMEDOUT):
                 raise
-            got = 0
-        if got == 0:
+            received_bytes = 0
+        if received_bytes == 0:
             self.selector.unregister(s)
             return
-        self.received[name] += got
+        self.received[name] += received_bytes
 
     def drain_datagrams(self, s: socket.socket, g: dict[str, Any]) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -417,8 +417,8 @@ class Sink(Work):
 
     def report(self) -> list[dict[str, Any]]:
         rows = []
-        for name, said in iperf.results(self.tests).items():
-            rows.append({"name": name, "received_bytes": iperf.received(said), "last": {}})
+        for name, output in iperf.results(self.tests).items():
+            rows.append({"name": name, "received_bytes": iperf.received(output), "last": {}})
         for name, received in sorted(self.received.items()):
             info = {}
             if name in self.infos:

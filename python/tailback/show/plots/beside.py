@@ -29,12 +29,12 @@ def both(
         at = np.arange(len(rates))
         bars = left.bar(at - _WIDTH / 2, [a * sign.factor for _, a, _, _ in rates], _WIDTH, color=measured.colour)
         halves = [h * sign.factor if math.isfinite(h) else 0.0 for *_, h in rates]
-        other = left.bar(
+        model_bars = left.bar(
             at + _WIDTH / 2, [b * sign.factor for _, _, b, _ in rates], _WIDTH, color=model.colour, yerr=halves
         )
         left.set_xticks(at, [what.rpartition(", ")[2] for what, *_ in rates])
         left.set(ylabel=label("goodput", sign.unit), ylim=(0, None))
-        handles = {"measured": bars, "simulated": other}
+        handles = {"measured": bars, "simulated": model_bars}
     else:
         nothing(left, "no rates in both")
     if len(pings) and simulated is not None:
@@ -42,10 +42,10 @@ def both(
         values = np.sort(np.asarray(pings, float)) * sign.factor
         line = right.step(values, np.arange(1, len(values) + 1) / len(values), where="post", color=measured.colour)[0]
         ends, shares = simulated
-        made = right.step(
+        model_line = right.step(
             np.asarray(ends, float) * sign.factor, shares, where="post", color=model.colour, linestyle=model.line
         )[0]
-        handles = handles or {"measured": line, "simulated": made}
+        handles = handles or {"measured": line, "simulated": model_line}
         right.set(xlabel=label("round trip", sign.unit), ylabel="share of round trips at most", ylim=(0, 1.02))
     else:
         nothing(right, "no round trips in both")

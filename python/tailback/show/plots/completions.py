@@ -55,17 +55,17 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
         shown = np.flatnonzero(done)[:: 1 + int(done.sum()) // MOST_POINTS]
         left.scatter(sizes[shown], times[shown], s=3, color=GREY, alpha=0.45, linewidths=0, zorder=2, rasterized=True)
         for i, (name, low, high) in enumerate(panel.classes):
-            mine = (sizes > low) & (sizes <= high)
-            if not (mine & done).any():
+            in_class = (sizes > low) & (sizes <= high)
+            if not (in_class & done).any():
                 continue
             k = look("", i)
-            ends = [max(low, sizes[mine].min()), min(high, sizes[mine].max())]
+            ends = [max(low, sizes[in_class].min()), min(high, sizes[in_class].max())]
             if ends[0] == ends[1]:
                 ends = [ends[0] / 1.2, ends[1] * 1.2]
-            left.plot(ends, [np.median(times[mine & done])] * 2, color=k.colour, linewidth=2.2, zorder=3)
-            x = np.sort(times[mine & done])
-            share = np.arange(1, len(x) + 1) / mine.sum()
-            label = f"{name} ({int(mine.sum()):,})"
+            left.plot(ends, [np.median(times[in_class & done])] * 2, color=k.colour, linewidth=2.2, zorder=3)
+            x = np.sort(times[in_class & done])
+            share = np.arange(1, len(x) + 1) / in_class.sum()
+            label = f"{name} ({int(in_class.sum()):,})"
             right.step(
                 np.concatenate([x[:1], x]),
                 np.concatenate([[0.0], share]),

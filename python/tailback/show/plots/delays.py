@@ -56,24 +56,24 @@ def delays(results: Any, what: str, /, **where: str) -> Drawing:
     for i, at in enumerate(points.values()):
         place[at] = i
     sums = _Sums(len(points), place)
-    there: dict[str, None] = {}
+    things: dict[str, None] = {}
     for piece in pieces(results, "delays", ["run", "what", "quantity", "to_s", "packets"]):
-        mine = piece["quantity"] == quantity
-        there |= dict.fromkeys(piece["what"][mine].tolist())
+        chosen = piece["quantity"] == quantity
+        things |= dict.fromkeys(piece["what"][chosen].tolist())
         if name:
-            mine &= piece["what"] == f"{of}.{name}"
-        sums.add(*(piece[k][mine] for k in ("run", "what", "to_s", "packets")))
+            chosen &= piece["what"] == f"{of}.{name}"
+        sums.add(*(piece[k][chosen] for k in ("run", "what", "to_s", "packets")))
     if not sums.by:
-        _say_why(quantity, of, name, list(there))
+        _say_why(quantity, of, name, list(things))
     several = len(sums.by) > 1
     varying = [i for i in range(len(runs.labels)) if len({k[i] for k in points}) > 1]
     lines = {}
     for thing, sum_of in sums.by.items():
         for i, k in enumerate(points):
             line = (*(k[j] for j in varying), *([thing.partition(".")[2]] if several else []))
-            found = _line(sum_of, i)
-            if found is not None:
-                lines[line] = found
+            distribution = _line(sum_of, i)
+            if distribution is not None:
+                lines[line] = distribution
     if len(lines) > MOST:
         raise ValueError(f"that makes {len(lines)} lines; choose one by {quantity}[NAME], or some by --where")
     title = f"{mean.quantity} of {name}" if name else mean.quantity
@@ -91,11 +91,11 @@ def _say_why(quantity: str, of: str, name: str, there: list[str]) -> None:
 
 
 def _points(runs: PlanRuns) -> dict[Name, list[int]]:
-    found: dict[Name, list[int]] = {}
+    runs_of: dict[Name, list[int]] = {}
     columns = [runs.values[n] for n in runs.labels]
     for i in np.flatnonzero(runs.counted):
-        found.setdefault(tuple(c[i] for c in columns), []).append(int(i))
-    return found
+        runs_of.setdefault(tuple(c[i] for c in columns), []).append(int(i))
+    return runs_of
 
 
 def edges() -> np.ndarray:
@@ -124,11 +124,11 @@ class _Sums:
     def add(self, run: np.ndarray, what: np.ndarray, to_s: np.ndarray, packets: np.ndarray) -> None:
         """The rows of whole runs."""
         for thing in dict.fromkeys(what.tolist()):
-            mine = what == thing
-            of, number = np.unique(run[mine].astype(np.int64), return_inverse=True)
+            of_thing = what == thing
+            of, number = np.unique(run[of_thing].astype(np.int64), return_inverse=True)
             counts = np.zeros((len(of), len(self.grid)))
-            bins = np.searchsorted(self.grid, to_s[mine] * (1 - 1e-9))
-            np.add.at(counts, (number, bins), packets[mine].astype(float))
+            bins = np.searchsorted(self.grid, to_s[of_thing] * (1 - 1e-9))
+            np.add.at(counts, (number, bins), packets[of_thing].astype(float))
             share = np.cumsum(counts, axis=1)
             share /= share[:, -1:]
             keep = self.place[of] >= 0
@@ -165,8 +165,8 @@ def _figure(lines: Mapping[Name, tuple[np.ndarray, np.ndarray, np.ndarray]], tit
     unit = shown("s", [high])
     factor = 1.0 if log else unit.factor
     looked = looks(list(lines))
-    made = []
+    curves = []
     for k, (x, share, half) in lines.items():
         at = np.maximum(x, least) * factor
-        made.append(Cumulative(looked[k], ", ".join(k) or title, at, share, half))
-    return cumulative(made, title if log else label(title, unit.unit), "packets", seconds=log, legend_title=named)
+        curves.append(Cumulative(looked[k], ", ".join(k) or title, at, share, half))
+    return cumulative(curves, title if log else label(title, unit.unit), "packets", seconds=log, legend_title=named)

@@ -46,21 +46,21 @@ def titles(fig: Figure) -> None:
 def _below(fig: Figure) -> None:
     """Legends beside a frame, and those that are wider than the figure, become one below all frames."""
     fig.draw_without_rendering()
-    beside = [ax for ax in fig.axes if (one := ax.get_legend()) is not None and _is_outside(ax, one)]
+    beside = [ax for ax in fig.axes if (box := ax.get_legend()) is not None and _is_outside(ax, box)]
     wide = [x for x in fig.legends if x.get_window_extent().width > 0.98 * fig.bbox.width]
     if not beside and not wide:
         return
     handles: dict[str, Any] = {}
-    found: list[Any] = [*fig.legends, *(ax.get_legend() for ax in beside)]
-    for one in found:
-        named = zip((t.get_text() for t in one.get_texts()), one.legend_handles, strict=True)
+    legends: list[Any] = [*fig.legends, *(ax.get_legend() for ax in beside)]
+    for box in legends:
+        named = zip((t.get_text() for t in box.get_texts()), box.legend_handles, strict=True)
         handles |= {name: handle for name, handle in named if name not in handles}
-    title = next((t for x in found if (t := x.get_title().get_text())), "")
-    for one in found[len(fig.legends) :]:
-        one.remove()
+    title = next((t for x in legends if (t := x.get_title().get_text())), "")
+    for box in legends[len(fig.legends) :]:
+        box.remove()
     fig.legends.clear()
     for columns in range(min(len(handles), 6), 0, -1):
-        made = fig.legend(
+        joined = fig.legend(
             list(handles.values()),
             list(handles),
             loc="outside lower center",
@@ -69,17 +69,17 @@ def _below(fig: Figure) -> None:
             title=title or None,
         )
         fig.draw_without_rendering()
-        if columns == 1 or made.get_window_extent().width <= 0.98 * fig.bbox.width:
+        if columns == 1 or joined.get_window_extent().width <= 0.98 * fig.bbox.width:
             return
         fig.legends.clear()
 
 
 def _wrap_legends(fig: Figure) -> None:
     """Entries of a legend that is wider than the figure."""
-    for one in fig.legends:
-        wide = one.get_window_extent().width
-        longest = max((t.get_window_extent().width for t in one.get_texts()), default=0.0)
-        for text in one.get_texts() if wide > 0.98 * fig.bbox.width else ():
+    for box in fig.legends:
+        wide = box.get_window_extent().width
+        longest = max((t.get_window_extent().width for t in box.get_texts()), default=0.0)
+        for text in box.get_texts() if wide > 0.98 * fig.bbox.width else ():
             _wrap(text, longest - (wide - 0.98 * fig.bbox.width))
 
 
@@ -137,7 +137,7 @@ def _wrap(text: Text, room: float, turned: bool = False) -> bool:
 
 def _thin(fig: Figure, ax: Axes) -> bool:
     """Whether any tick was left out or turned."""
-    gap, done = _GAP * fig.dpi / 72, False
+    gap, changed = _GAP * fig.dpi / 72, False
     for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")):
         while True:
             low, high = sorted(axis.get_view_interval())
@@ -152,8 +152,8 @@ def _thin(fig: Figure, ax: Axes) -> bool:
             if not _fewer(axis, [at for at, _ in shown], name):
                 break
             fig.draw_without_rendering()
-            done = True
-    return done
+            changed = True
+    return changed
 
 
 def _touch(labels: list[Text], name: str, gap: float) -> bool:

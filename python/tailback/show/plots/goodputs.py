@@ -22,13 +22,13 @@ MOST_NUMBERED = 12
 
 def _bars(ax: Any, first: int, values: Numbers, colour: str, width: float = 1.0) -> Any:
     """A bar for each value, from this number on."""
-    n, given = len(values), {"alpha": 0.8, "linewidth": 0}
+    n, look = len(values), {"alpha": 0.8, "linewidth": 0}
     if n < MANY:
-        return ax.bar(np.arange(first, first + n), values, width=width, color=colour, **given)
+        return ax.bar(np.arange(first, first + n), values, width=width, color=colour, **look)
     edges = np.unique(np.linspace(0, n, MOST_STEPS + 1).astype(int))
-    # The middle one of those that a step stands for.
+    # The middle one of the values that share a step.
     heights = np.asarray(values)[(edges[:-1] + edges[1:]) // 2]
-    return ax.stairs(heights, edges + first - 0.5, fill=True, color=colour, **given)
+    return ax.stairs(heights, edges + first - 0.5, fill=True, color=colour, **look)
 
 
 @styled

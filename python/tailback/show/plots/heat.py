@@ -55,15 +55,15 @@ def heat(
     for ax in frames.flat[n:]:
         ax.set_axis_off()
     axes = list(frames.flat[:n])
-    known = [v for p in panels for v in np.ravel(p.mean) if np.isfinite(v)]
-    if not known:
+    means = [v for p in panels for v in np.ravel(p.mean) if np.isfinite(v)]
+    if not means:
         nothing(axes[0], "nothing to draw: no point has a value")
         return fig
     image, wide = None, False
     for i, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
         # From light to dark in equal steps for every eye, and in print.
         image = ax.imshow(
-            panel.mean, origin="lower", aspect="auto", cmap="cividis", vmin=min(known), vmax=max(known), zorder=1
+            panel.mean, origin="lower", aspect="auto", cmap="cividis", vmin=min(means), vmax=max(means), zorder=1
         )
         wide |= _hatch(ax, panel, image)
         ax.set_xticks(range(len(xs)), list(xs))

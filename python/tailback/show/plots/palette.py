@@ -126,12 +126,12 @@ def _first_choice(name: str, index: int) -> Look:
 
 
 def _free(first: Any, taken: list[Any], others: tuple[Any, ...]) -> Any:
-    """The first choice, or the next of those that fewest have: of nine no two have the same."""
+    """The first choice, or else the least used one: nine lines all differ."""
     return min([first, *others], key=taken.count)
 
 
 @checked
 def discipline(names: Iterable[str]) -> str:
     """Of the labels of a line, the one that is a discipline; else the first."""
-    given = list(names)
-    return next((n for n in given if n in LOOKS), given[0] if given else "")
+    labels = list(names)
+    return next((n for n in labels if n in LOOKS), labels[0] if labels else "")

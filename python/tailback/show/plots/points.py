@@ -40,10 +40,10 @@ def is_metric(what: str) -> bool:
     """Whether it is an expression of columns, and not the name of a recorded quantity."""
     if not what.replace("_", "").replace("-", "").isalnum():
         try:
-            found = expression.leaves(expression.parse(what))
+            leaves = expression.leaves(expression.parse(what))
         except ExpressionError:
             return "." in what and what.split(".")[0] in _core.TABLES
-        return any(isinstance(x, ColumnRows) for x in found)
+        return any(isinstance(x, ColumnRows) for x in leaves)
     return False
 
 
@@ -94,17 +94,17 @@ def figure_over(
     # What differs between lines: labels, and the names of rows.
     varying = [k for k in m.runs.labels if k not in axes and k != by and len({point[at[k]] for _, point in points}) > 1]
     several = [i for i in range(len(next(iter(points))[0])) if len({row[i] for row, _ in points}) > 1]
-    found: dict[Name, dict[Name, tuple[float, float]]] = {}
+    by_line: dict[Name, dict[Name, tuple[float, float]]] = {}
     for (row, point), (mean, half, _) in points.items():
         line = (*(point[at[k]] for k in varying), *(row[i] for i in several))
         place = tuple(point[at[k]] for k in (*axes, *([by] if by else [])))
-        found.setdefault(line, {})[place] = mean, half
-    if len(found) > MOST:
-        raise ValueError(_too_many(len(found), varying or ["name"]))
-    unit = shown(m.unit, [v for mine in found.values() for v, _ in mine.values()])
-    scaled = {k: {p: (v * unit.factor, h * unit.factor) for p, (v, h) in mine.items()} for k, mine in found.items()}
+        by_line.setdefault(line, {})[place] = mean, half
+    if len(by_line) > MOST:
+        raise ValueError(_too_many(len(by_line), varying or ["name"]))
+    unit = shown(m.unit, [v for mine in by_line.values() for v, _ in mine.values()])
+    scaled = {k: {p: (v * unit.factor, h * unit.factor) for p, (v, h) in mine.items()} for k, mine in by_line.items()}
     title = label(m.title, unit.unit)
-    scales = [scale(a, [p[i] for mine in found.values() for p in mine], titles) for i, a in enumerate(axes)]
+    scales = [scale(a, [p[i] for mine in by_line.values() for p in mine], titles) for i, a in enumerate(axes)]
     if len(axes) > 1:
         return _maps(scaled, scales, title)
     named = ", ".join(titles.get(k, k) for k in varying)
@@ -134,21 +134,21 @@ def _by(lines: Lines, x: Scale, named: str, by: str, titles: Mapping[str, str]) 
         raise ValueError(_too_many(len(parts), [by]))
     panels = []
     for part in scale(by, parts, titles).labels if by else parts:
-        made = []
-        for k, mine in lines.items():
-            points = sorted((x.places[p[0]], v, h) for p, (v, h) in mine.items() if not by or p[1] == part)
+        part_curves = []
+        for k, by_place in lines.items():
+            points = sorted((x.places[p[0]], v, h) for p, (v, h) in by_place.items() if not by or p[1] == part)
             if points:
-                made.append(as_curve(looked[k], ", ".join(k), points))
-        panels.append(Panel(made, f"{titles.get(by, by)}: {part}" if by else ""))
+                part_curves.append(as_curve(looked[k], ", ".join(k), points))
+        panels.append(Panel(part_curves, f"{titles.get(by, by)}: {part}" if by else ""))
     return panels
 
 
 def _maps(lines: Lines, scales: Sequence[Scale], title: str) -> Drawing:
     x, y = scales
     panels = []
-    for k, mine in lines.items():
+    for k, by_place in lines.items():
         mean, half = (np.full((len(y.labels), len(x.labels)), np.nan) for _ in range(2))
-        for place, (v, h) in mine.items():
+        for place, (v, h) in by_place.items():
             at = y.labels.index(place[1]), x.labels.index(place[0])
             mean[at], half[at] = v, h
         panels.append(Field(", ".join(k), mean, half))
@@ -157,11 +157,11 @@ def _maps(lines: Lines, scales: Sequence[Scale], title: str) -> Drawing:
 
 def _means(lines: Lines, x: Scale, title: str, reference: float | None, named: str) -> Drawing:
     """Over an axis of words: a row for each."""
-    made = [
+    rows = [
         (word, {", ".join(k) or title: mine[word,] for k, mine in lines.items() if (word,) in mine})
         for word in x.labels
     ]
-    return of_rows.means(made, title, reference, named)
+    return of_rows.means(rows, title, reference, named)
 
 
 @checked
@@ -180,11 +180,11 @@ def boxes(results: Any, metric: str, /, **where: str) -> Drawing:
 
 def figure_spread(results: Any, metric: str, where: Mapping[str, str], *, as_boxes: bool = False) -> Drawing:
     """Like `spread` and `boxes`."""
-    m, found = all_values(results, metric, where)
-    if len(found) > (2 * MOST if as_boxes else MOST):
-        raise ValueError(_too_many(len(found), m.runs.labels))
-    varying = [i for i in range(len(m.runs.labels)) if len({k[i] for k in found}) > 1]
-    by = {tuple(k[i] for i in varying): v for k, v in found.items()}
+    m, by_point = all_values(results, metric, where)
+    if len(by_point) > (2 * MOST if as_boxes else MOST):
+        raise ValueError(_too_many(len(by_point), m.runs.labels))
+    varying = [i for i in range(len(m.runs.labels)) if len({k[i] for k in by_point}) > 1]
+    by = {tuple(k[i] for i in varying): v for k, v in by_point.items()}
     unit = shown(m.unit, np.concatenate(list(by.values())) if by else [])
     looked, title = looks(list(by)), label(m.title, unit.unit)
     lines = [(looked[k], ", ".join(k) or m.title, unit.factor * v) for k, v in by.items()]

@@ -125,9 +125,9 @@ def edge(ax: Axes, ranges: Sequence[tuple[float, float]], colour: str) -> None:
 def handles(ranges: Iterable[tuple[float, float]]) -> dict[str, Any]:
     """Entries of a legend for the looks that occur."""
     ranges = list(ranges)
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     if any(low == high for low, high in ranges):
-        found["published"] = matplotlib.lines.Line2D([], [], color="white", **_STAR)
+        entries["published"] = matplotlib.lines.Line2D([], [], color="white", **_STAR)
     if any(low != high for low, high in ranges):
-        found["published, with its tolerance"] = matplotlib.patches.Patch(facecolor="none", edgecolor=GREY, **_BAND)
-    return found
+        entries["published, with its tolerance"] = matplotlib.patches.Patch(facecolor="none", edgecolor=GREY, **_BAND)
+    return entries

@@ -24,11 +24,11 @@ def recolour(fig: Figure, table: Mapping[str, str]) -> None:
 
     def other(colour: Any) -> Any:
         rgba = to_rgba(colour)
-        found = table.get(to_hex(rgba))
-        if found is None:
+        replacement = table.get(to_hex(rgba))
+        if replacement is None:
             return colour
         # Of numbers, matplotlib would take the opacity too, and a grid that is drawn faint would not be.
-        return found if rgba[3] == 1.0 else to_rgba(found, rgba[3])
+        return replacement if rgba[3] == 1.0 else to_rgba(replacement, rgba[3])
 
     # Ticks are made when they are first drawn.
     fig.draw_without_rendering()
@@ -53,18 +53,18 @@ def recolour(fig: Figure, table: Mapping[str, str]) -> None:
                 (artist.get_facecolor, artist.set_facecolor),
                 (artist.get_edgecolor, artist.set_edgecolor),
             ):
-                given = np.atleast_2d(np.asarray(get(), float))
-                if given.size:
-                    put([other(c) for c in given])
+                colours = np.atleast_2d(np.asarray(get(), float))
+                if colours.size:
+                    put([other(c) for c in colours])
 
 
 def _patch(patch: Patch, other: Callable[[Any], Any]) -> None:
     for get, put in ((patch.get_edgecolor, patch.set_edgecolor), (patch.get_facecolor, patch.set_facecolor)):
-        given = get()
-        made = other(given)
+        old = get()
+        new = other(old)
         # What is put there has the opacity of the patch, and an edge of no colour would be seen.
-        if made is not given:
-            put(made)
+        if new is not old:
+            put(new)
 
 
 def _ticks(ax: Axes, other: Callable[[Any], Any]) -> None:
@@ -77,5 +77,5 @@ def _ticks(ax: Axes, other: Callable[[Any], Any]) -> None:
             "labelcolor": settings[f"{name}.labelcolor"],
             "grid_color": settings["grid.color"],
         }
-        given = {**usual, **axis.get_tick_params()}
-        axis.set_tick_params(which="both", **{k: other(given[k]) for k in usual})
+        colours = {**usual, **axis.get_tick_params()}
+        axis.set_tick_params(which="both", **{k: other(colours[k]) for k in usual})

@@ -42,28 +42,28 @@ def tracks(results: Any, what: str, runs: PlanRuns) -> list[Track]:
     the runs that count."""
     if what == GOODPUT_OVER_TIME:
         return goodput_tracks(results, runs)
-    if one := _OF_ONE.fullmatch(what):
+    if match := _OF_ONE.fullmatch(what):
         for kind in ("flows", "link"):
-            if found := tracks(results, f"{kind}.{one[2]} {one[1]}", runs):
-                return found
+            if pieces_of := tracks(results, f"{kind}.{match[2]} {match[1]}", runs):
+                return pieces_of
         return []
-    found = []
+    pieces_of = []
     for piece in pieces(results, "series", ["run", "what", "probe", "index", "time_s", "value"]):
         probe, thing = piece["probe"], piece["what"]
-        mine = probe == what
+        chosen = probe == what
         if " " in what:
             wanted, _, of = what.rpartition(" ")
-            mine |= (thing == wanted) & (probe == of)
-        mine &= runs.counted[piece["run"].astype(np.int64)]
-        at = np.flatnonzero(mine)
+            chosen |= (thing == wanted) & (probe == of)
+        chosen &= runs.counted[piece["run"].astype(np.int64)]
+        at = np.flatnonzero(chosen)
         if not len(at):
             continue
         run, name, index = piece["run"][at].astype(np.int64), thing[at], piece["index"][at].astype(np.int64)
         t, v = piece["time_s"][at], piece["value"][at]
         borders = np.flatnonzero((run[1:] != run[:-1]) | (name[1:] != name[:-1]) | (index[1:] != index[:-1])) + 1
         for a, b in zip([0, *borders], [*borders, len(at)], strict=True):
-            found.append(Track(int(run[a]), str(name[a]), int(index[a]), t[a:b], v[a:b]))
-    return _joined(found)
+            pieces_of.append(Track(int(run[a]), str(name[a]), int(index[a]), t[a:b], v[a:b]))
+    return _joined(pieces_of)
 
 
 def goodput_tracks(results: Any, runs: PlanRuns) -> list[Track]:
@@ -74,11 +74,11 @@ def goodput_tracks(results: Any, runs: PlanRuns) -> list[Track]:
         for run, group, *row in zip(*(piece[c].tolist() for c in columns), strict=True):
             if runs.counted[int(run)]:
                 by.setdefault((int(run), str(group)), []).append((row[0], row[1], row[2]))
-    found = []
+    goodputs = []
     for (run, group), rows in by.items():
         begins, ends, goodput = (np.asarray(x, float) for x in zip(*sorted(rows), strict=True))
-        found.append(Track(run, group, 0, np.append(begins, ends[-1]), np.append(goodput, goodput[-1])))
-    return found
+        goodputs.append(Track(run, group, 0, np.append(begins, ends[-1]), np.append(goodput, goodput[-1])))
+    return goodputs
 
 
 def _joined(found: list[Track]) -> list[Track]:
@@ -142,5 +142,5 @@ def where_of(where: Mapping[str, str], runs: PlanRuns) -> None:
     """Raises ValueError for a label that there is not."""
     for key in where:
         if key not in runs.labels:
-            known = ", ".join(runs.labels)
-            raise ValueError(f'there is no label "{key}"; ' + (f"labels are {known}" if known else "there is none"))
+            labels = ", ".join(runs.labels)
+            raise ValueError(f'there is no label "{key}"; ' + (f"labels are {labels}" if labels else "there is none"))

@@ -60,21 +60,23 @@ def _recorded(result: Any, what: str, where: Mapping[str, str], cdf: bool) -> Dr
     where_of(where, runs)
     if replication is not None:
         runs.counted[np.asarray(result.runs["replication"]).astype(str) != str(replication)] = False
-    found = tracks(result, what, runs)
-    if not found:
+    recorded = tracks(result, what, runs)
+    if not recorded:
         raise ValueError(_not_recorded(result, what))
-    several_index = len({x.index for x in found}) > 1
-    of_points = by_line(found, runs)
+    several_index = len({x.index for x in recorded}) > 1
+    of_points = by_line(recorded, runs)
     varying = [i for i, _ in enumerate(runs.labels) if len({k[0][i] for k in of_points}) > 1]
-    several_things = len({x.what for x in found}) > 1
+    several_things = len({x.what for x in recorded}) > 1
     probe = "goodput" if what == GOODPUT_OVER_TIME else what.partition("[")[0].split()[-1]
-    units = {"bit/s"} if what == GOODPUT_OVER_TIME else {_unit(result, x.what, probe) for x in found}
-    unit = shown(units.pop() if len(units) == 1 else "", np.concatenate([x.v for x in found]))
+    units = {"bit/s"} if what == GOODPUT_OVER_TIME else {_unit(result, x.what, probe) for x in recorded}
+    unit = shown(units.pop() if len(units) == 1 else "", np.concatenate([x.v for x in recorded]))
     lines, names, halves = [], [], []
-    for (point, thing, index), mine in of_points.items():
-        said = [point[i] for i in varying] + ([thing] if several_things or not varying else [])
-        t, v, half = distribution(mine) if cdf else over_seeds(mine) if len(mine) > 1 else (mine[0].t, mine[0].v, None)
-        name = ", ".join(said) + (f" [{index}]" if several_index else "")
+    for (point, thing, index), seeds in of_points.items():
+        words = [point[i] for i in varying] + ([thing] if several_things or not varying else [])
+        t, v, half = (
+            distribution(seeds) if cdf else over_seeds(seeds) if len(seeds) > 1 else (seeds[0].t, seeds[0].v, None)
+        )
+        name = ", ".join(words) + (f" [{index}]" if several_index else "")
         lines.append((name, unit.factor * t if cdf else t, v if cdf else unit.factor * v))
         halves.append(half if cdf or half is None else unit.factor * half)
         names.append(discipline(point) if runs.labels else _of_scenario(result, thing))
@@ -83,8 +85,8 @@ def _recorded(result: Any, what: str, where: Mapping[str, str], cdf: bool) -> Dr
     named = ", ".join(titles_of(result).get(runs.labels[i], runs.labels[i]) for i in varying)
     if cdf:
         looked = names or [""] * len(lines)
-        made = [Cumulative(n, *line, h) for n, line, h in zip(looked, lines, halves, strict=True)]
-        return cumulative(made, title, "the time", legend_title=named)
+        cumulatives = [Cumulative(n, *line, h) for n, line, h in zip(looked, lines, halves, strict=True)]
+        return cumulative(cumulatives, title, "the time", legend_title=named)
     return series(lines, title, names=names, halves=halves, legend_title=named)
 
 
@@ -96,14 +98,14 @@ def _not_recorded(result: Any, what: str) -> str:
             parse(what)
         except ExpressionError as e:
             return str(e)
-    known = sorted({x for piece in pieces(result, "series", ["probe"]) for x in set(piece["probe"].tolist())})
-    if not known:
+    probes = sorted({x for piece in pieces(result, "series", ["probe"]) for x in set(piece["probe"].tolist())})
+    if not probes:
         return (
             f'nothing was recorded, so there is no "{what}" to draw; add to the scenario, for example: '
             '[record.queue] link = "bottleneck", probes = ["queue"], every = "10ms"'
         )
     return (
-        f'"{what}" was not recorded; recorded: {", ".join(known)}; there are always goodput, sojourn and delay, with '
+        f'"{what}" was not recorded; recorded: {", ".join(probes)}; there are always goodput, sojourn and delay, with '
         "transfers completions, with intervals goodput-over-time, and columns such as links.utilisation"
     )
 
@@ -123,8 +125,8 @@ def _unit(result: Any, thing: str, probe: str) -> str:
     else:
         key = "links" if family == "queue" else "flows"
         named = [{"name": x[family]} for x in scenario.spec[key] if x["name"] == name]
-    known = {m["name"] for f in describe() if f["family"] == family for m in f["models"]}
-    models += [m for x in named if x["name"] in known for m in describe(x["name"]) if m["family"] == family]
+    declared = {m["name"] for f in describe() if f["family"] == family for m in f["models"]}
+    models += [m for x in named if x["name"] in declared for m in describe(x["name"]) if m["family"] == family]
     if scenario is not None and probe not in {p["name"] for m in models for p in m["probes"]}:
         # Of a discipline of one's own, whose class says it.
         own = [getattr(make, "probes", {}) for make in queues.named_by([scenario]).values()]
@@ -144,8 +146,8 @@ def _chosen(table: _core.Table, where: Mapping[str, str]) -> np.ndarray:
         keep &= np.asarray(table["replication"]) == 0
     for name, wanted in where.items():
         if name not in table:
-            known = ", ".join(labels_of(table))
-            raise ValueError(f'there is no label "{name}"; ' + (f"labels are {known}" if known else "there is none"))
+            labels = ", ".join(labels_of(table))
+            raise ValueError(f'there is no label "{name}"; ' + (f"labels are {labels}" if labels else "there is none"))
         keep &= np.asarray([str(x) == str(wanted) for x in table.to_list(name)], bool)
     return keep
 
@@ -193,20 +195,20 @@ def _completions(result: Any, where: Mapping[str, str]) -> Drawing:
     for row in result.completions.rows():
         edges = row["bytes_over"], row["bytes_to"]
         if row["sizes"] != "all":
-            known = classes.setdefault((row["group"], row["what"]), [])
-            known.append((row["sizes"], edges[0], np.inf if np.isnan(edges[1]) else edges[1]))
+            bounds = classes.setdefault((row["group"], row["what"]), [])
+            bounds.append((row["sizes"], edges[0], np.inf if np.isnan(edges[1]) else edges[1]))
     panels = []
     named = {group for what in ("transfers", "pages") for group in getattr(result, what).to_list("group")}
-    for (group, what), found in classes.items():
+    for (group, what), bounds_of_group in classes.items():
         table = getattr(result, what)
         # A group of the table of completions that is no other's is that over all groups.
-        mine = np.asarray([g == group or group not in named for g in table.to_list("group")], bool)
-        mine &= _chosen(table, where)
-        sizes, times = np.asarray(table["bytes"], float)[mine], np.asarray(table["completion_s"])[mine]
+        chosen = np.asarray([g == group or group not in named for g in table.to_list("group")], bool)
+        chosen &= _chosen(table, where)
+        sizes, times = np.asarray(table["bytes"], float)[chosen], np.asarray(table["completion_s"])[chosen]
         unfinished = int(np.isnan(times).sum())
-        said = f", {unfinished} of {len(times)} not finished" if unfinished else ""
-        several = sorted(dict.fromkeys(found), key=lambda c: c[1])
-        panels.append(Completions(f"{group}: {what}{said}", sizes, times, several))
+        ending = f", {unfinished} of {len(times)} not finished" if unfinished else ""
+        several = sorted(dict.fromkeys(bounds_of_group), key=lambda c: c[1])
+        panels.append(Completions(f"{group}: {what}{ending}", sizes, times, several))
     if not panels:
         return completions([], 'nothing to draw: no session and no traffic = "transfer" asked for anything')
     return completions(panels[:6], _no_rows(where))

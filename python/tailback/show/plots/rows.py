@@ -78,10 +78,10 @@ def means(
     for i, name in enumerate(lines):
         k = look(name, i)
         shift = 0.16 * ((len(lines) - 1) / 2 - i) if len(lines) > 1 else 0.0
-        found = [values.get(name, (np.nan, np.nan)) for _, values in rows]
-        half = np.nan_to_num([h for _, h in found])
+        points = [values.get(name, (np.nan, np.nan)) for _, values in rows]
+        half = np.nan_to_num([h for _, h in points])
         handles[named(name)] = ax.errorbar(
-            [m for m, _ in found],
+            [m for m, _ in points],
             places + shift,
             xerr=half,
             fmt=k.marker,

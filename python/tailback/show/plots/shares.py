@@ -1,4 +1,4 @@
-"""Shares of several classes of flows, a row each: who takes what, under which discipline."""
+"""The share of each class of flows under each discipline, a row for each discipline."""
 
 from __future__ import annotations
 

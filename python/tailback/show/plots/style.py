@@ -116,8 +116,8 @@ class Drawing(Figure):
         if self.recipe is None:
             return self
         with on(width, style):
-            made: Drawing = self.recipe()
-        return made
+            figure: Drawing = self.recipe()
+        return figure
 
     def _repr_png_(self) -> bytes:
         picture = io.BytesIO()
@@ -153,10 +153,10 @@ def grid(
 @checked
 def beside(n: int, most: int = 3) -> int:
     """How many of `n` panels stand beside each other: at most so many, and as many as the sheet has room for."""
-    wide = sheet().width
+    sheet_width = sheet().width
     columns = n if n <= most else most - 1 if n == most + 1 else most
-    if wide:
-        columns = min(columns, int(wide / (_PANEL * matplotlib.rcParams["font.size"])))
+    if sheet_width:
+        columns = min(columns, int(sheet_width / (_PANEL * matplotlib.rcParams["font.size"])))
     return max(columns, 1)
 
 
@@ -179,8 +179,8 @@ def legend(fig: Figure, handles: Mapping[str, Any], place: str, most: int = 12, 
     }
     columns = min(len(handles), most) if narrow or "right center" not in place else 1
     while True:
-        made = fig.legend(list(handles.values()), list(handles), ncols=columns, **form)
-        if columns == 1 or made.get_window_extent(_renderer(fig)).width <= 0.98 * fig.bbox.width:
+        box = fig.legend(list(handles.values()), list(handles), ncols=columns, **form)
+        if columns == 1 or box.get_window_extent(_renderer(fig)).width <= 0.98 * fig.bbox.width:
             return
         fig.legends.clear()
         columns -= 1
@@ -191,8 +191,8 @@ def in_page(asked: Sequence[str]) -> tuple[str, ...]:
     ValueError for others."""
     for kind in asked:
         if kind not in BESIDE_PAGE:
-            known = " and ".join(BESIDE_PAGE)
-            raise ValueError(f"figures = {given.shown(asked)}: there is no kind {kind!r}; kinds are {known}")
+            kinds = " and ".join(BESIDE_PAGE)
+            raise ValueError(f"figures = {given.shown(asked)}: there is no kind {kind!r}; kinds are {kinds}")
     return (*dict.fromkeys(asked), IN_PAGE)
 
 
@@ -218,18 +218,18 @@ def styled(f: Callable[P, T]) -> Callable[P, T]:
         if _DRAWN.get() is not None:
             return f(*args, **kw)
         look(args, kw)
-        asked = sheet()
-        drawn, cast = _DRAWN.set(asked), CAST.set(Cast())
+        page = sheet()
+        drawn, cast = _DRAWN.set(page), CAST.set(Cast())
         try:
-            with matplotlib.rc_context(asked.settings()):
-                made = f(*args, **kw)
-                if isinstance(made, Drawing):
-                    _finish(made, asked)
-                    made.recipe = functools.partial(inner, *args, **kw)
+            with matplotlib.rc_context(page.settings()):
+                figure = f(*args, **kw)
+                if isinstance(figure, Drawing):
+                    _finish(figure, page)
+                    figure.recipe = functools.partial(inner, *args, **kw)
         finally:
             CAST.reset(cast)
             _DRAWN.reset(drawn)
-        return made
+        return figure
 
     return inner
 
@@ -278,28 +278,28 @@ def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS, small: boo
     for kind in kinds:
         if kind not in KINDS:
             raise ValueError(f"kinds = {given.shown(kinds)}: there is no kind {kind!r}; kinds are {', '.join(KINDS)}")
-    nothing = {
+    no_metadata = {
         "png": {"Software": None},
         "pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
         "svg": {"Date": None, "Creator": None},
     }
-    made: Sheet = getattr(fig, "sheet", Sheet())
-    written = []
-    with matplotlib.rc_context(made.settings()):
+    page: Sheet = getattr(fig, "sheet", Sheet())
+    paths = []
+    with matplotlib.rc_context(page.settings()):
         # Laid out and measured once for all kinds; each would do it again, at a third of the time of a study's report.
         fig.draw_without_rendering()
         fig.set_layout_engine("none")
-        frame = None if made.width else fig.get_tightbbox().padded(matplotlib.rcParams["savefig.pad_inches"])
+        frame = None if page.width else fig.get_tightbbox().padded(matplotlib.rcParams["savefig.pad_inches"])
         for kind in kinds:
             path = Path(f"{stem}.{kind}")
             path.parent.mkdir(parents=True, exist_ok=True)
             # What draws may not end well where a disk is full.
             picture = io.BytesIO()
-            fig.savefig(picture, format=kind, dpi=200, bbox_inches=frame, metadata=nothing.get(kind))
+            fig.savefig(picture, format=kind, dpi=200, bbox_inches=frame, metadata=no_metadata.get(kind))
             with whole(path) as partial:
                 partial.write_bytes(picture.getvalue())
-            written.append(path)
+            paths.append(path)
     if small and isinstance(fig, Drawing) and fig.recipe is not None:
         narrow = fig.again(SMALL_WIDTH)
-        written += save(narrow, f"{stem}{SMALL}", ["svg"])
-    return written
+        paths += save(narrow, f"{stem}{SMALL}", ["svg"])
+    return paths

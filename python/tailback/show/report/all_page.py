@@ -21,8 +21,8 @@ MOST_FIGURES = 12
 
 def write(out: Path, folders: Sequence[Path]) -> None:
     """`report.html` and `summary.md` of all studies, from what each has written into its folder."""
-    found = [(folder, told.read(folder)) for folder in folders]
-    studies = [t for _, t in found]
+    by_folder = [(folder, told.read(folder)) for folder in folders]
+    studies = [t for _, t in by_folder]
     mode = studies[0].mode if studies else "quick"
     page = render(
         "all.html",
@@ -33,7 +33,7 @@ def write(out: Path, folders: Sequence[Path]) -> None:
         heads=[(x, "") for x in ("Study", *COUNT_HEADS, "runs")],
         totals=_totals(studies),
         kind_heads=KIND_HEADS,
-        studies=[_study(out, folder, t) for folder, t in found],
+        studies=[_study(out, folder, t) for folder, t in by_folder],
     )
     write_text(out / "report.html", page)
     write_text(out / "summary.md", summary(studies))
@@ -55,11 +55,11 @@ def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
             if len(pictures) >= MOST_FIGURES:
                 left += 1
                 continue
-            found = picture(folder, f["files"], f"{s['id']}: {f['caption'] or s['title']}")
-            if found is not None:
+            shown = picture(folder, f["files"], f"{s['id']}: {f['caption'] or s['title']}")
+            if shown is not None:
                 # Links from this page go through the study's folder.
-                links = [(kind, f"{inside}/{file}") for kind, file in found.links]
-                pictures.append(replace(found, links=links))
+                links = [(kind, f"{inside}/{file}") for kind, file in shown.links]
+                pictures.append(replace(shown, links=links))
     return {
         "id": t.study.id,
         "title": t.study.title,

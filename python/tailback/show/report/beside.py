@@ -35,7 +35,7 @@ class BesideError(ValueError):
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRow:
     """One number of both: what was measured, the mean of the runs, and half of its 95 % interval."""
 
     what: str
@@ -69,7 +69,7 @@ class Beside:
     measured: Reading
     folder: str
     runs: int
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedRow, ...]
     settings: tuple[str, ...]
     pings: Numbers
     #: Upper ends of bins of the simulated round trips, and the share of packets up to each.
@@ -78,16 +78,16 @@ class Beside:
     @property
     def sentences(self) -> list[str]:
         """The differences in words."""
-        said = []
+        lines = []
         for row in self.rows:
             if not math.isfinite(row.share):
                 continue
             if abs(row.share) < _EQUAL:
-                said.append(f"{row.what}: within 1 % of what was measured.")
+                lines.append(f"{row.what}: within 1 % of what was measured.")
             else:
-                more = "more" if row.share > 0 else "less"
-                said.append(f"{row.what}: {100 * abs(row.share):.1f} % {more} in the simulation.")
-        return [*said, *self.settings]
+                comparison = "more" if row.share > 0 else "less"
+                lines.append(f"{row.what}: {100 * abs(row.share):.1f} % {comparison} in the simulation.")
+        return [*lines, *self.settings]
 
     def as_dict(self) -> dict[str, Any]:
         rows = [{**asdict(row), "difference": row.share} for row in self.rows]
@@ -109,8 +109,8 @@ class Beside:
 
 def beside(reading: Reading, folder: Path) -> Beside:
     """The measurement beside the runs of the folder. Raises `BesideError` where there is nothing to compare."""
-    found = reading.data
-    if not isinstance(found, Measurement):
+    measured = reading.data
+    if not isinstance(measured, Measurement):
         raise BesideError(f"{reading.title} is no measurement; give a file of Flent or iperf3, or a log of ping")
     results = _core.read_results(folder)
     document = _document(folder)
@@ -118,16 +118,16 @@ def beside(reading: Reading, folder: Path) -> Beside:
     if not runs:
         raise BesideError(f"{folder} holds no finished run; run the scenario again")
     echoes = {row["group"] for row in results.datagrams.rows() if row["answered_packets"] > 0}
-    rows = [*_rates(found, results, runs, _directions(document, echoes, results))]
-    pings = _pings(found)
-    rows += _round_trips(found, pings, results, runs, echoes)
+    rows = [*_rates(measured, results, runs, _directions(document, echoes, results))]
+    pings = _pings(measured)
+    rows += _round_trips(measured, pings, results, runs, echoes)
     if not rows:
         raise BesideError(
             f"{reading.title} and {folder} have nothing in common; a run needs flows, or pings (transport = "
             '{ kind = "udp", echo = true })'
         )
     drawn = _distribution(results, echoes, _seconds(document.get("warmup")))
-    return Beside(reading, str(folder), len(runs), tuple(rows), tuple(_settings(found, document)), pings, drawn)
+    return Beside(reading, str(folder), len(runs), tuple(rows), tuple(_settings(measured, document)), pings, drawn)
 
 
 def write(found: Beside, folder: Path) -> Path:
@@ -138,10 +138,10 @@ def write(found: Beside, folder: Path) -> Path:
     from tailback.show.report.page import picture, render
 
     rates = [row for row in found.rows if row.unit == "bit/s"]
-    drawn = both(
+    figure = both(
         [(row.what, row.measured, row.simulated, row.half) for row in rates], found.pings, found.simulated_pings
     )
-    files = save(drawn, folder / "figures" / "beside", ("svg", "png"), small=True)
+    files = save(figure, folder / "figures" / "beside", ("svg", "png"), small=True)
     caption = "What was measured and what was simulated: goodput of each direction, and round trips under load."
     page = render(
         "beside.html",
@@ -174,18 +174,18 @@ def _directions(document: Mapping[str, Any], echoes: set[str], results: Any) -> 
     home = str(_table(next(iter(links.values()), None)).get("from", ""))
     for name in echoes:
         home = str(_table(flows.get(name)).get("from", home))
-    made = {}
+    roles = {}
     for name in dict.fromkeys(results.groups["group"]):
         if name in echoes:
             continue
         table, lower = _table(flows.get(name)), str(name).lower()
         begin, end = str(table.get("from", home)), str(table.get("to", ""))
         named = Role.DOWN if "down" in lower else Role.UP if "up" in lower else None
-        made[str(name)] = Role.DOWN if end == home and begin != home else (named or Role.UP)
-    return made
+        roles[str(name)] = Role.DOWN if end == home and begin != home else (named or Role.UP)
+    return roles
 
 
-def _rates(found: Measurement, results: Any, runs: Sequence[int], ways: Mapping[str, Role]) -> list[Row]:
+def _rates(found: Measurement, results: Any, runs: Sequence[int], ways: Mapping[str, Role]) -> list[ComparedRow]:
     simulated: dict[Role, dict[int, float]] = {}
     for row in results.groups.rows():
         role = ways.get(row["group"])
@@ -220,11 +220,13 @@ def _pings(found: Measurement) -> Numbers:
     return values
 
 
-def _round_trips(found: Measurement, pings: Numbers, results: Any, runs: Sequence[int], echoes: set[str]) -> list[Row]:
+def _round_trips(
+    found: Measurement, pings: Numbers, results: Any, runs: Sequence[int], echoes: set[str]
+) -> list[ComparedRow]:
     rows = [row for row in results.datagrams.rows() if row["group"] in echoes and row["run"] in runs]
     if not rows:
         return []
-    made = []
+    compared = []
     measured = (
         {"mean": float(pings.mean()), "p50": float(np.median(pings)), "p99": float(np.percentile(pings, 99))}
         if len(pings)
@@ -233,15 +235,15 @@ def _round_trips(found: Measurement, pings: Numbers, results: Any, runs: Sequenc
     names = {"mean": "round trip, mean", "p50": "round trip, median", "p99": "round trip, 99th percentile"}
     for key, value in measured.items():
         if math.isfinite(value):
-            made.append(_row(names[key], "s", value, _by_run(rows, f"rtt_{key}_s")))
+            compared.append(_row(names[key], "s", value, _by_run(rows, f"rtt_{key}_s")))
     if math.isfinite(found.loss):
         lost = [
             sum(r["sent_packets"] - r["answered_packets"] for r in rows if r["run"] == run)
             / max(1, sum(r["sent_packets"] for r in rows if r["run"] == run))
             for run in dict.fromkeys(r["run"] for r in rows)
         ]
-        made.append(_row("lost", "%", found.loss, lost))
-    return made
+        compared.append(_row("lost", "%", found.loss, lost))
+    return compared
 
 
 def _by_run(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
@@ -253,9 +255,9 @@ def _by_run(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
     return [stats.mean(values) for values in by.values()]
 
 
-def _row(what: str, unit: str, measured: float, values: Sequence[float]) -> Row:
+def _row(what: str, unit: str, measured: float, values: Sequence[float]) -> ComparedRow:
     half = stats.ci95(values) if len(values) > 1 else math.nan
-    return Row(what, unit, measured, stats.mean(values) if values else math.nan, half)
+    return ComparedRow(what, unit, measured, stats.mean(values) if values else math.nan, half)
 
 
 def _distribution(results: Any, echoes: set[str], begins_s: float) -> tuple[Numbers, Numbers] | None:
@@ -283,17 +285,17 @@ def _distribution(results: Any, echoes: set[str], begins_s: float) -> tuple[Numb
 
 def _settings(found: Measurement, document: Mapping[str, Any]) -> list[str]:
     """What the measurement says of its line, beside what the scenario has."""
-    said = []
+    lines = []
     text = str(document).lower()
     names = {"queue": "queue", "control": "congestion control"}
-    for key, what in names.items():
+    for key, noun in names.items():
         value = found.settings.get(key, "")
         if value and value.lower().replace("_", "-") not in text.replace("_", "-"):
-            said.append(f"The measurement names the {what} {value}, and the scenario does not.")
+            lines.append(f"The measurement names the {noun} {value}, and the scenario does not.")
     length, simulated = found.length_s, _seconds(document.get("duration")) - _seconds(document.get("warmup"))
     if math.isfinite(length) and simulated > 0 and abs(simulated - length) > 0.1 * length:
-        said.append(f"Measured for {length:.3g} s, and simulated for {simulated:.3g} s.")
-    return said
+        lines.append(f"Measured for {length:.3g} s, and simulated for {simulated:.3g} s.")
+    return lines
 
 
 def _seconds(text: Any) -> float:

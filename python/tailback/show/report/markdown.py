@@ -98,9 +98,9 @@ def completeness(told: Told, page: str = "[{0}](../{0})") -> list[list[str]]:
 def _came_to(verdicts: Sequence[Verdict]) -> str:
     """How many rows have each outcome; empty without rows."""
     gated = [v for v in verdicts if v.gate]
-    told = [f"{n} {x}" for x in (YES, LEANS, NO, OPEN) if (n := sum(v.outcome == x for v in gated))]
+    counts = [f"{n} {x}" for x in (YES, LEANS, NO, OPEN) if (n := sum(v.outcome == x for v in gated))]
     compared = len(verdicts) - len(gated)
-    return ", ".join([*told, *([f"{compared} {COMPARED}"] if compared else [])])
+    return ", ".join([*counts, *([f"{compared} {COMPARED}"] if compared else [])])
 
 
 def _anew(verdicts: Sequence[Verdict]) -> list[str]:
@@ -109,8 +109,8 @@ def _anew(verdicts: Sequence[Verdict]) -> list[str]:
     again = [v for v in verdicts if v.words]
     if again:
         lines += ["", "## Read anew", ""]
-        said = "Sentences whose rule was read anew after a look at results: the words, and the first rule."
-        lines += [*wrapped(said), ""]
+        explanation = "Sentences whose rule was read anew after a look at results: the words, and the first rule."
+        lines += [*wrapped(explanation), ""]
         for v in again:
             lines += wrapped(f"* **{v.id}** In the source: {v.words}. By the first rule: {v.first}.", "  ")
     by_reading: dict[str, list[str]] = {}
@@ -121,8 +121,8 @@ def _anew(verdicts: Sequence[Verdict]) -> list[str]:
         lines += ["", "## Readings chosen after a look", ""]
         lines += [*wrapped("Readings of what the source leaves open, and the judged rows that rest on them."), ""]
         for reading, ids in by_reading.items():
-            told = f"{', '.join(ids)}" if len(ids) <= 12 else f"{', '.join(ids[:12])} and {len(ids) - 12} more"
-            lines += wrapped(f"* {reading}: {told}.", "  ")
+            rows = f"{', '.join(ids)}" if len(ids) <= 12 else f"{', '.join(ids[:12])} and {len(ids) - 12} more"
+            lines += wrapped(f"* {reading}: {rows}.", "  ")
     return lines
 
 
@@ -168,30 +168,30 @@ def _cells(cells: list[Verdict]) -> list[str]:
         for v in missed:
             if v.explanation == why and (c := v.cell) is not None:
                 rows.setdefault(c.row, {}).setdefault(c.metric, []).append(f"{c.source} {v.measured} for {c.published}")
-        told = [
+        by_row = [
             f"**{row}** " + "; ".join(f"{metric}: {', '.join(values)}" for metric, values in by.items())
             for row, by in rows.items()
         ]
-        lines += wrapped(f"* {'. '.join(told)}. {why}".rstrip(), "  ")
+        lines += wrapped(f"* {'. '.join(by_row)}. {why}".rstrip(), "  ")
     return lines
 
 
 def _why(v: Verdict) -> str:
     """Why a row does not agree, and what came of it under other readings of the source."""
-    told = v.readings if v.outcome in (NO, LEANS) else []
-    more = f"Read otherwise: {'; '.join(told)}." if told else ""
-    return " ".join(x for x in (v.explanation, more) if x)
+    readings = v.readings if v.outcome in (NO, LEANS) else []
+    otherwise = f"Read otherwise: {'; '.join(readings)}." if readings else ""
+    return " ".join(x for x in (v.explanation, otherwise) if x)
 
 
 def _row(v: Verdict) -> str:
     word = v.compared or _WORD[v.outcome]
     measured = "-" if v.outcome == OPEN and not v.seeds else v.measured
-    asked = v.tolerance if v.published == AS_STATED else f"{v.published}, {v.tolerance}"
+    wanted = v.tolerance if v.published == AS_STATED else f"{v.published}, {v.tolerance}"
     if v.reference:
-        asked += f"; reference {v.reference}"
+        wanted += f"; reference {v.reference}"
     if v.anew:
         word += f"; {ANEW}"
-    cells = [v.id, v.sentence, word, measured, asked, str(v.seeds or "")]
+    cells = [v.id, v.sentence, word, measured, wanted, str(v.seeds or "")]
     return "| " + " | ".join(x.replace("|", "/").replace("\n", " ") for x in cells) + " |"
 
 

@@ -26,7 +26,7 @@ def figures(
 ) -> list[tuple[list[str], str]]:
     """The files and the caption of each figure; `titles` are those of axes, by their names; `kinds` are those
     of the files."""
-    out = []
+    files_and_captions = []
     for name, make, caption in _all(folder, results, labels, titles):
         try:
             fig = make()
@@ -34,8 +34,8 @@ def figures(
             # No run has a value of it, as where all of them failed.
             continue
         files = plots.save(fig, folder / "figures" / name, kinds, small=True)
-        out.append(([str(f.relative_to(folder)) for f in files], caption))
-    return out
+        files_and_captions.append(([str(f.relative_to(folder)) for f in files], caption))
+    return files_and_captions
 
 
 def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str]) -> Iterator[Drawn]:
@@ -44,21 +44,21 @@ def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str
     if axes:
         yield from _over_axes(results, labels, axes, titles)
     elif len(results.flows) > 1 and points <= MOST:
-        said = "Goodput of each flow (payload, without headers), sorted; the line is the mean. First replication."
-        yield "goodput", functools.partial(plots.plot, results, "goodput"), said
+        caption = "Goodput of each flow (payload, without headers), sorted; the line is the mean. First replication."
+        yield "goodput", functools.partial(plots.plot, results, "goodput"), caption
     if labels and len(results.flows) > len(results.runs):
         yield _distributions(results, labels, titles)
     if len(results.completions) and not labels:
-        said = "Completion times by size; bars are medians of the classes. First replication."
-        yield "completions", functools.partial(plots.plot, results, "completions"), said
+        caption = "Completion times by size; bars are medians of the classes. First replication."
+        yield "completions", functools.partial(plots.plot, results, "completions"), caption
     if len(results.series):
         # With its scenario, if there is one of all runs, the units of what was recorded are known.
         if not labels and (folder / "scenario.toml").is_file():
             results = _WithScenario(results, stored(folder / "scenario.toml"))
         several = len(set(results.runs["replication"])) > 1
         for probe in list(dict.fromkeys(results.series["probe"]))[:8]:
-            said = f"Recorded: {probe}. {_MEANS if several else ''}".strip()
-            yield f"series-{probe}", functools.partial(plots.plot, results, probe), said
+            caption = f"Recorded: {probe}. {_MEANS if several else ''}".strip()
+            yield f"series-{probe}", functools.partial(plots.plot, results, probe), caption
 
 
 class _WithScenario:
@@ -85,8 +85,8 @@ def _over_axes(results: Any, labels: list[str], axes: list[str], titles: Mapping
         both = f"{title} and {titles.get(axes[1], axes[1])}"
         for c in of_link:
             fig = functools.partial(figure_over, results, f"links.{c.name}[{link}]", axes[:2], {}, titles=titles)
-            said = f"{_capital(c.title)} of {link} over {both}. Means over replications ± half the 95 % interval."
-            yield f"map-{c.name}", fig, said
+            caption = f"{_capital(c.title)} of {link} over {both}. Means over replications ± half the 95 % interval."
+            yield f"map-{c.name}", fig, caption
     groups = list(dict.fromkeys(results.groups["group"]))
     if others * len(groups) <= MOST:
         for c in tables()["groups"].drawn:

@@ -23,21 +23,21 @@ from tailback.show.report.run_tables import differences, means
 
 def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
     """The page; figures are also written as these kinds of files."""
-    results, made = _core.read_results(folder), manifest.read(folder)
+    results, stored_manifest = _core.read_results(folder), manifest.read(folder)
     # A scenario that cannot be read is refused before anything is drawn.
     marking, scenario, text = of_folder(folder), folder / "scenario.toml", ""
     if scenario.is_file():
         text = file_bytes(scenario).decode("utf-8", "replace")
         stored(scenario)
-    name = plain(str(made.get("scenario") or folder.resolve().name))
+    name = plain(str(stored_manifest.get("scenario") or folder.resolve().name))
     labels = labels_of(results.runs)
     status = list(results.runs["status"]) if len(results.runs) else []
     failed = [i for i, s in enumerate(status) if s != "done"]
     replications = len(set(np.asarray(results.runs["replication"]).tolist())) if status else 0
-    said = [f"{len(status)} runs", f"{replications} replication{'s' if replications != 1 else ''} a point"]
+    facts = [f"{len(status)} runs", f"{replications} replication{'s' if replications != 1 else ''} a point"]
     if labels:
-        said.append("varied: " + ", ".join(labels))
-    sweep = made.get("sweep") or {}
+        facts.append("varied: " + ", ".join(labels))
+    sweep = stored_manifest.get("sweep") or {}
     titles = {a["name"]: f"{a['title']} ({a['unit']})" if a["unit"] else a["title"] for a in sweep.get("axes", [])}
     compared, different, why_not = sweep.get("compare"), [], ""
     if compared:
@@ -46,13 +46,13 @@ def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
         except CompareError as e:
             # As where every run of that label failed.
             why_not = f"Nothing can be compared: {e}."
-    command = made.get("command", "")
+    command = stored_manifest.get("command", "")
     shown = ("tailback", "build", "python", "started", "elapsed_s", "scenario_digest")
     return render(
         "run.html",
         title=f"{name}: report",
         name=name,
-        said=said,
+        said=facts,
         failed=len(failed),
         why=str(results.runs["message"][failed[0]]) if failed else "",
         figures=[picture(folder, *drawn) for drawn in figures(folder, results, labels, titles, kinds)],
@@ -62,7 +62,7 @@ def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
         compared=compared,
         differences=different,
         why_not=why_not or ("" if different else "No number differs."),
-        manifest=[(k, str(made[k])) for k in shown if k in made],
+        manifest=[(k, str(stored_manifest[k])) for k in shown if k in stored_manifest],
         command=" ".join(command) if isinstance(command, list) else str(command),
         scenario=text,
     )

@@ -31,12 +31,12 @@ class ShownTable:
 def means(results: Any, labels: list[str]) -> list[ShownTable]:
     """Means over replications, a row a point and thing, of every table that has rows."""
     done = finished(results.runs)
-    made = []
+    shown_tables = []
     for table in for_people():
         stored = getattr(results, table.name)
         if len(stored):
-            made.append(_means(stored, [*labels, *_told(stored, table.keys)], table, done))
-    return made
+            shown_tables.append(_means(stored, [*labels, *_told(stored, table.keys)], table, done))
+    return shown_tables
 
 
 def _told(table: Any, keys: tuple[str, ...]) -> list[str]:
@@ -63,21 +63,21 @@ def differences(results: Any, axis: str, against: str) -> list[ShownTable]:
 
     A star marks an interval that leaves zero out. Raises CompareError where there is no such axis or label.
     """
-    found: dict[str, dict[str, dict[str, Difference]]] = {}
+    by_table: dict[str, dict[str, dict[str, Difference]]] = {}
     for d in compare_points(results, axis, against):
-        found.setdefault(d.table, {}).setdefault(d.row, {})[d.column] = d
-    made = []
+        by_table.setdefault(d.table, {}).setdefault(d.row, {})[d.column] = d
+    shown_tables = []
     others = [n for n in labels_of(results.runs) if n != axis]
     for table in for_people():
-        rows = found.get(table.name, {})
+        rows = by_table.get(table.name, {})
         shown = [c for c in table.on_pages if any(c.name in row for row in rows.values())]
         if len(rows) > MOST_ROWS:
-            made.append(ShownTable(table.title, [], [], 1, len(rows)))
+            shown_tables.append(ShownTable(table.title, [], [], 1, len(rows)))
         elif shown:
             keys = [_head(table, n) for n in _told(getattr(results, table.name), table.keys)]
             named = ", ".join([*others, axis, *keys])
-            made.append(_differing(table.title, named, rows, shown))
-    return made
+            shown_tables.append(_differing(table.title, named, rows, shown))
+    return shown_tables
 
 
 def _differing(

@@ -101,11 +101,11 @@ def results_html(results: Any) -> str:
 
 def _said(results: Any) -> str:
     runs = results.runs.to_list("status")
-    said = f"results of {len(runs)} run{'' if len(runs) == 1 else 's'}"
+    words = f"results of {len(runs)} run{'' if len(runs) == 1 else 's'}"
     failed = sum(s != "done" for s in runs)
     if failed:
-        said += f", {failed} failed"
-    return said + (", interrupted" if results.interrupted else "")
+        words += f", {failed} failed"
+    return words + (", interrupted" if results.interrupted else "")
 
 
 def _need(module: str) -> Any:

@@ -108,43 +108,43 @@ def _groups(told: Told) -> list[dict[str, Any]]:
         x["id"]: f"{x['id']} ({x['item']})  {x['title']}" if x["item"] else f"{x['id']}  {x['title']}"
         for x in told.sections
     }
-    found = []
-    said: dict[str, str] = {}
+    groups = []
+    first_places: dict[str, str] = {}
     for experiment, part in itertools.groupby(told.verdicts, key=lambda v: v.experiment):
         verdicts = list(part)
         # Cells stand in their tables; here only those that should be within what is allowed and are not.
         rows = [v for v in verdicts if not v.grade or v.unmet]
-        found.append(
+        groups.append(
             {
                 "title": titles.get(experiment, "Arithmetic: the models"),
                 "cells": _cell_counts([v for v in verdicts if v.grade]),
-                "rows": [_row(v, said) for v in rows],
+                "rows": [_row(v, first_places) for v in rows],
                 "unmet": sum(v.unmet for v in verdicts),
                 "leaning": sum(v.gate and v.outcome == LEANS for v in verdicts),
                 "all": len(verdicts),
             }
         )
-    return found
+    return groups
 
 
 def _cell_counts(verdicts: list[Verdict]) -> list[dict[str, Any]]:
     """One row for each class of cells: how many are within what it allows."""
     rows = []
     for grade in dict.fromkeys(v.grade for v in verdicts):
-        made = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
-        if not made:
+        judged = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
+        if not judged:
             continue
-        reproduced, leaning = (sum(v.outcome == x for v in made) for x in (YES, LEANS))
+        reproduced, leaning = (sum(v.outcome == x for v in judged) for x in (YES, LEANS))
         within = reproduced + leaning
-        outcome = NO if within < len(made) else LEANS if leaning else YES
+        outcome = NO if within < len(judged) else LEANS if leaning else YES
         rows.append(
             {
                 "grade": grade,
                 "kind": MARKS[OPEN if grade == "Q" else outcome].kind,
-                "word": COMPARED if grade == "Q" else f"{within} of {len(made)}" if outcome == NO else _word(outcome),
+                "word": COMPARED if grade == "Q" else f"{within} of {len(judged)}" if outcome == NO else _word(outcome),
                 "within": within,
                 "leaning": leaning,
-                "made": len(made),
+                "made": len(judged),
                 "asked": "not judged" if grade == "Q" else f"what class {grade} allows",
             }
         )

@@ -49,6 +49,6 @@ def read_check(
     keys stands. Raises `StudyError`."""
     kind = kind_of(check)
     # What a statement gives to all its checks need not concern each of them.
-    known = {f.encode_name for f in msgspec.structs.fields(kind)}
-    given = {k: v for k, v in shared.items() if k in known and k not in check}
-    return read_table(kind, {**given, **check}, file, at, {k: places[k] for k in given})
+    keys = {f.encode_name for f in msgspec.structs.fields(kind)}
+    inherited = {k: v for k, v in shared.items() if k in keys and k not in check}
+    return read_table(kind, {**inherited, **check}, file, at, {k: places[k] for k in inherited})

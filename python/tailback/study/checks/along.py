@@ -42,13 +42,13 @@ class Along(Measured, kw_only=True, frozen=True):
             )
         if self.word and MEASURES[self.measure].unit != "%":
             raise StudyError(f'word = "{self.word}" along an axis is about points of a percentage: write within = 3')
-        asked = (
+        rules = (
             self.falls,
             self.within is not None or bool(self.word),
             self.rises_at_most is not None,
             self.narrower_than is not None,
         )
-        if sum(asked) != 1:
+        if sum(rules) != 1:
             raise StudyError(
                 "along an axis the means lie within a number, rise by no more than one, fall, or lie closer together "
                 'than another\'s: write rises_at_most = 3, within = 3, falls = true, or narrower_than = "red"'
@@ -79,22 +79,22 @@ class Along(Measured, kw_only=True, frozen=True):
             if within is not None
             else f"rises by at most {self._rise(unit)} with {self.along}"
         )
-        found = []
+        findings = []
         for rest_of, points in groups.items():
             place = judge.where_text(dict(rest_of), self.runs)
             what = f"{name}, {place}"
             if len(points) < 2:
-                found.append(Finding(what, place, "not run", required, OPEN))
+                findings.append(Finding(what, place, "not run", required, OPEN))
                 continue
             seeds = min(len(x) for _, x in points)
             outcome, text, apart, margin = self._falls(name, points, seeds) if self.falls else self._apart(name, points)
             remark = ""
             if self.one_seed(judge, seeds):
                 outcome, remark = (OPEN if self.falls else outcome), ONE_SEED
-            found.append(
+            findings.append(
                 Finding(what, place, text, required, outcome, apart, seeds=seeds, remark=remark, margin=margin)
             )
-        return found
+        return findings
 
     def _within(self) -> float | None:
         return max(word(self.word).points) if self.word else self.within
@@ -133,12 +133,12 @@ class Along(Measured, kw_only=True, frozen=True):
         means = [float(np.mean(x)) for _, x in points]
         text = f"{name} " + ", ".join(f"{m.show(x)} ({p[0]})" for x, p in zip(means, points, strict=True))
         steps = [OverSeeds.of_difference(a[:seeds], b[:seeds]) for (_, a), (_, b) in itertools.pairwise(points)]
-        down, whole = sum(d.mean > 0 for d in steps), means[0] - means[-1]
+        down, fall = sum(d.mean > 0 for d in steps), means[0] - means[-1]
         if all(d.mean > 0 and not d.mean <= d.half for d in steps):
             outcome = YES
         else:
-            outcome = LEANS if whole > 0 and 2 * down >= len(steps) else NO
-        return outcome, text, None, whole
+            outcome = LEANS if fall > 0 and 2 * down >= len(steps) else NO
+        return outcome, text, None, fall
 
     def _apart(self, name: str, points: Points) -> tuple[str, str, float, float]:
         m = MEASURES[self.measure]

@@ -21,7 +21,7 @@ Decided = TypeVar("Decided")
 
 
 class Evidence(Protocol):
-    """What a check asks of the judge (`study/judge.py`): measured values, and names for what is told."""
+    """What a check asks of the judge (`study/judge.py`): measured values, and names for its messages."""
 
     @property
     def samples(self) -> Samples: ...
@@ -77,7 +77,7 @@ class Measured(Check, kw_only=True, frozen=True):
     measure: str
     class_: str = msgspec.field(name="class", default="all")
     where: Where = {}
-    #: Which half of the sentence it is of, where halves ask the same of several places: each has to hold.
+    #: The half of the sentence that it belongs to, if both halves ask the same of several places: each has to hold.
     half: str = ""
     #: The source's word, whose limit it has (`study/words.py`).
     word: str = ""
@@ -86,7 +86,7 @@ class Measured(Check, kw_only=True, frozen=True):
         return [NeededMeasure(self.runs, self.class_, self.measure)]
 
     def without_places(self) -> object:
-        """Without its places: the set of runs, its points, the class of flows, and the disciplines it is said of."""
+        """The check without its places: set of runs, points, class of flows and disciplines."""
         of = {"of": ""} if hasattr(self, "of") else {}
         return msgspec.structs.replace(self, runs="", class_="", where={}, **of)
 
@@ -99,7 +99,7 @@ class Measured(Check, kw_only=True, frozen=True):
 
 
 class Everywhere(Measured, kw_only=True, frozen=True):
-    """A check that is said of disciplines at every chosen place, or with `average` of the mean of these places."""
+    """A check of disciplines at every chosen place, or, with `average`, at the mean of these places."""
 
     of: str | list[str]
     average: bool = False
@@ -146,7 +146,7 @@ class Statement:
     #: Of one that was read anew after a look at results: the source's words, and the checks as they were first written.
     words: str = ""
     first: tuple[Check, ...] = ()
-    #: A part of what it is said of, in words, and the checks of that part: it leans where only they hold.
+    #: A part of its places, in words, and the checks of that part: the sentence leans if only these hold.
     part: str = ""
     part_checks: tuple[Check, ...] = ()
     #: The statements that it asks under another reading.

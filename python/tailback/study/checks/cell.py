@@ -22,8 +22,8 @@ def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metri
                 for m in METRICS:
                     k = ("intervals", runs, key, str(i + 1), m)
                     samples.memo.setdefault(k, []).append(by_interval(view, str(i + 1), m)[0])
-    found = samples.memo.get(at)
-    return np.concatenate(found) if found else None
+    means = samples.memo.get(at)
+    return np.concatenate(means) if means else None
 
 
 class CellNumber(Published, kw_only=True, frozen=True):
@@ -38,28 +38,28 @@ class CellNumber(Published, kw_only=True, frozen=True):
         c, runs = self.cell, judge.runs(self.runs)
         metric, key = METRICS[self.metric], runs.key_of(self.queue)
         values = pooled(judge.samples, runs.name, key, self.class_, self.metric)
-        outcome, told, mean = OPEN, "not run", None
+        outcome, measured, mean = OPEN, "not run", None
         if values is not None and len(values):
             mean, sd = statistics(values)
             outcome = NO if not c.meets(mean) else LEANS if c.leans(mean) else YES
-            told = show(mean, sd)
+            measured = show(mean, sd)
         if c.grade == DAMAGED:
             outcome = OPEN
-        what = f"{judge.title(self.queue)}, {metric.title.lower()} of source {self.class_} ({self.title})"
+        sentence = f"{judge.title(self.queue)}, {metric.title.lower()} of source {self.class_} ({self.title})"
         return Verdict(
             id=self.id,
             source=f"table of {self.table}, class {c.grade}",
             experiment=self.experiment,
-            sentence=what,
+            sentence=sentence,
             outcome=outcome,
             gate=self.gate,
             published=f"{show(c.mean, c.sd)} {metric.unit}",
-            measured=f"{told} {metric.unit}",
+            measured=f"{measured} {metric.unit}",
             seeds=len(list(judge.samples.views(runs.name, key))),
             tolerance=f"{c.allowed:.3g} {metric.unit}",
             explanation=self.explanation if outcome in (NO, LEANS) or c.grade == DAMAGED else "",
             part=f"within what its class allows, but more than {100 * LOOSE:g} % off" if outcome == LEANS else "",
-            checks=[Finding(what, "", told, c.why, outcome, mean)],
+            checks=[Finding(sentence, "", measured, c.why, outcome, mean)],
             table=self.table,
             grade=c.grade,
             kind=ZERO if c.mean == 0 else VALUE,

@@ -60,8 +60,8 @@ class Every(Measured, kw_only=True, frozen=True):
         m, title, where = MEASURES[self.measure], judge.title(discipline), judge.where_text(place, self.runs)
         limits = self.limits
         required = f"every one of {len(written_out(self.every))} {limits.text}"
-        found = {c: judge.values(self, discipline, place, c) for c in written_out(self.every)}
-        means = {c: OverSeeds.of(x) for c, x in found.items() if x is not None}
+        values = {c: judge.values(self, discipline, place, c) for c in written_out(self.every)}
+        means = {c: OverSeeds.of(x) for c, x in values.items() if x is not None}
         if not means:
             return Finding(f"{title}, {where}", where, "not run", required, OPEN)
         seeds = min(e.n for e in means.values())
@@ -70,22 +70,22 @@ class Every(Measured, kw_only=True, frozen=True):
         text = f"{title}, {m.title.lower()}: {right} of {len(means)}"
         worst = sorted(missed, key=lambda c: missed[c].mean, reverse=self.below is not None)
         if worst:
-            text += "; not " + ", ".join(self._named(c, missed[c], found[c], m) for c in worst[:MOST_NAMED])
+            text += "; not " + ", ".join(self._named(c, missed[c], values[c], m) for c in worst[:MOST_NAMED])
         if len(worst) > MOST_NAMED:
             text += f" and {len(worst) - MOST_NAMED} more"
         close = [c for c, e in means.items() if c not in missed and limits.close(e)]
         margin = float(np.mean([limits.margin(e.mean) for e in means.values()]))
-        if not missed and len(means) == len(found):
+        if not missed and len(means) == len(values):
             outcome = LEANS if close else YES
         else:
-            outcome = LEANS if 2 * right >= len(found) and margin >= 0 else NO
+            outcome = LEANS if 2 * right >= len(values) and margin >= 0 else NO
         return Finding(
             f"{title}, {where}",
             where,
             text,
             required,
             outcome,
-            value=right / len(found),
+            value=right / len(values),
             seeds=seeds,
             remark=ONE_SEED if self.one_seed(judge, seeds) else f"{CLOSE} for {', '.join(close)}" if close else "",
             margin=margin,

@@ -35,19 +35,19 @@ class Limit(Everywhere, kw_only=True, frozen=True):
     class_over: str | None = None
 
     def __post_init__(self) -> None:
-        given = [x for x in (self.above, self.below, self.between, self.published) if x is not None]
-        if not given and not self.word:
+        limits = [x for x in (self.above, self.below, self.between, self.published) if x is not None]
+        if not limits and not self.word:
             raise StudyError("a check needs a limit: above, below, between, near, order, along, predict or word")
         if self.word:
-            if given:
+            if limits:
                 raise StudyError(f'word = "{self.word}" has its own limit: leave out above, below, between, published')
             if self.value is None and self.gain is None and self.over is None and self.class_over is None:
                 raise StudyError(f'word = "{self.word}" needs what the source says: value = 40')
             word(self.word)
 
     def asks(self) -> list[NeededMeasure]:
-        more = [NeededMeasure(self.runs, self.class_over, self.measure)] if self.class_over is not None else []
-        return [*super().asks(), *more]
+        denominators = [NeededMeasure(self.runs, self.class_over, self.measure)] if self.class_over is not None else []
+        return [*super().asks(), *denominators]
 
     @property
     def unit(self) -> str:

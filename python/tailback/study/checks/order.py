@@ -20,7 +20,7 @@ class Order(Measured, kw_only=True, frozen=True):
         return ORDER
 
     def decide(self, judge: Evidence) -> list[Finding]:
-        found = []
+        findings = []
         for a, b in itertools.pairwise(self.order):
             pair = Rival(
                 runs=self.runs,
@@ -31,5 +31,5 @@ class Order(Measured, kw_only=True, frozen=True):
                 above=b,
                 average=self.average,
             )
-            found += pair.decide(judge)
-        return found
+            findings += pair.decide(judge)
+        return findings

@@ -42,8 +42,8 @@ class Rival(Everywhere, kw_only=True, frozen=True):
     @property
     def relation(self) -> tuple[str, str]:
         """The word of the relation, and the other discipline."""
-        given = {"above": self.above, "below": self.below, "near": self.near}
-        return next((word, name) for word, name in given.items() if name is not None)
+        relations = {"above": self.above, "below": self.below, "near": self.near}
+        return next((word, name) for word, name in relations.items() if name is not None)
 
     def kind(self, judge: Evidence) -> str:
         return ORDER if self.near is None else super().kind(judge)
@@ -76,16 +76,16 @@ class Rival(Everywhere, kw_only=True, frozen=True):
                 what, place, text, required, outcome, d.mean, half_width=d.half, seeds=n, remark=remark, margin=margin
             )
 
-        one = self.one_seed(judge, n)
+        is_one_seed = self.one_seed(judge, n)
         if (reach := self._reach(m.unit, float(b.mean()))) is not None:
             limits = Limits(-reach, reach, "")
             outcome = limits.outcome(d)
-            remark = ONE_SEED if one else CLOSE if limits.close(d) else ""
+            remark = ONE_SEED if is_one_seed else CLOSE if limits.close(d) else ""
             of_word = f" ({self.word})" if self.word else ""
             return finding(f"{required}, within {reach:g}{unit}{of_word}", outcome, remark, limits.margin(d.mean))
         margin = d.mean if word == "above" else -d.mean
         right = margin > 0
-        if one:
+        if is_one_seed:
             remark = f"{ONE_SEED}: {'as asked' if right else 'not as asked'}, but no order"
             return finding(required, OPEN, remark, margin)
         apart = math.isnan(d.half) or abs(d.mean) > d.half
@@ -104,11 +104,11 @@ class Rival(Everywhere, kw_only=True, frozen=True):
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """What is compared, seed by seed; None where a part of it was not run."""
         names = (discipline, self.relation[1], *(self.less or ()))
-        found = [x for name in names if (x := judge.values(self, name, where)) is not None]
-        if len(found) < len(names):
+        values = [x for name in names if (x := judge.values(self, name, where)) is not None]
+        if len(values) < len(names):
             return None
-        n = min(len(x) for x in found)
-        a, b, *off = (x[:n] for x in found)
+        n = min(len(x) for x in values)
+        a, b, *off = (x[:n] for x in values)
         if off:
             a, b = a - off[0], b - off[1]
         return a, b * (1.0 if self.factor is None else self.factor) + (self.by or 0.0)

@@ -103,8 +103,11 @@ class CaseTable(CaseKeys, kw_only=True, frozen=True):
 class RunsTable(Table, kw_only=True, frozen=True):
     """[runs.NAME]"""
 
-    #: Another set that this one is like, but for the keys given here.
+    #: Another set, whose keys this one has where it has none of its own (`inherit.py`); `like` is an older word for it.
+    extends: str = ""
     like: str = ""
+    #: What `{name}` stands for in the changes of the set and of its cases (`fill.py`).
+    values: dict[str, Any] = {}
     scenario: str = ""
     compute: str = ""
     axis: dict[str, dict[str, Any]] = {}
@@ -132,6 +135,10 @@ class ExperimentTable(Table, kw_only=True, frozen=True):
     title: str
     #: Which figure or table of the source it is, as the source counts.
     item: str = ""
+    #: Another experiment, whose keys this one has where it has none of its own (`inherit.py`).
+    extends: str = ""
+    #: What `{name}` stands for in its texts (`fill.py`).
+    values: dict[str, Any] = {}
     #: Ids it had before; they go on working.
     aliases: list[str] = []
     text: str = ""
@@ -144,6 +151,8 @@ class ExperimentTable(Table, kw_only=True, frozen=True):
 
 
 class ExperimentsFile(Table, kw_only=True, frozen=True):
+    #: What `{name}` stands for in all tables of the file (`fill.py`).
+    values: dict[str, Any] = {}
     discipline: dict[str, dict[str, Any]] = {}
     pair: dict[str, dict[str, Any]] = {}
     runs: dict[str, dict[str, Any]] = {}

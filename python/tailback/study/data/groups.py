@@ -8,7 +8,8 @@
     ...
 
 A table with `each` stands for its rows. A row has the keys of the table and its own; one of its own takes the place of
-a shared one. `each` may be a list in one place: `each = [{ id = "a", value = 1 }, { id = "b", value = 2 }]`.
+a shared one. `each` may be a list in one place: `each = [{ id = "a", value = 1 }, { id = "b", value = 2 }]`. A row may
+have rows itself. `values` of a table or row are what `{name}` stands for in its texts (`fill.py`).
 
 A case of a set of runs (`[[runs.NAME.case]]`) may have `each` as well. Its rows add their labels, values and changes to
 the shared ones. A label may be a list: the case stands for every combination, the last label fastest. `{name}` in a
@@ -18,21 +19,20 @@ change is the label or value of that name.
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tailback.runs.campaign.axes import matches
+from tailback.study.data import fill
 from tailback.study.data.files import CaseGroup, CaseRow, Mode, T, Where, read_table
 from tailback.study.errors import StudyError
 
-_NAME = re.compile(r"\{([\w-]+)\}")
-
 
 @dataclass(frozen=True)
-class Row:
+class StudyRow:
     """A row with the keys that it shares."""
 
     table: dict[str, Any]
@@ -50,20 +50,37 @@ class Row:
         return read_table(kind, self.table, file, self.at, self.shared)
 
 
-def rows(tables: list[dict[str, Any]], name: str, file: Path | str) -> list[Row]:
-    """The rows of `[[name]]`, in order."""
-    found = []
+def rows(
+    tables: list[dict[str, Any]], name: str, file: Path | str, words: Mapping[str, Any] = MappingProxyType({})
+) -> list[StudyRow]:
+    """The rows of `[[name]]`, in order. `words` are values of what they stand in."""
+    study_rows = []
     for i, table in enumerate(tables):
-        at = f"{name}[{i}]"
-        if "each" not in table:
-            found.append(Row(table, at))
-            continue
-        shared = {k: v for k, v in table.items() if k != "each"}
-        if "id" in shared:
-            raise StudyError(f"{file}: {at}.id = {shared['id']!r}: each row needs its own; write it in [[{name}.each]]")
-        for j, own in enumerate(_each(table["each"], at, name, file)):
-            found.append(Row({**shared, **own}, f"{at}.each[{j}]", {k: at for k in shared if k not in own}))
-    return found
+        study_rows += list(_rows(table, f"{name}[{i}]", {}, {}, words, name, file))
+    return study_rows
+
+
+def _rows(
+    table: dict[str, Any],
+    at: str,
+    above: dict[str, Any],
+    places: dict[str, str],
+    words: Mapping[str, Any],
+    name: str,
+    file: Path | str,
+) -> Iterator[StudyRow]:
+    """The rows of a table, with what stands above it and where: `words` are the values."""
+    words = {**words, **fill.values(table, f"{file}: {at}")}
+    own = {k: v for k, v in table.items() if k not in ("each", "values")}
+    keys, shared = {**above, **own}, {k: x for k, x in places.items() if k not in own}
+    if "each" not in table:
+        where = {k: f"{file}: {shared.get(k, at)}.{k}" for k in keys}
+        yield StudyRow({k: fill.filled(v, words, where[k]) for k, v in keys.items()} if words else keys, at, shared)
+        return
+    if "id" in own:
+        raise StudyError(f"{file}: {at}.id = {own['id']!r}: each row needs its own; write it in [[{name}.each]]")
+    for j, row in enumerate(_each(table["each"], at, name, file)):
+        yield from _rows(row, f"{at}.each[{j}]", keys, {**shared, **dict.fromkeys(own, at)}, words, name, file)
 
 
 def _each(given: Any, at: str, name: str, file: Path | str) -> list[dict[str, Any]]:
@@ -72,64 +89,57 @@ def _each(given: Any, at: str, name: str, file: Path | str) -> list[dict[str, An
     return given
 
 
-def cases(tables: list[dict[str, Any]], at: str, file: Path | str) -> list[dict[str, Any]]:
-    """Every case of a set of runs, written out: labels, changes, and the modes that run it."""
-    found = []
+def cases(
+    tables: list[dict[str, Any]], at: str, file: Path | str, words: Mapping[str, Any] = MappingProxyType({})
+) -> list[dict[str, Any]]:
+    """Every case of a set of runs, written out: labels, changes, and the modes that run it. `words` are values of the
+    set."""
+    written = []
     for i, table in enumerate(tables):
         where = f"{at}.case[{i}]"
         group = read_table(CaseGroup, table, file, where)
         for j, own in enumerate(group.each or [{}]):
             place = f"{where}.each[{j}]" if group.each else where
-            found += list(_written_out(group, read_table(CaseRow, own, file, place), f"{file}: {place}"))
-    return found
+            written += list(_written_out(group, read_table(CaseRow, own, file, place), words, f"{file}: {place}"))
+    return written
 
 
-def _written_out(group: CaseGroup, row: CaseRow, where: str) -> Iterator[dict[str, Any]]:
-    labels, values = {**group.labels, **row.labels}, {**group.values, **row.values}
+def _written_out(group: CaseGroup, row: CaseRow, words: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
+    labels = {**group.labels, **row.labels}
+    values = fill.values({"values": {**group.values, **row.values}}, where)
     if not labels:
         raise StudyError(f"{where}: it has no labels; add labels = {{ AXIS = VALUE }}")
     changes, share = [*group.set, *row.set], row.fair_share if row.fair_share is not None else group.fair_share
     roles = {**group.roles, **row.roles}
-    for one in itertools.product(*(x if isinstance(x, list) else [x] for x in labels.values())):
-        own = dict(zip(labels, one, strict=True))
-        words = {k: str(v) for k, v in {**values, **own}.items()}
+    for combination in itertools.product(*(x if isinstance(x, list) else [x] for x in labels.values())):
+        own = dict(zip(labels, combination, strict=True))
+        filling = {**words, **values, **own}
         case: dict[str, Any] = {
             "labels": own,
-            "set": [_filled(x, words, f"{where}.set") for x in changes],
+            "set": fill.changes(changes, filling, f"{where}.set"),
             "modes": _modes(group, row, {k: str(v) for k, v in own.items()}, where),
         }
         if roles:
             case["roles"] = roles
         if share is not None:
-            case["fair_share"] = _filled(share, words, f"{where}.fair_share")
+            case["fair_share"] = str(fill.filled(share, filling, f"{where}.fair_share"))
         yield case
-
-
-def _filled(text: str, words: dict[str, str], where: str) -> str:
-    """A text with the labels and values that it names."""
-
-    def word(m: re.Match[str]) -> str:
-        if m[1] not in words:
-            raise StudyError(f'{where} = "{text}": there is no label or value "{m[1]}"; there are {", ".join(words)}')
-        return words[m[1]]
-
-    return _NAME.sub(word, text)
 
 
 def _modes(group: CaseGroup, row: CaseRow, labels: dict[str, str], where: str) -> list[Mode]:
     """The modes whose condition these labels meet."""
-    asked: dict[Mode, bool | Where | None] = {
+    conditions: dict[Mode, bool | Where | None] = {
         "quick": group.quick if row.quick is None else row.quick,
         "full": group.full if row.full is None else row.full,
     }
-    found: list[Mode] = []
-    for mode, given in asked.items():
-        for name in given if isinstance(given, dict) else ():
+    modes: list[Mode] = []
+    for mode, condition in conditions.items():
+        for name in condition if isinstance(condition, dict) else ():
             if name not in labels:
-                known = ", ".join(labels)
-                raise StudyError(f'{where}.{mode}: there is no label "{name}"; there are {known}')
-        if matches(labels, given) if isinstance(given, dict) else given is not False:
-            found.append(mode)
-    if not found:
+                names = ", ".join(labels)
+                raise StudyError(f'{where}.{mode}: there is no label "{name}"; there are {names}')
+        if matches(labels, condition) if isinstance(condition, dict) else condition is not False:
+            modes.append(mode)
+    if not modes:
         raise StudyError(f"{where}: neither quick nor full runs it; leave out quick = false or full = false")
-    return found
+    return modes

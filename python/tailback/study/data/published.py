@@ -32,7 +32,7 @@ from tailback.study.checks.base import Published
 from tailback.study.checks.cell import CellNumber
 from tailback.study.checks.number import MeasuredNumber, Number
 from tailback.study.data.files import PublishedFile, Table, read_table
-from tailback.study.data.groups import Row, rows
+from tailback.study.data.groups import StudyRow, rows
 from tailback.study.errors import StudyError
 
 #: Kinds of `[[number]]`, by the `rule` it gives.
@@ -54,8 +54,8 @@ class Explanation(Table, kw_only=True, frozen=True):
     sources: list[int] | None = None
 
     def is_about(self, pair: str, metric: str, source: int) -> bool:
-        given = ((self.pairs, pair), (self.metrics, metric), (self.sources, source))
-        return all(some is None or x in some for some, x in given)
+        conditions = ((self.pairs, pair), (self.metrics, metric), (self.sources, source))
+        return all(some is None or x in some for some, x in conditions)
 
 
 class CellsTable(Table, kw_only=True, frozen=True):
@@ -77,27 +77,27 @@ class CellsTable(Table, kw_only=True, frozen=True):
 def read_published(part: dict[str, Any], file: Path | str) -> list[Published]:
     """Everything of one file, in order; raises `StudyError`."""
     t = read_table(PublishedFile, part, file)
-    found: list[Published] = [_number(row, file) for row in rows(t.number, "number", file)]
+    numbers: list[Published] = [_number(row, file) for row in rows(t.number, "number", file)]
     for name, table in t.cells.items():
-        found += _cells(name, table, file)
-    return found
+        numbers += _cells(name, table, file)
+    return numbers
 
 
-def _number(row: Row, file: Path | str) -> MeasuredNumber:
+def _number(row: StudyRow, file: Path | str) -> MeasuredNumber:
     rule = row.table.get("rule", "")
     if rule not in RULES:
-        known = ", ".join(sorted(r for r in RULES if r))
-        raise StudyError(f'{file}: {row.place("rule")} = "{rule}": there is no such rule; there are {known}')
+        names = ", ".join(sorted(r for r in RULES if r))
+        raise StudyError(f'{file}: {row.place("rule")} = "{rule}": there is no such rule; there are {names}')
     return row.read(RULES[rule], file)
 
 
 def _cells(name: str, table: dict[str, Any], file: Path | str) -> list[CellNumber]:
     """The cells of one table; raises `StudyError` for one that cannot be read, or has no class."""
     at = f"{file}, [cells.{name}]"
-    known = {f.encode_name for f in msgspec.structs.fields(CellsTable)}
-    by_pair = {k: v for k, v in table.items() if k not in known and isinstance(v, dict)}
+    columns = {f.encode_name for f in msgspec.structs.fields(CellsTable)}
+    by_pair = {k: v for k, v in table.items() if k not in columns and isinstance(v, dict)}
     t = read_table(CellsTable, {k: v for k, v in table.items() if k not in by_pair}, file, f"cells.{name}")
-    found = []
+    numbers = []
     for pair, row in by_pair.items():
         metrics = {k: v for k, v in row.items() if k not in _ROW}
         metrics |= {m: ", ".join(["0"] * len(t.sources)) for m in t.none}
@@ -108,8 +108,8 @@ def _cells(name: str, table: dict[str, Any], file: Path | str) -> list[CellNumbe
             for i, x in enumerate(texts):
                 cell = _cell(x, metric, i, row, t, f"{at}, {pair}, {metric}")
                 if cell is not None:
-                    found.append(_published(name, t, pair, i + 1, cell))
-    return found
+                    numbers.append(_published(name, t, pair, i + 1, cell))
+    return numbers
 
 
 def _published(name: str, t: CellsTable, pair: str, source: int, cell: Cell) -> CellNumber:

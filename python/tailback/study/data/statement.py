@@ -15,7 +15,7 @@ import msgspec
 from tailback.study.checks import read_check
 from tailback.study.checks.base import Check, Measured, Statement
 from tailback.study.data.files import ReadingTable, Table, Where, read_table
-from tailback.study.data.groups import Row
+from tailback.study.data.groups import StudyRow
 from tailback.study.errors import StudyError
 
 _SHARED = ("runs", "class", "class_over", "measure", "where")
@@ -42,7 +42,7 @@ class StatementTable(Table, kw_only=True, frozen=True):
     second_check: list[dict[str, Any]] = []
     #: Why its checks have limits of their own, though its sentence has a word of `study/words.toml`.
     own_limit: str = ""
-    #: A part of what it is said of ("in the first on-period"), and the checks there: it leans where only they hold.
+    #: A part of its places ("in the first on-period"), and the checks there: the sentence leans if only these hold.
     part: str = ""
     part_check: list[dict[str, Any]] = []
     #: The statements that this one asks under another reading of the source; their rows tell what came of this one.
@@ -54,7 +54,7 @@ class StatementTable(Table, kw_only=True, frozen=True):
     where: Where = {}
 
 
-def read_statement(row: Row, file: Path | str) -> Statement:
+def read_statement(row: StudyRow, file: Path | str) -> Statement:
     """Raises `StudyError` for keys or values that a statement or the kind of its checks does not have."""
     t = row.read(StatementTable, file)
     checks = _checks(row, "check", t.check, file)
@@ -89,7 +89,7 @@ def read_statement(row: Row, file: Path | str) -> Statement:
     )
 
 
-def _checks(row: Row, key: str, given: list[dict[str, Any]], file: Path | str) -> tuple[Check, ...]:
+def _checks(row: StudyRow, key: str, given: list[dict[str, Any]], file: Path | str) -> tuple[Check, ...]:
     """The checks under a key, with what the statement gives to all of them."""
     shared = {k: row.table[k] for k in _SHARED if k in row.table}
     places = {k: row.shared.get(k, row.at) for k in shared}
@@ -99,7 +99,7 @@ def _checks(row: Row, key: str, given: list[dict[str, Any]], file: Path | str) -
 def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Path | str) -> list[Statement]:
     """The statements about a reading's sets of runs, asked of the other sets and compared."""
     t = read_table(ReadingTable, table, file, f"reading {table.get('id', '?')}")
-    found = []
+    asked_again = []
     missing = [name for name in t.of if name not in (s.id for s in statements)]
     if missing:
         raise StudyError(f"{file}: reading {t.id}: of names {missing[0]}, which is no statement of this study")
@@ -107,7 +107,7 @@ def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Pat
         checks = tuple(_asked_of(c, t) for c in s.checks)
         if checks == s.checks or (t.of and s.id not in t.of):
             continue
-        found.append(
+        asked_again.append(
             Statement(
                 id=f"{s.id}-{t.id}",
                 sentence=f"{t.title}: {s.sentence}",
@@ -121,7 +121,7 @@ def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Pat
                 reading_of=(s.id,),
             )
         )
-    return found
+    return asked_again
 
 
 def _asked_of(c: Check, reading: ReadingTable) -> Check:

@@ -64,11 +64,11 @@ def selected(
     output = output or {}
     names = output.get("runs", e.runs)
     names = [names] if isinstance(names, str) else names
-    found = [(study.runs[n], p) for n in names for p in study.runs[n].points(mode, [e.where])]
+    points = [(study.runs[n], p) for n in names for p in study.runs[n].points(mode, [e.where])]
     for w in (output.get("where"), where):
         if w:
-            found = [(r, p) for r, p in found if matches(p.labels, w)]
-    return found
+            points = [(r, p) for r, p in points if matches(p.labels, w)]
+    return points
 
 
 def named(axis: Axis, label: str) -> str:

@@ -50,9 +50,9 @@ def against_time(d: Drawing) -> Drawn:
                 end = max([float(t[-1]), *map(float, ends)])
                 lines.append((name, np.append(t, end), np.append(v, v[-1])))
         if lines:
-            said = p.get("published")
+            published = p.get("published")
             point = next(x for x in runs.points(d.mode) if x.key == runs.key_of(p["pair"]))
-            marks = ranges(d, runs, point, said["measure"], said.get("class", "all")) if said else []
+            marks = ranges(d, runs, point, published["measure"], published.get("class", "all")) if published else []
             panels.append(Panel(p.get("title", d.title(p["pair"])), p.get("ylabel", ""), lines, marks))
     return draw(panels, (o["span"][0], o["span"][1]) if "span" in o else None, o.get("lines", ())) if panels else None
 

@@ -54,23 +54,23 @@ def curves(d: Drawing) -> Drawn:
                 lines.setdefault(p.labels.get(line_axis, runs.name), []).append(
                     (float(p.labels[x_axis]), e.mean, e.half)
                 )
-        made = []
+        frame_curves = []
         for name, v in lines.items():
-            made.append(plots.as_curve(name, _line_title(d, line_axis, name), v))
+            frame_curves.append(plots.as_curve(name, _line_title(d, line_axis, name), v))
         at = {o["panels"]: panel} if panel is not None else None
-        of = {c.name for c in made}
-        said = [p for p in published(d, klass, m.name, x_axis, line_axis, at) if p.name in of]
-        panels.append(plots.Panel(made, title, m.label if len(measures) > 1 else "", said))
-        drawn += made
+        of = {c.name for c in frame_curves}
+        marks = [p for p in published(d, klass, m.name, x_axis, line_axis, at) if p.name in of]
+        panels.append(plots.Panel(frame_curves, title, m.label if len(measures) > 1 else "", marks))
+        drawn += frame_curves
     if not drawn:
         return None
-    one = measures[0]
-    reference = (100.0, "fair share") if one.name == "share" else None
+    first = measures[0]
+    reference = (100.0, "fair share") if first.name == "share" else None
     limits = tuple(o["limits"]) if "limits" in o else None
     runs = d.points()[0][0]
     axis = next((a for a in runs.axes if a.name == x_axis), None)
     xlabel = o.get("xlabel") or _axis_label(axis, x_axis)
-    ylabel = o.get("ylabel") or (one.label if len(measures) == 1 else "")
+    ylabel = o.get("ylabel") or (first.label if len(measures) == 1 else "")
     return plots.curves(
         panels,
         xlabel,

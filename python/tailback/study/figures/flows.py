@@ -31,13 +31,13 @@ def windows(d: Drawing) -> Drawn:
             continue
         s = view.series
         keep = s["probe"] == "cwnd"
-        what, times, values = s["what"][keep], s["time_s"][keep], s["value"][keep]
+        things, times, values = s["what"][keep], s["time_s"][keep], s["value"][keep]
         names = view.flows["id"].tolist()
         fig, axes = plots.grid(6.8, 0.5 + 1.25 * len(names), len(names), 1, sharex=True, sharey=True)
         goodput = view.flows["goodput_wire_bps"] / 1e6
         for i, (ax, name) in enumerate(zip(axes[:, 0], names, strict=True)):
-            mine = what == f"flows.{name}"
-            ax.plot(times[mine], values[mine], color=plots.look("", i).colour, linewidth=0.9)
+            of_flow = things == f"flows.{name}"
+            ax.plot(times[of_flow], values[of_flow], color=plots.look("", i).colour, linewidth=0.9)
             ax.set_title(f"{name}, {goodput[i]:.2f} Mb/s")
             ax.set_ylabel("cwnd (packets)")
             ax.margins(x=0.01)
@@ -62,9 +62,9 @@ def max_min(d: Drawing) -> Drawn:
     fig, axes = plots.grid(5.4 if n == 1 else 2.7 * n + 1.3, 3.3, 1, n, sharey=True)
     handles: dict[Any, Any] = {}
     for ax, (buffer, views) in zip(axes[0], frames.items(), strict=True):
-        for i, (view, said) in enumerate(views):
+        for i, (view, marks) in enumerate(views):
             look = plots.look(view.labels["queue"], i)
-            edge(ax, said, look.colour)
+            edge(ax, marks, look.colour)
             t, ratio = cumulative_max_min(view)
             title = d.title(view.labels["queue"])
             line = ax.plot(t, np.where(np.isfinite(ratio), ratio, np.nan), color=look.colour, linestyle=look.line)[0]

@@ -24,14 +24,14 @@ def published(
 ) -> list[Published]:
     """What the source says of a panel's quantity, at points or over stretches of the axis that were run."""
     points = [(runs, p) for runs, p in d.points(panel) if x_axis in p.labels]
-    found: list[Published] = []
+    published_of: list[Published] = []
     for x in said(d.study, klass, measure):
         xs = [float(p.labels[x_axis]) for r, p in points if x.is_about(r, p)]
         name = next((p.labels.get(line_axis, x.runs) for r, p in points if r.name == x.runs), x.queue)
         if xs:
             name = x.queue if line_axis in ("queue", "pair") else name
-            found.append(Published(name, min(xs), max(xs), x.low, x.high))
-    return list(dict.fromkeys(found))
+            published_of.append(Published(name, min(xs), max(xs), x.low, x.high))
+    return list(dict.fromkeys(published_of))
 
 
 def ranges(
@@ -41,8 +41,8 @@ def ranges(
 
     Values (both ends alike) and ranges.
     """
-    found = said(d.study, klass, measure, class_over)
-    return list(dict.fromkeys((x.low, x.high) for x in found if x.is_about(runs, point)))
+    points = said(d.study, klass, measure, class_over)
+    return list(dict.fromkeys((x.low, x.high) for x in points if x.is_about(runs, point)))
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class PublishedPoint:
 
 def said(study: Study, klass: str, measure: str, class_over: str | None = None) -> list[PublishedPoint]:
     """Every value and range that the study's files have of a quantity."""
-    found = [
+    points = [
         PublishedPoint(n.runs, n.queue, n.where, n.value, n.value)
         for n in study.published
         if isinstance(n, MeasuredNumber) and (n.measure, n.class_) == (measure, klass) and class_over is None
@@ -80,5 +80,5 @@ def said(study: Study, klass: str, measure: str, class_over: str | None = None) 
             low, high = (limits.low, limits.high) if c.published is None else (c.published, c.published)
             if not (math.isfinite(low) and math.isfinite(high)):
                 continue
-            found += [PublishedPoint(c.runs, queue, c.where, low, high) for queue in each(c.of)]
-    return found
+            points += [PublishedPoint(c.runs, queue, c.where, low, high) for queue in each(c.of)]
+    return points

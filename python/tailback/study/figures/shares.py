@@ -24,8 +24,8 @@ def shares(d: Drawing) -> Drawn:
     titles = d.output.get("titles", classes)
     rows = []
     for runs, p in d.points():
-        found = [d.get(runs, p, c, "share") for c in classes]
-        values = [np.asarray(x, float) / 100 for x in found if x is not None]
+        by_class = [d.get(runs, p, c, "share") for c in classes]
+        values = [np.asarray(x, float) / 100 for x in by_class if x is not None]
         if len(values) == len(classes):
             rows.append((d.title(p.labels["queue"]), values))
     rows.sort(key=lambda row: float(np.mean(row[1][0])))

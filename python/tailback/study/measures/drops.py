@@ -1,4 +1,4 @@
-"""Measures of overflows, from the log of drops: who is hit, and how many at a time.
+"""Measures of overflows, from the log of drops: which flows lose packets, and how many at a time.
 
 An overflow period is a run of drops at the studied link with no gap longer than half a round trip, the one in force at
 an overflow, with a full queue: `options.rtt` of the set of runs (the shortest, where there are several, with an empty
@@ -84,9 +84,9 @@ def victims_later(run: RunView, klass: str) -> float:
 )
 def victims_later_new(run: RunView, klass: str) -> float:
     t, flow = run.drops()
-    found = periods(run)
+    stretches = periods(run)
     counts = []
-    for before, (_, _, hit) in list(itertools.pairwise(found))[2:]:
+    for before, (_, _, hit) in list(itertools.pairwise(stretches))[2:]:
         last = flow[int(np.searchsorted(t, before[1], side="right")) - 1]
         counts.append(len(hit) - (last in hit))
     return float(np.median(counts)) if counts else float("nan")
@@ -110,11 +110,11 @@ def hit_share(run: RunView, klass: str) -> float:
     "distinct flows hit over all flows, mean over the round trips (full queue) that have drops, after slow start",
 )
 def hit_per_rtt(run: RunView, klass: str) -> float:
-    found, (t, flow) = periods(run), run.drops()
-    if len(found) < 2:
+    stretches, (t, flow) = periods(run), run.drops()
+    if len(stretches) < 2:
         return float("nan")
-    late = t >= found[1][0]
-    slot = ((t[late] - found[1][0]) / rtt_s(run)).astype(int)
+    late = t >= stretches[1][0]
+    slot = ((t[late] - stretches[1][0]) / rtt_s(run)).astype(int)
     pairs = set(zip(slot.tolist(), flow[late].tolist(), strict=True))
     return 100 * len(pairs) / len(set(slot.tolist())) / len(run.flows["id"])
 
@@ -124,5 +124,5 @@ def drops_of(run: RunView, klass: str) -> float:
     _, flow = run.drops()
     if not len(flow):
         return float("nan")
-    mine = np.ones(len(flow), bool) if klass == "all" else np.array([f.rpartition(".")[0] == klass for f in flow])
-    return 100 * float(mine.mean())
+    of_class = np.ones(len(flow), bool) if klass == "all" else np.array([f.rpartition(".")[0] == klass for f in flow])
+    return 100 * float(of_class.mean())

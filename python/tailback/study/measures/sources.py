@@ -85,15 +85,15 @@ def _register(m: Metric) -> None:
     def flows(run: RunView, klass: str) -> np.ndarray:
         return np.asarray(by_interval(run, klass, m.name).mean(axis=1))
 
-    said = f"{m.doc}; mean over the counted intervals"
-    measure(f"source_{m.name}", m.title, m.unit, said, 2)(lambda run, klass: float(flows(run, klass).mean()))
-    measure(f"least_{m.name}", f"{m.title}, least", m.unit, f"{said}, of the flow with the least", 2)(
+    doc = f"{m.doc}; mean over the counted intervals"
+    measure(f"source_{m.name}", m.title, m.unit, doc, 2)(lambda run, klass: float(flows(run, klass).mean()))
+    measure(f"least_{m.name}", f"{m.title}, least", m.unit, f"{doc}, of the flow with the least", 2)(
         lambda run, klass: float(flows(run, klass).min())
     )
-    measure(f"most_{m.name}", f"{m.title}, most", m.unit, f"{said}, of the flow with the most", 2)(
+    measure(f"most_{m.name}", f"{m.title}, most", m.unit, f"{doc}, of the flow with the most", 2)(
         lambda run, klass: float(flows(run, klass).max())
     )
-    measure(f"sum_{m.name}", f"{m.title}, sum", m.unit, f"{said}, all flows together", 2)(
+    measure(f"sum_{m.name}", f"{m.title}, sum", m.unit, f"{doc}, all flows together", 2)(
         lambda run, klass: float(flows(run, klass).sum())
     )
     measure(f"spread_{m.name}", f"{m.title}, spread", "1", "most less least, over the mean of the flows", 2)(

@@ -17,17 +17,17 @@ def written_out(names: Sequence[str]) -> list[str]:
 
     Raises ValueError for another range.
     """
-    found = []
+    flows = []
     for name in names:
         group, _, last = name.rpartition(".")
         low, dash, high = last.partition("-")
         if not (group and dash):
-            found.append(name)
+            flows.append(name)
         elif low.isdigit() and high.isdigit() and int(low) <= int(high):
-            found += [f"{group}.{i}" for i in range(int(low), int(high) + 1)]
+            flows += [f"{group}.{i}" for i in range(int(low), int(high) + 1)]
         else:
             raise ValueError(f'"{name}" is no range of flows: write GROUP.0-11')
-    return found
+    return flows
 
 
 @dataclass(eq=False)

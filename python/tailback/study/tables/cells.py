@@ -44,18 +44,18 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     }
     axis = next(a for a in runs.axes if a.disciplines)
     stored = {key for name, key in samples.stored if name == runs.name}
-    found = [x for x in axis.labels("full") if runs.key_of(x) in stored]
+    stored_pairs = [x for x in axis.labels("full") if runs.key_of(x) in stored]
     titles = {n.class_: n.title for n in numbers.values()}
     titles |= {str(i + 1): s for i, s in enumerate(o.get("sources", ()))}
     if not titles:
         raise StudyError(f"experiment {e.id}: an output of cells needs sources where nothing is published")
     sources = sorted(titles, key=int)
-    made, plain = [], []
+    tables, plain = [], []
     for metric in o["metrics"]:
         m = METRICS[metric]
         lead = f"{m.title}, {m.unit}" + (f", {o['title']}" if "title" in o else "")
         rows = []
-        for pair in found:
+        for pair in stored_pairs:
             theirs, ours = [], []
             for s in sources:
                 values = pooled(samples, runs.name, runs.key_of(pair), s, metric)
@@ -69,13 +69,13 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
                     + ([c.mean, c.sd, c.grade, c.allowed] if c else [None] * 4)
                     + [mean, sd, "" if c is None else "yes" if c.meets(mean) else "no"]
                 )
-            known = any(t != "-" for t in theirs)
-            rows.append((study.discipline_title(pair), theirs if known else None, ours))
-        made.append(cells.Table(lead, [f"{s} {titles[s]}" for s in sources], rows))
+            is_published = any(t != "-" for t in theirs)
+            rows.append((study.discipline_title(pair), theirs if is_published else None, ours))
+        tables.append(cells.Table(lead, [f"{s} {titles[s]}" for s in sources], rows))
     path = table_file(out, e.id, number)
     head = ["pair", "metric", "source", "kind", "published", "published sd", "class", "allowed"]
     write_csv(path, [[*head, "measured", "measured sd", "within"], *plain])
-    return [_entry(t, str(path.relative_to(out))) for t in made if t.rows]
+    return [_entry(t, str(path.relative_to(out))) for t in tables if t.rows]
 
 
 def _entry(t: cells.Table, file: str) -> dict[str, Any]:
@@ -103,10 +103,10 @@ def text(entry: dict[str, Any], width: int) -> str:
 
 def counts(verdicts: list[Verdict]) -> list[tuple[str, int, int, int]]:
     """(class, cells that are reproduced, that lean, that were measured) of some cells, in the order of classes."""
-    found = []
+    class_counts = []
     for grade in cells.CLASSES:
-        made = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
-        if made:
-            outcomes = [v.outcome for v in made]
-            found.append((grade, outcomes.count(YES), outcomes.count(LEANS), len(made)))
-    return found
+        measured = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
+        if measured:
+            outcomes = [v.outcome for v in measured]
+            class_counts.append((grade, outcomes.count(YES), outcomes.count(LEANS), len(measured)))
+    return class_counts

@@ -1,4 +1,4 @@
-"""`kind = "claims"` of an experiment's output: disciplines, what is said of them, and what came of it.
+"""`kind = "claims"` of an experiment's output: disciplines, the claims about them, and whether these hold.
 
 [[experiment.output]]
 kind = "claims"
@@ -28,13 +28,13 @@ _PARTS = ("Measure: ", "Function: ", "Action: ")
 @table("claims")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     judge = Judge(d.study, d.samples)
-    known = {s.id: s for s in d.study.statements}
+    statements = {s.id: s for s in d.study.statements}
     rows = []
     for r in d.output["row"]:
-        found = []
+        outcomes = []
         for name in r.get("statements", []):
-            found.append(f"{name}: {OUTCOMES[judge.statement(known[name]).outcome]}")
-        rows.append([r["name"], *parts(r["queue"]), r["says"], "; ".join(found) or "not shown"])
+            outcomes.append(f"{name}: {OUTCOMES[judge.statement(statements[name]).outcome]}")
+        rows.append([r["name"], *parts(r["queue"]), r["says"], "; ".join(outcomes) or "not shown"])
     heads = ["Discipline", "Measures", "Decides by", "Does", "What the survey says", "Shown here"]
     path = table_file(out, d.experiment.id, number)
     write_csv(path, [heads, *rows])
@@ -56,10 +56,10 @@ def parts(queue: str) -> list[str]:
     summary = next(
         m["summary"] for f in tb.describe() if f["family"] == "queue" for m in f["models"] if m["name"] == queue
     )
-    found = []
+    texts = []
     for at, part in enumerate(_PARTS):
         rest = summary.partition(part)[2]
         for later in _PARTS[at + 1 :]:
             rest = rest.partition(later)[0]
-        found.append(rest.strip().rstrip("."))
-    return found
+        texts.append(rest.strip().rstrip("."))
+    return texts

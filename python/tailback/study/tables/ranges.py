@@ -25,16 +25,16 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """One row a discipline or pair and class; every seed counts."""
     study, e, o, samples = d.study, d.experiment, d.output, d.samples
     measures = [MEASURES[m] for m in o["measures"]]
-    found: dict[tuple[str, str], list[list[float]]] = {}
+    values_of: dict[tuple[str, str], list[list[float]]] = {}
     for runs, p in d.points():
         name = next(p.labels[a.name] for a in runs.axes if a.disciplines)
         for klass in o.get("classes", ["all"]):
-            values = found.setdefault((name, klass), [[] for _ in measures])
+            values = values_of.setdefault((name, klass), [[] for _ in measures])
             for into, m in zip(values, measures, strict=True):
                 x = samples.get(runs.name, p.key, klass, m.name)
                 into.extend([] if x is None else x[~np.isnan(x)])
     rows, plain = [], []
-    for (name, klass), values in found.items():
+    for (name, klass), values in values_of.items():
         ends = [(min(x), max(x)) if x else (float("nan"),) * 2 for x in values]
         shown = [f"{m.show(a)} to {m.show(b)}" for m, (a, b) in zip(measures, ends, strict=True)]
         rows.append([study.discipline_title(name), klass, *shown])

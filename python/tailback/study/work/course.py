@@ -53,8 +53,8 @@ def run(
     course = _Course(work, wanted, progress)
     course.run()
     samples = work.read(wanted, course.measured)
-    while unsettled is not None and work.spare and (more := work.one_more_seed(unsettled(samples))):
-        course.run_more(more)
+    while unsettled is not None and work.spare and (added := work.one_more_seed(unsettled(samples))):
+        course.run_more(added)
         samples = work.read(wanted, course.measured)
     return samples, course.spent
 
@@ -128,7 +128,7 @@ class _Course:
 
     def _keep(self, ended: Iterable[Ended]) -> list[Job]:
         """Store what live runs gave, and return the jobs that have ended. The error of one is raised after that."""
-        answers, found = self.work.answers, []
+        answers, ended_jobs = self.work.answers, []
         error: BaseException | None = None
         for x in ended:
             j = self.work.jobs[x.number]
@@ -141,13 +141,13 @@ class _Course:
                 answers.add(j.key, point_name(j.runs.name, j.point.labels), x.answer, x.took_s)
                 answers.write()
                 self.spent.live_s += x.took_s
-            found.append(j)
+            ended_jobs.append(j)
         if isinstance(error, KeyboardInterrupt):
             # Ctrl-C of a terminal ends the process of a live run too.
             raise self._interrupted()
         if error is not None:
             raise error
-        return found
+        return ended_jobs
 
     def _live_alone(self) -> None:
         """The live runs that are left, with nothing beside them."""

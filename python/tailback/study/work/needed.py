@@ -27,9 +27,9 @@ from tailback.runs.campaign.places import perform
 from tailback.runs.campaign.progress import Tell
 from tailback.runs.campaign.shards import shard_runs
 from tailback.study import computed
-from tailback.study.asked import Repeat
 from tailback.study.measures import RunView
 from tailback.study.model import Experiment, Point, Runs
+from tailback.study.repeat import Repeat
 from tailback.study.samples import RunsPoint, Samples, view_of
 from tailback.study.study import Study
 
@@ -54,7 +54,7 @@ class Job:
 
     @property
     def expected(self) -> float:
-        """What it counts for as the work goes on."""
+        """Its weight in the progress bar: expected CPU seconds, or 1."""
         return 1.0 if math.isnan(self.cost_s) else self.cost_s
 
     @property
@@ -124,14 +124,14 @@ class Work:
         return [*packets, self.answers.path] if len(self.jobs) > self.packets else packets
 
     def _computed(self, runs: Runs, point: Point, seed: int) -> Job:
-        said = [runs.compute, computed.fingerprint(runs.compute), point.labels, seed, runs.options]
-        key = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
+        inputs = [runs.compute, computed.fingerprint(runs.compute), point.labels, seed, runs.options]
+        key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:32]
         return Job(runs, point, seed, key, key in self.answers, self._cost(runs, point.labels))
 
     def _cost(self, runs: Runs, labels: dict[str, str]) -> float:
         """What a run of a point cost before, or should by the study; NaN if neither is known."""
-        known = self.costs.get(point_name(runs.name, labels))
-        return known if known is not None else runs.cost_s[self.how.mode] or math.nan
+        cost_s = self.costs.get(point_name(runs.name, labels))
+        return cost_s if cost_s is not None else runs.cost_s[self.how.mode] or math.nan
 
     def only(self, chosen: Sequence[int]) -> None:
         """Leave out all jobs but these, which are counted in the order of `jobs`."""
@@ -170,15 +170,15 @@ class Work:
         points = {(j.runs.name, j.point.key) for j in jobs}
         todo = [j for j in jobs if not j.kept]
         live = [j.cost_s for j in todo if j.live]
-        found = Estimate.of_costs(len(points), len(jobs), [j.cost_s for j in todo if not j.live], live)
-        return replace(found, at_most=len(self.jobs))
+        estimate = Estimate.of_costs(len(points), len(jobs), [j.cost_s for j in todo if not j.live], live)
+        return replace(estimate, at_most=len(self.jobs))
 
     def read(self, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> Samples:
         """The samples of the runs that are stored, of which some may be measured already. Nothing is run or written."""
         store = _core.StoredRuns(self.dir)
         # What was read of fewer seeds before is read again.
-        for known in (self.samples.stored, self.samples.data, self.samples.memo):
-            known.clear()
+        for cache in (self.samples.stored, self.samples.data, self.samples.memo):
+            cache.clear()
         for i, j in enumerate(self.jobs):
             source: RunSource | None = None
             if i in self.spare:

@@ -31,7 +31,7 @@ use crate::aqm::colours::populations::{Accounting, Populations};
 use crate::aqm::colours::precedence::{COLOURS, Colours, UNCOLOURED, each_colour};
 use crate::aqm::colours::redn::params::SPACING;
 use crate::aqm::red::params::{GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MEAN_PACKET, PROBABILITY, WEIGHT};
-use crate::aqm::red::signals::{Arrival, Class, Ramp, RampShape, SignalRules};
+use crate::aqm::red::signals::{Arrival, Ramp, RampShape, RedClass, SignalRules};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -152,7 +152,7 @@ impl Configured for Mred {
         }
         let top = each_colour(&s.get(&MAX_PROBABILITY));
         let classes = std::array::from_fn(|c| {
-            Class::new(Ramp {
+            RedClass::new(Ramp {
                 min_threshold: min[c],
                 max_threshold: max[c],
                 max_probability: top[c],
@@ -202,7 +202,7 @@ pub struct Mred {
     measure: Measurement,
     colours: Colours,
     populations: Populations,
-    classes: [Class; COLOURS],
+    classes: [RedClass; COLOURS],
     rules: SignalRules,
     stream: Stream,
 }
@@ -224,12 +224,12 @@ impl<P: Packet> Admission<P> for Mred {
                 for k in self.populations.with(colour) {
                     self.populations.arrival(k, line);
                 }
-                let found = Arrival {
+                let arrival = Arrival {
                     average: self.populations.average(own),
                     waiting: queue.backlog().packets,
                     fits: true,
                 };
-                class.decide(p, found, &self.rules, &mut self.stream, out)
+                class.decide(p, arrival, &self.rules, &mut self.stream, out)
             }
         };
         if decision == Decision::Store {

@@ -33,7 +33,7 @@ pub mod steering;
 
 use crate::aqm::colours::populations::Populations;
 use crate::aqm::colours::precedence::{COLOURS, Colours};
-use crate::aqm::red::signals::{Arrival, Class, SignalRules};
+use crate::aqm::red::signals::{Arrival, RedClass, SignalRules};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::aqm::ticks::Ticks;
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
@@ -149,7 +149,7 @@ pub struct Redn {
     colours: Colours,
     populations: Populations,
     moves: Moves,
-    classes: [Class; COLOURS],
+    classes: [RedClass; COLOURS],
     rules: [SignalRules; COLOURS],
     gates: [f64; COLOURS],
     steering: [Steering; COLOURS],
@@ -198,17 +198,17 @@ impl<P: Packet> Admission<P> for Redn {
             }
         }
         let c = self.populations.of(colour);
-        let found = Arrival {
+        let arrival = Arrival {
             average: self.populations.average(c),
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),
         };
-        let decision = if found.fits && self.populations.level(c) < self.gates[c] {
-            self.classes[c].finds(found.average);
+        let decision = if arrival.fits && self.populations.level(c) < self.gates[c] {
+            self.classes[c].finds(arrival.average);
             self.classes[c].rest();
             Decision::Store
         } else {
-            self.classes[c].decide(p, found, &self.rules[c], &mut self.stream, out)
+            self.classes[c].decide(p, arrival, &self.rules[c], &mut self.stream, out)
         };
         if decision == Decision::Store {
             self.populations.stored(colour, p.bytes());

@@ -27,7 +27,7 @@ use crate::aqm::red::params::{
     BYTES, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, PROBABILITY,
     SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use crate::aqm::red::signals::{Arrival, Class, Ramp, RampShape, SignalRules};
+use crate::aqm::red::signals::{Arrival, Ramp, RampShape, RedClass, SignalRules};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
@@ -181,8 +181,8 @@ impl Configured for Rio {
             inside: average(&INITIAL_AVERAGE_IN)?,
             by_in: s.get(&UPDATE) == Update::In,
             waiting: Backlog::default(),
-            class_in: Class::new(inside),
-            class_out: Class::new(outside),
+            class_in: RedClass::new(inside),
+            class_out: RedClass::new(outside),
             rules,
             context,
         })
@@ -202,8 +202,8 @@ pub struct Rio {
     by_in: bool,
     /// The waiting packets in.
     waiting: Backlog,
-    class_in: Class,
-    class_out: Class,
+    class_in: RedClass,
+    class_out: RedClass,
     /// Where it stands, and what it draws from.
     context: BuildContext,
 }
@@ -234,7 +234,7 @@ impl Rio {
 
 impl<P: Packet> Admission<P> for Rio {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let mut found = Arrival {
+        let mut arrival = Arrival {
             average: self.average_of_all(is_in(p), queue.level(), line),
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),
@@ -242,13 +242,13 @@ impl<P: Packet> Admission<P> for Rio {
         if !is_in(p) {
             return self
                 .class_out
-                .decide(p, found, &self.rules, &mut self.context.stream, out);
+                .decide(p, arrival, &self.rules, &mut self.context.stream, out);
         }
         let level = capacity::level(self.limit, self.waiting) as f64;
-        found.average = self.inside.arrival(level, line);
+        arrival.average = self.inside.arrival(level, line);
         let decision = self
             .class_in
-            .decide(p, found, &self.rules, &mut self.context.stream, out);
+            .decide(p, arrival, &self.rules, &mut self.context.stream, out);
         if decision == Decision::Store {
             self.waiting.packets += 1;
             self.waiting.bytes += u64::from(p.bytes());

@@ -23,7 +23,7 @@ use crate::aqm::red::params::{
     BYTES, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, PROBABILITY,
     SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use crate::aqm::red::signals::{Arrival, Class, Ramp, RampShape, SignalRules};
+use crate::aqm::red::signals::{Arrival, Ramp, RampShape, RedClass, SignalRules};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -49,7 +49,7 @@ tailback_base::choice! {
 const READ: [Probe<Wred>; 2] = [
     Probe::of(AVERAGE, |q, _| q.average.value()),
     Probe::of(ProbeDef { per: "class", ..BASE }, |q, i| {
-        q.each.get(i as usize).map_or(f64::NAN, Class::probability)
+        q.each.get(i as usize).map_or(f64::NAN, RedClass::probability)
     }),
 ];
 
@@ -146,10 +146,10 @@ impl Configured for Wred {
         let levels = |key| capacity::thresholds(s, key, limit, rules.mean_packet);
         let max = for_all(MAX_THRESHOLD.name, levels(&MAX_THRESHOLD)?)?;
         let packet = capacity::packet(limit, rules.mean_packet);
-        let given = levels(&MIN_THRESHOLD)?;
-        let min = match given.is_empty() {
+        let lower = levels(&MIN_THRESHOLD)?;
+        let min = match lower.is_empty() {
             true => (0..n).map(|i| classes.beginning(i, max[i] / packet) * packet).collect(),
-            false => for_all(MIN_THRESHOLD.name, given)?,
+            false => for_all(MIN_THRESHOLD.name, lower)?,
         };
         let top = for_all(MAX_PROBABILITY.name, s.get(&MAX_PROBABILITY))?;
         if let Some(i) = (0..n).find(|&i| min[i] > max[i]) {
@@ -162,7 +162,7 @@ impl Configured for Wred {
             ));
         }
         let class = |i: usize| {
-            Class::new(Ramp {
+            RedClass::new(Ramp {
                 min_threshold: min[i],
                 max_threshold: max[i],
                 max_probability: top[i],
@@ -187,20 +187,20 @@ pub struct Wred {
     rules: SignalRules,
     average: Average,
     classes: Classes,
-    each: Vec<Class>,
+    each: Vec<RedClass>,
     /// Where it stands, and what it draws from.
     context: BuildContext,
 }
 
 impl<P: Packet> Admission<P> for Wred {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let found = Arrival {
+        let arrival = Arrival {
             average: self.average.arrival(queue.level(), line),
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),
         };
         let class = &mut self.each[self.classes.of(p.dscp())];
-        class.decide(p, found, &self.rules, &mut self.context.stream, out)
+        class.decide(p, arrival, &self.rules, &mut self.context.stream, out)
     }
 
     fn idle(&mut self, line: &Line) {
@@ -208,7 +208,7 @@ impl<P: Packet> Admission<P> for Wred {
     }
 
     fn congestion(&self) -> Option<Congestion> {
-        let least = |t: f64, c: &Class| t.min(c.ramp.min_threshold);
+        let least = |t: f64, c: &RedClass| t.min(c.ramp.min_threshold);
         Some(Congestion {
             average: self.average.value(),
             threshold: self.each.iter().fold(f64::INFINITY, least),

@@ -31,7 +31,7 @@ use crate::aqm::red::params::{
     BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use crate::aqm::red::signals::{Arrival, Class, SignalRules};
+use crate::aqm::red::signals::{Arrival, RedClass, SignalRules};
 use crate::aqm::red::{AVERAGE, BASE, SINCE};
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -178,7 +178,7 @@ impl Configured for Choke {
             key: s.get(&FLOW_KEY),
             compared,
             average: config.average(),
-            class: Class::new(config.ramp),
+            class: RedClass::new(config.ramp),
             rules: config.rules,
             context,
         })
@@ -202,7 +202,7 @@ pub struct Choke {
     key: KeyField,
     compared: Compared,
     average: Average,
-    class: Class,
+    class: RedClass,
     rules: SignalRules,
     /// Where it stands, and what it draws from.
     context: BuildContext,
@@ -249,12 +249,13 @@ impl<P: Packet> Admission<P> for Choke {
             self.class.finds(average);
             return Decision::Drop(DropReason::Match);
         }
-        let found = Arrival {
+        let arrival = Arrival {
             average,
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),
         };
-        self.class.decide(p, found, &self.rules, &mut self.context.stream, out)
+        self.class
+            .decide(p, arrival, &self.rules, &mut self.context.stream, out)
     }
 
     fn idle(&mut self, line: &Line) {

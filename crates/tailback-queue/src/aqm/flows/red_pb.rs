@@ -178,12 +178,12 @@ pub struct PenaltyBox<P> {
 }
 
 /// RED's queue, as RED sees it: the box uses part of the buffer.
-struct Beside<'a, P> {
+struct QueueBesideBox<'a, P> {
     main: &'a mut Ring<P>,
     boxed: Backlog,
 }
 
-impl<P: Packet> QueueView<P> for Beside<'_, P> {
+impl<P: Packet> QueueView<P> for QueueBesideBox<'_, P> {
     fn stored(&self) -> Backlog {
         self.main.backlog()
     }
@@ -234,13 +234,13 @@ impl<P: Packet> PenaltyBox<P> {
 
     fn by_red(&mut self, mut p: P, line: &Line, out: &mut dyn Out<P>) {
         let (flow, was) = (p.key(self.key), p.ecn());
-        let mut view = Beside {
+        let mut view = QueueBesideBox {
             main: &mut self.main,
             boxed: self.boxed.backlog(),
         };
         let waiting = Waiting::new(&mut view, &mut self.none, line);
-        let found = self.red.find(&p, &waiting, line);
-        let decision = self.red.decide(&mut p, found, out);
+        let arrival = self.red.find(&p, &waiting, line);
+        let decision = self.red.decide(&mut p, arrival, out);
         let signalled = match decision {
             Decision::Drop(why) => why != DropReason::Overflow,
             Decision::Store => was != Ecn::Ce && p.ecn() == Ecn::Ce,

@@ -186,8 +186,8 @@ impl Configured for RedPd {
             .within("appearances"));
         }
         let rtt = s.get(&TARGET_RTT).seconds();
-        let given = |key: &Key<Option<Duration>>, otherwise: f64| s.get(key).map_or(otherwise, Duration::seconds);
-        let (shortest, longest) = (given(&SHORTEST_LIST, 2.0 * rtt), given(&LONGEST_LIST, 10.0 * rtt));
+        let seconds = |key: &Key<Option<Duration>>, otherwise: f64| s.get(key).map_or(otherwise, Duration::seconds);
+        let (shortest, longest) = (seconds(&SHORTEST_LIST, 2.0 * rtt), seconds(&LONGEST_LIST, 10.0 * rtt));
         if shortest > longest {
             return Err(Refusal::new(
                 format!("shortest_list ({shortest} s) is longer than longest_list ({longest} s)"),
@@ -200,7 +200,7 @@ impl Configured for RedPd {
             appearances: appearances as usize,
             shortest,
             longest,
-            first: given(&FIRST_LIST, longest),
+            first: seconds(&FIRST_LIST, longest),
             least_loss: s.get(&LEAST_LOSS),
             largest_step: s.get(&LARGEST_STEP),
             test_response: s.get(&TEST_RESPONSE),
@@ -249,8 +249,8 @@ impl<P: Packet> Admission<P> for RedPd {
         }
         let was = p.ecn();
         let decision = {
-            let found = self.red.find(p, queue, line);
-            self.red.decide(p, found, out)
+            let arrival = self.red.find(p, queue, line);
+            self.red.decide(p, arrival, out)
         };
         let signalled = match decision {
             Decision::Drop(why) => why != DropReason::Overflow,

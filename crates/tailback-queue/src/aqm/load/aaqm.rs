@@ -45,7 +45,7 @@ pub use settings::{Config, MODEL, entry};
 use crate::aqm::average::Average;
 use crate::aqm::red::Hot;
 use crate::aqm::red::SHARE_HOT;
-use crate::aqm::red::signals::{Class, Ramp, RampShape, SignalRules};
+use crate::aqm::red::signals::{Ramp, RampShape, RedClass, SignalRules};
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::capacity;
 use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
@@ -112,7 +112,7 @@ pub struct Aaqm {
     config: Config,
     average: Average,
     /// What RED picks.
-    class: Class,
+    class: RedClass,
     rules: SignalRules,
     bucket: Bucket,
     levels: Levels,
@@ -178,7 +178,7 @@ impl Aaqm {
         let bucket = Bucket::full(config.depth);
         Aaqm {
             average: Average::new(config.initial_average, config.weight, config.mean_packet),
-            class: Class::new(Ramp {
+            class: RedClass::new(Ramp {
                 min_threshold: config.min_threshold,
                 max_threshold: config.max_threshold,
                 max_probability: config.max_probability,

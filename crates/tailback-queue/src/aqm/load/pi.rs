@@ -124,10 +124,10 @@ fn gains(s: &Settings, rate: BitRate, mean_packet: u64, frequency: f64) -> Resul
             Ok((a, b))
         }
         (Some(flows), Some(rtt)) => {
-            if let Some(given) = [A, B].into_iter().find(|key| s.gives(key)) {
+            if let Some(derived) = [A, B].into_iter().find(|key| s.gives(key)) {
                 return Err(Refusal::new(
-                    format!("{} is given, and design_flows and design_rtt derive it", given.name),
-                    format!("leave out {}, or the two of the design", given.name),
+                    format!("{} is given, and design_flows and design_rtt derive it", derived.name),
+                    format!("leave out {}, or the two of the design", derived.name),
                 ));
             }
             let capacity = rate.bits_per_second() / (8.0 * mean_packet as f64);

@@ -107,13 +107,15 @@ pub fn weight(s: &Settings, context: &BuildContext) -> Result<f64, Refusal> {
 fn thresholds(s: &Settings, buffer: Size, mean_packet: u64, rate: BitRate) -> Result<(f64, f64), Refusal> {
     let set = |key| capacity::threshold_if_given(s, key, buffer, mean_packet);
     let (min, max) = (set(&MIN_THRESHOLD)?, set(&MAX_THRESHOLD)?);
-    let given = s.gives(&MIN_THRESHOLD) || s.gives(&MAX_THRESHOLD);
+    let has_threshold = s.gives(&MIN_THRESHOLD) || s.gives(&MAX_THRESHOLD);
     let unit = capacity::packet(buffer, mean_packet);
     let half_of = |delay: f64| delay * rate.bits_per_second() / (8.0 * mean_packet as f64) / 2.0;
     // One of the two may come from a profile: then the user's value is used.
-    let target = s.get(&DELAY_TARGET).filter(|_| s.gives(&DELAY_TARGET) || !given);
+    let target = s
+        .get(&DELAY_TARGET)
+        .filter(|_| s.gives(&DELAY_TARGET) || !has_threshold);
     if let Some(target) = target {
-        if given {
+        if has_threshold {
             return Err(Refusal::new(
                 "delay_target derives both thresholds, but a threshold is given as well",
                 "give either delay_target, or min_threshold and max_threshold",

@@ -135,7 +135,7 @@ pub struct Arrival {
 
 /// Packets that are treated in the same way.
 #[derive(Clone, Debug)]
-pub struct Class {
+pub struct RedClass {
     pub ramp: Ramp,
     /// Arrivals since the last signal; `None` while the average is below the ramp.
     since: Option<f64>,
@@ -143,9 +143,9 @@ pub struct Class {
     probability: f64,
 }
 
-impl Class {
-    pub fn new(ramp: Ramp) -> Class {
-        Class {
+impl RedClass {
+    pub fn new(ramp: Ramp) -> RedClass {
+        RedClass {
             ramp,
             since: None,
             probability: 0.0,
@@ -153,7 +153,7 @@ impl Class {
     }
 
     /// Go on where a class with another ramp stands.
-    pub fn follow(&mut self, before: &Class) {
+    pub fn follow(&mut self, before: &RedClass) {
         (self.since, self.probability) = (before.since, before.probability);
     }
 

@@ -61,9 +61,9 @@ impl<S: Steering> Steered<S> {
 
 impl<P: Packet, S: Steering> Admission<P> for Steered<S> {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let found = self.red.find(p, queue, line);
-        self.steering.arrival(found.average, self.red.ramp_mut(), line.now);
-        self.red.decide(p, found, out)
+        let arrival = self.red.find(p, queue, line);
+        self.steering.arrival(arrival.average, self.red.ramp_mut(), line.now);
+        self.red.decide(p, arrival, out)
     }
 
     fn idle(&mut self, line: &Line) {

@@ -19,8 +19,8 @@ pub struct ByWeight {
 impl ByWeight {
     fn number(&mut self, weight: f64) -> QueueId {
         let bits = weight.to_bits();
-        let known = self.weights.iter().position(|w| *w == bits);
-        let at = known.unwrap_or_else(|| {
+        let place = self.weights.iter().position(|w| *w == bits);
+        let at = place.unwrap_or_else(|| {
             self.weights.push(bits);
             self.weights.len() - 1
         });

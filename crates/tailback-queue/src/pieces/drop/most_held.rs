@@ -17,12 +17,12 @@ use crate::pieces::params::BUFFER;
 use crate::pieces::store::{QueueId, Unit};
 use tailback_base::{Key, Kind, Packet, Settings, Stream};
 
-/// Who loses where several others hold most. The newcomer's own conversation comes before.
+/// Which of several longest queues loses, if the newcomer's own is not one of them.
 pub const TIE: Key<Tie> = Key::new(
     "tie",
     Kind::Choice(&["fifo", "lowest"]),
     "fifo",
-    "Who loses where several others than the newcomer hold most: who has held so much longest, or the lowest number.",
+    "Which of several longest queues loses: the one that has had this length longest, or the lowest number.",
     "neither source says; with lowest, low numbers lose more",
 );
 

@@ -51,13 +51,13 @@ pub const TIE: Key<Tie> = Key::choice(
 /// The non-empty queues by length.
 #[derive(Debug)]
 pub struct LengthIndex {
-    shape: Form,
+    shape: IndexForm,
     tie: Tie,
     stream: Stream,
 }
 
 #[derive(Debug)]
-enum Form {
+enum IndexForm {
     Lists(Lists),
     Sorted(Sorted),
 }
@@ -110,8 +110,8 @@ impl LengthIndex {
     /// An empty index of lengths in this unit. Only `Tie::Random` draws from the stream.
     pub fn new(unit: Unit, tie: Tie, stream: Stream) -> LengthIndex {
         let shape = match (unit, tie) {
-            (Unit::Packets, Tie::Fifo | Tie::Ring | Tie::Random) => Form::Lists(Lists::default()),
-            _ => Form::Sorted(Sorted {
+            (Unit::Packets, Tie::Fifo | Tie::Ring | Tie::Random) => IndexForm::Lists(Lists::default()),
+            _ => IndexForm::Sorted(Sorted {
                 by_number: tie == Tie::Lowest,
                 ..Sorted::default()
             }),
@@ -122,17 +122,17 @@ impl LengthIndex {
     /// The length of `q` is now this; `None` if it is empty. A length in packets is at least 1 and below 2^32.
     pub fn set(&mut self, q: QueueId, length: Option<u64>) {
         match &mut self.shape {
-            Form::Lists(x) => x.set(q, length.map_or(0, |l| u32::try_from(l).unwrap_or(NONE))),
-            Form::Sorted(x) => x.set(q, length),
+            IndexForm::Lists(x) => x.set(q, length.map_or(0, |l| u32::try_from(l).unwrap_or(NONE))),
+            IndexForm::Sorted(x) => x.set(q, length),
         }
     }
 
     /// The longest queue; `None` if all are empty.
     pub fn longest(&mut self, order: &dyn ServiceOrder) -> Option<QueueId> {
         let (first, ties) = match &self.shape {
-            Form::Lists(x) => x.longest()?,
+            IndexForm::Lists(x) => x.longest()?,
             // Counting ties walks over them, so it is done only if such a walk follows anyway.
-            Form::Sorted(x) => x.longest(matches!(self.tie, Tie::Ring | Tie::Random))?,
+            IndexForm::Sorted(x) => x.longest(matches!(self.tie, Tie::Ring | Tie::Random))?,
         };
         if ties == 1 {
             return Some(first);
@@ -146,8 +146,8 @@ impl LengthIndex {
             Tie::Random => {
                 let k = self.stream.below(u64::from(ties));
                 match &self.shape {
-                    Form::Lists(x) => x.nth_after(first, k),
-                    Form::Sorted(x) => x.nth_longest(k),
+                    IndexForm::Lists(x) => x.nth_after(first, k),
+                    IndexForm::Sorted(x) => x.nth_longest(k),
                 }
             }
         }
@@ -156,11 +156,11 @@ impl LengthIndex {
     /// Whether `q` is empty, or shorter than every other non-empty queue. The only queue is the shortest.
     pub fn strictly_shortest(&self, q: QueueId) -> bool {
         match &self.shape {
-            Form::Lists(x) => {
+            IndexForm::Lists(x) => {
                 let length = x.link.get(q).length;
                 length == 0 || (x.occupied.lowest() == Some(length) && x.bucket[length as usize].count == 1)
             }
-            Form::Sorted(x) => match x.key.get(q) {
+            IndexForm::Sorted(x) => match x.key.get(q) {
                 None => true,
                 // Of the two shortest, `q` is the first and the other is longer.
                 Some((length, _)) => {
@@ -174,8 +174,8 @@ impl LengthIndex {
     /// The length under which `q` is listed; 0 if it is empty.
     fn length(&self, q: QueueId) -> u64 {
         match &self.shape {
-            Form::Lists(x) => u64::from(x.link.get(q).length),
-            Form::Sorted(x) => x.key.get(q).map_or(0, |k| k.0),
+            IndexForm::Lists(x) => u64::from(x.link.get(q).length),
+            IndexForm::Sorted(x) => x.key.get(q).map_or(0, |k| k.0),
         }
     }
 }

@@ -33,7 +33,7 @@ pub fn warn(r: &mut Reader, root: &Node, groups: &[GroupSpec], sessions: &[Sessi
         let Some(misfit) = config.misfit() else { continue };
         let (control, group) = (config.controller.model.name, join(table.name, name));
         match all.iter_mut().find(|c| (c.control, c.misfit) == (control, misfit)) {
-            Some(known) => known.groups.push(group),
+            Some(concerned) => concerned.groups.push(group),
             None => all.push(Concerned {
                 control,
                 misfit,

@@ -28,8 +28,8 @@ pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec], network_mar
         "packet-pair" => {
             let slowest = way().min_by_key(|d| shaped::rate(&d.queue, d.rate))?;
             let queue = shaped::innermost(&slowest.queue);
-            let one = facts(queue.model.name).is_some_and(|f| f.queues == Queues::One);
-            one.then(|| {
+            let has_one_queue = facts(queue.model.name).is_some_and(|f| f.queues == Queues::One);
+            has_one_queue.then(|| {
                 format!(
                     "packet-pair reads its share from the gaps a fair queue makes, and the slowest line has {}: it \
                      will \

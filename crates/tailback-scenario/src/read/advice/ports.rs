@@ -119,19 +119,19 @@ type Said = (Vec<&'static str>, String);
 
 fn of_port(port: &DirectionSpec, crossing: &[&Crossing]) -> Vec<Said> {
     let queue = shaped::innermost(&port.queue);
-    let mut said: Vec<Said> = endless(queue).into_iter().map(|w| (vec![BUFFER.name], w)).collect();
-    said.extend(above_the_buffer(queue).into_iter().map(|(p, w)| (vec![p], w)));
+    let mut warnings: Vec<Said> = endless(queue).into_iter().map(|w| (vec![BUFFER.name], w)).collect();
+    warnings.extend(above_the_buffer(queue).into_iter().map(|(p, w)| (vec![p], w)));
     let few = crossing.iter().filter_map(|c| too_small(queue, c));
     let few: Vec<Said> = few.map(|w| (vec![BUFFER.name], w)).collect();
     if !few.is_empty() {
-        said.extend(few);
-        return said;
+        warnings.extend(few);
+        return warnings;
     }
     let Some(most) = Most::of(port, crossing) else {
-        return said;
+        return warnings;
     };
-    if said.is_empty() {
-        said.extend(most.thresholds(queue).map(|(p, w)| (vec![p], w)));
+    if warnings.is_empty() {
+        warnings.extend(most.thresholds(queue).map(|(p, w)| (vec![p], w)));
     }
     let nested = [AQM.name, BEFORE.name]
         .into_iter()
@@ -139,10 +139,10 @@ fn of_port(port: &DirectionSpec, crossing: &[&Crossing]) -> Vec<Said> {
     let nested = nested.flat_map(|name| queue.nested_list(name).map(move |s| (Some(name), s)));
     for (within, settings) in std::iter::once((None, queue)).chain(nested) {
         if let Some((param, warning)) = most.target(settings) {
-            said.push((within.into_iter().chain([param]).collect(), warning));
+            warnings.push((within.into_iter().chain([param]).collect(), warning));
         }
     }
-    said
+    warnings
 }
 
 /// The most that can ever wait at a port.
@@ -209,8 +209,9 @@ impl Most {
         if self.by_buffer {
             return None;
         }
-        let given = levels(queue).filter_map(|(name, level)| Some((name, level, self.bytes_of(queue, level)?)));
-        let (name, level, bytes) = given.min_by(|a, b| a.2.total_cmp(&b.2))?;
+        let levels_in_bytes =
+            levels(queue).filter_map(|(name, level)| Some((name, level, self.bytes_of(queue, level)?)));
+        let (name, level, bytes) = levels_in_bytes.min_by(|a, b| a.2.total_cmp(&b.2))?;
         (bytes > self.bytes as f64).then(|| {
             let text = format!(
                 "{name} = \"{level}\" is never reached, for {} are all that can wait; lower it, or {}",
@@ -232,11 +233,11 @@ impl Most {
     /// A wait that is the model's signal to act, and that no packet can have.
     fn target(&self, settings: &Settings) -> Option<(&'static str, String)> {
         let waits = facts(settings.model.name)?.waits.iter();
-        let given = waits.filter_map(|name| match settings.find(name)? {
+        let targets = waits.filter_map(|name| match settings.find(name)? {
             Value::Time(target) => Some((*target, *name)),
             _ => None,
         });
-        let (target, name) = given.min()?;
+        let (target, name) = targets.min()?;
         // To the microsecond, for people.
         let us = (self.bytes as f64 * 8e6 / self.rate.bits_per_second()).ceil() as u64;
         let drained = Duration(us.saturating_mul(1000));
@@ -274,8 +275,8 @@ fn endless(queue: &Settings) -> Option<String> {
 
 /// The thresholds of the backlog that a queue is given.
 fn levels(queue: &Settings) -> impl Iterator<Item = (&'static str, Level)> {
-    let given = queue.model.params.iter().filter(|p| queue.is_given(p.name));
-    given.filter_map(|p| match queue.find(p.name)? {
+    let params = queue.model.params.iter().filter(|p| queue.is_given(p.name));
+    params.filter_map(|p| match queue.find(p.name)? {
         Value::Level(level) => Some((p.name, *level)),
         _ => None,
     })

@@ -73,7 +73,7 @@ struct Present {
 
 /// An exchange whose server is working.
 #[derive(Clone, Copy)]
-pub struct Answer {
+pub struct PendingAnswer {
     lane: usize,
     transfer: TransferId,
 }
@@ -82,7 +82,7 @@ pub struct Answer {
 pub enum Step {
     Nothing,
     /// The server responds at this time: call [`Exchanges::answer`] then.
-    AnswerAt(Time, Answer),
+    AnswerAt(Time, PendingAnswer),
     /// An exchange is over, completed or given up.
     Over {
         transfer: TransferId,
@@ -170,7 +170,7 @@ impl Exchanges {
     }
 
     /// The server sends its response, unless the client has lost its connection in the meantime.
-    pub fn answer(&mut self, to: Answer, net: &mut dyn Net) {
+    pub fn answer(&mut self, to: PendingAnswer, net: &mut dyn Net) {
         let lane = &mut self.lanes[to.lane];
         let Some(present) = lane.present.as_ref().filter(|p| p.transfer == to.transfer) else {
             return;
@@ -210,7 +210,7 @@ impl Exchanges {
             if present.missing > 0 {
                 return Step::Nothing;
             }
-            let answer = Answer { lane: at, transfer };
+            let answer = PendingAnswer { lane: at, transfer };
             if let Some(law) = &self.server_time {
                 let needed = Duration(law.whole(&mut self.server_times));
                 return Step::AnswerAt(net.now() + needed, answer);

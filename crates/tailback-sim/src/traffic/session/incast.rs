@@ -12,7 +12,7 @@
 //!
 //! Pauses, the servers' times and the sizes of answers are drawn from separate streams.
 
-use super::exchange::{self, Answer, CONNECTION, Connections, Exchanges, REQUEST, Step};
+use super::exchange::{self, CONNECTION, Connections, Exchanges, PendingAnswer, REQUEST, Step};
 use super::{Asks, Context, Entry, ServersAsked, mean_of, median_of};
 use crate::traffic::agenda::Agenda;
 use crate::traffic::application::{AppInput, Application, Net, NodeId, PageId};
@@ -97,9 +97,9 @@ impl AnswerSizes {
 }
 
 /// A task that is due at an instant.
-enum Due {
+enum FanInDue {
     Request,
-    Answer(Answer),
+    Answer(PendingAnswer),
 }
 
 /// One client.
@@ -108,7 +108,7 @@ struct FanIn {
     servers: Vec<NodeId>,
     sizes: AnswerSizes,
     think: Option<(Box<dyn Draw>, Stream)>,
-    agenda: Agenda<Due>,
+    agenda: Agenda<FanInDue>,
     /// The request in progress, the answers that are missing, and whether one was given up.
     present: Option<(PageId, usize, bool)>,
     /// How many requests are left to make; `None` for no limit.
@@ -166,7 +166,7 @@ impl FanIn {
         match &mut self.think {
             Some((law, pauses)) => {
                 let at = net.now() + Duration(law.whole(pauses));
-                self.agenda.put(at, Due::Request, net);
+                self.agenda.put(at, FanInDue::Request, net);
             }
             None => self.ask_all(net),
         }
@@ -194,9 +194,9 @@ impl Application for FanIn {
             AppInput::Wake => {
                 while let Some(due) = self.agenda.take(net) {
                     match due {
-                        Due::Request if !self.is_over() => self.ask_all(net),
-                        Due::Request => {}
-                        Due::Answer(answer) => self.exchanges.answer(answer, net),
+                        FanInDue::Request if !self.is_over() => self.ask_all(net),
+                        FanInDue::Request => {}
+                        FanInDue::Answer(answer) => self.exchanges.answer(answer, net),
                     }
                 }
             }
@@ -209,7 +209,7 @@ impl Application for FanIn {
             }
             AppInput::Transport { flow, side, event } => match self.exchanges.on(flow, side, event, net) {
                 Step::Nothing => {}
-                Step::AnswerAt(at, answer) => self.agenda.put(at, Due::Answer(answer), net),
+                Step::AnswerAt(at, answer) => self.agenda.put(at, FanInDue::Answer(answer), net),
                 Step::Over { complete, .. } => self.over(complete, net),
             },
             _ => {}

@@ -10,7 +10,7 @@
 //! [`super::exchange`] decides which connection is used. Sizes, pauses, the server's times and the times between
 //! requests are drawn from separate streams.
 
-use super::exchange::{self, Answer, CONNECTION, Connections, Exchanges, REQUEST, Step};
+use super::exchange::{self, CONNECTION, Connections, Exchanges, PendingAnswer, REQUEST, Step};
 use super::{Asks, Context, Entry, ServersAsked, mean_of, median_of};
 use crate::declare::kinds::SOME_TIME;
 use crate::traffic::agenda::Agenda;
@@ -104,7 +104,7 @@ fn paced_once(s: &Settings) -> Result<(), Conflict> {
 }
 
 /// When the next request comes.
-enum Next {
+enum NextRequest {
     /// After the previous response, and this pause.
     AfterResponse(Option<Box<dyn Draw>>, Stream),
     /// After the previous request, with this mean time.
@@ -112,9 +112,9 @@ enum Next {
 }
 
 /// A task that is due at an instant.
-enum Due {
+enum RequestDue {
     Request,
-    Answer(Answer),
+    Answer(PendingAnswer),
 }
 
 /// One client, and the server that answers it.
@@ -122,8 +122,8 @@ struct Requests {
     exchanges: Exchanges,
     response: Box<dyn Draw>,
     sizes: Stream,
-    next: Next,
-    agenda: Agenda<Due>,
+    next: NextRequest,
+    agenda: Agenda<RequestDue>,
     /// How many requests are left to make; `None` for no limit.
     left: Option<u64>,
     stopped: bool,
@@ -133,8 +133,8 @@ impl Requests {
     fn new(s: &Settings, context: &Context) -> Requests {
         // It is given in mode open, and in no other.
         let next = match s.get(&MEAN_GAP) {
-            None => Next::AfterResponse(context.law(s, &THINK), (context.stream)(THINK.name)),
-            Some(mean) => Next::AtRandom(mean, (context.stream)("gap")),
+            None => NextRequest::AfterResponse(context.law(s, &THINK), (context.stream)(THINK.name)),
+            Some(mean) => NextRequest::AtRandom(mean, (context.stream)("gap")),
         };
         Requests {
             exchanges: Exchanges::new(s, context),
@@ -159,10 +159,10 @@ impl Requests {
         if self.is_over() {
             return;
         }
-        if let Next::AtRandom(mean, gaps) = &mut self.next {
+        if let NextRequest::AtRandom(mean, gaps) = &mut self.next {
             let gap = Duration(gaps.exponential(mean.0 as f64) as u64);
             let at = net.now() + gap;
-            self.agenda.put(at, Due::Request, net);
+            self.agenda.put(at, RequestDue::Request, net);
         }
     }
 
@@ -177,12 +177,12 @@ impl Requests {
             return self.end_if_idle(net);
         }
         match &mut self.next {
-            Next::AfterResponse(Some(law), pauses) => {
+            NextRequest::AfterResponse(Some(law), pauses) => {
                 let at = net.now() + Duration(law.whole(pauses));
-                self.agenda.put(at, Due::Request, net);
+                self.agenda.put(at, RequestDue::Request, net);
             }
-            Next::AfterResponse(None, _) => self.ask(net),
-            Next::AtRandom(..) => {}
+            NextRequest::AfterResponse(None, _) => self.ask(net),
+            NextRequest::AtRandom(..) => {}
         }
     }
 
@@ -196,7 +196,7 @@ impl Requests {
     fn take(&mut self, step: Step, net: &mut dyn Net) {
         match step {
             Step::Nothing => {}
-            Step::AnswerAt(at, answer) => self.agenda.put(at, Due::Answer(answer), net),
+            Step::AnswerAt(at, answer) => self.agenda.put(at, RequestDue::Answer(answer), net),
             Step::Over { .. } => self.go_on(net),
         }
     }
@@ -210,15 +210,15 @@ impl Application for Requests {
     fn on(&mut self, e: AppInput, net: &mut dyn Net) {
         match e {
             AppInput::Start if !self.stopped => match self.next {
-                Next::AfterResponse(..) => self.ask(net),
-                Next::AtRandom(..) => self.put_next_at_random(net),
+                NextRequest::AfterResponse(..) => self.ask(net),
+                NextRequest::AtRandom(..) => self.put_next_at_random(net),
             },
             AppInput::Wake => {
                 while let Some(due) = self.agenda.take(net) {
                     match due {
-                        Due::Request if !self.is_over() => self.ask(net),
-                        Due::Request => {}
-                        Due::Answer(answer) => self.exchanges.answer(answer, net),
+                        RequestDue::Request if !self.is_over() => self.ask(net),
+                        RequestDue::Request => {}
+                        RequestDue::Answer(answer) => self.exchanges.answer(answer, net),
                     }
                 }
             }

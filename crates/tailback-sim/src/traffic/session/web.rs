@@ -14,7 +14,7 @@
 //! one. All sizes, numbers and pauses of a client come from separate streams, and the sizes of a page are drawn when
 //! it begins, so that another transport gets the same pages.
 
-use super::exchange::{self, Answer, Connections, Exchanges, REQUEST, Step};
+use super::exchange::{self, Connections, Exchanges, PendingAnswer, REQUEST, Step};
 use super::objects::{self, Objects};
 use super::{Asks, Context, Entry, ServersAsked, mean_of, median_of};
 use crate::traffic::agenda::Agenda;
@@ -212,13 +212,13 @@ impl Source<Box<dyn Draw>> {
 }
 
 /// A task that is due at an instant.
-enum Due {
+enum PageDue {
     Page,
     /// The main object is parsed.
     Parsed,
     /// The gap before the next object is over.
     Object,
-    Answer(Answer),
+    Answer(PendingAnswer),
 }
 
 /// The page that is being fetched.
@@ -247,7 +247,7 @@ struct Web {
     /// Each page draws its server from these, if there are any.
     servers: Source<Vec<NodeId>>,
     page: Option<Page>,
-    agenda: Agenda<Due>,
+    agenda: Agenda<PageDue>,
     stopped: bool,
 }
 
@@ -288,8 +288,8 @@ impl Web {
     fn begin(&mut self, net: &mut dyn Net) {
         self.left = self.left.map(|n| n - 1);
         if !self.servers.law.is_empty() {
-            let one = self.servers.stream.below(self.servers.law.len() as u64);
-            self.exchanges.ask_of(self.servers.law[one as usize]);
+            let index = self.servers.stream.below(self.servers.law.len() as u64);
+            self.exchanges.ask_of(self.servers.law[index as usize]);
         }
         let main = self.main.whole();
         let embedded = self.objects.law.draw(&mut self.objects.stream);
@@ -309,10 +309,10 @@ impl Web {
 
     /// The next object is requested after a gap, if there is one.
     fn wait_for_object(&mut self, net: &mut dyn Net) {
-        let more = self.page.as_ref().is_some_and(|p| !p.left.is_empty());
-        if let Some(gap) = self.gap.as_mut().filter(|_| more) {
+        let has_objects = self.page.as_ref().is_some_and(|p| !p.left.is_empty());
+        if let Some(gap) = self.gap.as_mut().filter(|_| has_objects) {
             let at = net.now() + Duration(gap.whole());
-            self.agenda.put(at, Due::Object, net);
+            self.agenda.put(at, PageDue::Object, net);
         }
     }
 
@@ -337,7 +337,7 @@ impl Web {
         match &mut self.parse {
             Some(parse) if !page.left.is_empty() => {
                 let at = net.now() + Duration(parse.whole());
-                self.agenda.put(at, Due::Parsed, net);
+                self.agenda.put(at, PageDue::Parsed, net);
             }
             _ => self.parsed(net),
         }
@@ -377,7 +377,7 @@ impl Web {
         match &mut self.think {
             Some(think) => {
                 let at = net.now() + Duration(think.whole());
-                self.agenda.put(at, Due::Page, net);
+                self.agenda.put(at, PageDue::Page, net);
             }
             None => self.begin(net),
         }
@@ -393,13 +393,13 @@ impl Web {
         net.finished();
     }
 
-    fn on_due(&mut self, due: Due, net: &mut dyn Net) {
+    fn on_due(&mut self, due: PageDue, net: &mut dyn Net) {
         match due {
-            Due::Page if !self.is_over() => self.begin(net),
-            Due::Page => {}
-            Due::Parsed => self.parsed(net),
-            Due::Object => self.ask_next(net),
-            Due::Answer(answer) => self.exchanges.answer(answer, net),
+            PageDue::Page if !self.is_over() => self.begin(net),
+            PageDue::Page => {}
+            PageDue::Parsed => self.parsed(net),
+            PageDue::Object => self.ask_next(net),
+            PageDue::Answer(answer) => self.exchanges.answer(answer, net),
         }
     }
 }
@@ -426,7 +426,7 @@ impl Application for Web {
             }
             AppInput::Transport { flow, side, event } => match self.exchanges.on(flow, side, event, net) {
                 Step::Nothing => {}
-                Step::AnswerAt(at, answer) => self.agenda.put(at, Due::Answer(answer), net),
+                Step::AnswerAt(at, answer) => self.agenda.put(at, PageDue::Answer(answer), net),
                 Step::Over { complete, .. } => self.over(complete, net),
             },
             _ => {}

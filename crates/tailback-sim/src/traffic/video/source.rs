@@ -12,7 +12,7 @@ use tailback_base::{Duration, FlowId, Settings, Stream, Time};
 use tailback_transport::{Amount, AppEvent};
 
 /// A task that is due at an instant.
-enum Due {
+enum FrameDue {
     Frame,
     /// The remaining packets of a frame: payload in bytes, and the time from one to the next, ns.
     Packet {
@@ -44,7 +44,7 @@ pub(super) struct Video {
     start: Time,
     made: u64,
     frames: Frames,
-    agenda: Agenda<Due>,
+    agenda: Agenda<FrameDue>,
     stopped: bool,
 }
 
@@ -93,7 +93,8 @@ impl Video {
         } else {
             place
         };
-        self.agenda.put(self.start + Duration(after as u64), Due::Frame, net);
+        self.agenda
+            .put(self.start + Duration(after as u64), FrameDue::Frame, net);
     }
 
     fn make(&mut self, flow: FlowId, net: &mut dyn Net) {
@@ -115,7 +116,7 @@ impl Video {
             let gap = self.spread * self.interval / packets as f64;
             self.send(flow, bytes, (now.0 as f64, gap), net);
         }
-        self.agenda.put(now + self.deadline, Due::Judge, net);
+        self.agenda.put(now + self.deadline, FrameDue::Judge, net);
         self.put_next(net);
     }
 
@@ -129,7 +130,7 @@ impl Video {
             net.datagram(flow, payload as u32 + self.headers, self.headers);
             if gap > 0.0 && left > 0 {
                 let next = now + gap;
-                let due = Due::Packet { left, next, gap };
+                let due = FrameDue::Packet { left, next, gap };
                 return self.agenda.put(Time(next as u64), due, net);
             }
         }
@@ -157,12 +158,12 @@ impl Video {
         }
     }
 
-    fn on_due(&mut self, due: Due, flow: FlowId, net: &mut dyn Net) {
+    fn on_due(&mut self, due: FrameDue, flow: FlowId, net: &mut dyn Net) {
         match due {
-            Due::Frame if !self.stopped => self.make(flow, net),
-            Due::Frame => {}
-            Due::Packet { left, next, gap } => self.send(flow, left, (next, gap), net),
-            Due::Judge => self.judge(flow, net),
+            FrameDue::Frame if !self.stopped => self.make(flow, net),
+            FrameDue::Frame => {}
+            FrameDue::Packet { left, next, gap } => self.send(flow, left, (next, gap), net),
+            FrameDue::Judge => self.judge(flow, net),
         }
     }
 }
@@ -181,8 +182,8 @@ impl Application for Video {
                 }
             }
             AppInput::Datagram { number, .. } => {
-                if let Some(made) = self.frames.packet(number) {
-                    net.frame_whole(flow, made);
+                if let Some(frame) = self.frames.packet(number) {
+                    net.frame_whole(flow, frame);
                 }
             }
             AppInput::Transport {
@@ -190,8 +191,8 @@ impl Application for Video {
                 event: AppEvent::Delivered(bytes),
                 ..
             } => {
-                for made in self.frames.bytes(bytes) {
-                    net.frame_whole(flow, made);
+                for frame in self.frames.bytes(bytes) {
+                    net.frame_whole(flow, frame);
                 }
             }
             AppInput::Stop => {

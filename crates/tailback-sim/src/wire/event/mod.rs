@@ -443,9 +443,9 @@ impl Bitmap {
     #[inline]
     fn set(&mut self, i: usize) {
         let word = &mut self.bits[i >> 6];
-        let known = *word != 0;
+        let was_marked = *word != 0;
         *word |= 1 << (i & 63);
-        if !known {
+        if !was_marked {
             self.words[i >> 12] |= 1 << ((i >> 6) & 63);
             self.top |= 1 << (i >> 12);
         }
@@ -557,7 +557,7 @@ mod tests {
         for i in 0..N {
             e.push(Time(5_000), EventKind::Application, i);
         }
-        // A push after all the others walks past only a few of them.
+        // Pushing an event later than all others compares it with only a few.
         assert!(e.walked <= REVIEW * LONGEST_WALK);
         for i in 0..N {
             assert_eq!(e.pop_until(Time::NEVER), Some((Time(5_000), EventKind::Application, i)));

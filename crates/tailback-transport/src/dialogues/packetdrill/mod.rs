@@ -8,7 +8,8 @@
 //! left out is refused by name: packets that are no TCP over IP, headers around them, options of TCP beyond those of
 //! [`TcpOption`], loops and imports of Python, other programs.
 //!
-//! There is a file for each thing that a step may be; words are read as in all dialogues. A text of n bytes costs O(n), and what is nested is bounded by [`MOST_NESTED`].
+//! There is a file for each thing that a step may be; words are read as in all dialogues. A text
+//! of n bytes costs O(n), and what is nested is bounded by [`MOST_NESTED`].
 
 mod call;
 mod code;

@@ -1,7 +1,7 @@
 //! An endpoint of ours as an end of a dialogue: it has a clock, a list of what it sends, and a memory of what its
 //! application heard.
 
-use super::{Act, End, PAYLOAD, Sent};
+use super::{Act, PAYLOAD, PlayedEnd, Sent};
 use crate::{Amount, AppEvent, AppEvents, Endpoint, Segment, Transmit};
 use tailback_base::Time;
 
@@ -65,7 +65,7 @@ fn seconds(t: Time, zero: Time) -> f64 {
     }
 }
 
-impl End for Driven {
+impl PlayedEnd for Driven {
     fn act(&mut self, act: Act, now: Time) {
         match act {
             Act::Write(n) => self.end.write(n.map_or(Amount::Unlimited, Amount::Bytes), now),
@@ -138,6 +138,7 @@ impl End for Driven {
             "timer",
         ]);
         names.sort_unstable();
+        names.dedup();
         names
     }
 }

@@ -1,4 +1,4 @@
-//! The language of dialogues in which segments have numbers: text in, [`Step`]s out, and their player.
+//! The language of dialogues in which segments have numbers: text in, [`DialogueStep`]s out, and their player.
 //!
 //! A step is a line, or what stands between two `;`: when, and what. Times count from the end of the handshake that
 //! `open` makes, otherwise from the beginning, or with `+` from the step before; a step without a time happens at the
@@ -26,7 +26,7 @@
 //! lose 5,7, lose 5 x2        the next (two) copies do not arrive; lose nothing takes it back
 //! mark 3-9, mark all         they arrive marked; mark nothing
 //! late 5 30ms                it arrives so much later; apart 1-20 1ms: 2 by 1 ms, 3 by 2 ms, and so on
-//! lose syn, lose ack 1,4, lose all, mark ...    the next SYN or FIN, the first and the fourth pure ACK, all that is sent
+//! lose syn, lose ack 1,4, lose all, mark ...    the next SYN or FIN, the first and fourth pure ACK, all that is sent
 //! B write 3, B < 4 ce, B > ack 2 sack 4 ece, B received = 3    the other end: B before a step, B. before a state
 //! ```
 
@@ -38,8 +38,8 @@ mod read;
 
 pub use drive::Driven;
 pub use expr::Expr;
-pub use net::{End, Net};
-pub use play::{Broken, Player, play};
+pub use net::{Net, PlayedEnd};
+pub use play::{Broken, Playing, play};
 pub use read::read;
 
 use tailback_base::{Ecn, Time};
@@ -58,13 +58,13 @@ pub enum Who {
 
 /// One step.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Step {
+pub struct DialogueStep {
     pub line: u32,
-    /// Its text, on one line.
+    /// Its text behind the time, on one line.
     pub text: String,
     pub when: Clock,
     pub who: Who,
-    pub what: What,
+    pub what: Does,
 }
 
 /// When a step happens, nanoseconds.
@@ -77,14 +77,14 @@ pub enum Clock {
 
 /// What a step does or checks.
 #[derive(Clone, PartialEq, Debug)]
-pub enum What {
+pub enum Does {
     Open {
         round_trip: u64,
         lost: u64,
     },
     Do(Act),
     /// An acknowledgement arrives.
-    Ack(Ack),
+    Ack(GivenAck),
     /// Segments of data arrive.
     Data {
         numbers: Vec<u64>,
@@ -110,8 +110,8 @@ pub enum What {
         words: Vec<String>,
         and_more: bool,
     },
-    Check(Check),
-    Wait(Check),
+    Check(StateCheck),
+    Wait(StateCheck),
     Keep {
         name: String,
         value: Expr,
@@ -144,7 +144,7 @@ pub enum Act {
 
 /// An acknowledgement by hand.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Ack {
+pub struct GivenAck {
     /// Bytes.
     pub acked: u64,
     /// First and last segments.
@@ -179,7 +179,7 @@ pub struct SentAck {
 
 /// A state against a value.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Check {
+pub struct StateCheck {
     pub left: Expr,
     pub operator: &'static str,
     pub value: Expr,

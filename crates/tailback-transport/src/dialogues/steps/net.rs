@@ -2,13 +2,14 @@
 
 use super::{Act, PAYLOAD, Sent, Which, Who};
 use crate::{Flags, Segment};
+use std::collections::BTreeMap;
 use tailback_base::{Duration, Ecn, Time};
 
 /// A window without a bound doubles for as long as nothing is lost.
 const MOST_SENT: usize = 200_000;
 
 /// An end of the connection of a dialogue.
-pub trait End {
+pub trait PlayedEnd {
     fn act(&mut self, act: Act, now: Time);
     fn arrive(&mut self, s: &Segment, now: Time);
     /// When it does something by itself; `NEVER` if it waits.
@@ -24,7 +25,7 @@ pub trait End {
 
 /// Both ends, with the clock.
 pub struct Net<'a> {
-    pub ends: [Box<dyn End + 'a>; 2],
+    pub ends: [Box<dyn PlayedEnd + 'a>; 2],
     pub now: Time,
     /// Where the dialogue's time begins.
     pub zero: Time,
@@ -34,21 +35,21 @@ pub struct Net<'a> {
     pub sent: Vec<(Who, Sent)>,
     rules: Vec<Rule>,
     acks: [u64; 2],
-    /// Due, order, to whom, segment.
-    flying: Vec<(Time, u64, Who, Segment)>,
+    /// By due time and order: to whom, and the segment.
+    flying: BTreeMap<(Time, u64), (Who, Segment)>,
     order: u64,
 }
 
 /// What becomes of a segment, and of how many that fit.
 struct Rule {
     who: Who,
-    key: Key,
-    fate: Fate,
+    key: SegmentKey,
+    fate: OnPath,
     left: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Key {
+enum SegmentKey {
     Data(u64),
     Ack(u64),
     Syn,
@@ -57,7 +58,7 @@ enum Key {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum OnPath {
     Lost,
     Marked,
     Late(Duration),
@@ -73,7 +74,7 @@ pub(super) fn number(s: &Segment) -> u64 {
 }
 
 impl<'a> Net<'a> {
-    pub fn new(a: Box<dyn End + 'a>, b: Box<dyn End + 'a>) -> Net<'a> {
+    pub fn new(a: Box<dyn PlayedEnd + 'a>, b: Box<dyn PlayedEnd + 'a>) -> Net<'a> {
         Net {
             ends: [a, b],
             now: Time::ZERO,
@@ -82,7 +83,7 @@ impl<'a> Net<'a> {
             sent: Vec::new(),
             rules: Vec::new(),
             acks: [0; 2],
-            flying: Vec::new(),
+            flying: BTreeMap::new(),
             order: 0,
         }
     }
@@ -108,17 +109,17 @@ impl<'a> Net<'a> {
     pub(super) fn run(&mut self, until: Time) -> Result<(), String> {
         loop {
             self.collect()?;
-            let first = self.flying.iter().map(|f| f.0).min().unwrap_or(Time::NEVER);
+            let first = self.flying.keys().next().map_or(Time::NEVER, |(due, _)| *due);
             let next = first.min(self.ends[0].next()).min(self.ends[1].next());
             if next == Time::NEVER || next > until {
                 self.now = until.max(self.now);
                 return Ok(());
             }
             self.now = next.max(self.now);
-            let flying = (0..self.flying.len()).filter(|i| self.flying[*i].0 <= self.now);
-            if let Some(i) = flying.min_by_key(|i| (self.flying[*i].0, self.flying[*i].1)) {
-                let (_, _, to, s) = self.flying.remove(i);
-                self.ends[to as usize].arrive(&s, self.now);
+            let now = self.now;
+            if let Some(due) = self.flying.first_entry().filter(|e| e.key().0 <= now) {
+                let (to, s) = due.remove();
+                self.ends[to as usize].arrive(&s, now);
                 continue;
             }
             for end in &mut self.ends {
@@ -154,25 +155,25 @@ impl<'a> Net<'a> {
             self.acks[who as usize] += 1;
         }
         let count = self.acks[who as usize];
-        let fits = |key: Key| match key {
-            Key::Data(n) => s.payload > 0 && number(&s) == n,
-            Key::Ack(n) => !s.occupies() && n == count,
-            Key::Syn => s.flags.has(Flags::SYN),
-            Key::Fin => s.flags.has(Flags::FIN),
-            Key::All => true,
+        let fits = |key: SegmentKey| match key {
+            SegmentKey::Data(n) => s.payload > 0 && number(&s) == n,
+            SegmentKey::Ack(n) => !s.occupies() && n == count,
+            SegmentKey::Syn => s.flags.has(Flags::SYN),
+            SegmentKey::Fin => s.flags.has(Flags::FIN),
+            SegmentKey::All => true,
         };
         let mut taken = Vec::new();
-        let kinds: [fn(Fate) -> bool; 3] = [
-            |f| f == Fate::Lost,
-            |f| f == Fate::Marked,
-            |f| matches!(f, Fate::Late(_)),
+        let kinds: [fn(OnPath) -> bool; 3] = [
+            |f| f == OnPath::Lost,
+            |f| f == OnPath::Marked,
+            |f| matches!(f, OnPath::Late(_)),
         ];
         for kind in kinds {
             let of = |r: &&mut Rule| r.who == who && r.left > 0 && kind(r.fate) && fits(r.key);
             if let Some(rule) = self.rules.iter_mut().find(of) {
-                rule.left -= u64::from(rule.key != Key::All);
+                rule.left -= u64::from(rule.key != SegmentKey::All);
                 taken.push(rule.fate);
-                if rule.fate == Fate::Lost {
+                if rule.fate == OnPath::Lost {
                     return;
                 }
             }
@@ -186,24 +187,24 @@ impl<'a> Net<'a> {
             };
         for fate in taken {
             match fate {
-                Fate::Marked if s.ecn != Ecn::NotEct => s.ecn = Ecn::Ce,
-                Fate::Late(by) => due += by,
+                OnPath::Marked if s.ecn != Ecn::NotEct => s.ecn = Ecn::Ce,
+                OnPath::Late(by) => due += by,
                 _ => {}
             }
         }
         self.order += 1;
         let to = if who == Who::A { Who::B } else { Who::A };
-        self.flying.push((due, self.order, to, s));
+        self.flying.insert((due, self.order), (to, s));
     }
 
     /// From now on these segments have a fate, so many copies of each.
-    pub(super) fn rule(&mut self, who: Who, which: &Which, times: u64, fate: impl Fn(usize) -> Fate) {
-        let keys: Vec<Key> = match which {
-            Which::Data(numbers) => numbers.iter().map(|n| Key::Data(*n)).collect(),
-            Which::Acks(numbers) => numbers.iter().map(|n| Key::Ack(*n)).collect(),
-            Which::Syn => vec![Key::Syn],
-            Which::Fin => vec![Key::Fin],
-            Which::All => vec![Key::All],
+    pub(super) fn rule(&mut self, who: Who, which: &Which, times: u64, fate: impl Fn(usize) -> OnPath) {
+        let keys: Vec<SegmentKey> = match which {
+            Which::Data(numbers) => numbers.iter().map(|n| SegmentKey::Data(*n)).collect(),
+            Which::Acks(numbers) => numbers.iter().map(|n| SegmentKey::Ack(*n)).collect(),
+            Which::Syn => vec![SegmentKey::Syn],
+            Which::Fin => vec![SegmentKey::Fin],
+            Which::All => vec![SegmentKey::All],
             Which::Nothing => {
                 let cleared = fate(0);
                 self.rules.retain(|r| r.who != who || r.fate != cleared);

@@ -1,7 +1,7 @@
 //! Playing a dialogue: each step is done, or checked against what the ends have sent and show.
 
-use super::net::{Fate, number};
-use super::{Ack, Act, Check, Clock, Expr, Net, PAYLOAD, Sends, Sent, SentAck, Step, What, Who};
+use super::net::{OnPath, number};
+use super::{Act, Clock, DialogueStep, Does, Expr, GivenAck, Net, PAYLOAD, Sends, Sent, SentAck, StateCheck, Who};
 use crate::{Flags, SackBlocks, Segment};
 use std::collections::HashMap;
 use std::fmt::{self, Write};
@@ -53,7 +53,7 @@ impl fmt::Display for Broken {
 }
 
 /// A dialogue that goes on.
-pub struct Player<'n, 'a> {
+pub struct Playing<'n, 'a> {
     pub net: &'n mut Net<'a>,
     kept: HashMap<String, f64>,
     /// What was sent before these places of the list has been looked at: by `>` and `again`, by `> ack`, by `says`.
@@ -67,14 +67,14 @@ pub struct Player<'n, 'a> {
 ///
 /// # Errors
 /// The first step that does not hold.
-pub fn play(steps: &[Step], net: &mut Net) -> Result<(), Broken> {
-    let mut player = Player::new(net);
+pub fn play(steps: &[DialogueStep], net: &mut Net) -> Result<(), Broken> {
+    let mut player = Playing::new(net);
     steps.iter().try_for_each(|s| player.step(s))
 }
 
-impl<'n, 'a> Player<'n, 'a> {
-    pub fn new(net: &'n mut Net<'a>) -> Player<'n, 'a> {
-        Player {
+impl<'n, 'a> Playing<'n, 'a> {
+    pub fn new(net: &'n mut Net<'a>) -> Playing<'n, 'a> {
+        Playing {
             net,
             kept: VALUES.iter().map(|(name, value)| (name.to_string(), *value)).collect(),
             seen: [[0; 2]; 2],
@@ -87,7 +87,7 @@ impl<'n, 'a> Player<'n, 'a> {
     ///
     /// # Errors
     /// It does not hold, or cannot be done.
-    pub fn step(&mut self, step: &Step) -> Result<(), Broken> {
+    pub fn step(&mut self, step: &DialogueStep) -> Result<(), Broken> {
         let at = match step.when {
             Clock::At(at) => self.net.zero + Duration(at),
             Clock::After(passed) => self.net.now + Duration(passed),
@@ -100,41 +100,41 @@ impl<'n, 'a> Player<'n, 'a> {
         })
     }
 
-    fn act(&mut self, step: &Step) -> Result<(), String> {
+    fn act(&mut self, step: &DialogueStep) -> Result<(), String> {
         let who = step.who;
         match &step.what {
-            What::Open { round_trip, lost } => self.open(Duration(*round_trip), *lost),
-            What::Do(act) => self.net.act(who, *act),
-            What::Ack(ack) => self.ack(who, ack),
-            What::Data { numbers, ecn, cwr } => {
+            Does::Open { round_trip, lost } => self.open(Duration(*round_trip), *lost),
+            Does::Do(act) => self.net.act(who, *act),
+            Does::Ack(ack) => self.ack(who, ack),
+            Does::Data { numbers, ecn, cwr } => {
                 let flags = Flags::ACK.with(if *cwr { Flags::CWR } else { Flags::NONE });
                 numbers.iter().try_for_each(|n| {
                     let s = segment(1 + (n - 1) * PAYLOAD, PAYLOAD as u32, 1, flags);
                     self.net.arrive(who, &Segment { ecn: *ecn, ..s })
                 })
             }
-            What::Sends(wanted) => sends(&self.look(who), wanted),
-            What::Count {
+            Does::Sends(wanted) => sends(&self.look(who), wanted),
+            Does::Count {
                 most,
                 number,
                 cwr_first,
             } => count(&self.look(who), *most, *number, *cwr_first),
-            What::SendsAck(wanted) => self.sends_ack(who, wanted.as_ref()),
-            What::Again(wanted) => {
+            Does::SendsAck(wanted) => self.sends_ack(who, wanted.as_ref()),
+            Does::Again(wanted) => {
                 let mut again = self.look(who);
                 again.retain(|s| is_again(&s.segment));
                 sends(&again, wanted)
             }
-            What::Copies { number: n, at } => {
+            Does::Copies { number: n, at } => {
                 let of = |(w, s): &&(Who, Sent)| *w == who && has_number(&s.segment) && number(&s.segment) == *n;
                 let copies = self.net.sent.iter().filter(of);
                 let found: Vec<u64> = copies.map(|(_, s)| s.at.since(self.net.zero).0).collect();
                 let shown: Vec<String> = found.iter().map(|t| format!("{} ms", *t as f64 / 1e6)).collect();
                 holds(found == *at, || format!("it was sent at {}", shown.join(", ")))
             }
-            What::Says { words, and_more } => self.says(words, *and_more),
-            What::Check(check) => self.check(who, check),
-            What::Wait(check) => {
+            Does::Says { words, and_more } => self.says(words, *and_more),
+            Does::Check(check) => self.check(who, check),
+            Does::Wait(check) => {
                 let until = self.net.now + MOST_WAITED;
                 while let Err(got) = self.check(who, check) {
                     if self.net.now >= until {
@@ -144,26 +144,26 @@ impl<'n, 'a> Player<'n, 'a> {
                 }
                 Ok(())
             }
-            What::Keep { name, value } => {
+            Does::Keep { name, value } => {
                 let value = self.evaluate(who, value)?;
                 self.kept.insert(name.clone(), value);
                 Ok(())
             }
-            What::Path(round_trip) => {
+            Does::Path(round_trip) => {
                 self.net.round_trip = Duration(*round_trip);
                 Ok(())
             }
-            What::Lose { which, times } => {
-                self.net.rule(who, which, *times, |_| Fate::Lost);
+            Does::Lose { which, times } => {
+                self.net.rule(who, which, *times, |_| OnPath::Lost);
                 Ok(())
             }
-            What::Mark(which) => {
-                self.net.rule(who, which, 1, |_| Fate::Marked);
+            Does::Mark(which) => {
+                self.net.rule(who, which, 1, |_| OnPath::Marked);
                 Ok(())
             }
-            What::Late { which, by, more } => {
+            Does::Late { which, by, more } => {
                 let times = |i: usize| if *more { i as u64 } else { 1 };
-                self.net.rule(who, which, 1, |i| Fate::Late(Duration(by * times(i))));
+                self.net.rule(who, which, 1, |i| OnPath::Late(Duration(by * times(i))));
                 Ok(())
             }
         }
@@ -188,6 +188,9 @@ impl<'n, 'a> Player<'n, 'a> {
             .with(Flags::ACK)
             .with(if asks { Flags::ECE } else { Flags::NONE });
         let timestamps = syn.timestamps.map(|(value, _)| (self.net.now, value));
+        // The other end has heard of the connection, and its answer is the one that is given here.
+        self.net.ends[1].arrive(syn, self.net.now);
+        self.net.ends[1].take();
         self.net.begin();
         (self.seen, self.said) = ([[0; 2]; 2], 0);
         self.net.arrive(
@@ -199,7 +202,7 @@ impl<'n, 'a> Player<'n, 'a> {
         )
     }
 
-    fn ack(&mut self, who: Who, ack: &Ack) -> Result<(), String> {
+    fn ack(&mut self, who: Who, ack: &GivenAck) -> Result<(), String> {
         let acked = ack.acked / PAYLOAD;
         let copies = |n: u64| {
             let of = move |s: &&Sent| is_data(&s.segment) && number(&s.segment) == n;
@@ -213,7 +216,7 @@ impl<'n, 'a> Player<'n, 'a> {
             let copy = if ack.again { copies.next_back() } else { copies.next() };
             copy.map(|s| s.segment.timestamps.map(|(value, _)| value))
         };
-        // The first segment that the acknowledgement covers anew has the time stamp that is echoed (RFC 7323 section 4.3).
+        // The first segment that it covers anew has the time stamp that is echoed (RFC 7323 section 4.3).
         let newly = (self.upto + 1..=acked).find(|n| copies(*n).is_some());
         let whose = ack
             .of
@@ -310,6 +313,7 @@ impl<'n, 'a> Player<'n, 'a> {
                 "fins" => return Ok(count(|s| s.flags.has(Flags::FIN))),
                 "not_ect" => return Ok(count(|s| s.ecn == Ecn::NotEct)),
                 "ect" => return Ok(count(|s| s.ecn != Ecn::NotEct)),
+                "cwrs" => return Ok(count(|s| is_data(s) && s.flags.has(Flags::CWR))),
                 "acks" => return Ok(count(|s| !s.occupies())),
                 "echoes" => return Ok(count(|s| !s.occupies() && s.flags.has(Flags::ECE))),
                 "end" => {
@@ -334,7 +338,7 @@ impl<'n, 'a> Player<'n, 'a> {
         })
     }
 
-    fn check(&self, who: Who, check: &Check) -> Result<(), String> {
+    fn check(&self, who: Who, check: &StateCheck) -> Result<(), String> {
         let (found, wanted) = (self.evaluate(who, &check.left)?, self.evaluate(who, &check.value)?);
         let tolerance = check.tolerance.as_ref().map_or(Ok(0.0), |t| self.evaluate(who, t))?;
         let within = tolerance + ROUNDING * wanted.abs().max(1.0);

@@ -1,14 +1,16 @@
 //! The reader: text in, steps out.
 
-use super::{Ack, Act, Check, Clock, Expr, MOST_SEGMENTS, PAYLOAD, Sends, SentAck, Step, What, Which, Who};
+use super::{
+    Act, Clock, DialogueStep, Does, Expr, GivenAck, MOST_SEGMENTS, PAYLOAD, Sends, SentAck, StateCheck, Which, Who,
+};
 use crate::dialogues::Fault;
 use crate::dialogues::cursor::Cursor;
 use crate::dialogues::lex::{self, Comments, Kind};
 use crate::dialogues::packetdrill::MOST_SECONDS;
 use tailback_base::Ecn;
 
-const STEPS: &str = "open, write, close, abort, stay_open, read, <, >, again, copies, says, wait, keep, path, lose, mark, \
-                     late, apart, and states such as cwnd = 10";
+const STEPS: &str = "open, write, close, abort, stay_open, read, <, >, again, copies, says, wait, keep, path, lose, \
+                     mark, late, apart, and states such as cwnd = 10";
 const NO_TIME: &str = "write a time here: a number and us, ms or s, such as 100ms";
 /// What a segment that is sent may have on it.
 const MARKS: [&str; 7] = ["cwr", "no-cwr", "ece", "no-ece", "ect0", "ect1", "not-ect"];
@@ -17,7 +19,7 @@ const MARKS: [&str; 7] = ["cwr", "no-cwr", "ece", "no-ece", "ect0", "ect1", "not
 ///
 /// # Errors
 /// The first line and word that cannot be read.
-pub fn read(text: &str) -> Result<Vec<Step>, Fault> {
+pub fn read(text: &str) -> Result<Vec<DialogueStep>, Fault> {
     let words = lex::words(text, Comments::Hash)?;
     let mut c = Cursor::new(text, &words);
     let mut steps = Vec::new();
@@ -39,8 +41,8 @@ pub fn read(text: &str) -> Result<Vec<Step>, Fault> {
 }
 
 /// `now`: the earliest time at which it may happen.
-fn step(c: &mut Cursor, now: &mut u64) -> Result<Step, Fault> {
-    let (line, begin) = (c.line(), c.begin());
+fn step(c: &mut Cursor, now: &mut u64) -> Result<DialogueStep, Fault> {
+    let line = c.line();
     let when = if c.take_sign('+') {
         let passed = time(c)?;
         *now += passed;
@@ -55,6 +57,7 @@ fn step(c: &mut Cursor, now: &mut u64) -> Result<Step, Fault> {
     } else {
         Clock::After(0)
     };
+    let begin = c.begin();
     let who = match c.peek() {
         Some(Kind::Word(_)) if matches!(c.peek_second(), Some(Kind::Sign('=' | '.' | '+' | '-' | '*' | '!'))) => None,
         Some(Kind::Word("A")) => Some(Who::A),
@@ -66,11 +69,11 @@ fn step(c: &mut Cursor, now: &mut u64) -> Result<Step, Fault> {
     }
     let who = who.unwrap_or(Who::A);
     let what = what(c, who)?;
-    if matches!(what, What::Open { .. }) {
+    if matches!(what, Does::Open { .. }) {
         *now = 0;
     }
     let text = c.text_since(begin);
-    Ok(Step {
+    Ok(DialogueStep {
         line,
         text,
         when,
@@ -79,7 +82,7 @@ fn step(c: &mut Cursor, now: &mut u64) -> Result<Step, Fault> {
     })
 }
 
-fn what(c: &mut Cursor, who: Who) -> Result<What, Fault> {
+fn what(c: &mut Cursor, who: Who) -> Result<Does, Fault> {
     if c.take_sign('<') {
         return arrives(c, who);
     }
@@ -93,25 +96,25 @@ fn what(c: &mut Cursor, who: Who) -> Result<What, Fault> {
         c.peek_second(),
         Some(Kind::Sign('=' | '<' | '>' | '!' | '.' | '+' | '*'))
     ) {
-        return Ok(What::Check(check(c)?));
+        return Ok(Does::Check(check(c)?));
     }
     c.next();
     Ok(match verb {
-        "open" => What::Open {
+        "open" => Does::Open {
             round_trip: time(c)?,
             lost: if c.take_word("lost") { whole(c, 0)? } else { 0 },
         },
-        "write" if c.take_word("forever") => What::Do(Act::Write(None)),
-        "write" => What::Do(Act::Write(Some(bytes(c, 0)?))),
-        "close" => What::Do(Act::Close),
-        "abort" => What::Do(Act::Abort),
-        "stay_open" => What::Do(Act::StayOpen),
+        "write" if c.take_word("forever") => Does::Do(Act::Write(None)),
+        "write" => Does::Do(Act::Write(Some(bytes(c, 0)?))),
+        "close" => Does::Do(Act::Close),
+        "abort" => Does::Do(Act::Abort),
+        "stay_open" => Does::Do(Act::StayOpen),
         "read" => match c.next() {
-            Some(Kind::Word("on")) => What::Do(Act::Read(true)),
-            Some(Kind::Word("off")) => What::Do(Act::Read(false)),
+            Some(Kind::Word("on")) => Does::Do(Act::Read(true)),
+            Some(Kind::Word("off")) => Does::Do(Act::Read(false)),
             _ => return Err(c.fault_before("write `read on` or `read off`")),
         },
-        "again" => What::Again(segments(c)?),
+        "again" => Does::Again(segments(c)?),
         "copies" => {
             let number = whole(c, 0)?;
             let mut at = Vec::new();
@@ -121,24 +124,24 @@ fn what(c: &mut Cursor, who: Who) -> Result<What, Fault> {
             loop {
                 at.push(time(c)?);
                 if !c.take_sign(',') {
-                    return Ok(What::Copies { number, at });
+                    return Ok(Does::Copies { number, at });
                 }
             }
         }
         "says" => says(c)?,
-        "wait" => What::Wait(check(c)?),
+        "wait" => Does::Wait(check(c)?),
         "keep" => {
             let Some(Kind::Word(name)) = c.next() else {
                 return Err(c.fault_before("write `keep NAME = STATE`"));
             };
             c.expect_sign('=', "write `keep NAME = STATE`")?;
-            What::Keep {
+            Does::Keep {
                 name: name.to_string(),
                 value: Expr::read(c)?,
             }
         }
-        "path" if c.take_word("off") => What::Path(0),
-        "path" => What::Path(time(c)?),
+        "path" if c.take_word("off") => Does::Path(0),
+        "path" => Does::Path(time(c)?),
         "lose" => {
             let which = which(c)?;
             let times = match c.peek() {
@@ -150,10 +153,10 @@ fn what(c: &mut Cursor, who: Who) -> Result<What, Fault> {
                 }
                 _ => 1,
             };
-            What::Lose { which, times }
+            Does::Lose { which, times }
         }
-        "mark" => What::Mark(which(c)?),
-        "late" | "apart" => What::Late {
+        "mark" => Does::Mark(which(c)?),
+        "late" | "apart" => Does::Late {
             which: which(c)?,
             by: time(c)?,
             more: verb == "apart",
@@ -162,7 +165,7 @@ fn what(c: &mut Cursor, who: Who) -> Result<What, Fault> {
     })
 }
 
-fn arrives(c: &mut Cursor, who: Who) -> Result<What, Fault> {
+fn arrives(c: &mut Cursor, who: Who) -> Result<Does, Fault> {
     if who == Who::B && !matches!(c.peek(), Some(Kind::Word("ack"))) {
         let numbers = numbers(c, 1)?;
         let (mut ecn, mut cwr) = (Ecn::NotEct, false);
@@ -176,14 +179,14 @@ fn arrives(c: &mut Cursor, who: Who) -> Result<What, Fault> {
             }
             c.next();
         }
-        return Ok(What::Data { numbers, ecn, cwr });
+        return Ok(Does::Data { numbers, ecn, cwr });
     }
     if !c.take_word("ack") {
         return Err(c.fault("write `< ack N`, and behind it sack A-B, dsack A, ece, win N or `of again`"));
     }
-    let mut ack = Ack {
+    let mut ack = GivenAck {
         acked: bytes(c, 0)?,
-        ..Ack::default()
+        ..GivenAck::default()
     };
     while let Some(Kind::Word(word)) = c.peek().filter(|_| !c.is_at_line_end()) {
         c.next();
@@ -198,13 +201,13 @@ fn arrives(c: &mut Cursor, who: Who) -> Result<What, Fault> {
             _ => return Err(c.fault_before("an acknowledgement has sack, dsack, ece, win and of")),
         }
     }
-    Ok(What::Ack(ack))
+    Ok(Does::Ack(ack))
 }
 
-fn sends(c: &mut Cursor) -> Result<What, Fault> {
+fn sends(c: &mut Cursor) -> Result<Does, Fault> {
     if c.take_word("no") {
         return match c.next() {
-            Some(Kind::Word("ack")) => Ok(What::SendsAck(None)),
+            Some(Kind::Word("ack")) => Ok(Does::SendsAck(None)),
             _ => Err(c.fault_before("write `> no ack`")),
         };
     }
@@ -222,13 +225,13 @@ fn sends(c: &mut Cursor) -> Result<What, Fault> {
         if cwr_first && mark(c)?.is_none_or(|m| m != "cwr-first") {
             return Err(c.fault_before("write cwr-first or nothing behind the number"));
         }
-        return Ok(What::Count {
+        return Ok(Does::Count {
             most,
             number,
             cwr_first,
         });
     }
-    Ok(What::Sends(segments(c)?))
+    Ok(Does::Sends(segments(c)?))
 }
 
 /// Numbers, and what each of these segments has.
@@ -266,7 +269,7 @@ fn mark(c: &mut Cursor) -> Result<Option<String>, Fault> {
     Ok(Some(word))
 }
 
-fn sent_ack(c: &mut Cursor) -> Result<What, Fault> {
+fn sent_ack(c: &mut Cursor) -> Result<Does, Fault> {
     let mut ack = SentAck {
         acked: bytes(c, 0)?,
         ..SentAck::default()
@@ -282,15 +285,15 @@ fn sent_ack(c: &mut Cursor) -> Result<What, Fault> {
             return Err(c.fault("an acknowledgement that was sent has sack, ece, and a size such as 40B"));
         }
     }
-    Ok(What::SendsAck(Some(ack)))
+    Ok(Does::SendsAck(Some(ack)))
 }
 
 /// `A SYN, B SYN+ACK, A 500`
-fn says(c: &mut Cursor) -> Result<What, Fault> {
+fn says(c: &mut Cursor) -> Result<Does, Fault> {
     let mut words = Vec::new();
     while !c.is_at_line_end() && c.peek() != Some(Kind::Sign(';')) {
         if c.take_dots() {
-            return Ok(What::Says { words, and_more: true });
+            return Ok(Does::Says { words, and_more: true });
         }
         if c.take_word("nothing") {
             break;
@@ -302,10 +305,10 @@ fn says(c: &mut Cursor) -> Result<What, Fault> {
         words.push(c.text_since(begin));
         c.take_sign(',');
     }
-    Ok(What::Says { words, and_more: false })
+    Ok(Does::Says { words, and_more: false })
 }
 
-fn check(c: &mut Cursor) -> Result<Check, Fault> {
+fn check(c: &mut Cursor) -> Result<StateCheck, Fault> {
     let left = Expr::read_first(c)?;
     let operator = match c.next() {
         Some(Kind::Sign('=')) => "=",
@@ -323,7 +326,7 @@ fn check(c: &mut Cursor) -> Result<Check, Fault> {
     } else {
         None
     };
-    Ok(Check {
+    Ok(StateCheck {
         left,
         operator,
         value,

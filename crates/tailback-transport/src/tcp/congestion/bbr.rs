@@ -125,13 +125,13 @@ const LINUX_FIRST: f64 = 9.0;
 const LINUX_MARGIN: f64 = 0.99;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+enum BbrForm {
     Draft,
     Linux,
 }
 
 pub struct Bbr {
-    form: Form,
+    form: BbrForm,
     rules: Arc<WindowRules>,
     cwnd: f64,
     /// Of the control before, of which this one makes no use; infinite where there was none.
@@ -176,9 +176,9 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
 impl Bbr {
     fn new(own: &Settings, rules: &Arc<WindowRules>) -> Bbr {
         let form = match own.get(&FORM) {
-            FormChoice::Auto if rules.form == ControlForm::Linux => Form::Linux,
-            FormChoice::Auto | FormChoice::Draft => Form::Draft,
-            FormChoice::Linux => Form::Linux,
+            FormChoice::Auto if rules.form == ControlForm::Linux => BbrForm::Linux,
+            FormChoice::Auto | FormChoice::Draft => BbrForm::Draft,
+            FormChoice::Linux => BbrForm::Linux,
         };
         let mut bbr = Bbr {
             form,
@@ -253,8 +253,8 @@ impl Bbr {
         };
         let segments = libm::ceil(gain * product / segment - 1e-9);
         let segments = match self.form {
-            Form::Draft => segments + 3.0,
-            Form::Linux => {
+            BbrForm::Draft => segments + 3.0,
+            BbrForm::Linux => {
                 let even = libm::ceil((segments + 3.0 * self.batch()) / 2.0) * 2.0;
                 let probing = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });
                 even + if probing { 2.0 } else { 0.0 }
@@ -318,7 +318,7 @@ impl Bbr {
     /// looks ahead to that moment: what is delivered until then is gone, and while the gain asks for more, one batch
     /// has been added.
     fn when_next_leaves(&self, bytes: f64, until_next: Duration) -> f64 {
-        if self.form == Form::Draft {
+        if self.form == BbrForm::Draft {
             return bytes;
         }
         let segment = self.rules.segment;
@@ -377,8 +377,8 @@ impl Bbr {
             self.least = self.least.min(r);
             // Linux (since 5.10) waits for a shorter one, so an equal one does not delay the next measurement.
             let shorter = match self.form {
-                Form::Draft => self.rtprop.is_none_or(|p| r <= p),
-                Form::Linux => self.rtprop.is_none_or(|p| r < p),
+                BbrForm::Draft => self.rtprop.is_none_or(|p| r <= p),
+                BbrForm::Linux => self.rtprop.is_none_or(|p| r < p),
             };
             if old || shorter {
                 (self.rtprop, self.stamp) = (Some(r), now);
@@ -459,7 +459,7 @@ impl Bbr {
             self.cwnd = self.cwnd.max(pipe + newly);
         } else {
             let mut target = self.target(self.window_gain());
-            if self.form == Form::Linux && self.filled {
+            if self.form == BbrForm::Linux && self.filled {
                 target += self.burst_room();
             }
             if self.filled {
@@ -477,15 +477,15 @@ impl Bbr {
     /// Before so many bytes are delivered, the window grows in any case.
     fn always_grows(&self) -> f64 {
         match self.form {
-            Form::Draft => self.rules.initial_window,
-            Form::Linux => LINUX_FIRST * self.rules.segment,
+            BbrForm::Draft => self.rules.initial_window,
+            BbrForm::Linux => LINUX_FIRST * self.rules.segment,
         }
     }
 
     fn set_pacing(&mut self) {
         let margin = match self.form {
-            Form::Draft => 1.0,
-            Form::Linux => LINUX_MARGIN,
+            BbrForm::Draft => 1.0,
+            BbrForm::Linux => LINUX_MARGIN,
         };
         let rate = self.pacing_gain() * self.rate() * margin;
         if rate > 0.0 && (self.filled || rate > self.pacing) {
@@ -499,7 +499,7 @@ impl CongestionControl for Bbr {
         let newly_lost = a.lost - a.lost_by_timer;
         let Some(r) = a.rate else {
             // Nothing new was delivered.
-            if self.form == Form::Draft {
+            if self.form == BbrForm::Draft {
                 if self.repairing && a.phase == Phase::Open {
                     self.leave_repair();
                 }
@@ -512,11 +512,11 @@ impl CongestionControl for Bbr {
         let (newly, lost) = (r.newly as f64, newly_lost as f64);
         // The records do not yet include what recovery has judged by this ACK.
         let pipe = match self.form {
-            Form::Draft => (r.in_flight as f64 - lost).max(0.0),
-            Form::Linux => a.pipe as f64,
+            BbrForm::Draft => (r.in_flight as f64 - lost).max(0.0),
+            BbrForm::Linux => a.pipe as f64,
         };
         let round_begins = self.take_rate(r);
-        if self.form == Form::Linux {
+        if self.form == BbrForm::Linux {
             self.take_burst(newly, round_begins, a.now);
         }
         let before = self.when_next_leaves(r.in_flight as f64 + newly, r.until_next);
@@ -538,7 +538,7 @@ impl CongestionControl for Bbr {
         match e.what {
             Congestion::Loss => {
                 self.prior = self.saved();
-                let entering = self.form == Form::Draft || self.phase != Phase::Recovery;
+                let entering = self.form == BbrForm::Draft || self.phase != Phase::Recovery;
                 (self.repairing, self.entering) = (true, entering);
             }
             Congestion::Timeout { .. } => {
@@ -564,7 +564,7 @@ impl CongestionControl for Bbr {
             // BBRInit: "BBR.RTprop = SRTT ? SRTT : Inf".
             if self.rtprop.is_none() {
                 (self.rtprop, self.stamp) = (srtt, now);
-                if let (Form::Linux, Some(srtt)) = (self.form, srtt) {
+                if let (BbrForm::Linux, Some(srtt)) = (self.form, srtt) {
                     self.least = srtt;
                 }
             }
@@ -585,7 +585,7 @@ impl CongestionControl for Bbr {
             Reset::Shift { bytes } => self.cwnd = (self.cwnd + bytes).max(self.rules.segment),
             Reset::AtMost { bytes } => self.cwnd = self.cwnd.min(bytes).max(self.rules.segment),
             // In Linux the next ACK shows whether another repair begins at once.
-            Reset::RecoveryEnd { .. } if self.form == Form::Linux => {}
+            Reset::RecoveryEnd { .. } if self.form == BbrForm::Linux => {}
             Reset::RecoveryEnd { .. } => self.leave_repair(),
             // A model does not age while the application is idle.
             Reset::Idle | Reset::IdleHalves { .. } | Reset::Restart => {}

@@ -217,12 +217,12 @@ impl LinuxCubic {
         }
         if acked > 0.0 {
             let each = self.each(acked, a.now);
-            let more = if linux {
+            let segments = if linux {
                 self.count.count(acked, each)
             } else {
                 self.count.count_one(acked, each)
             };
-            self.window.cwnd += more * segment;
+            self.window.cwnd += segments * segment;
         }
     }
 }

@@ -231,12 +231,12 @@ impl CongestionControl for TwoWindows {
 
     fn sends(&mut self, seq: u64, end: u64, again: bool) {
         let at = self.outstanding.partition_point(|s| s.end <= seq);
-        let known = self.outstanding.get(at).is_some_and(|s| s.seq <= seq);
-        if known {
+        let was_sent = self.outstanding.get(at).is_some_and(|s| s.seq <= seq);
+        if was_sent {
             self.marked_flight -= self.outstanding[at].marked_bytes();
         }
         let marked = real(end - seq) <= self.marked - real(self.marked_flight);
-        if known {
+        if was_sent {
             self.outstanding[at].marked = marked;
             self.marked_flight += self.outstanding[at].marked_bytes();
         } else if !again {

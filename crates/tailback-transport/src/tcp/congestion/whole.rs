@@ -52,9 +52,9 @@ impl WholeSegments {
         }
         self.counted += acked;
         if self.counted >= each {
-            let more = libm::floor(self.counted / each);
-            self.counted -= more * each;
-            grown += more;
+            let segments = libm::floor(self.counted / each);
+            self.counted -= segments * each;
+            grown += segments;
         }
         grown
     }

@@ -82,12 +82,4 @@ impl State {
             other => other,
         }
     }
-
-    /// Both SYNs are acknowledged, and the connection is not over.
-    pub fn is_synchronized(self) -> bool {
-        !matches!(
-            self,
-            State::Idle | State::Listen | State::SynSent | State::SynReceived { .. } | State::Closed
-        )
-    }
 }

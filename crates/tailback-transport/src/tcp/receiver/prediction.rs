@@ -4,7 +4,7 @@
 //!
 //! Without it, plain TCP would take 5 % longer.
 
-use super::{Due, EchoRule, Rare, Receiver};
+use super::{AckDue, EchoRule, Rare, Receiver};
 use crate::endpoint::{Endpoint, Wake};
 use crate::segment::{Flags, Plain};
 use tailback_base::Time;
@@ -14,7 +14,7 @@ impl Receiver {
     /// number. Then an ACK with this sequence number changes nothing here.
     #[inline]
     pub(in crate::tcp) fn rests(&self, seq: u64) -> bool {
-        let quiet = self.held.is_empty() && self.due != Due::Now && self.rare_is_quiet() && self.fin == u64::MAX;
+        let quiet = self.held.is_empty() && self.due != AckDue::Now && self.rare_is_quiet() && self.fin == u64::MAX;
         quiet && !self.echo && !self.owed && self.earlier.is_none() && seq == self.next
     }
 
@@ -38,7 +38,7 @@ impl Receiver {
 
     #[inline]
     pub(in crate::tcp) fn predict_data(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
-        let quiet = self.connected && self.held.is_empty() && self.due != Due::Now && self.rare_is_quiet();
+        let quiet = self.connected && self.held.is_empty() && self.due != AckDue::Now && self.rare_is_quiet();
         let marked = self.is_marked(s.ecn);
         // Where each ACK says whether its segment was marked, a change is acknowledged apart.
         let apart = self.rule == EchoRule::EveryAck && marked != self.echo;
@@ -56,7 +56,7 @@ impl Receiver {
         self.next += u64::from(s.payload);
         self.delivered += u64::from(s.payload);
         self.acknowledge_in_order(false, now);
-        if self.due == Due::Now {
+        if self.due == AckDue::Now {
             let echo = self.echoed(now).map_or(Time::NEVER, |t| t.1);
             let flags = self.echo_flags();
             self.acknowledged();

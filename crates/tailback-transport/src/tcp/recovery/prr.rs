@@ -127,9 +127,9 @@ impl Prr {
     /// RFC 9937 section 5: without SACK each duplicate claims one segment, and an ACK of new data takes back the
     /// claims of the duplicates before it. Returns the bytes claimed above the ACK number.
     pub fn claim(&mut self, acked: u64, duplicates: u32, outstanding: u64) -> u64 {
-        let more = u64::from(duplicates.saturating_sub(self.duplicates)) * self.segment;
+        let bytes = u64::from(duplicates.saturating_sub(self.duplicates)) * self.segment;
         self.duplicates = duplicates;
-        self.claimed = (self.claimed.saturating_sub(acked) + more).min(outstanding);
+        self.claimed = (self.claimed.saturating_sub(acked) + bytes).min(outstanding);
         self.claimed
     }
 

@@ -222,16 +222,16 @@ impl RackRecovery {
         let open = self.is_open(c);
         let limit = self.rtt + self.reordering_window(c, open);
         let due = |sent: Time| sent + limit;
-        let found = records(c).judge(self.newest, |sent| (due(sent) > now).then(|| due(sent).since(now)));
+        let timed_out = records(c).judge(self.newest, |sent| (due(sent) > now).then(|| due(sent).since(now)));
         let slack = match c.cfg().repair.rack_form {
             RackForm::Rfc8985 => Duration::ZERO,
             RackForm::Linux => LINUX_SLACK,
         };
-        self.reorder_at = found.longest.map_or(Time::NEVER, |w| now + w + slack);
-        c.count_lost(found.lost);
+        self.reorder_at = timed_out.longest.map_or(Time::NEVER, |w| now + w + slack);
+        c.count_lost(timed_out.lost);
         // In Linux a repair that is lost after a timeout begins a recovery.
-        let again = found.repeats && !self.recovering && c.cfg().repair.rack_form == RackForm::Linux;
-        if (found.lost > 0 && open) || again {
+        let again = timed_out.repeats && !self.recovering && c.cfg().repair.rack_form == RackForm::Linux;
+        if (timed_out.lost > 0 && open) || again {
             self.enter(c, now);
         }
     }

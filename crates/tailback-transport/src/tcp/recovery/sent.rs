@@ -72,7 +72,7 @@ impl Arrived {
 
 /// What a judgement by time has found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Found {
+pub struct TimedOut {
     /// Newly lost, bytes.
     pub lost: u64,
     /// Segments that had been sent again are among them.
@@ -473,8 +473,8 @@ impl SentList {
 
     /// Judge the segments sent before `newest`, in order of sending. `left` says how much longer a segment sent at a
     /// given time may still be on its way, or `None` if it is lost.
-    pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> Found {
-        let (mut found, mut kept) = (Found::default(), Vec::new());
+    pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> TimedOut {
+        let (mut timed_out, mut kept) = (TimedOut::default(), Vec::new());
         let waiting = self.order.len();
         let una = self.outstanding.front().map_or(u64::MAX, |r| r.seq);
         while let Some((sent, end)) = self.order.front().copied().filter(|o| *o < newest) {
@@ -483,24 +483,24 @@ impl SentList {
                 continue;
             }
             let i = self.outstanding.partition_point(|r| r.end < end);
-            let known = self.outstanding.get(i).filter(|r| (r.sent, r.end) == (sent, end));
-            if !known.is_some_and(SentSegment::is_in_flight) {
+            let sent_last = self.outstanding.get(i).filter(|r| (r.sent, r.end) == (sent, end));
+            if !sent_last.is_some_and(SentSegment::is_in_flight) {
                 continue;
             }
             match left(sent) {
                 None => {
-                    found.repeats |= self.outstanding[i].again;
-                    found.lost += self.lose(i);
+                    timed_out.repeats |= self.outstanding[i].again;
+                    timed_out.lost += self.lose(i);
                 }
                 Some(wait) => {
-                    found.longest = found.longest.max(Some(wait));
+                    timed_out.longest = timed_out.longest.max(Some(wait));
                     kept.push((sent, end));
                 }
             }
         }
         done_if_long(8 * (waiting - self.order.len()));
         kept.into_iter().rev().for_each(|o| self.order.push_front(o));
-        found
+        timed_out
     }
 
     /// The first unreported segment is lost, and so is each segment whose sending time `late` accepts. Returns the

@@ -63,7 +63,7 @@ pub enum Allowed {
 
 /// An ACK after a timeout.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer<'a> {
+pub struct AckAfterTimeout<'a> {
     pub una: u64,
     pub moved: bool,
     /// The connection has SACK.
@@ -188,7 +188,7 @@ impl Undo {
     }
 
     /// RFC 5682 section 3.1; with SACK the form of section 3.2.
-    pub fn judge(&mut self, a: &Answer<'_>) -> Proof {
+    pub fn judge(&mut self, a: &AckAfterTimeout<'_>) -> Proof {
         let original = || a.arrivals.iter().any(|s| !s.again && s.end <= a.recover);
         match self.test {
             Test::None => return Proof::Nothing,

@@ -99,6 +99,3 @@ impl ControlBlock {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

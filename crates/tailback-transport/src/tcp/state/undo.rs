@@ -4,7 +4,7 @@ use super::{ControlBlock, Piece};
 use crate::tcp::config::{RackForm, UndoForm};
 use crate::tcp::congestion::Reset;
 use crate::tcp::recovery::duplicate_report;
-use crate::tcp::recovery::undo::{Allowed, Answer, Proof, Undo};
+use crate::tcp::recovery::undo::{AckAfterTimeout, Allowed, Proof, Undo};
 use tailback_base::{Duration, Time};
 
 /// An ACK that may prove something.
@@ -103,13 +103,13 @@ impl ControlBlock {
         if self.undo.is_none() {
             return Proof::Nothing;
         }
-        let more = self.piece(self.seq.max_sent).is_some_and(|p| self.is_within_limit(&p));
+        let has_next = self.piece(self.seq.max_sent).is_some_and(|p| self.is_within_limit(&p));
         let (una, recover, sack) = (self.seq.una, self.seq.recover, self.cfg.sack);
         let segment = u64::from(self.cfg.payload);
         let linux = self.cfg.repair.rack_form == RackForm::Linux;
         // RFC 5682 section 2.1 step 2b: "transmit up to two new (previously unsent) segments"; in Linux the window
         // says how many.
-        let new = match (more, linux) {
+        let new = match (has_next, linux) {
             (false, _) => 0,
             (true, false) => 2,
             (true, true) => u8::MAX,
@@ -140,7 +140,7 @@ impl ControlBlock {
             Some(list) => list.arrivals().as_slice(),
             None => &[],
         };
-        u.judge(&Answer {
+        u.judge(&AckAfterTimeout {
             una,
             moved: e.acked > 0,
             sack,
@@ -166,8 +166,8 @@ impl ControlBlock {
         self.control.undo();
         if self.cfg.repair.undo == UndoForm::Rfc4015 {
             // Section 3.2, step 5: "CWND <- FlightSize + min (bytes_acked, IW)".
-            let more = (e.acked as f64).min(self.cfg.window.initial_window);
-            let bytes = self.flight() as f64 + more;
+            let allowance = (e.acked as f64).min(self.cfg.window.initial_window);
+            let bytes = self.flight() as f64 + allowance;
             self.reset(Reset::AtMost { bytes });
             if let Some(r) = e.rtt.filter(|_| of_timeout) {
                 self.timers.rto.at_least(r);

@@ -6,6 +6,7 @@
 pub mod reference_net;
 pub mod two_way;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_base::{Duration, Ecn, Settings, Time};
 use tailback_transport::tcp::{Config, MODEL, Receiver, Sender, new_pair};
@@ -56,8 +57,8 @@ pub struct Path {
     pub receiver: Receiver,
     pub now: Time,
     pub delay: Duration,
-    /// (due, order, towards the receiver, segment)
-    flying: Vec<(Time, u64, bool, Segment)>,
+    /// By due time and order: whether it goes to the receiver, and the segment.
+    flying: BTreeMap<(Time, u64), (bool, Segment)>,
     order: u64,
     /// When the sender's pacer lets the next segment go.
     paced: Time,
@@ -76,7 +77,7 @@ impl Path {
             receiver,
             now: Time::ZERO,
             delay: Duration::from_millis(delay_ms),
-            flying: Vec::new(),
+            flying: BTreeMap::new(),
             order: 0,
             paced: Time::NEVER,
             sent: Vec::new(),
@@ -97,7 +98,8 @@ impl Path {
             Fate::Pass => Duration::ZERO,
         };
         self.order += 1;
-        self.flying.push((self.now + self.delay + late, self.order, forward, s));
+        let due = self.now + self.delay + late;
+        self.flying.insert((due, self.order), (forward, s));
     }
 
     /// Send what may be sent now. `data` sees each segment and its index among those sent, from 0.
@@ -133,7 +135,7 @@ impl Path {
     ) {
         loop {
             self.pump(data, acks);
-            let first = self.flying.iter().map(|f| f.0).min();
+            let first = self.flying.keys().next().map(|(due, _)| *due);
             let timers = [self.sender.next_timeout(), self.receiver.next_timeout()];
             let Some(next) = timers
                 .iter()
@@ -148,11 +150,9 @@ impl Path {
                 return;
             };
             self.now = next.max(self.now);
-            let due = (0..self.flying.len())
-                .filter(|i| self.flying[*i].0 <= self.now)
-                .min_by_key(|i| (self.flying[*i].0, self.flying[*i].1));
-            if let Some(i) = due {
-                let (_, _, forward, s) = self.flying.remove(i);
+            let now = self.now;
+            if let Some(due) = self.flying.first_entry().filter(|e| e.key().0 <= now) {
+                let (forward, s) = due.remove();
                 if forward {
                     self.receiver.on_segment(&s, self.now, &mut self.at_receiver);
                 } else {

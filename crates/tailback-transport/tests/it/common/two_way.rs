@@ -3,6 +3,7 @@
 
 #![allow(dead_code)] // each test file uses its part
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_base::{Duration, Ecn, Time};
 use tailback_transport::tcp::Config;
@@ -40,8 +41,8 @@ pub struct TwoWay {
     pub ends: [ConnectionEnd; 2],
     pub now: Time,
     pub delay: Duration,
-    /// (due, order, to whom, segment)
-    flying: Vec<(Time, u64, usize, Segment)>,
+    /// By due time and order: to whom, and the segment.
+    flying: BTreeMap<(Time, u64), (usize, Segment)>,
     order: u64,
     /// Everything sent: when, and by which end.
     pub sent: Vec<(Time, usize, Segment)>,
@@ -61,7 +62,7 @@ impl TwoWay {
             ends,
             now: Time::ZERO,
             delay: Duration::from_millis(delay_ms),
-            flying: Vec::new(),
+            flying: BTreeMap::new(),
             order: 0,
             sent: Vec::new(),
             heard: [Vec::new(), Vec::new()],
@@ -80,12 +81,14 @@ impl TwoWay {
             Fate::Pass => Duration::ZERO,
             Fate::Twice(d) => {
                 self.order += 1;
-                self.flying.push((self.now + self.delay + d, self.order, to, s.clone()));
+                let due = self.now + self.delay + d;
+                self.flying.insert((due, self.order), (to, s.clone()));
                 Duration::ZERO
             }
         };
         self.order += 1;
-        self.flying.push((self.now + self.delay + late, self.order, to, s));
+        let due = self.now + self.delay + late;
+        self.flying.insert((due, self.order), (to, s));
     }
 
     /// Send what may be sent now. `hand` sees each segment, who sent it, and its index among all that were sent.
@@ -109,7 +112,7 @@ impl TwoWay {
     pub fn step(&mut self, until: Time, hand: &mut dyn FnMut(usize, &Segment, usize) -> Fate) -> bool {
         self.pump(hand);
         let timers = [self.ends[A].next_timeout(), self.ends[B].next_timeout()];
-        let first = self.flying.iter().map(|f| f.0).min();
+        let first = self.flying.keys().next().map(|(due, _)| *due);
         let paced = self.paced.into_iter().filter(|t| *t != Time::NEVER);
         let Some(next) = timers
             .into_iter()
@@ -123,11 +126,8 @@ impl TwoWay {
         };
         self.now = next.max(self.now);
         let now = self.now;
-        let due = (0..self.flying.len())
-            .filter(|i| self.flying[*i].0 <= now)
-            .min_by_key(|i| (self.flying[*i].0, self.flying[*i].1));
-        if let Some(i) = due {
-            let (_, _, to, s) = self.flying.remove(i);
+        if let Some(due) = self.flying.first_entry().filter(|e| e.key().0 <= now) {
+            let (to, s) = due.remove();
             let heard = &mut self.heard[to];
             self.ends[to].on_segment(&s, now, &mut Ears { now, heard });
             return true;

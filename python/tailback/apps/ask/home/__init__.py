@@ -5,8 +5,10 @@
     found.write_page("out/home")
 
 `line.py` is the question, `phases.py` and `traffic.py` what happens on the line, `variation.py` how its rate varies,
-`candidates.py` what stands in front of it, `measures.py` and `grade.py` what is looked at, `answer.py` runs it all;
-the room `linux` makes the lines to paste; `words.py`, `text.py` and `page.py` show the answer.
+`spoken.py`, `people.py`, `measured.py` and `routers.py` read what people say, `candidates.py`, `mine.py` and
+`follow.py` are what stands in front of the line, `measures.py` and `grade.py` what is looked at, `worth.py` what a
+share is worth; `fit.py` finds the modem that was measured, and `answer.py` runs it all; the room `linux` makes the
+lines to paste; `summary.py`, `words.py`, `text.py` and `page.py` show the answer.
 """
 
 from __future__ import annotations

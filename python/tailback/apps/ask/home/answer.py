@@ -1,4 +1,5 @@
-"""From the question to the answer: candidates, runs on all cores, ranking, and what the shaper's share buys."""
+"""From the question to the answer: the modem that was measured, the share that serves, candidates, runs on all cores,
+and ranking."""
 
 from __future__ import annotations
 
@@ -11,15 +12,18 @@ from tailback import _core
 from tailback.apps.ask import refine
 from tailback.apps.ask.course import Course
 from tailback.apps.ask.given import parsed
-from tailback.apps.ask.home import measures
+from tailback.apps.ask.home import measures, worth
+from tailback.apps.ask.home import mine as pasted
 from tailback.apps.ask.home.candidates import MODEM, HomeCandidate, chosen
 from tailback.apps.ask.home.compared import HomeComparison
-from tailback.apps.ask.home.line import DEFAULT_SHARE, HomeLine, Share, question
+from tailback.apps.ask.home.fit import fitted
+from tailback.apps.ask.home.line import LOWER_SHARES, HomeLine, Share, question
 from tailback.apps.ask.home.measures import HomeMeasure, HomeRun
 from tailback.apps.ask.home.phases import Timeline, timeline
 from tailback.apps.ask.home.traffic import SHAPER, scenario
-from tailback.apps.ask.ranking import rank
+from tailback.apps.ask.ranking import Ranking, rank
 from tailback.apps.ask.trial import Trial, not_failed
+from tailback.core import stats
 from tailback.core.text.arguments import checked
 from tailback.runs.builder import Network
 from tailback.runs.campaign.errand import whole
@@ -27,28 +31,38 @@ from tailback.runs.campaign.plan import Plan
 from tailback.runs.campaign.progress import Progress, Tell, shown
 
 #: Seeds of the runs that show what the shaper's share buys: from one seed to another they differ by less than what
-#: matters. They have no phase that loads both directions: the grade and the goodputs do not need it.
-SHARE_SEEDS = 1
+#: matters, unless the line varies or is so slow that a packet more or less is felt. They have no phase that loads both
+#: directions: the grade and the goodputs do not need it.
+SHARE_SEEDS, MORE_SHARE_SEEDS, SLOW_BPS = 1, 3, 2e6
+#: So many lower shares are tried at once.
+LOWER_AT_ONCE = 4
 
 
 @checked
 def home_line(
     *,
-    down: str,
-    up: str,
-    rtt: str,
+    down: str | None = None,
+    up: str | None = None,
+    rtt: str | None = None,
+    measured: str | None = None,
+    people: str | None = None,
+    router: str | None = None,
+    mine: str | None = None,
     queues: Sequence[object] | None = None,
-    hosts: int = 5,
+    hosts: int | None = None,
     link: str = "unknown",
     pppoe: bool = False,
     vlan: bool = False,
     traffic: Sequence[str] | None = None,
-    transfers: int = 4,
-    modem: str = "250ms",
+    transfers: int | None = None,
+    modem: str | None = None,
     sender: str = "cubic",
     ecn: bool | None = None,
-    share: str = DEFAULT_SHARE,
+    share: str | None = None,
     varies: str | None = None,
+    policer: str | None = None,
+    vpn: str | None = None,
+    as_given: bool = False,
     replications: int = 5,
     sure: bool = False,
     seed: int = 1,
@@ -65,7 +79,7 @@ def home_line(
     `tailback.comparison.LinkError` for a question without an answer.
 
     >>> found = tb.home_line(down="20Mbps", up="5Mbps", rtt="30ms", traffic=["upload"], queues=["cake"],
-    ...                      replications=2, duration="25s")
+    ...                      share="95%", replications=2, duration="25s")
     >>> found.best, found.grade("modem"), found.grade("cake")
     ('cake', 'D', 'A+')
     """
@@ -73,6 +87,9 @@ def home_line(
         down,
         up,
         rtt,
+        measured=measured,
+        people=people,
+        router=router,
         hosts=hosts,
         link=link,
         pppoe=pppoe,
@@ -84,16 +101,30 @@ def home_line(
         ecn=ecn,
         share=share,
         varies=varies,
+        policer=policer,
+        vpn=vpn,
+        as_given=as_given,
     )
-    return answer(line, queues, Trial(replications, seed, duration, jobs, out, progress, sure=sure))
+    return answer(line, queues, Trial(replications, seed, duration, jobs, out, progress, sure=sure), mine)
 
 
-def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial) -> HomeComparison:
-    """Run everything that the answer needs. Raises `LinkError` and `RunError`."""
-    times = timeline(line, None if trial.duration is None else parsed("duration", _core.parse_time, trial.duration))
-    candidates = chosen(queues, line)
+def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: str | None = None) -> HomeComparison:
+    """Run everything that the answer needs; `mine` is what runs now, as it was pasted. Raises `LinkError` and
+    `RunError`."""
+    length = None if trial.duration is None else parsed("duration", _core.parse_time, trial.duration)
+    timeline(line, length)
+    now = None if mine is None else pasted.candidate(mine, line)
+    candidates = chosen(queues, line, now)
     with shown(trial.progress) as tell:
+        line = fitted(line, trial)
+        times = timeline(line, length)
         tried = _Tried(line, times, trial, candidates, tell)
+        shares: dict[Share, list[HomeRun]] = {}
+        first = next((name for name, c in candidates.items() if c.kind and not c.follows), None)
+        if not line.asked_share and first is not None:
+            shares = tried.shares_that_serve(first)
+            line = replace(line, share=worth.chosen(line, shares))
+            tried = tried.at(line, chosen(queues, line, now))
         asked = measures.asked(line)
         seen: dict[str, list[HomeRun]] = {name: [] for name in candidates}
         found: HomeComparison | None = None
@@ -101,7 +132,9 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial) -> Hom
         def settled() -> bool:
             return found is not None and found.settled
 
-        for done, more in refine.rounds(trial.replications, settled, sure=trial.sure):
+        # Where the line varies a few seeds may all have drawn alike.
+        every = trial.sure or line.varies is not None
+        for done, more in refine.rounds(trial.replications, settled, sure=every):
             for name, runs in tried.seeds(done, more).items():
                 seen[name] += runs
             found = tried.answer(seen, asked)
@@ -110,25 +143,45 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial) -> Hom
             if trial.hear is not None:
                 trial.hear(found)
         assert found is not None
-        shares = {**tried.shares(found.best), line.share: found.runs[found.best][:SHARE_SEEDS]}
+        if not shares and candidates[found.best].kind and not candidates[found.best].follows:
+            first, shares = found.best, tried.shares(found.best)
+            shares[line.share] = list(found.runs[found.best][: tried.share_seeds])
         tried.store(found)
-    return replace(found, shares=dict(sorted(shares.items())))
+    return replace(found, shares=dict(sorted(shares.items())), shares_of=first or "")
 
 
 class _Tried:
     """The runs of a question. Those of a discipline written in Python are a plan of their own."""
 
     def __init__(
-        self, line: HomeLine, times: Timeline, trial: Trial, candidates: Mapping[str, HomeCandidate], tell: Tell
+        self,
+        line: HomeLine,
+        times: Timeline,
+        trial: Trial,
+        candidates: Mapping[str, HomeCandidate],
+        tell: Tell,
+        course: Course | None = None,
     ) -> None:
-        self.line, self.times, self.trial, self.known = line, times, trial, candidates
-        self.networks = {name: self._network(c, line.share, times) for name, c in candidates.items()}
-        self.other_shares = [share for share in line.shares if share != line.share]
+        self.line, self.times, self.trial, self.known, self.tell = line, times, trial, candidates, tell
+        self.networks = {name: self._network(c, line.share, times, trial.seed) for name, c in candidates.items()}
+        self.share_seeds = MORE_SHARE_SEEDS if self.unsteady else SHARE_SEEDS
+        self.other_shares = [share for share in line.shares if share != line.share or not line.asked_share]
         part = times.one_way.duration_s / times.duration_s
-        self.course = Course(trial, tell, len(candidates), others=len(self.other_shares) * SHARE_SEEDS, part=part)
+        others = len(self.other_shares) * self.share_seeds
+        self.course = course or Course(trial, tell, len(candidates), others=others, part=part)
 
-    def _network(self, c: HomeCandidate, share: Share, times: Timeline) -> Network:
-        made = Network(scenario(self.line, c.queues(self.line, share), times))
+    @property
+    def unsteady(self) -> bool:
+        """Whether seeds differ much."""
+        return self.line.varies is not None or min(self.line.down_bps, self.line.up_bps) < SLOW_BPS
+
+    def at(self, line: HomeLine, candidates: Mapping[str, HomeCandidate]) -> _Tried:
+        """The same with the share that was found to serve, whose runs have been counted."""
+        self.course.others = 0
+        return _Tried(line, self.times, self.trial, candidates, self.tell, self.course)
+
+    def _network(self, c: HomeCandidate, share: Share, times: Timeline, seed: int) -> Network:
+        made = Network(scenario(self.line, c.queues(self.line, share), times, seed, follows=c.follows))
         if c.maker is not None:
             made.queues = {SHAPER: c.maker, f"{SHAPER}.reverse": c.maker}
         return made
@@ -137,7 +190,7 @@ class _Tried:
         """So many further seeds of all candidates, after the first `done`."""
         found: dict[str, list[HomeRun]] = {}
         for folder, mine in self._plans():
-            points = [(name, self.line.share, self.networks[name]) for name in mine]
+            points = [(name, self.line.share) for name in mine]
             seen = self._run(points, self.times, done, more, folder)
             found |= {name: runs for (name, _), runs in seen.items()}
         return found
@@ -149,24 +202,55 @@ class _Tried:
 
     def shares(self, name: str) -> dict[Share, list[HomeRun]]:
         """The runs of a candidate at the other shares of the line's rate."""
-        times = self.times.one_way
-        points = [(name, share, self._network(self.known[name], share, times)) for share in self.other_shares]
-        return {share: runs for (_, share), runs in self._run(points, times, 0, SHARE_SEEDS, "shares").items()}
+        return self._shares(name, self.other_shares, "shares")
+
+    def shares_that_serve(self, name: str) -> dict[Share, list[HomeRun]]:
+        """The same, and at lower shares for as long as the lowest one serves best."""
+        found = self.shares(name)
+        lower = [Share(s, s) for s in LOWER_SHARES if Share(s, s) < min(found)]
+        while lower and (worth.goes_on(self.line, found) or self.unsteady):
+            found |= self._shares(name, lower[:LOWER_AT_ONCE], f"shares-{lower[0]}".rstrip("%"))
+            lower = lower[LOWER_AT_ONCE:]
+        return found
+
+    def _shares(self, name: str, shares: Sequence[Share], folder: str) -> dict[Share, list[HomeRun]]:
+        points = [(name, share) for share in shares]
+        seen = self._run(points, self.times.one_way, 0, self.share_seeds, folder, counted=False)
+        return {share: runs for (_, share), runs in seen.items()}
 
     def _run(
-        self, points: Sequence[tuple[str, Share, Network]], times: Timeline, done: int, more: int, folder: str
+        self,
+        points: Sequence[tuple[str, Share]],
+        times: Timeline,
+        done: int,
+        more: int,
+        folder: str,
+        *,
+        counted: bool = True,
     ) -> dict[tuple[str, Share], list[HomeRun]]:
         runs = len(points) * more
         self.course.begin(runs)
-        results = self._plan(points, more, self.trial.seed + done).execute(
+        results = self._plan(points, times, more, self.trial.seed + done).execute(
             self._folder(folder), self.trial.jobs, self.course.far.under_way
         )
         seen = measures.views(whole(not_failed(results)), self.line, times)
-        self.course.ended(runs, results)
-        return {(name, share): seen[name, str(share)] for name, share, _ in points}
+        self.course.ended(runs, results, counted=counted)
+        return {(name, share): seen[name, str(share)] for name, share in points}
 
-    def _plan(self, points: Sequence[tuple[str, Share, Network]], replications: int, seed: int) -> Plan:
-        return Plan([({"queue": name, "share": str(share)}, made) for name, share, made in points], replications, seed)
+    def _plan(self, points: Sequence[tuple[str, Share]], times: Timeline, replications: int, seed: int) -> Plan:
+        """So many seeds of each point; on a line that varies each is a scenario of its own, as its rate is drawn."""
+        if self.line.varies is None:
+            one = [
+                ({"queue": name, "share": str(share)}, self._network(self.known[name], share, times, seed))
+                for name, share in points
+            ]
+            return Plan(one, replications, seed)
+        drawn = [
+            ({"queue": name, "share": str(share), "draw": str(s)}, self._network(self.known[name], share, times, s))
+            for name, share in points
+            for s in range(seed, seed + replications)
+        ]
+        return Plan(drawn)
 
     def _folder(self, folder: str) -> Path | None:
         return None if self.trial.out is None else Path(self.trial.out) / folder
@@ -182,16 +266,30 @@ class _Tried:
             seeds=tuple(range(self.trial.seed, self.trial.seed + max(map(len, seen.values())))),
             scenarios={name: made.document for name, made in self.networks.items()},
             runs={name: list(runs) for name, runs in seen.items()},
-            best=next(p.queue for p in ranking.places if p.queue != MODEM),
+            best=self._best(ranking, seen),
             shares={},
             command=self.trial.command,
         )
+
+    def _best(self, ranking: Ranking[HomeMeasure], seen: Mapping[str, Sequence[HomeRun]]) -> str:
+        """The candidate to propose: the first in the order, unless another one is clearly worth more of latency and
+        rate together."""
+        there = [p.queue for p in ranking.places if self.known[p.queue].kind]
+        best = there[0] if there else MODEM
+        for name in there[1:]:
+            mine, other = ([worth.of_run(run) for run in seen[one]] for one in (best, name))
+            gain = stats.paired(mine, other)
+            clear = gain.mean - gain.half_width > worth.MATTERS_S
+            # Where no share serves a line that varies, what follows it need not be better by more than chance.
+            if clear or (self.known[name].follows and gain.mean > 0):
+                best = name
+        return best
 
     def store(self, found: HomeComparison) -> None:
         """The tables of all runs together; those of the last round alone were written before."""
         if self.trial.out is None:
             return
         for folder, names in self._plans():
-            points = [(name, self.line.share, self.networks[name]) for name in names]
-            plan = self._plan(points, len(found.seeds), self.trial.seed)
+            points = [(name, self.line.share) for name in names]
+            plan = self._plan(points, self.times, len(found.seeds), self.trial.seed)
             whole(plan.execute(self._folder(folder), self.trial.jobs))

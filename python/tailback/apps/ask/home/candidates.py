@@ -24,6 +24,10 @@ from tailback.linux.units import TcError
 MODEM = "modem"
 #: Compared unless others are named.
 DEFAULT = ("cake", "fq-codel")
+#: What runs now, as it was pasted.
+MINE = "mine"
+#: The first of them, with a rate that follows the line (`follow.py`).
+FOLLOWER = "cake-autorate"
 
 
 @dataclass(frozen=True)
@@ -45,15 +49,23 @@ class HomeCandidate:
     maker: Callable[[], Any] | None = None
     #: What Linux has of that.
     own_form: Form | None = None
+    #: Whether its rate follows that of the line.
+    follows: bool = False
+    #: Queues as they were pasted, up and down, each with its own rate; None where the paste has none.
+    pasted: tuple[Any, Any] | None = None
 
     @property
     def shapes(self) -> bool:
-        return bool(self.kind)
+        return bool(self.kind) or self.pasted is not None
 
     def queues(self, line: HomeLine, share: Share) -> tuple[Any, Any]:
         """The queues of the shaper, up and down, as a scenario takes them; None for no shaper."""
+        if self.pasted is not None:
+            return self.pasted
         if not self.shapes:
             return None, None
+        if self.follows:
+            return {"kind": self.kind, **self.up}, {"kind": self.kind, **self.down}
         both = ((share.up * line.up_bps, self.up), (share.down * line.down_bps, self.down))
         up, down = (self._queue(line.framing, rate, own) for rate, own in both)
         return up, down
@@ -88,9 +100,11 @@ def today() -> HomeCandidate:
     return HomeCandidate(MODEM, "")
 
 
-def chosen(given: Sequence[object] | None, line: HomeLine) -> dict[str, HomeCandidate]:
-    """The modem alone, and then what is asked for, by name. Raises `LinkError`."""
-    found = {MODEM: today()}
+def chosen(
+    given: Sequence[object] | None, line: HomeLine, mine: HomeCandidate | None = None
+) -> dict[str, HomeCandidate]:
+    """The modem alone, what people have now, and then what is asked for, by name. Raises `LinkError`."""
+    found = {MODEM: today(), **({} if mine is None else {mine.name: mine})}
     for one in given if given is not None else DEFAULT:
         made = today() if one == MODEM else candidate(one, line)
         if made.name in found and made.name != MODEM:
@@ -101,12 +115,21 @@ def chosen(given: Sequence[object] | None, line: HomeLine) -> dict[str, HomeCand
         found[made.name] = made
     if len(found) < 2:
         raise LinkError("queue: name at least one discipline beside the modem, such as cake")
+    if line.varies is not None and given is None:
+        found[FOLLOWER] = follower(line)
     return found
+
+
+def follower(line: HomeLine) -> HomeCandidate:
+    """The first of the usual disciplines, whose rate follows that of the line."""
+    base = _shaped(DEFAULT[0], line)
+    why = {**base.why, "rate": "it follows the line, as pings say"}
+    return HomeCandidate(FOLLOWER, base.kind, base.up, base.down, why, base.silent, follows=True)
 
 
 def setup(c: HomeCandidate, line: HomeLine) -> Setup | None:
     """What the lines to paste set up; None where there are none."""
-    if not c.shapes or (c.maker is not None and c.own_form is None):
+    if not c.kind or (c.maker is not None and c.own_form is None):
         return None
     down, up = ({k: v for k, v in own.items() if k not in c.silent} for own in (c.down, c.up))
     name = c.kind if c.own_form is None else c.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,8 +12,9 @@ from tailback.apps.ask.answer import Answer
 from tailback.apps.ask.home.candidates import MODEM, HomeCandidate, setup
 from tailback.apps.ask.home.grade import grade
 from tailback.apps.ask.home.line import HomeLine, Share
-from tailback.apps.ask.home.measures import HomeMeasure, HomeRun
+from tailback.apps.ask.home.measures import MEASURES, HomeMeasure, HomeRun
 from tailback.apps.ask.home.phases import BOTH, Timeline
+from tailback.apps.ask.ranking import widened
 from tailback.core import stats
 from tailback.core.text import given as check
 from tailback.core.text.arguments import checked
@@ -34,27 +36,44 @@ class HomeComparison(Answer[HomeMeasure]):
     best: str
     #: Its runs by the shaper's share of the line's rate; empty in an answer that was interrupted.
     shares: Mapping[Share, Sequence[HomeRun]] = field(repr=False)
+    #: Whose runs these are.
+    shares_of: str = ""
     command: str = ""
 
     def estimate(self, measure: str, name: str) -> stats.Mean:
         return self.ranking.estimate(measure, name)
 
     def grade(self, name: str) -> str:
-        """By the mean of what download and upload add, over seeds."""
-        return grade(self.added(name))
+        """By the mean of what download and upload add, over seeds, and half of what the medium may add."""
+        return grade(self.added(name) + self.line.medium.span_s / 2)
 
     @property
     def settled(self) -> bool:
         """Whether more seeds would move neither the first place nor a grade."""
-        added = [stats.estimate([run.graded for run in runs]) for runs in self.runs.values()]
+        added = [self.graded(name) for name in self.runs]
         grades = all(grade(e.mean - e.half_width) == grade(e.mean + e.half_width) for e in added)
         return grades and self.ranking.first_is_clear([MODEM])
+
+    def graded(self, name: str) -> stats.Mean:
+        """What the grade is given by, with its interval over seeds and what the medium may add."""
+        return widened(stats.estimate([run.graded for run in self.runs[name]]), self.line.medium.span_s / 2)
 
     def added(self, name: str) -> float:
         return stats.mean(run.graded for run in self.runs[name])
 
     def added_at(self, share: Share) -> float:
         return stats.mean(run.graded for run in self.shares[share])
+
+    def delivered(self, runs: Sequence[HomeRun]) -> float:
+        """The part of the line's rate that TCP delivers, mean over the directions that are loaded."""
+        found = [m.value(run) for run in runs for m in MEASURES if m.loads]
+        return stats.mean(x for x in found if not math.isnan(x))
+
+    @property
+    def nearest_share(self) -> Share:
+        """The share of the table that is next to the one that was taken."""
+        taken = self.line.share
+        return min(self.shares, key=lambda s: abs(s.down - taken.down) + abs(s.up - taken.up))
 
     def setup(self, name: str) -> Setup | None:
         """What the lines set up; None for the modem alone, and for a class that declares nothing of Linux."""
@@ -94,7 +113,8 @@ class HomeComparison(Answer[HomeMeasure]):
         return {
             "command": self.command,
             "line": {
-                **{k: v for k, v in asdict(line).items() if k not in ("framing", "share", "shares")},
+                **{k: v for k, v in asdict(line).items() if k not in ("framing", "share", "shares", "varies")},
+                "varies": None if line.varies is None else line.varies.title,
                 "share_down": line.share.down,
                 "share_up": line.share.up,
                 "link": line.framing.link,
@@ -106,6 +126,7 @@ class HomeComparison(Answer[HomeMeasure]):
                 self._place(p.queue) | {"rank": p.rank, "better": p.better, "worse": p.worse} for p in r.places
             ],
             "best": self.best,
+            "shares_of": self.shares_of,
             "shares": [
                 {
                     "share_down": share.down,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,8 +13,15 @@ from typing import NamedTuple
 from tailback import _core
 from tailback.apps.ask import marks
 from tailback.apps.ask.given import LinkError, chosen, named, parsed
-from tailback.apps.ask.home.variation import varying
+from tailback.apps.ask.home import people as behind
+from tailback.apps.ask.home import spoken
+from tailback.apps.ask.home.measured import Measured, measured
+from tailback.apps.ask.home.routers import Router
+from tailback.apps.ask.home.routers import router as known_router
+from tailback.apps.ask.home.spoken import Medium
+from tailback.apps.ask.home.variation import Variation, varying
 from tailback.linux.framing import Framing, FramingError, framing
+from tailback.linux.shaper import SHARE
 
 #: What the people behind the line do, and in which words the answer says it.
 TRAFFIC: Mapping[str, str] = MappingProxyType(
@@ -32,16 +41,25 @@ LOADS: Mapping[str, tuple[bool, bool]] = MappingProxyType(
     {"bulk": (True, True), "upload": (False, True), "rrul": (True, True), "rrul-be": (True, True)}
 )
 #: What a line may be.
-LEAST_BPS, MOST_BPS = 500e3, 10e9
 LEAST_RTT_S, MOST_RTT_S = 1e-3, 2.0
-MOST_HOSTS, MOST_TRANSFERS = 50, 200
+MOST_TRANSFERS = 200
+#: More upload than download, by this factor, is asked back.
+EXCHANGED = 1.2
 #: A modem holds at least a few packets.
 LEAST_MODEM_BYTES = 4 * 1500
+#: What a modem is assumed to hold at its own rate where nothing was measured.
+MODEM = "250ms"
+#: Long transfers in each direction of `bulk`, unless a number is given.
+TRANSFERS = 4
 #: The largest IP packet; with PPPoE the link takes 8 B of it.
 PACKET = 1500
-#: Shares of the line's rate at which the shaper is also tried.
+#: Shares of the line's rate at which the shaper is tried, until one serves best.
 SHARES = (0.80, 0.85, 0.90, 0.95, 1.0)
-DEFAULT_SHARE = "95%"
+#: Further down, where the least of those serves best.
+LOWER_SHARES = (0.75, 0.70, 0.65, 0.60, 0.50, 0.40, 0.30, 0.20)
+#: The greatest share that is proposed: no real line keeps its rate exactly.
+MOST_SHARE = 0.95
+DEFAULT_SHARE = f"{SHARE:.0%}"
 
 
 class Share(NamedTuple):
@@ -65,24 +83,42 @@ class HomeLine:
     hosts: int
     framing: Framing
     traffic: tuple[str, ...]
-    #: Long transfers in each direction of `bulk`.
+    #: Long transfers in each direction of `bulk`, over all its hosts.
     transfers: int
+    #: Readers of pages, over all their hosts.
+    readers: int
     #: What may wait in front of the line, bytes: at the provider, and in the modem.
     down_buffer: int
     up_buffer: int
-    #: How the buffers were asked for.
+    #: How the buffers were asked for: `assumed`, `fitted`, or as it was written.
     modem: str
     #: Congestion control of all TCP.
     sender: str
     #: Hosts use ECN, and queues mark.
     ecn: bool
     share: Share
+    #: Whether the share was asked for; else the answer's own table chooses it.
+    asked_share: bool
     #: What is tried as well, to show what the share buys.
     shares: tuple[Share, ...]
     #: How the line's rate varies; None where it does not.
-    varies: str | None = None
-    #: The host of each kind of traffic, counted from 1.
-    host_of: Mapping[str, int] = field(default_factory=dict)
+    varies: Variation | None = None
+    #: The hosts of each kind of traffic, counted from 1.
+    hosts_of: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    #: Whether hosts were named as people, each with one thing to do.
+    people: bool = False
+    #: What kind of line it was called.
+    kind: str = "unknown"
+    #: What a packet waits for beside queues.
+    medium: Medium = spoken.STILL
+    #: What shapes at home, if that was said.
+    router: Router | None = None
+    #: What a speed test said.
+    measured: Measured | None = None
+    #: What the provider's policers pass at once, down and up, bytes; None where a buffer holds what is too much.
+    policer: tuple[int, int] | None = None
+    #: Who wraps packets in a tunnel: `router`, `host`, or nothing.
+    vpn: str = ""
 
     @property
     def packet(self) -> int:
@@ -105,68 +141,220 @@ class HomeLine:
 
 
 def question(
-    down: str,
-    up: str,
-    rtt: str,
+    down: str | None = None,
+    up: str | None = None,
+    rtt: str | None = None,
     *,
-    hosts: int = 5,
+    measured: str | None = None,
+    people: str | None = None,
+    hosts: int | None = None,
+    router: str | None = None,
     link: str = "unknown",
     pppoe: bool = False,
     vlan: bool = False,
     traffic: Sequence[str] | None = None,
-    transfers: int = 4,
-    modem: str = "250ms",
+    transfers: int | None = None,
+    modem: str | None = None,
     sender: str = "cubic",
     ecn: bool | None = None,
-    share: str = DEFAULT_SHARE,
+    share: str | None = None,
     varies: str | None = None,
+    policer: str | None = None,
+    vpn: str | None = None,
+    as_given: bool = False,
 ) -> HomeLine:
     """The question, checked. Raises `LinkError`, whose message names the option."""
-    down_bps, up_bps = _rate("down", down), _rate("up", up)
-    rtt_s = parsed("rtt", _core.parse_time, rtt)
+    kind = spoken.kind(link)
+    try:
+        framed = framing(kind.link, pppoe=pppoe, vlan=vlan)
+    except FramingError as e:
+        raise LinkError(str(e)) from e
+    variation = varying(varies, kind.name)
+    rates = _rates(down, up, rtt, measured, framed, variation)
+    _not_exchanged(rates, as_given)
+    who = _who(people, hosts, traffic, transfers)
+    down_buffer, up_buffer = _buffers(modem, rates)
+    limit = None if router is None else known_router(router)
+    shared = _shares(share, limit, rates)
+    asked = named("senders", "congestion", sender, "congestion control")
+    assumed = "assumed" if rates.test is None or not _loads_measured(rates.test) else "fitted"
+    tried = {Share(s, s) for s in SHARES} if limit is None else {_capped(Share(s, s), limit, rates) for s in SHARES}
+    return HomeLine(
+        down_bps=rates.down_bps,
+        up_bps=rates.up_bps,
+        rtt_s=rates.rtt_s,
+        hosts=who.hosts,
+        framing=framed,
+        traffic=who.kinds,
+        transfers=who.transfers,
+        readers=who.readers,
+        down_buffer=down_buffer,
+        up_buffer=up_buffer,
+        modem=assumed if modem is None else modem,
+        sender=asked,
+        ecn=marks.has_ecn(ecn, {asked: asked}),
+        share=shared,
+        asked_share=share is not None,
+        shares=tuple(sorted({*tried, shared})),
+        varies=variation,
+        hosts_of=who.hosts_of,
+        people=people is not None,
+        kind=kind.name,
+        medium=kind.medium,
+        router=limit,
+        measured=rates.test,
+        policer=None if policer is None else _policer(policer, modem, varies),
+        vpn=_vpn(vpn),
+    )
+
+
+class _Rates(NamedTuple):
+    """The rates of the line and its round trip, and the speed test that they are from, if any."""
+
+    down_bps: float
+    up_bps: float
+    rtt_s: float
+    test: Measured | None = None
+
+
+def _rates(
+    down: str | None,
+    up: str | None,
+    rtt: str | None,
+    test: str | None,
+    framed: Framing,
+    variation: Variation | None,
+) -> _Rates:
+    if test is not None:
+        twice = next((n for n, v in (("down", down), ("up", up), ("rtt", rtt)) if v is not None), None)
+        if twice is not None:
+            raise LinkError(f"measured = {test}: it says --{twice} as well; leave one of them out")
+        said = measured(test)
+        packet = PACKET - (8 if framed.pppoe else 0)
+        rates = said.line_rates(framed, packet, framed.link != "unknown" and variation is None)
+        return _Rates(*rates, _round_trip(f"{1e3 * said.idle_s:g}ms"), said)
+    if down is None and variation is not None and variation.most_down_bps:
+        down = f"{variation.most_down_bps:.0f}bps"
+    if up is None and variation is not None and variation.most_up_bps:
+        up = f"{variation.most_up_bps:.0f}bps"
+    for name, value, usual in (("down", down, "100Mbps"), ("up", up, "20Mbps"), ("rtt", rtt, "30ms")):
+        if value is None:
+            raise LinkError(
+                f"{name} is missing: give --down, --up and --rtt, such as --{name} {usual}, or what a speed test said: "
+                '--measured "250/40, idle 18, down 240, up 190". The round trip of an idle line is what `ping` to a '
+                "near server says: some 10 ms on fibre, 20 on cable and DSL, 40 on LTE and low satellites"
+            )
+    assert down is not None and up is not None and rtt is not None
+    return _Rates(spoken.rate("down", down), spoken.rate("up", up), _round_trip(rtt))
+
+
+def _round_trip(text: str) -> float:
+    rtt_s = parsed("rtt", _core.parse_time, text)
     if not LEAST_RTT_S <= rtt_s <= MOST_RTT_S:
-        raise LinkError(f"rtt = {rtt}: give the round trip of the idle line, from 1ms to {MOST_RTT_S:g}s, such as 30ms")
-    _whole("hosts", hosts, MOST_HOSTS, "hosts behind the line")
-    _whole("flows", transfers, MOST_TRANSFERS, "long transfers in each direction")
-    kinds = chosen("traffic", traffic or DEFAULT_TRAFFIC, tuple(TRAFFIC), "kinds")
-    kinds = tuple(kind for kind in TRAFFIC if kind in kinds)
+        raise LinkError(
+            f"rtt = {text}: give the round trip of the idle line, from 1ms to {MOST_RTT_S:g}s, such as 30ms"
+        )
+    return rtt_s
+
+
+def _not_exchanged(rates: _Rates, as_given: bool) -> None:
+    """Asks back where the upload is the faster one."""
+    if rates.up_bps > EXCHANGED * rates.down_bps and not as_given:
+        down, up = rates.down_bps / 1e6, rates.up_bps / 1e6
+        raise LinkError(
+            f"down = {down:g}Mbps is less than up = {up:g}Mbps: were they exchanged? Give --down {up:g}Mbps --up "
+            f"{down:g}Mbps, or add --as-given if the line is like that"
+        )
+
+
+class _Who(NamedTuple):
+    kinds: tuple[str, ...]
+    hosts: int
+    hosts_of: Mapping[str, tuple[int, ...]]
+    transfers: int
+    readers: int
+
+
+def _who(people: str | None, hosts: int | None, traffic: Sequence[str] | None, transfers: int | None) -> _Who:
+    """Who is behind the line, and what they do."""
+    if transfers is not None:
+        _whole("flows", transfers, MOST_TRANSFERS, "long transfers in each direction")
+    if people is not None:
+        if traffic is not None or hosts is not None:
+            other = "traffic" if traffic is not None else "hosts"
+            raise LinkError(f"people = {people}: it says --{other} as well; leave one of them out")
+        counts = behind.people(people)
+        # A line that nothing loads has no queue: one download, as an update brings it.
+        counts.setdefault("bulk", 1)
+        kinds = tuple(kind for kind in TRAFFIC if kind in counts)
+        of = behind.hosts_of_people(counts, kinds)
+        return _Who(kinds, sum(counts.values()), of, max(transfers or 1, counts["bulk"]), counts.get("web", 0))
+    asked = chosen("traffic", traffic or DEFAULT_TRAFFIC, tuple(TRAFFIC), "kinds")
+    kinds = tuple(kind for kind in TRAFFIC if kind in asked)
     if {"rrul", "rrul-be"} <= set(kinds):
         raise LinkError("traffic: rrul and rrul-be are the same transfers with and without marks; name one of them")
     if not any(kind in LOADS for kind in kinds):
         raise LinkError(f"traffic = {','.join(kinds)}: nothing here loads the line; add {', '.join(LOADS)}")
-    buffers = zip(_of_both("modem", modem), (down_bps, up_bps), strict=True)
-    down_buffer, up_buffer = (_buffer(text, rate) for text, rate in buffers)
-    shared = Share(*(_share(text) for text in _of_both("share", share)))
-    try:
-        framed = framing(link, pppoe=pppoe, vlan=vlan)
-    except FramingError as e:
-        raise LinkError(str(e)) from e
-    asked = named("senders", "congestion", sender, "congestion control")
-    return HomeLine(
-        down_bps=down_bps,
-        up_bps=up_bps,
-        rtt_s=rtt_s,
-        hosts=hosts,
-        framing=framed,
-        traffic=kinds,
-        transfers=transfers,
-        down_buffer=down_buffer,
-        up_buffer=up_buffer,
-        modem=modem,
-        sender=asked,
-        ecn=marks.has_ecn(ecn, {asked: asked}),
-        share=shared,
-        shares=tuple(sorted({*(Share(s, s) for s in SHARES), shared})),
-        varies=varying(varies),
-        host_of={kind: 1 + i % hosts for i, kind in enumerate(kinds)},
-    )
+    if hosts is not None:
+        _whole("hosts", hosts, behind.MOST_HOSTS, "hosts behind the line")
+    number = len(kinds) if hosts is None else hosts
+    of = behind.hosts_of_kinds(kinds, number)
+    readers = max(behind.READERS, len(of.get("web", ())))
+    return _Who(kinds, number, of, max(transfers or TRANSFERS, len(of.get("bulk", ()))), readers)
 
 
-def _rate(option: str, text: str) -> float:
-    rate = float(parsed(option, _core.parse_rate, text))
-    if not LEAST_BPS <= rate <= MOST_BPS:
-        raise LinkError(f"{option} = {text}: give a rate from 500kbps to 10Gbps, such as 100Mbps")
-    return rate
+def _buffers(modem: str | None, rates: _Rates) -> tuple[int, int]:
+    """What waits in front of the line, bytes. What a speed test says of it is fitted later."""
+    both = (rates.down_bps, rates.up_bps)
+    if modem is None:
+        down, up = (max(LEAST_MODEM_BYTES, _buffer(MODEM, rate, least=1)) for rate in both)
+        return down, up
+    if rates.test is not None and _loads_measured(rates.test):
+        raise LinkError(f"modem = {modem}: the buffers follow from --measured; leave --modem or `down`, `up` there out")
+    down, up = (_buffer(text, rate) for text, rate in zip(_of_both("modem", modem), both, strict=True))
+    return down, up
+
+
+def _policer(text: str, modem: str | None, varies: str | None) -> tuple[int, int]:
+    """What a policer passes at once, down and up."""
+    if modem is not None or varies is not None:
+        other = "modem" if modem is not None else "varies"
+        raise LinkError(f"policer = {text}: a policer stands in place of the modem's buffer; leave --{other} out")
+    sizes = [int(parsed("policer", _core.parse_bytes, part)) for part in _of_both("policer", text)]
+    if not all(2 * PACKET <= size <= 10**9 for size in sizes):
+        raise LinkError(f"policer = {text}: give what passes at once, from 3KB to 1GB, such as 250KB; or two: down,up")
+    return sizes[0], sizes[1]
+
+
+def _vpn(text: str | None) -> str:
+    if text not in (None, "router", "host"):
+        raise LinkError(f"vpn = {text}: say who wraps the packets: router, or host (each host for itself)")
+    return text or ""
+
+
+def _loads_measured(test: Measured) -> bool:
+    return test.added_down_s is not None or test.added_up_s is not None
+
+
+def _shares(text: str | None, limit: Router | None, rates: _Rates) -> Share:
+    """What was asked for, or where the answer's own table begins; and never more than the router shapes."""
+    if text is None:
+        return _capped(Share(MOST_SHARE, MOST_SHARE), limit, rates)
+    shared = Share(*(_share(part) for part in _of_both("share", text)))
+    if _capped(shared, limit, rates) != shared:
+        assert limit is not None
+        raise LinkError(
+            f"share = {text}: the router shapes {limit.most_bps / 1e6:g} Mb/s at most ({limit.source}); leave --share "
+            "out, or give less"
+        )
+    return shared
+
+
+def _capped(share: Share, limit: Router | None, rates: _Rates) -> Share:
+    if limit is None:
+        return share
+    both = zip(share, (rates.down_bps, rates.up_bps), strict=True)
+    return Share(*(min(one, math.floor(1000 * limit.most_bps / rate) / 1000) for one, rate in both))
 
 
 def _whole(option: str, n: int, most: int, what: str) -> None:
@@ -174,14 +362,16 @@ def _whole(option: str, n: int, most: int, what: str) -> None:
         raise LinkError(f"{option} = {n}: give a number of {what} from 1 to {most}")
 
 
-def _buffer(text: str, rate_bps: float) -> int:
+def _buffer(text: str, rate_bps: float, least: int = LEAST_MODEM_BYTES) -> int:
     """Bytes of a buffer that is given as a time at its own rate, or as a size."""
+    if re.fullmatch(r"\d+\.?\d*", text):
+        raise LinkError(f"modem = {text}: write {text}ms for a time at the line's rate, or {text}KB for a size")
     try:
         size = int(rate_bps * _core.parse_time(text) / 8)
     except ValueError:
         as_size = partial(parsed, "modem", _core.parse_bytes)
         size = int(as_size(text))
-    if not LEAST_MODEM_BYTES <= size <= 10**10:
+    if not least <= size <= 10**10:
         raise LinkError(
             f"modem = {text}: the buffer would have {size} B; give what waits at most as a time at the line's rate, "
             "such as 250ms, or as a size of at least 6KB, such as 256KB"

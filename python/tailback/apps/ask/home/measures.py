@@ -80,7 +80,13 @@ class HomeRun:
         """Mean round trip of a phase less that of the idle line, s."""
         if name not in self.phases:
             return math.nan
-        return _mean(self.phases[name].probe) - _mean(self.phases[phase.IDLE].probe)
+        return _mean(self.phases[name].probe) - self.idle_s
+
+    @property
+    def idle_s(self) -> float:
+        """The round trip of the idle line: the shortest, as calls and games alone may fill a slow one."""
+        idle = self.phases[phase.IDLE].probe
+        return float(idle.min()) if len(idle) else math.nan
 
     @property
     def graded(self) -> float:
@@ -92,7 +98,7 @@ class HomeRun:
         found = self.phases.get(phase.DOWN)
         if found is None or not len(found.start):
             return math.nan
-        return float(found.start.max()) - _mean(self.phases[phase.IDLE].probe)
+        return float(found.start.max()) - self.idle_s
 
     @property
     def heaviest(self) -> PhaseRun:
@@ -104,7 +110,8 @@ class HomeRun:
         if phase.UP not in self.phases:
             return math.nan
         seen = self.phases[phase.UP].by_kind
-        one, several = (seen.get((kind, "up"), math.nan) for kind in ("upload", "bulk"))
+        of = self.line.hosts_of
+        one, several = (seen.get((kind, "up"), math.nan) / len(of[kind]) for kind in ("upload", "bulk"))
         return min(1.0, one / several) if several > 0 else math.nan
 
     def game_late(self) -> float:
@@ -136,7 +143,7 @@ def _quantile(values: np.ndarray, q: float, least: int = 1) -> float:
 
 
 def _worst_call(value: Callable[[CallQuality], float], worse: Callable[..., float]) -> Callable[[HomeRun], float]:
-    """Of the two directions of the call under most load, the worse one."""
+    """Of all calls and both directions under most load, the worst one."""
 
     def of(run: HomeRun) -> float:
         calls = [value(c) for c in run.heaviest.calls.values()]
@@ -167,6 +174,11 @@ def _up(line: HomeLine) -> bool:
     return line.loaded[1]
 
 
+def _medium(line: HomeLine) -> float:
+    """Half of what a packet may wait longer on the medium than on the idle line."""
+    return line.medium.span_s / 2
+
+
 MEASURES: tuple[HomeMeasure, ...] = (
     HomeMeasure(
         "added_down_s",
@@ -174,10 +186,11 @@ MEASURES: tuple[HomeMeasure, ...] = (
         "+down",
         "s",
         "less",
-        "mean round trip of a small packet while the line is loaded downwards, less that of the idle line",
+        "mean round trip of a small packet while the line is loaded downwards, less the shortest of the idle line",
         lambda run: run.added(phase.DOWN),
         0.002,
         _down,
+        _medium,
     ),
     HomeMeasure(
         "added_up_s",
@@ -189,6 +202,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         lambda run: run.added(phase.UP),
         0.002,
         _up,
+        _medium,
     ),
     HomeMeasure(
         "added_both_s",
@@ -200,6 +214,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         lambda run: run.added(phase.BOTH),
         0.002,
         lambda line: _down(line) and _up(line),
+        _medium,
         both=True,
     ),
     HomeMeasure(
@@ -220,10 +235,11 @@ MEASURES: tuple[HomeMeasure, ...] = (
         "call p99",
         "s",
         "less",
-        "99 of 100 packets of the call arrive within this time; the worse direction, under most load",
+        "99 of 100 packets of the call arrive within this time; the worst call and direction, under most load",
         _worst_call(lambda c: c.p99_s, max),
         0.002,
         _has("call"),
+        _medium,
         both=True,
     ),
     HomeMeasure(
@@ -232,7 +248,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         "call loss",
         "%",
         "less",
-        "packets of the call that are lost; the worse direction, under most load",
+        "packets of the call that are lost; the worst call and direction, under most load",
         _worst_call(lambda c: c.loss, max),
         0.001,
         _has("call"),
@@ -261,6 +277,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         lambda run: _quantile(run.heaviest.game, 0.99),
         0.002,
         _has("game"),
+        _medium,
         both=True,
     ),
     HomeMeasure(
@@ -308,7 +325,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         "goodput of the one upload's host beside that of the host with several, while only uploads run: 1 is even",
         lambda run: run.host_share(),
         0.05,
-        lambda line: line.has("bulk") and line.has("upload") and line.hosts > 1,
+        lambda line: line.has("bulk") and line.has("upload") and line.hosts > 1 and not line.people,
     ),
     HomeMeasure(
         "goodput_down",
@@ -320,7 +337,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         _goodput("down", lambda line: line.down_bps),
         0.01,
         _down,
-        "download",
+        loads="download",
     ),
     HomeMeasure(
         "goodput_up",
@@ -332,7 +349,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         _goodput("up", lambda line: line.up_bps),
         0.01,
         _up,
-        "upload",
+        loads="upload",
     ),
 )
 
@@ -389,14 +406,15 @@ def _phase_run(
     end_s: float,
 ) -> PhaseRun:
     sent, probe = series.get(PROBE, NOTHING)
-    calls, game, game_sent = {}, NOTHING[1], 0
+    calls: dict[str, CallQuality] = {}
+    game, game_sent = [NOTHING[1]], 0
     for row in tables["datagrams"]:
         group = known[row["group"]]
         if group.phase == p.name and group.kind == "call":
-            calls[group.direction] = CallQuality(row["delay_p99_s"], row["loss_rate"])
+            calls[group.name] = CallQuality(row["delay_p99_s"], row["loss_rate"])
         elif group.phase == p.name and group.kind == "game":
-            game_sent = row["sent_packets"]
-            game = series.get(group.name, NOTHING)[1]
+            game_sent += row["sent_packets"]
+            game.append(series.get(group.name, NOTHING)[1])
     goodput: dict[tuple[str, str], float] = {}
     for row in tables["intervals"]:
         sender = known.get(row["group"])
@@ -410,7 +428,7 @@ def _phase_run(
         probe=probe[(sent >= p.counted) & (sent < p.ends)],
         start=probe[(sent >= p.begins) & (sent < p.counted)],
         calls=calls,
-        game=game,
+        game=np.concatenate(game),
         game_sent=game_sent,
         pages=_page_times(tables["pages"], p, end_s),
         # Intervals are of a second.

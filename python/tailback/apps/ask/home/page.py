@@ -12,9 +12,9 @@ import numpy as np
 
 from tailback import _core
 from tailback.apps.ask import refine, shown
-from tailback.apps.ask.home import words
-from tailback.apps.ask.home.candidates import MODEM
-from tailback.apps.ask.home.traffic import LINE, SHAPER
+from tailback.apps.ask.home import summary, words
+from tailback.apps.ask.home.candidates import FOLLOWER, MINE, MODEM
+from tailback.apps.ask.home.traffic import LINE, SHAPER, config
 from tailback.core import stats
 from tailback.core.scenario.read import inline
 from tailback.core.text.plain import plain
@@ -56,14 +56,19 @@ def page(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> str:
         "home.html",
         title=f"What helps on a home line of {words.question(answer)}?",
         question=words.question(answer),
-        where=words.where(answer),
+        assumptions=words.assumptions(answer),
+        varying=words.varying(answer),
+        first_heads=summary.heads(answer),
+        first_rows=summary.rows(answer),
         hosts=words.hosts(answer),
         pppoe=answer.line.framing.pppoe,
         framing=words.framing(answer),
         conditions=words.conditions(answer),
-        notes=words.notes(answer),
         verdict=words.verdict(answer),
-        share=words.share_sentence(answer),
+        share=words.share_sentence(answer) if answer.shares else "",
+        shares=words.share_table(answer) if answer.shares else [],
+        share_heads=[(head, "") for head in words.share_table(answer)[0]] if answer.shares else [],
+        autorate=config(answer.line) if FOLLOWER in answer.candidates else [],
         heads=shown.heads(answer.ranking),
         rows=_rows(answer),
         several=len(answer.seeds) > 1,
@@ -83,22 +88,27 @@ def page(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> str:
 
 
 def _order(answer: HomeComparison) -> list[str]:
-    """The shaped candidates, the first one first."""
-    return [p.queue for p in answer.ranking.places if p.queue != MODEM]
+    """The candidates that can be set up, the proposal first."""
+    there = [p.queue for p in answer.ranking.places if answer.candidates[p.queue].kind]
+    return sorted(there, key=lambda name: name != answer.best)
 
 
 def _rows(answer: HomeComparison) -> list[dict[str, Any]]:
     return [
-        {"name": p.queue, "grade": answer.grade(p.queue), "shaped": p.queue != MODEM, "cells": cells}
+        {"name": p.queue, "grade": answer.grade(p.queue), "where": _where(p.queue), "cells": cells}
         for p, cells in shown.rows(answer.ranking)
     ]
+
+
+def _where(name: str) -> str:
+    return {MODEM: "today, no shaper", MINE: "what you have"}.get(name, "behind a shaper")
 
 
 def _parameters(answer: HomeComparison) -> list[list[str]]:
     rows = []
     for name, c in answer.candidates.items():
-        if not c.shapes:
-            rows.append([name, "", "no shaper: the modem's own queue"])
+        if not c.kind:
+            rows.append([name, "", "; ".join(c.why.values()) or "no shaper: the modem's own queue"])
             continue
         for direction, own in (("up", c.up), ("down", c.down)):
             said = ", ".join(f"{k} = {inline(v)}" for k, v in own.items() if k not in ("kind", "class"))
@@ -112,6 +122,7 @@ def _pasted(answer: HomeComparison, name: str) -> dict[str, Any]:
     made, block = answer.lines(name), answer.sqm(name)
     return {
         "name": name,
+        "follows": answer.candidates[name].follows,
         "why_not": "It is written in Python: no router has it." if made is None else made.why_not,
         "script": "" if made is None else made.script(),
         "remarks": [] if made is None else made.remarks,
@@ -169,7 +180,8 @@ def _needs(answer: HomeComparison, name: str) -> tuple[str, list[str]]:
 
 def _figures(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> list[Picture | None]:
     made = []
-    for name, fig, caption in (_through_phases(answer), _shares(answer), _distribution(answer)):
+    drawn = [_through_phases(answer), *([_shares(answer)] if answer.shares else []), _distribution(answer)]
+    for name, fig, caption in drawn:
         files = plots.save(fig, folder / "figures" / name, kinds, small=True)
         made.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
     return made
@@ -208,7 +220,7 @@ def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
             found.append((100 * share.up, factor * e.mean, factor * e.half_width))
         return found
 
-    latency = [plots.as_curve(answer.best, answer.best, points(lambda run: run.graded, 1e3))]
+    latency = [plots.as_curve(answer.shares_of, answer.shares_of, points(lambda run: run.graded, 1e3))]
     rates = [plots.as_curve("", m.loads, points(m.value, 100)) for m in answer.ranking.measures if m.loads]
     panels = [
         plots.Panel(latency, "added latency", "added latency (ms)"),
@@ -217,8 +229,8 @@ def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
     fig = plots.curves(panels, "shaper's rate (% of the line's)", "", log_x=False, y="own")
     seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
     caption = (
-        f"What the share of the shaper buys and costs with {answer.best}: latency that a load adds (mean of download "
-        f"and upload), and goodput, from {seeds}. At 100 % a shaper downwards has nothing to do."
+        f"What the share of the shaper buys and costs with {answer.shares_of}: latency that a load adds (mean of "
+        f"download and upload), and goodput, from {seeds}. At 100 % a shaper downwards has nothing to do."
     )
     return "shares", fig, caption
 

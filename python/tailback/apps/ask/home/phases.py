@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tailback.apps.ask.given import LinkError
@@ -16,6 +17,8 @@ IDLE_S = 5.0
 GAP_S = 4.0
 #: A phase with load, unless the length of a run is asked for; and at least.
 LOADED_S, LEAST_LOADED_S = 20.0, 4.0
+#: On a line faster than this, down and up together, as much shorter, and at least so long: as many packets say as much.
+FAST_BPS, FAST_LOADED_S = 300e6, 8.0
 #: The first part of a phase with load is its start, and is counted apart.
 START_SHARE = 0.25
 
@@ -73,7 +76,9 @@ def timeline(line: HomeLine, duration_s: float | None = None) -> Timeline:
     # What waits in a full modem has to leave before the next phase, and retransmissions with it.
     gap = GAP_S + 4 * max(8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
     fixed = IDLE_S + gap * len(wanted)
-    loaded = LOADED_S if duration_s is None else (duration_s - fixed) / len(wanted)
+    both_bps = line.down_bps + line.up_bps
+    usual = LOADED_S if both_bps <= FAST_BPS else max(FAST_LOADED_S, math.ceil(LOADED_S * FAST_BPS / both_bps))
+    loaded = usual if duration_s is None else (duration_s - fixed) / len(wanted)
     if loaded < LEAST_LOADED_S:
         least = fixed + LEAST_LOADED_S * len(wanted)
         raise LinkError(

@@ -6,7 +6,9 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from tailback.apps.ask import shown
-from tailback.apps.ask.home import words
+from tailback.apps.ask.home import summary, words
+from tailback.apps.ask.home.candidates import MODEM
+from tailback.apps.ask.home.traffic import config
 from tailback.core.text.plain import plain
 from tailback.core.text.width import terminal_width
 
@@ -21,30 +23,34 @@ def _width(width: int | None) -> int:
 def first(answer: HomeComparison, width: int | None = None) -> str:
     """What one seed of each candidate says."""
     width = _width(width)
-    lines = [*textwrap.wrap(words.first(answer), width), "", *_table(answer, width)]
+    lines = [*textwrap.wrap(words.first(answer), width), "", *summary.in_terminal(answer, width)]
     return "\n".join(plain(line) for line in lines)
 
 
 def text(answer: HomeComparison, width: int | None = None) -> str:
+    """What was asked comes first: who feels what. Then what to type, what it rests on, and all measures."""
     width = _width(width)
-    head = [
-        f"What helps on a home line of {words.question(answer)}?",
-        words.where(answer),
-        words.hosts(answer),
-        words.framing(answer),
-        words.conditions(answer),
-        *words.notes(answer),
-    ]
-    lines = [line for p in head for line in textwrap.wrap(p, width)]
-    lines += ["", *textwrap.wrap(words.verdict(answer), width), "", *_table(answer, width), ""]
+    lines = textwrap.wrap(f"What helps on a home line of {words.question(answer)}?", width)
+    lines += ["", *textwrap.wrap(words.verdict(answer), width), "", *summary.in_terminal(answer, width), ""]
+    varying = words.varying(answer)
+    lines += [*textwrap.wrap(varying, width), *([""] if varying else [])]
+    lines += textwrap.wrap(words.hosts(answer), width)
+    for said in words.assumptions(answer):
+        lines += textwrap.wrap(said, width)
+    lines += ["", *_paste(answer), "", "All measures", "", *_table(answer, width), ""]
     lines += textwrap.wrap(
         f"+down, +up, +both: mean latency that the load adds. Grade: by the mean of +down and +up. {shown.BEST}",
         width,
     )
     if answer.shares:
-        lines += ["", *textwrap.wrap(words.share_sentence(answer), width)]
-    lines += ["", *_paste(answer)]
+        lines += ["", *textwrap.wrap(words.share_sentence(answer), width), "", *_aligned(words.share_table(answer))]
+    lines += ["", *textwrap.wrap(words.framing(answer), width), *textwrap.wrap(words.conditions(answer), width)]
     return "\n".join(plain(line) for line in lines)
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  " + "  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
 
 
 def _table(answer: HomeComparison, width: int) -> list[str]:
@@ -55,6 +61,8 @@ def _table(answer: HomeComparison, width: int) -> list[str]:
 
 def _paste(answer: HomeComparison) -> list[str]:
     """Lines for the candidate that comes first."""
+    if answer.best == MODEM:
+        return ["Nothing to paste: nothing was compared that can be set up."]
     made = answer.lines(answer.best)
     if made is None:
         return [f"{answer.best} is written in Python: there is no line for it."]
@@ -62,6 +70,9 @@ def _paste(answer: HomeComparison) -> list[str]:
         return [made.why_not]
     found = [f"On Linux, {answer.best} (WAN is the device towards the modem):", ""]
     found += [f"  {line}" for line in made.commands]
+    if answer.candidates[answer.best].follows:
+        found += ["", "In the config of cake-autorate (it changes `bandwidth` from then on):", ""]
+        found += [f"  {line}" for line in config(answer.line)]
     if made.unsaid:
         found += ["", f"These lines do not say {', '.join(made.unsaid)}."]
     block = answer.sqm(answer.best)

@@ -9,19 +9,21 @@ an IFB does: it cannot keep slow start out of the provider's buffer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from tailback.apps.ask.home import follow
 from tailback.apps.ask.home.line import LOADS, HomeLine
+from tailback.apps.ask.home.people import parts
 from tailback.apps.ask.home.phases import Phase, Timeline
-from tailback.apps.ask.home.variation import changes
+from tailback.apps.ask.home.variation import Step, changes
 
 LINE, SHAPER = "line", "shaper"
 HOME, MODEM, WORLD = "home", "modem", "provider"
 PROBE = "probe"
-#: A small packet each 20 ms: 36 B of data with UDP and IP headers.
-PROBE_BYTES, PROBE_S = 64, 0.020
+#: A small packet each 20 ms: 36 B of data with UDP and IP headers; on a slow line as often as takes this part of it.
+PROBE_BYTES, PROBE_S, PROBE_SHARE = 64, 0.020, 0.05
 #: A game's client sends a small input, and its server answers with what happened around it.
 GAME_UP, GAME_DOWN, GAME_HZ = 100, 300, 30
 #: Flent's probes of RRUL: an ICMP ping and three UDP streams, each 200 ms, and their marks.
@@ -29,8 +31,10 @@ RRUL_PROBES = (("ping", 84, "CS0"), ("udp-be", 60, "CS0"), ("udp-bk", 60, "CS1")
 RRUL_PROBE_S = 0.200
 #: Marks of RRUL's four transfers in each direction.
 RRUL_MARKS = ("CS0", "CS1", "CS5", "EF")
-#: Pages of a household: so many readers, each with so much time for a page.
-READERS, READING_S = 4, 4.0
+#: So much time has a reader for a page.
+READING_S = 4.0
+#: A voice packet with its headers, 50 times a second each way.
+CALL_BPS = 200 * 8 * 50
 #: Transfers of a phase start within this time.
 START_S = 0.2
 #: Lines at home are so many times as fast as the line, and at least Gigabit Ethernet.
@@ -49,18 +53,24 @@ class PhaseFlows:
     #: As a scenario takes it.
     table: Mapping[str, Any]
     mark: str = ""
+    #: Which of the hosts that do the same; 0 where there is one.
+    number: int = 0
 
     @property
     def name(self) -> str:
-        return "-".join(part for part in (self.kind, self.direction, self.phase, self.mark.lower()) if part)
+        number = str(self.number) if self.number else ""
+        return "-".join(part for part in (self.kind, number, self.direction, self.phase, self.mark.lower()) if part)
 
     @property
     def echoes(self) -> bool:
         return not self.direction
 
 
-def scenario(line: HomeLine, queues: tuple[Any, Any], times: Timeline) -> dict[str, Any]:
-    """The run with these queues of the shaper, up and down; None for no shaper."""
+def scenario(
+    line: HomeLine, queues: tuple[Any, Any], times: Timeline, seed: int = 1, *, follows: bool = False
+) -> dict[str, Any]:
+    """The run with these queues of the shaper, up and down; None for no shaper. On a line that varies the seed draws
+    the course of its rate, which a shaper that `follows` is behind."""
     lan = max(LEAST_LAN_BPS, LAN * max(line.down_bps, line.up_bps))
     flows = groups(line, times)
     made: dict[str, Any] = {
@@ -77,10 +87,43 @@ def scenario(line: HomeLine, queues: tuple[Any, Any], times: Timeline) -> dict[s
         },
     }
     if "web" in line.traffic:
-        made["sessions"] = {"web": _web(line)}
-    change = changes(line, times.duration_s)
-    if change:
-        made["change"] = change
+        made["sessions"] = _web(line)
+    if line.varies is not None:
+        course = line.varies.course(line, seed, times.duration_s)
+        made |= {"seed": seed, "change": changes(course) | (_following(line, course, times) if follows else {})}
+    return made
+
+
+def bounds(line: HomeLine) -> tuple[follow.Bounds, follow.Bounds]:
+    """What a shaper that follows is told, down and up: the least rate of the line, what lies half way to the greatest,
+    and the greatest."""
+    assert line.varies is not None
+    least = line.varies.least_bps(line)
+    both = zip(least, (line.down_bps, line.up_bps), strict=True)
+    down, up = (follow.Bounds(max(0.9 * low, 0.02 * high), (low + high) / 2, high) for low, high in both)
+    return down, up
+
+
+def config(line: HomeLine) -> list[str]:
+    """What cake-autorate is told of the line."""
+    found = []
+    for way, of in zip(("dl", "ul"), bounds(line), strict=True):
+        for name, rate in (("min", of.least), ("base", of.base), ("max", of.most)):
+            found.append(f"{name}_{way}_shaper_rate_kbps={rate / 1e3:.0f}")
+    return found
+
+
+def _following(line: HomeLine, course: Sequence[Step], times: Timeline) -> dict[str, Any]:
+    down, up = bounds(line)
+    made = {}
+    for name, link, of, buffer, mine in (
+        ("shaper-down", f"{SHAPER}.reverse", down, line.down_buffer, [(s.at_s, s.down_bps) for s in course]),
+        ("shaper-up", SHAPER, up, line.up_buffer, [(s.at_s, s.up_bps) for s in course]),
+    ):
+        spans = [(p.begins, p.ends) for p in times.loaded if (p.up if link == SHAPER else p.down)]
+        found = follow.course(of, mine, spans, 8 * buffer, times.duration_s)
+        at = [_time(t) for t, _ in found]
+        made[name] = {"link": link, "rate": [f"{rate:.0f}bps" for _, rate in found], "at": at}
     return made
 
 
@@ -98,7 +141,7 @@ def _links(line: HomeLine, queues: tuple[Any, Any], lan: float) -> dict[str, Any
             **_line(line, line.down_bps, line.down_buffer, "reverse_", lan),
         },
     }
-    for host in sorted(set(line.host_of.values())):
+    for host in sorted({host for mine in line.hosts_of.values() for host in mine}):
         links[_host(host)] = {
             "from": _host(host),
             "to": HOME,
@@ -114,6 +157,9 @@ def _line(line: HomeLine, rate_bps: float, buffer: int, way: str, lan: float) ->
     """One direction of the line: its rate, with what its framing adds to a packet, and the buffer before it."""
     rate = f"{rate_bps:.0f}bps"
     modem = {"kind": "droptail", "buffer": f"{buffer}B"}
+    if line.policer is not None:
+        policer = {"kind": "policer", "rate": rate, "burst": f"{line.policer[0 if way else 1]}B"}
+        return {f"{way}rate": f"{lan:.0f}bps", f"{way}queue": modem, f"{way}conditioner": policer}
     if not counts_framing(line):
         return {f"{way}rate": rate, f"{way}queue": modem}
     framed = {"kind": "htb", "rate": rate, **line.framing.simulated(), "queue": modem}
@@ -123,7 +169,7 @@ def _line(line: HomeLine, rate_bps: float, buffer: int, way: str, lan: float) ->
 def counts_framing(line: HomeLine) -> bool:
     """Whether packets on the line itself have headers and cells: where it is known what they are, and where the rate
     does not vary."""
-    return line.framing.link != "unknown" and line.varies is None
+    return line.framing.link != "unknown" and line.varies is None and line.policer is None
 
 
 def _host(number: int) -> str:
@@ -142,29 +188,60 @@ def _tcp(line: HomeLine) -> dict[str, Any]:
 def groups(line: HomeLine, times: Timeline) -> dict[str, PhaseFlows]:
     """The groups of flows of a run, by name."""
     loads = [kind for kind in line.traffic if kind in LOADS]
-    probed = _host(line.host_of[loads[0]])
-    made = [PhaseFlows(PROBE, "", "", _echo(probed, PROBE_BYTES, PROBE_S))]
+    probed = _host(line.hosts_of[loads[0]][0])
+    every = max(PROBE_S, 8 * PROBE_BYTES / (PROBE_SHARE * min(line.down_bps, line.up_bps)))
+    made = [PhaseFlows(PROBE, "", "", _echo(probed, PROBE_BYTES, every))]
     for phase in times.loaded:
         for kind in loads:
             made += _transfers(line, kind, phase)
     for phase in times.phases:
-        if "call" in line.traffic:
-            made += _call(_host(line.host_of["call"]), phase)
-        if "game" in line.traffic:
-            table = _echo(_host(line.host_of["game"]), GAME_UP, 1 / GAME_HZ, phase, GAME_DOWN)
-            made.append(PhaseFlows("game", "", phase.name, table))
+        for number, host in _numbered(line, "call"):
+            made += _call(_host(host), phase, number)
+        for number, host in _numbered(line, "game"):
+            table = _echo(_host(host), GAME_UP, 1 / GAME_HZ, phase, GAME_DOWN)
+            made.append(PhaseFlows("game", "", phase.name, table, number=number))
     if line.has("rrul", "rrul-be"):
         for name, size, mark in RRUL_PROBES:
             marked = {"dscp": mark} if line.has("rrul") else {}
             made.append(PhaseFlows(f"rrul-{name}", "", "", {**_echo(probed, size, RRUL_PROBE_S), **marked}))
-    return {group.name: group for group in made}
+    return {group.name: _wrapped(line, group) for group in made}
+
+
+def _wrapped(line: HomeLine, group: PhaseFlows) -> PhaseFlows:
+    """The group in its tunnel, where there is one."""
+    ends = str(group.table["from"]), str(group.table["to"])
+    host = ends[0] if ends[1] == WORLD else ends[1]
+    tunnel = _tunnel(line, host, inner=group.direction == "up")
+    return replace(group, table={**group.table, **tunnel}) if tunnel else group
+
+
+def _tunnel(line: HomeLine, host: str, *, inner: bool) -> dict[str, str]:
+    """The tunnel of a host's packets. A router that wraps them keeps the hash of before for its queue upwards."""
+    if not line.vpn:
+        return {}
+    if line.vpn == "host":
+        return {"tunnel": f"vpn-{host}"}
+    return {"tunnel": "vpn", **({"tunnel_hash": "inner"} if inner else {})}
+
+
+def _numbered(line: HomeLine, kind: str) -> list[tuple[int, int]]:
+    """The hosts of a kind, each with its number among them: 0 where there is one."""
+    hosts = line.hosts_of.get(kind, ())
+    return [(i if len(hosts) > 1 else 0, host) for i, host in enumerate(hosts, 1)]
 
 
 def _transfers(line: HomeLine, kind: str, phase: Phase) -> list[PhaseFlows]:
     """The long transfers of a kind in a phase. They stop with it."""
+    hosts = _numbered(line, kind)
+    counts = parts(line.transfers, len(hosts)) if kind == "bulk" else [1] * len(hosts)
     made = []
-    host = _host(line.host_of[kind])
-    count = {"bulk": line.transfers, "upload": 1}.get(kind, len(RRUL_MARKS))
+    for (number, host), count in zip(hosts, counts, strict=True):
+        made += _transfers_of(line, kind, phase, _host(host), number, count)
+    return made
+
+
+def _transfers_of(line: HomeLine, kind: str, phase: Phase, host: str, number: int, count: int) -> list[PhaseFlows]:
+    made = []
     for direction, goes in (("down", phase.down and LOADS[kind][0]), ("up", phase.up and LOADS[kind][1])):
         if not goes:
             continue
@@ -178,14 +255,15 @@ def _transfers(line: HomeLine, kind: str, phase: Phase) -> list[PhaseFlows]:
             "stop": _time(phase.ends),
         }
         if kind == "rrul":
-            one = {**flows, "count": 1}
-            made += [PhaseFlows(kind, direction, phase.name, {**one, "dscp": mark}, mark) for mark in RRUL_MARKS]
+            for mark in RRUL_MARKS:
+                made.append(PhaseFlows(kind, direction, phase.name, {**flows, "count": 1, "dscp": mark}, mark, number))
         else:
-            made.append(PhaseFlows(kind, direction, phase.name, flows))
+            count = len(RRUL_MARKS) if kind.startswith("rrul") else count
+            made.append(PhaseFlows(kind, direction, phase.name, {**flows, "count": count}, number=number))
     return made
 
 
-def _call(host: str, phase: Phase) -> list[PhaseFlows]:
+def _call(host: str, phase: Phase, number: int) -> list[PhaseFlows]:
     """Both directions of a call, as telephones mark it (RFC 4594 section 4.1)."""
     made = []
     for direction, there, here in (("up", host, WORLD), ("down", WORLD, host)):
@@ -197,7 +275,7 @@ def _call(host: str, phase: Phase) -> list[PhaseFlows]:
             "start": _time(phase.counted),
             "stop": _time(phase.ends),
         }
-        made.append(PhaseFlows("call", direction, phase.name, table))
+        made.append(PhaseFlows("call", direction, phase.name, table, number=number))
     return made
 
 
@@ -221,37 +299,59 @@ def _echo(
 
 
 def _web(line: HomeLine) -> dict[str, Any]:
-    return {
-        "kind": "web",
-        "preset": "3gpp",
-        "from": WORLD,
-        "to": _host(line.host_of["web"]),
-        "clients": READERS,
-        "servers": READERS,
-        "think": {"kind": "exponential", "mean": _time(READING_S)},
-        "parallel": 6,
-        "start": {"kind": "uniform", "to": _time(1.0)},
-        "tcp": {**_tcp(line), "connection": "two-way"},
-    }
+    """The sessions of readers, of each host that has some."""
+    hosts = _numbered(line, "web")
+    made = {}
+    for (number, host), readers in zip(hosts, parts(line.readers, len(hosts)), strict=True):
+        made[f"web-{number}" if number else "web"] = {
+            "kind": "web",
+            "preset": "3gpp",
+            "from": WORLD,
+            "to": _host(host),
+            "clients": readers,
+            "servers": readers,
+            "think": {"kind": "exponential", "mean": _time(READING_S)},
+            "parallel": 6,
+            "start": {"kind": "uniform", "to": _time(1.0)},
+            "tcp": {**_tcp(line), "connection": "two-way"},
+            **_tunnel(line, _host(host), inner=False),
+        }
+    return made
 
 
 def said(line: HomeLine) -> list[str]:
-    """Which host does what, a sentence a kind."""
+    """Who does what, a sentence a kind."""
+    n = {kind: len(hosts) for kind, hosts in line.hosts_of.items()}
+    each = line.readers / READING_S
     words: Mapping[str, str] = {
-        "bulk": f"{line.transfers} long transfers down and {line.transfers} up ({line.sender})",
-        "upload": f"one upload that does not end ({line.sender})",
-        "web": f"pages for {READERS} readers, about one a second",
-        "call": "a call, marked EF",
-        "game": f"a game, {GAME_UP} B up and {GAME_DOWN} B down, {GAME_HZ} times a second, unmarked",
+        "bulk": f"{line.transfers} long transfer{'s' * (line.transfers > 1)} down and as many up ({line.sender})",
+        "upload": _times(n.get("upload", 0), "upload") + f" without end ({line.sender})",
+        "web": f"{line.readers} reader{'s' * (line.readers > 1)} of pages, {each:.2g} pages a second together",
+        "call": _times(n.get("call", 0), "call") + ", marked EF",
+        "game": _times(n.get("game", 0), "game")
+        + f", {GAME_UP} B up and {GAME_DOWN} B down {GAME_HZ} times a second, unmarked",
         "rrul": f"four transfers each way, marked {', '.join(RRUL_MARKS)}, and RRUL's four probes",
         "rrul-be": "four transfers each way, unmarked, and RRUL's four probes",
     }
-    found: dict[int, list[str]] = {}
-    for kind, host in line.host_of.items():
-        found.setdefault(host, []).append(words[kind])
-    idle = line.hosts - len(found)
-    told = [f"Host {host}: {'; '.join(parts)}" for host, parts in sorted(found.items())]
-    return [*told, *([f"{idle} host{'s are' if idle > 1 else ' is'} idle"] if idle else [])]
+    found = [f"{_hosts_text(hosts)}: {words[kind]}" for kind, hosts in line.hosts_of.items()]
+    calls, games = n.get("call", 0), n.get("game", 0)
+    for way, rate, packet in (("down", line.down_bps, GAME_DOWN), ("up", line.up_bps, GAME_UP)):
+        needs = calls * CALL_BPS + games * 8 * packet * GAME_HZ
+        if needs > 0.8 * rate:
+            found.append(f"calls and games alone need {needs / 1e3:.0f} kb/s {way}, more than this line has to give")
+    return found
+
+
+def _times(n: int, what: str) -> str:
+    return f"one {what}" if n == 1 else f"{n} {what}s"
+
+
+def _hosts_text(hosts: Sequence[int]) -> str:
+    if len(hosts) == 1:
+        return f"host {hosts[0]}"
+    if len(hosts) <= 4:
+        return f"hosts {', '.join(map(str, hosts))}"
+    return f"{len(hosts)} hosts"
 
 
 def _time(seconds: float) -> str:

@@ -1,82 +1,225 @@
-"""How the rate of a home line varies during a run: by a period, or after a trace file.
+"""How the rate of a home line varies during a run, drawn by the seed of the run: from a range, or from a recording.
 
-The periods are sketches of our own, not measurements: a cable in the evening that its neighbours share, a cell whose
-radio changes several times a second, and a satellite that is replaced by another each 15 s.
+Each seed draws another course, so that intervals over seeds contain what the variation does. The named ranges are
+sketches of our own, not measurements: a cable in the evening that its neighbours share, a cell whose radio changes
+several times a second, and satellites in low orbit, another one each 15 s. Of a recording each seed begins elsewhere.
 """
 
 from __future__ import annotations
 
+import csv
+import math
+import random
+import re
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailback.apps.ask.given import LinkError
+from tailback.apps.ask.home import spoken
 
 if TYPE_CHECKING:
     from tailback.apps.ask.home.line import HomeLine
 
 
+class Step(NamedTuple):
+    """From a time on, the rates of the line, down and up, bit/s."""
+
+    at_s: float
+    down_bps: float
+    up_bps: float
+
+
+class Range(NamedTuple):
+    """Rates from the least to the greatest, bit/s, or shares of the line's rate."""
+
+    least: float
+    most: float
+
+
 @dataclass(frozen=True)
-class Period:
-    """Shares of the line's rate, one after the other, and how long each holds."""
+class Recording:
+    """Rates as they were recorded: times from 0, and the rate from each on; the last time is its end."""
+
+    name: str
+    times_s: Sequence[float]
+    rates_bps: Sequence[float]
+
+    def at(self, seconds: float) -> float:
+        """The rate at a time; behind the end it begins again."""
+        seconds %= self.times_s[-1]
+        before = sum(1 for t in self.times_s if t <= seconds)
+        return self.rates_bps[max(before, 1) - 1]
+
+
+@dataclass(frozen=True)
+class Variation:
+    """How a line varies: shares or rates that are drawn, another every so often, or recordings."""
 
     title: str
     step_s: float
-    shares: Sequence[float]
+    #: Downwards and upwards; those of a sketch are shares of the line's rate.
+    down: Range
+    up: Range
+    #: How much of a step is that of the step before, from 0 to 1.
+    kept: float = 0.0
+    #: Whether the ranges are bit/s.
+    absolute: bool = False
+    recordings: tuple[Recording, Recording | None] | None = None
+
+    @property
+    def most_down_bps(self) -> float:
+        """The greatest rate, if it says one; else 0."""
+        return self.down.most if self.absolute else 0.0
+
+    @property
+    def most_up_bps(self) -> float:
+        return self.up.most if self.absolute and self.up.most > 1 else 0.0
+
+    def course(self, line: HomeLine, seed: int, duration_s: float) -> list[Step]:
+        """The rates of the line in the run with this seed."""
+        drawn = random.Random(f"a line that varies, seed {seed}")
+        if self.recordings is not None:
+            return self._recorded(line, drawn, duration_s)
+        steps, at, x = [], 0.0, drawn.gauss(0, 1)
+        first = self.step_s * drawn.random()
+        while at < duration_s:
+            u = statistics.NormalDist().cdf(x)
+            down, up = (r.least + u * (r.most - r.least) for r in (self.down, self.up))
+            rates = (down, self._up(line, up)) if self.absolute else (down * line.down_bps, up * line.up_bps)
+            steps.append(Step(at, *rates))
+            at = first + self.step_s * (len(steps) - 1)
+            x = self.kept * x + math.sqrt(1 - self.kept**2) * drawn.gauss(0, 1)
+        return steps
+
+    def _up(self, line: HomeLine, drawn: float) -> float:
+        """The upload varies as the download does, unless it has rates of its own."""
+        return drawn if self.up.most > 1 else drawn * line.up_bps
+
+    def _recorded(self, line: HomeLine, drawn: random.Random, duration_s: float) -> list[Step]:
+        assert self.recordings is not None
+        down, up = self.recordings
+        begins = drawn.random() * down.times_s[-1]
+        changes = {0.0}
+        for one in self.recordings:
+            if one is not None:
+                end = one.times_s[-1]
+                rounds = range(int((begins + duration_s) / end) + 1)
+                changes |= {t + k * end - begins for k in rounds for t in one.times_s[:-1]}
+        inside = sorted(t for t in changes if 0 <= t < duration_s)
+        steps = [Step(t, down.at(begins + t), line.up_bps if up is None else up.at(begins + t)) for t in inside]
+        return [s for i, s in enumerate(steps) if i == 0 or s[1:] != steps[i - 1][1:]]
+
+    def least_bps(self, line: HomeLine) -> tuple[float, float]:
+        """The least rates, down and up."""
+        if self.recordings is not None:
+            down, up = self.recordings
+            return min(down.rates_bps), line.up_bps if up is None else min(up.rates_bps)
+        if self.absolute:
+            return self.down.least, self._up(line, self.up.least)
+        return self.down.least * line.down_bps, self.up.least * line.up_bps
 
 
-PERIODS: Mapping[str, Period] = MappingProxyType(
+#: How often a range takes another value, on a line of a kind: seconds, and what is kept of the value before.
+_PACES: Mapping[str, tuple[float, float]] = MappingProxyType({"satellite": (15.0, 0.0), "lte": (0.2, 0.8)})
+_PACE = (2.0, 0.0)
+SKETCHES: Mapping[str, Variation] = MappingProxyType(
     {
-        "evening": Period(
-            "a cable in the evening: 60 to 100 % of the rate, another share every 2 s",
-            2.0,
-            (1.0, 0.85, 0.7, 0.6, 0.75, 0.9, 0.65, 0.8),
-        ),
-        "lte": Period(
-            "a cell: 30 to 100 % of the rate, another share every 0.2 s",
-            0.2,
-            (0.7, 0.9, 1.0, 0.8, 0.55, 0.4, 0.6, 0.3, 0.45, 0.75, 0.95, 0.65, 0.35, 0.5, 0.85),
-        ),
-        "satellite": Period(
-            "satellites in low orbit: another one each 15 s, with 55 to 100 % of the rate",
-            15.0,
-            (1.0, 0.7, 0.85, 0.55),
+        "evening": Variation("a cable in the evening: 60 to 100 % of the rate", 2.0, Range(0.6, 1.0), Range(0.6, 1.0)),
+        "lte": Variation("a cell: 30 to 100 % of the rate", 0.2, Range(0.3, 1.0), Range(0.3, 1.0), 0.8),
+        "satellite": Variation(
+            "satellites in low orbit: 55 to 100 % of the rate", 15.0, Range(0.55, 1.0), Range(0.55, 1.0)
         ),
     }
 )
+_RANGE = re.compile(r"\s*(\d+\.?\d*)\s*([a-z/]*)\s*(?:\.\.\.?|-|to)\s*(\d+\.?\d*)\s*([a-z/]+)\s*", re.IGNORECASE)
+_HINT = "give evening, lte, satellite, a range such as 50..200Mbps (or down,up: 50..200Mbps,5..20Mbps), or CSV files"
 
 
-def varying(given: str | None) -> str | None:
-    """The name of a period, or a trace file that is there. Raises `LinkError`."""
-    if given is None or given in PERIODS or Path(given).is_file():
-        return given
-    raise LinkError(
-        f"varies = {given}: give {', '.join(PERIODS)}, or a CSV file with the columns time_s and rate_mbps, "
-        "which the download follows"
-    )
+def varying(given: str | None, kind: str) -> Variation | None:
+    """How a line of this kind varies. Raises `LinkError`."""
+    if given is None or given in SKETCHES:
+        return None if given is None else SKETCHES[given]
+    parts = [part.strip() for part in given.split(",")]
+    if 1 <= len(parts) <= 2 and all(_RANGE.fullmatch(part) for part in parts):
+        down, *up = (_range(part, given) for part in parts)
+        step, kept = _PACES.get(kind, _PACE)
+        shares = Range(down.least / down.most, 1.0)
+        title = f"{_mbps(down)} down"
+        title += f", {_mbps(up[0])} up" if up else ", the upload as the download"
+        return Variation(title, step, down, up[0] if up else shares, kept, absolute=True)
+    if 1 <= len(parts) <= 2 and all(Path(part).is_file() for part in parts):
+        read = [recording(part) for part in parts]
+        title = f"the download as in {read[0].name}" + (f", the upload as in {read[1].name}" if len(read) > 1 else "")
+        span = Range(min(read[0].rates_bps), max(read[0].rates_bps))
+        both = (read[0], read[1] if len(read) > 1 else None)
+        up_span = Range(min(read[1].rates_bps), max(read[1].rates_bps)) if len(read) > 1 else Range(1.0, 1.0)
+        return Variation(title, 0.0, span, up_span, absolute=True, recordings=both)
+    raise LinkError(f"varies = {given}: {_HINT}, with the columns time_s and rate_mbps, of the download and the upload")
 
 
-def changes(line: HomeLine, duration_s: float) -> dict[str, Any]:
+def _mbps(r: Range) -> str:
+    return f"{r.least / 1e6:g} to {r.most / 1e6:g} Mb/s"
+
+
+def _range(part: str, given: str) -> Range:
+    found = _RANGE.fullmatch(part)
+    assert found is not None
+    least, most = (spoken.rate("varies", n + (u or found[4])) for n, u in ((found[1], found[2]), (found[3], found[4])))
+    if least > most:
+        raise LinkError(f"varies = {given}: the least rate comes first: {found[3]}..{found[1]}{found[4]}")
+    return Range(least, most)
+
+
+_TIMES = {"time_s": 1.0, "time_ms": 1e-3}
+_RATES = {"rate_bps": 1.0, "rate_kbps": 1e3, "rate_mbps": 1e6}
+
+
+def recording(path: str) -> Recording:
+    """A CSV file with a time and a rate on each line. Raises `LinkError`."""
+    try:
+        rows = list(csv.reader(Path(path).read_text(encoding="utf-8").splitlines()))
+    except (OSError, ValueError) as e:
+        raise LinkError(f"varies = {path}: the file cannot be read ({e}); {_HINT}") from e
+    names = [name.strip() for name in rows[0]] if rows else []
+    time, rate = (next((n for n in names if n in known), None) for known in (_TIMES, _RATES))
+    if time is None or rate is None:
+        raise LinkError(f"varies = {path}, line 1: name the columns time_s (or time_ms) and rate_mbps (or rate_kbps)")
+    points: list[tuple[float, float]] = []
+    for number, row in enumerate(rows[1:], 2):
+        if not row:
+            continue
+        try:
+            point = float(row[names.index(time)]) * _TIMES[time], float(row[names.index(rate)]) * _RATES[rate]
+        except (ValueError, IndexError) as e:
+            raise LinkError(f"varies = {path}, line {number}: {','.join(row)!r} are no time and rate ({e})") from e
+        if not all(map(math.isfinite, point)) or point[1] < 0 or (points and point[0] <= points[-1][0]):
+            raise LinkError(f"varies = {path}, line {number}: times grow from line to line, and rates are 0 or more")
+        points.append(point)
+    if len(points) < 2:
+        raise LinkError(f"varies = {path}: it has fewer than two lines with a time and a rate")
+    begins = points[0][0]
+    return Recording(Path(path).name, [t - begins for t, _ in points], [r for _, r in points])
+
+
+def changes(course: Sequence[Step]) -> dict[str, Any]:
     """The tables `[change.NAME]` of the scenario."""
-    if line.varies is None:
-        return {}
-    period = PERIODS.get(line.varies)
-    if period is None:
-        return {"line-down": {"link": "line.reverse", "trace": str(Path(line.varies).resolve())}}
-    made = {}
-    for name, link, rate in (("line-down", "line.reverse", line.down_bps), ("line-up", "line", line.up_bps)):
-        rates = [f"{share * rate:.0f}bps" for share in period.shares]
-        made[name] = {"link": link, "rate": rates, "every": f"{round(period.step_s * 1e9)}ns", "from": "0s"}
-    return made
+    at = [f"{round(s.at_s * 1e9)}ns" for s in course]
+    return {
+        "line-down": {"link": "line.reverse", "rate": [f"{s.down_bps:.0f}bps" for s in course], "at": at},
+        "line-up": {"link": "line", "rate": [f"{s.up_bps:.0f}bps" for s in course], "at": at},
+    }
 
 
 def said(line: HomeLine) -> str:
     """How the rate varies, as a sentence; empty where it does not."""
-    if line.varies is None:
+    v = line.varies
+    if v is None:
         return ""
-    period = PERIODS.get(line.varies)
-    if period is None:
-        return f"The download's rate follows {line.varies}; the shaper keeps its share of {line.down_bps / 1e6:g} Mbps."
-    return f"The line's rate varies: {period.title} (a sketch, not a measurement). The shaper's rate stays."
+    if v.recordings is not None:
+        return f"The line's rate varies: {v.title}, which each seed begins elsewhere."
+    own = "" if v.absolute else " (a sketch, not a measurement)"
+    return f"The line's rate varies: {v.title}, another rate every {v.step_s:g} s, drawn by the seed{own}."

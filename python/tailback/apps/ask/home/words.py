@@ -6,14 +6,36 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback.apps.ask import marks, refine
-from tailback.apps.ask.home import traffic, variation
-from tailback.apps.ask.home.candidates import MODEM
+from tailback.apps.ask.home import spoken, traffic, variation, worth
+from tailback.apps.ask.home.candidates import FOLLOWER, MINE, MODEM
+from tailback.apps.ask.home.line import MODEM as MODEM_TIME
+from tailback.apps.ask.home.line import MOST_SHARE, TRANSFERS
+from tailback.apps.ask.home.routers import ROUTERS
+from tailback.apps.ask.home.summary import milliseconds
 from tailback.apps.ask.words import capital, joined, quantity
 from tailback.core import stats
 
 if TYPE_CHECKING:
     from tailback.apps.ask.home.compared import HomeComparison
 
+#: How a share is chosen, in words.
+WORTH = "a share costs what a load adds, and 1 ms for each per cent of the line's rate that is not delivered"
+#: What follows a line, in words.
+AUTORATE = (
+    "cake-autorate (github.com/lynxthecat/cake-autorate) pings all the time, lowers the shaper's rate where pings take "
+    "30 ms longer, and raises it under load where they do not"
+)
+#: A buffer that holds more than this is not filled within a speed test.
+DEEP_S = 0.8
+DEEP = " A speed test of some ten seconds does not fill so deep a buffer: it may be deeper."
+#: What a tunnel changes, in words.
+VPNS = {
+    "": "",
+    "router": "All traffic is in a tunnel of the router: upwards the queue still knows its flows (Linux keeps the hash "
+    "of before), downwards they are one. The some 80 B that a tunnel adds to a packet are not counted.",
+    "host": "Each host has a tunnel of its own: a queue at home takes all that a host does for one flow. The some "
+    "80 B that a tunnel adds to a packet are not counted.",
+}
 #: Where none of this helps.
 WIFI = "A queue at home does not help where Wi-Fi is the bottleneck: measure with a cable first."
 
@@ -22,17 +44,110 @@ def question(answer: HomeComparison) -> str:
     """`100/20 Mbps, round trip 30 ms`"""
     line = answer.line
     down, up = line.down_bps / 1e6, line.up_bps / 1e6
-    return f"{down:g}/{up:g} Mbps, round trip {line.rtt_s * 1e3:g} ms"
+    return f"{down:.4g}/{up:.4g} Mbps, round trip {line.rtt_s * 1e3:g} ms"
 
 
 def where(answer: HomeComparison) -> str:
-    """Where queues are."""
+    """Where queues are, and how that is known."""
     line = answer.line
-    ways = ", both ways" if line.share.down == line.share.up else ", down and up"
+    up, down = _size(line.up_buffer), _size(line.down_buffer)
+    if line.modem == "fitted" and line.measured is not None:
+        parts = [("download", line.measured.added_down_s), ("upload", line.measured.added_up_s)]
+        there = [f"{1e3 * s:.0f} ms by {w}" for w, s in parts if s is not None]
+        times = (8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
+        deep = DEEP if max(times) > DEEP_S else ""
+        lacks = [w for w, s in parts if s is None]
+        rest = "".join(f" The {w} was not measured under load: {MODEM_TIME} of its rate are assumed." for w in lacks)
+        return (
+            f"Fitted: with {up} in the modem before the upload and {down} at the provider before the download, "
+            f"{TRANSFERS} transfers add what was measured ({joined(there, 'and')}).{deep}{rest}"
+        )
+    if line.policer is not None:
+        passed = " down, ".join(_size(size) for size in line.policer)
+        return (
+            f"The provider's policer passes {passed} up at once, and then the line's rate: the rest is lost, unqueued."
+        )
+    if line.modem == "assumed":
+        return (
+            f"Assumed: {MODEM_TIME} of its rate wait before each direction ({up} in the modem, {down} at the "
+            f"provider). Measure it: `ping` a near server while a speed test runs, and give what both say, such as "
+            f'--measured "{line.down_bps / 1e6:g}/{line.up_bps / 1e6:g}, idle {line.rtt_s * 1e3:g}, down 240, up 190".'
+        )
+    return f"The modem holds {up} before the upload, the provider {down} before the download, as you say."
+
+
+def shaped(answer: HomeComparison) -> str:
+    """Which rates the shaper has, and why."""
+    line = answer.line
+    down, up = (_mbps(rate) for rate in line.shaped)
+    why = "as asked for" if line.asked_share else f"chosen: {WORTH}"
+    ways = f"{line.share} of the line's rate" + (", both ways" if line.share.down == line.share.up else ", down and up")
+    said = f"Each candidate is behind a shaper at home: {down} down, {up} up ({ways}; {why})."
+    router = line.router
+    if router is None:
+        known = sorted(row.most_bps for row in ROUTERS.values())
+        if max(line.shaped) < known[0]:
+            return said
+        slow = f"{known[0] / 1e6:.0f} to {_mbps(known[-1])}"
+        return f"{said} A shaper works on the processor: routers were seen to stop at {slow}; name yours with --router."
+    name = f"The {router.name}" if router.name else "Your router"
+    if router.most_bps / line.down_bps >= MOST_SHARE and router.most_bps / line.up_bps >= MOST_SHARE:
+        return f"{said} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): it keeps up with this line."
     return (
-        f"The modem holds {_size(line.up_buffer)} before the upload, the provider {_size(line.down_buffer)} before the "
-        f"download. Each candidate is behind a shaper at home at {line.share} of the line's rate{ways}."
+        f"{said} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): more of the line is out of its "
+        "reach. A faster router would shape all of it; this one can shape the upload alone."
     )
+
+
+def measured(answer: HomeComparison) -> str:
+    """Which line the goodput of a speed test takes; empty where there was none."""
+    line, test = answer.line, answer.line.measured
+    if test is None:
+        return ""
+    return (
+        f"Measured: {_mbps(test.down_bps)} down and {_mbps(test.up_bps)} up of goodput, which take a line of "
+        f"{_mbps(line.down_bps)} and {_mbps(line.up_bps)}: headers take the rest."
+    )
+
+
+def mine(answer: HomeComparison) -> str:
+    """What people have now, its numbers in words; empty where nothing was pasted."""
+    if MINE not in answer.candidates:
+        return ""
+    return f"What you have: {'; '.join(answer.candidates[MINE].why.values())}."
+
+
+def medium(answer: HomeComparison) -> str:
+    """What the model leaves out on this kind of line."""
+    m, note = answer.line.medium, spoken.KINDS[answer.line.kind].note
+    if not m.span_s:
+        return f"Not in the model: {note}." if note else ""
+    return (
+        f"Not in the model: {m.title}, {1e3 * m.least_s:g} to {1e3 * m.most_s:g} ms ({m.source}). Of that a load may "
+        f"add 0 to {1e3 * m.span_s:g} ms to the idle line's: each latency here is higher by {500 * m.span_s:g} ms, and "
+        f"has ± {500 * m.span_s:g} ms more."
+    )
+
+
+def varying(answer: HomeComparison) -> str:
+    """Whether a fixed shaper is right where the line varies; empty where it does not."""
+    line, shares = answer.line, answer.shares
+    if line.varies is None or not shares:
+        return ""
+    high, pick = max(s for s in shares if s.down <= MOST_SHARE or s == min(shares)), answer.nearest_share
+    at = [f"at {s} {answer.shares_of} adds {1e3 * answer.added_at(s):.0f} ms" for s in dict.fromkeys((high, pick))]
+    today = answer.delivered(answer.runs[MODEM])
+    gives = answer.delivered(shares[pick]) / today
+    fixed = f"{', '.join(at)} and delivers {100 * gives:.0f} % of what the modem alone does"
+    if FOLLOWER not in answer.candidates:
+        return f"A fixed shaper is a compromise on a line that varies: {fixed}. {AUTORATE}"
+    kept = answer.delivered(answer.runs[FOLLOWER]) / today
+    seen = (
+        f"here, as its rule on a fluid has it, it adds {1e3 * answer.added(FOLLOWER):.0f} ms and delivers "
+        f"{100 * kept:.0f} %"
+    )
+    right = "No fixed shaper is right for" if answer.best == FOLLOWER else "A fixed shaper serves on"
+    return f"{right} this line: {fixed}. {AUTORATE}: {seen}."
 
 
 def conditions(answer: HomeComparison) -> str:
@@ -44,7 +159,7 @@ def conditions(answer: HomeComparison) -> str:
 
 
 def hosts(answer: HomeComparison) -> str:
-    return f"{'; '.join(traffic.said(answer.line))}."
+    return f"Behind the line: {'; '.join(traffic.said(answer.line))}."
 
 
 def framing(answer: HomeComparison) -> str:
@@ -72,14 +187,42 @@ def verdict(answer: HomeComparison) -> str:
     if len(answer.seeds) < 2:
         return "One seed gives no interval: nothing here is called better. Ask for --replications 5."
     best = answer.best
-    tied = [p.queue for p in answer.ranking.places if p.rank == _rank(answer, best) and p.queue not in (best, MODEM)]
+    tied = [
+        p.queue for p in answer.ranking.places if p.rank == _rank(answer, best) and p.queue not in (best, MODEM, MINE)
+    ]
     who = joined([best, *tied], "and")
     verb = "come first, behind a shaper" if tied else "comes first, behind a shaper"
     if not any(d.better == best and MODEM in (d.a, d.b) for d in answer.ranking.differences):
-        return f"By no measure is {who} clearly better than the modem alone, over {len(answer.seeds)} seeds."
+        verb = "are" if tied else "is"
+        none = f"By no measure {verb} {who} clearly better than the modem alone, over {len(answer.seeds)} seeds."
+        return " ".join([none, *(["Leave it as it is."] if _dear(answer, best) else []), *_mine(answer, best)])
     parts = [f"{who} {verb}: {_gain(answer, best)} (grade {answer.grade(MODEM)} to {answer.grade(best)})."]
     cost = _cost(answer, best)
-    return " ".join([*parts, *([cost] if cost else [])])
+    return " ".join([*parts, *([cost] if cost else []), *_dear(answer, best), *_mine(answer, best)])
+
+
+def _mine(answer: HomeComparison, best: str) -> list[str]:
+    """What is said of what people have now."""
+    if MINE not in answer.candidates:
+        return []
+    adds = f"What you have adds {milliseconds(answer.graded(MINE))} (grade {answer.grade(MINE)})"
+    better = [d for d in answer.ranking.differences if {d.a, d.b} == {MINE, best} and d.better]
+    ahead = sum(d.better == best for d in better)
+    if answer.grade(MINE) == answer.grade(best) and 2 * ahead <= len(better):
+        return [f"{adds}, as good: keep it."]
+    of, behind = len(answer.ranking.measures), len(better) - ahead
+    return [f"{adds}: {best} is better by {ahead} of {of} measures, worse by {behind}."]
+
+
+def _dear(answer: HomeComparison, best: str) -> list[str]:
+    """Says so where the rate that is given is worth more than the latency that is bought."""
+    mine, today = (stats.mean(worth.of_run(run) for run in answer.runs[name]) for name in (best, MODEM))
+    if not mine > today:
+        return []
+    return [
+        f"That is dear: by a millisecond for each per cent of rate {best} costs {1e3 * mine:.0f} ms, the modem alone "
+        f"{1e3 * today:.0f}. Shape only if calls and games matter more to you than the rate."
+    ]
 
 
 def _rank(answer: HomeComparison, name: str) -> int | None:
@@ -88,8 +231,8 @@ def _rank(answer: HomeComparison, name: str) -> int | None:
 
 def _gain(answer: HomeComparison, best: str) -> str:
     """Latency under load with it and today, each with its interval."""
-    with_it, today = (stats.estimate([run.graded for run in answer.runs[name]]) for name in (best, MODEM))
-    return f"with {best} a load adds {_ms(with_it)} of latency instead of {_ms(today)}"
+    with_it, today = (milliseconds(answer.graded(name)) for name in (best, MODEM))
+    return f"with {best} a load adds {with_it} of latency instead of {today}"
 
 
 def _cost(answer: HomeComparison, best: str) -> str:
@@ -105,28 +248,32 @@ def _cost(answer: HomeComparison, best: str) -> str:
     return f"It costs {joined(parts, 'and')}, as shares of the line's rate." if parts else ""
 
 
-def _ms(e: stats.Mean) -> str:
-    places = 0 if abs(e.mean) >= 0.1 else 1
-    return f"{1e3 * e.mean:.{places}f} ± {1e3 * e.half_width:.{places}f} ms"
+def share_table(answer: HomeComparison) -> list[list[str]]:
+    """What the shaper's share buys and costs: a head, and a row a share."""
+    loads = [m for m in answer.ranking.measures if m.loads]
+    rows = [["share", "a load adds", *(m.loads for m in loads), "cost"]]
+    for share, runs in answer.shares.items():
+        goodputs = [f"{100 * stats.mean(m.value(run) for run in runs):.0f} %" for m in loads]
+        cost = 1e3 * stats.mean(worth.of_run(run) for run in runs)
+        rows.append([str(share), f"{1e3 * answer.added_at(share):.3g} ms", *goodputs, f"{cost:.3g} ms"])
+    return rows
 
 
 def share_sentence(answer: HomeComparison) -> str:
-    """What the shaper's share buys and costs."""
-    rows = []
-    for share, runs in answer.shares.items():
-        goodputs = [
-            f"{100 * stats.mean(m.value(run) for run in runs):.0f} % {m.loads}"
-            for m in answer.ranking.measures
-            if m.loads
-        ]
-        rows.append(f"{share}: +{1e3 * answer.added_at(share):.3g} ms, {', '.join(goodputs)}")
+    """What the table of shares is."""
     seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
-    return f"What the share buys with {answer.best} ({seeds}): {'; '.join(rows)}."
+    return f"What the share buys with {answer.shares_of} ({seeds}). {capital(WORTH)}."
 
 
-def notes(answer: HomeComparison) -> Sequence[str]:
-    said = variation.said(answer.line)
-    return [*([said] if said else []), WIFI]
+def assumptions(answer: HomeComparison) -> Sequence[str]:
+    """What the answer rests on, a sentence each."""
+    said = [measured(answer), where(answer), shaped(answer), mine(answer), medium(answer), VPNS[answer.line.vpn]]
+    said += [variation.said(answer.line)]
+    return [*(one for one in said if one), WIFI]
+
+
+def _mbps(bps: float) -> str:
+    return f"{bps / 1e6:.4g} Mb/s" if bps >= 1e6 else f"{bps / 1e3:.4g} kb/s"
 
 
 def _size(size: int) -> str:

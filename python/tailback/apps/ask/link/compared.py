@@ -74,11 +74,19 @@ class Comparison(Answer[measures.QueueMeasure]):
                     "parameters": {s.name: s.value for s in self.candidates[p.queue].settings},
                     "why": {s.name: s.why for s in self.candidates[p.queue].settings},
                     "tc": self.candidates[p.queue].tc,
+                    "tc_production": self._production(p.queue),
                     "where": self.candidates[p.queue].where or None,
                 }
                 for p in self.ranking.places
             ],
         }
+
+    def _production(self, queue: str) -> tuple[str, ...] | None:
+        """What a reader pastes; none in a switch, and for what Linux has not."""
+        from tailback.apps.ask.link.production import lines
+
+        made = None if self.link.rack is not None else lines(self.candidates[queue], self.link)
+        return None if made is None else made.commands
 
     def __repr__(self) -> str:
         return self.text()

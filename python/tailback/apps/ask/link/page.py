@@ -13,7 +13,9 @@ import numpy as np
 from tailback import _core
 from tailback.apps.ask import refine, shown
 from tailback.apps.ask.link import words
+from tailback.apps.ask.link.candidates import Candidate
 from tailback.apps.ask.link.measures import Seed
+from tailback.apps.ask.link.production import lines as production
 from tailback.apps.ask.link.traffic import UNRESPONSIVE, group
 from tailback.apps.ask.words import quantity
 from tailback.core import stats
@@ -43,14 +45,7 @@ def write(answer: Comparison, folder: Path, kinds: Sequence[str]) -> Path:
 
 def page(answer: Comparison, folder: Path, kinds: Sequence[str]) -> str:
     candidates = answer.candidates
-    lines = [
-        (
-            f"{name} ({c.where})" if c.where else name,
-            f"tc qdisc replace dev DEV root {c.tc}" if c.tc else None,
-            c.tc_remark,
-        )
-        for name, c in candidates.items()
-    ]
+    lines = [(f"{name} ({c.where})" if c.where else name, *_lines(answer, c)) for name, c in candidates.items()]
     scenario = next(iter(answer.scenarios.values()))
     return render(
         "compare.html",
@@ -72,11 +67,23 @@ def page(answer: Comparison, folder: Path, kinds: Sequence[str]) -> str:
         access="as fast as this one" if answer.link.rack else "ten times as fast as this one",
         parameters=_parameters(answer),
         lines=lines,
+        behind=words.production(answer.link) if answer.link.rack is None else "",
         scenario=plain(scenario.toml),
         scenario_of=next(iter(answer.scenarios)),
         command=answer.command,
         manifest=[["tailback", _core.__version__], ["seeds", ", ".join(map(str, answer.seeds))]],
     )
+
+
+def _lines(answer: Comparison, c: Candidate) -> tuple[tuple[str, ...], str]:
+    """What is pasted for a discipline, and what has to be known of it."""
+    if answer.link.rack is not None:
+        return (f"tc qdisc replace dev DEV root {c.tc}",) if c.tc else (), c.tc_remark
+    made = production(c, answer.link)
+    if made is None:
+        return (), c.tc_remark
+    unsaid = (f"The lines do not say {', '.join(made.unsaid)}.",) if made.unsaid else ()
+    return made.commands, " ".join(dict.fromkeys((*unsaid, *made.remarks)))
 
 
 def _parameters(answer: Comparison) -> list[list[str]]:

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 
 from tailback.apps.ask import refine, shown
 from tailback.apps.ask.link import words
+from tailback.apps.ask.link.production import around
+from tailback.apps.ask.link.production import lines as production
 from tailback.core.text.plain import plain
 from tailback.core.text.width import terminal_width
+
+#: Where there is nothing to paste.
+NO_LINE = "(Linux has no such discipline)"
 
 if TYPE_CHECKING:
     from tailback.apps.ask.link.compared import Comparison
@@ -46,16 +51,41 @@ def text(answer: Comparison, width: int | None = None, *, opened: bool = False) 
             "",
             *textwrap.wrap(f"{shown.BEST} {judged(answer)}", width),
         ]
-    lines += ["", "On Linux (tc qdisc replace dev DEV root ...)"]
-    for name, c in answer.candidates.items():
-        line = c.tc if c.tc is not None else "(Linux has no such discipline)"
-        notes = [c.where or c.tc_remark] if answer.link.rack is not None else []
-        notes += [f"does not say {', '.join(c.unsaid)}"] if c.unsaid else []
-        line = "  # ".join(filter(None, (line, *notes)))
-        lines += textwrap.wrap(
-            f"  {name:<10} {line}", width, subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False
-        )
+    lines += ["", *(_in_switch(answer, width) if answer.link.rack is not None else _paste(answer, width))]
     return "\n".join(plain(part) for line in lines for part in line.split("\n"))
+
+
+def _in_switch(answer: Comparison, width: int) -> list[str]:
+    """What a queue of a host says for the same: there is no shaper in a switch."""
+    lines = ["On Linux (tc qdisc replace dev DEV root ...)"]
+    for name, c in answer.candidates.items():
+        line = c.tc if c.tc is not None else NO_LINE
+        notes = [c.where or c.tc_remark, f"does not say {', '.join(c.unsaid)}" if c.unsaid else ""]
+        lines += _indented(name, "  # ".join(filter(None, (line, *notes))), width)
+    return lines
+
+
+def _paste(answer: Comparison, width: int) -> list[str]:
+    """Production values, behind a shaper."""
+    lines = textwrap.wrap(words.production(answer.link), width)
+    shaper = around(answer.link)
+    lines += [part for line in shaper for part in _indented("", line, width, 2)]
+    for name, c in answer.candidates.items():
+        made = production(c, answer.link)
+        if made is None:
+            lines += _indented(name, NO_LINE, width)
+            continue
+        own = made.commands[len(shaper) :] if made.commands[: len(shaper)] == shaper else made.commands
+        lacks = f"  # does not say {', '.join(made.unsaid)}" if made.unsaid else ""
+        for line in own:
+            lines += _indented(name, line + (lacks if line == made.leaf else ""), width)
+    return lines
+
+
+def _indented(name: str, line: str, width: int, at: int = 13) -> list[str]:
+    head = f"  {name:<10} {line}" if name else f"  {line}"
+    further = " " * (at + (0 if name else 2))
+    return textwrap.wrap(head, width, subsequent_indent=further, break_long_words=False, break_on_hyphens=False)
 
 
 def judged(answer: Comparison) -> str:

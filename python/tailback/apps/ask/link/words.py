@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tailback.apps.ask import marks
 from tailback.apps.ask.link.traffic import Times, said
 from tailback.apps.ask.words import capital, joined, quantity
+from tailback.linux.shaper import SHARE
 
 if TYPE_CHECKING:
     from tailback.apps.ask.link.compared import Comparison
@@ -36,6 +37,14 @@ def conditions(link: Link, times: Times, seeds: str) -> str:
         f"Buffer {size}, {link.buffer_why}. {marks.said(link.ecn, link.congestion)} "
         f"Runs of {times.duration_s:g} s of which the first {times.warmup_s:g} s are not counted ({times.why}), "
         f"{seeds}, the same for all."
+    )
+
+
+def production(link: Link) -> str:
+    """What the lines to paste are."""
+    return (
+        f"On Linux, behind a shaper at {SHARE:.0%} of the line's rate, so that packets wait there (DEV is the device "
+        "towards the line). Production values: a buffer that the experiment chose is left to Linux."
     )
 
 

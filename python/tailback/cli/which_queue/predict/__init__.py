@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from tailback.cli import options
-from tailback.cli.which_queue.predict.asked import asked, packet_bytes, print_table, quantity, round_trip
+from tailback.cli.which_queue.predict.arguments import asked, packet_bytes, print_table, quantity, round_trip
 from tailback.cli.which_queue.predict.assured import allocation_command, redn_command
 from tailback.cli.which_queue.predict.steady import red_command, tcp_command
 from tailback.core.text.json_text import json_text
@@ -36,8 +36,8 @@ def _no_model(name: str, known: Sequence[str]) -> str:
     near = ["tail-drop"] if queues == ["droptail"] else get_close_matches(name.lower(), known, 1)
     if near:
         return f"there is no model {name!r}; did you mean `tailback predict {near[0]}`?"
-    what = f"there is no model of {queues[0]}" if queues else f"there is no model {name!r}"
-    return f"{what}; models are {', '.join(known)}"
+    problem = f"there is no model of {queues[0]}" if queues else f"there is no model {name!r}"
+    return f"{problem}; models are {', '.join(known)}"
 
 
 @click.group(cls=_Models)
@@ -231,9 +231,9 @@ def memory_command(
         ("groups, as published", m.published_bytes),
         ("with queue and packet count of each group", m.complete_bytes),
     ]
-    for what, n in lines:
-        ratio = f"   1 : {m.per_flow_bytes / n:.1f}" if what.startswith(("groups,", "with")) else ""
-        click.echo(f"{what:44}{n:>14,} B{ratio}")
+    for title, n in lines:
+        ratio = f"   1 : {m.per_flow_bytes / n:.1f}" if title.startswith(("groups,", "with")) else ""
+        click.echo(f"{title:44}{n:>14,} B{ratio}")
     click.echo(f"a filter misses {100 * missed(m.filter_bits / e):.2g} % of the flows of a group of the mean size")
 
 

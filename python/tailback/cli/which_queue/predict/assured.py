@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailback.cli import options
-from tailback.cli.which_queue.predict.asked import asked
+from tailback.cli.which_queue.predict.arguments import asked
 from tailback.core.text.json_text import json_text
 from tailback.core.theory.allocation import HEADROOM, Demand, Share, allocate
 from tailback.core.theory.predict import PredictError
@@ -56,11 +56,11 @@ def read(kind: str, text: str) -> Fraction:
 
 def _flow(text: str) -> tuple[int, Client]:
     """`[COUNTx]RATE,RTT`."""
-    found = re.fullmatch(r"(?:(\d+)x)?([^,]+),([^,]+)", text.replace(" ", ""))
+    match = re.fullmatch(r"(?:(\d+)x)?([^,]+),([^,]+)", text.replace(" ", ""))
     try:
-        if found is None or found[1] == "0":
+        if match is None or match[1] == "0":
             raise ValueError
-        return int(found[1] or 1), Client(read("rate", found[2]), read("time", found[3]))
+        return int(match[1] or 1), Client(read("rate", match[2]), read("time", match[3]))
     except ValueError as e:
         why = f": {e}" if str(e) else ""
         raise click.BadParameter(
@@ -240,10 +240,10 @@ def of_scenario(
     from tailback import _core
 
     routes = _core.routes(scenario)
-    known = list(dict.fromkeys(group for _, group, *_ in routes))
+    names = list(dict.fromkeys(group for _, group, *_ in routes))
     for group in groups:
-        if group not in known:
-            raise PredictError(f'the scenario has no flows "{group}"; give one of {", ".join(known)}')
+        if group not in names:
+            raise PredictError(f'the scenario has no flows "{group}"; give one of {", ".join(names)}')
     links: dict[str, Fraction] = {}
     flows = {}
     for name, group, ports, rates in routes:

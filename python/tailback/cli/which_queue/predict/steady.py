@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from tailback.cli import options
-from tailback.cli.which_queue.predict.asked import asked, packet_bytes, print_table, quantity, round_trip
+from tailback.cli.which_queue.predict.arguments import asked, packet_bytes, print_table, quantity, round_trip
 from tailback.core.text.json_text import json_text
 from tailback.core.theory.steady import Ramp, Spacing, red_equilibrium, square_root, with_timeouts
 
@@ -40,11 +40,11 @@ def _path(f: F) -> F:
 
 def _probability(text: str) -> float:
     """A probability such as 0.01 or 1%."""
-    found = re.fullmatch(r"\s*([0-9.eE+-]+)\s*(%?)\s*", text)
+    match = re.fullmatch(r"\s*([0-9.eE+-]+)\s*(%?)\s*", text)
     try:
-        if not found:
+        if not match:
             raise ValueError
-        return float(found[1]) / (100 if found[2] else 1)
+        return float(match[1]) / (100 if match[2] else 1)
     except ValueError:
         raise click.BadParameter(
             f"{text} is not a probability; write one such as 0.01 or 1%", param_hint="--loss"
@@ -173,12 +173,12 @@ def red_command(
     tau = round_trip(rtt)
     lower = threshold("min-threshold", min_threshold)
     upper = threshold("max-threshold", max_threshold) if max_threshold else 3 * lower
-    given = {"max_probability": max_probability, "gentle": gentle}
-    values = _declared() | {name: value for name, value in given.items() if value is not None}
+    options = {"max_probability": max_probability, "gentle": gentle}
+    values = _declared() | {name: value for name, value in options.items() if value is not None}
     ramp = asked(lambda: Ramp(lower, upper, spacing=spacing, **values))
-    found = [asked(partial(red_equilibrium, n, packets_per_s, tau, ramp, acked)) for n in counts]
+    equilibria = [asked(partial(red_equilibrium, n, packets_per_s, tau, ramp, acked)) for n in counts]
     if as_json:
-        click.echo(json_text({"model": "red", "rows": [e.as_dict() for e in found]}))
+        click.echo(json_text({"model": "red", "rows": [e.as_dict() for e in equilibria]}))
         return
     click.echo(
         f"RED at {rate} ({packets_per_s:,.1f} packets/s), round trip {rtt}, thresholds {lower:g} and {upper:g}\n"
@@ -187,7 +187,7 @@ def red_command(
         ("flows", "average", "delay", "signalled", "window", "region"),
         ("", "packets", "ms", "%", "packets", ""),
     ]
-    for e in found:
+    for e in equilibria:
         lines.append(
             (
                 str(e.flows),
@@ -199,7 +199,7 @@ def red_command(
             )
         )
     print_table(lines)
-    if any(e.region == "beyond" for e in found):
+    if any(e.region == "beyond" for e in equilibria):
         click.echo('\n"beyond": the ramp ends before the flows slow down enough; the average swings around its end.')
-    if any(e.timeouts for e in found):
+    if any(e.timeouts for e in equilibria):
         click.echo("\nBelow a window of 4 packets losses lead to timeouts, and the queue is shorter than predicted.")

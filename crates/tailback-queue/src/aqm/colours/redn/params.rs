@@ -5,7 +5,7 @@ use crate::aqm::average::Average;
 use crate::aqm::colours::populations::{Accounting, Populations};
 use crate::aqm::colours::precedence::{COLOURS, UNCOLOURED, each_colour};
 use crate::aqm::red::params::{GENTLE, INITIAL_AVERAGE, MEAN_PACKET, PROBABILITY, WEIGHT};
-use crate::aqm::red::signals::{Class, Ramp, RampShape, SignalRules};
+use crate::aqm::red::signals::{Ramp, RampShape, RedClass, SignalRules};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
 use crate::params::{BEFORE, BUFFER, ECN};
@@ -182,8 +182,8 @@ impl Config {
     }
 
     /// The decision for each colour.
-    pub fn classes(&self) -> [Class; COLOURS] {
-        self.ramps.map(Class::new)
+    pub fn classes(&self) -> [RedClass; COLOURS] {
+        self.ramps.map(RedClass::new)
     }
 }
 
@@ -252,7 +252,7 @@ impl Thresholds {
     fn from_settings(s: &Settings, context: &BuildContext, mode: Steers) -> Result<Thresholds, Refusal> {
         let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let unit = capacity::packet(limit, mean_packet);
-        let given = |key| -> Result<_, Refusal> {
+        let levels = |key| -> Result<_, Refusal> {
             let list = capacity::thresholds(s, key, limit, mean_packet)?;
             Ok((!list.is_empty()).then(|| each_colour(&list)))
         };
@@ -270,12 +270,12 @@ impl Thresholds {
         };
         let largest = signalled.iter().fold(0.0, |a: f64, p| a.max(*p));
         let by_signals = line.signalled(s.get(&LONGEST_RTT).0, largest).max(20) as f64;
-        let max = given(&MAX_THRESHOLD)?.unwrap_or([(by_signals * unit).min(most); COLOURS]);
+        let max = levels(&MAX_THRESHOLD)?.unwrap_or([(by_signals * unit).min(most); COLOURS]);
         let sent = line.sent(s.get(&MIDDLE_DELAY).0).max(10) as f64 * unit;
-        let middle = given(&MIDDLE_THRESHOLD)?.unwrap_or(max.map(|max| sent.min(0.5 * max)));
+        let middle = levels(&MIDDLE_THRESHOLD)?.unwrap_or(max.map(|max| sent.min(0.5 * max)));
         let whole = |level: f64| (level / unit).floor() * unit;
-        let min = given(&MIN_THRESHOLD)?.unwrap_or(middle.map(|middle| whole(0.5 * middle)));
-        let gate = given(&QUEUE_THRESHOLD)?.unwrap_or(min);
+        let min = levels(&MIN_THRESHOLD)?.unwrap_or(middle.map(|middle| whole(0.5 * middle)));
+        let gate = levels(&QUEUE_THRESHOLD)?.unwrap_or(min);
         let all = Thresholds { min, middle, max, gate };
         all.check(mode)?;
         Ok(all)

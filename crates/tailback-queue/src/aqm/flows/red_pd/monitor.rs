@@ -152,12 +152,12 @@ impl Monitored {
     /// Raise its probability at the end of a list.
     fn tighten(&mut self, x: f64, changed: (u64, Time)) {
         let g = self.probability;
-        let more = match self.unresponsive {
+        let probability = match self.unresponsive {
             false => g + x.min(g),
             true if x > g => 3.0 * g,
             true => g + 2.0 * x,
         };
-        (self.probability, self.changed) = (more.min(1.0), changed);
+        (self.probability, self.changed) = (probability.min(1.0), changed);
     }
 }
 

@@ -37,9 +37,9 @@ impl SentList {
 
     /// These segments, which duplicates stand for, are delivered.
     pub fn deliver_counted(&mut self, segments: u32, bytes: u64) {
-        let more = u64::from(segments) * bytes;
-        self.delivered += more;
-        self.newly += more;
+        let delivered = u64::from(segments) * bytes;
+        self.delivered += delivered;
+        self.newly += delivered;
     }
 
     /// At least the first segment, and each lost one, has not arrived. If more is counted than the others, that is

@@ -1,0 +1,75 @@
+"""The buffers in front of a line, fitted to what a speed test measured: the modem alone, until a load adds as much.
+
+What waits is nearly proportional to the buffer, so the next try is the last one times what is wanted over what was
+seen. The load is that of a speed test: a few transfers in one direction at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tailback.apps.ask.home import measures
+from tailback.apps.ask.home import phases as phase
+from tailback.apps.ask.home.candidates import MODEM, today
+from tailback.apps.ask.home.line import LEAST_MODEM_BYTES, TRANSFERS, HomeLine
+from tailback.apps.ask.home.phases import LEAST_LOADED_S, Timeline, timeline
+from tailback.apps.ask.home.traffic import scenario
+from tailback.apps.ask.trial import Trial, not_failed
+from tailback.core import stats
+from tailback.runs.builder import Network
+from tailback.runs.campaign.errand import whole
+from tailback.runs.campaign.plan import Plan
+
+#: Tries at most, and when what is seen is near enough.
+TRIES, NEAR = 8, 0.02
+#: Seeds of each try, and how long a direction is loaded.
+SEEDS, LOADED_S = 2, 12.0
+#: More than this no buffer of a modem holds: a time at its rate.
+MOST_S = 20.0
+
+
+def fitted(line: HomeLine, trial: Trial) -> HomeLine:
+    """The line with buffers behind which a load adds what was measured."""
+    test = line.measured
+    if test is None or line.modem != "fitted":
+        return line
+    wanted = [test.added_down_s, test.added_up_s]
+    rates = (line.down_bps, line.up_bps)
+    usual = (line.down_buffer, line.up_buffer)
+    begin = [size if w is None else _bytes(w, rate) for w, rate, size in zip(wanted, rates, usual, strict=True)]
+    test_line = replace(
+        line, traffic=("bulk",), hosts_of={"bulk": (1,)}, hosts=1, transfers=TRANSFERS, readers=0, varies=None
+    )
+    for _ in range(TRIES):
+        test_line = replace(test_line, down_buffer=begin[0], up_buffer=begin[1])
+        seen = added(test_line, trial)
+        near = True
+        for i, (want, got) in enumerate(zip(wanted, seen, strict=True)):
+            if want is not None and abs(got - want) > max(NEAR * want, 0.0002):
+                factor = min(4.0, max(0.25, want / max(got, 1e-5)))
+                size = min(max(LEAST_MODEM_BYTES, round(begin[i] * factor)), _bytes(MOST_S, rates[i]))
+                near, begin[i] = near and size == begin[i], size
+        if near:
+            break
+    return replace(line, down_buffer=begin[0], up_buffer=begin[1])
+
+
+def _bytes(seconds: float, rate_bps: float) -> int:
+    return max(LEAST_MODEM_BYTES, round(seconds * rate_bps / 8))
+
+
+def added(line: HomeLine, trial: Trial) -> tuple[float, float]:
+    """What a download and an upload add behind the modem alone."""
+    times = _times(line)
+    network = Network(scenario(line, today().queues(line, line.share), times))
+    plan = Plan([({"queue": MODEM, "share": str(line.share)}, network)], SEEDS, trial.seed)
+    results = whole(not_failed(plan.execute(None, trial.jobs)))
+    ((_, runs),) = measures.views(results, line, times).items()
+    down, up = (stats.mean(run.added(name) for run in runs) for name in (phase.DOWN, phase.UP))
+    return down, up
+
+
+def _times(line: HomeLine) -> Timeline:
+    long = timeline(line)
+    gaps = long.duration_s - sum(p.ends - p.begins for p in long.phases if p.down or p.up)
+    return timeline(line, gaps + max(LOADED_S, LEAST_LOADED_S) * len(long.loaded)).one_way

@@ -1,0 +1,128 @@
+"""What a speed test said of a line: rates as goodput, round trips idle and under load.
+
+250/40, idle 18, down 240, up 190      Mb/s and ms; `down 240` is the round trip while downloading
+250/40, idle 18, down +222, up +172    what is added to the idle one
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from tailback import _core
+from tailback.apps.ask.given import LinkError, parsed
+from tailback.apps.ask.home import spoken
+from tailback.linux.framing import Framing
+from tailback.readers import recognise
+from tailback.readers.given import unpacked
+from tailback.readers.measured.measurement import Measurement, Role
+from tailback.readers.reading import ReadError
+
+#: IPv4 and TCP with time stamps, of each packet.
+HEADERS = 52
+_HINT = 'write it as "250/40, idle 18, down 240, up 190": Mb/s down and up, and round trips in ms'
+_TIME = re.compile(r"(idle|ping|rtt|down|download|up|upload)\s*[:=]?\s*(\+?)\s*(\d[\w.]*\s*\w*)", re.IGNORECASE)
+_NAMES = {"ping": "idle", "rtt": "idle", "download": "down", "upload": "up"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A speed test: goodput, bit/s; the idle round trip; and what a load adds, seconds, where that was measured."""
+
+    down_bps: float
+    up_bps: float
+    idle_s: float
+    added_down_s: float | None = None
+    added_up_s: float | None = None
+
+    def line_rates(self, framing: Framing, packet: int, counted: bool) -> tuple[float, float]:
+        """The rates of the line that this goodput takes, down and up, bit/s. `counted`: the line adds what its framing
+        says; else its rates are those of IP packets."""
+        payload = packet - HEADERS
+        factor = (framing.on_wire(packet) if counted else packet) / payload
+        return self.down_bps * factor, self.up_bps * factor
+
+
+def measured(text: str) -> Measured:
+    """A measurement in words, or a file with them. Raises `LinkError`."""
+    said = _said(text)
+    parts = [part.strip() for part in re.split(r"[,;\n]+", said) if part.strip() and not part.lstrip().startswith("#")]
+    if not parts:
+        raise LinkError(f"measured = {text}: there is nothing in it; {_HINT}")
+    rates = re.split(r"\s*/\s*(?=[\d.])", parts[0])
+    if len(rates) != 2:
+        read = _read(said)
+        if read is not None:
+            return read
+        raise LinkError(f"measured = {text}: {parts[0]!r} are no rates down/up; {_HINT}")
+    down, up = (_rate(one) for one in rates)
+    times: dict[str, tuple[bool, float]] = {}
+    for part in parts[1:]:
+        found = _TIME.fullmatch(part)
+        if found is None:
+            raise LinkError(f"measured = {text}: {part!r} is not understood; {_HINT}")
+        name = _NAMES.get(found[1].lower(), found[1].lower())
+        if name in times:
+            raise LinkError(f"measured = {text}: {name!r} stands there twice; {_HINT}")
+        times[name] = bool(found[2]), _time(found[3])
+    if "idle" not in times:
+        raise LinkError(f"measured = {text}: the round trip of the idle line is missing; {_HINT}")
+    idle = times["idle"][1]
+    added = {way: _added(text, way, idle, times.get(way)) for way in ("down", "up")}
+    return Measured(down, up, idle, added["down"], added["up"])
+
+
+def _read(text: str) -> Measured | None:
+    """What a reader of measurements makes of it, such as the page of a speed test; None if it has no round trip."""
+    try:
+        found = recognise.read(unpacked("--measured", BytesIO(text.encode()))).data
+    except ReadError:
+        return None
+    if not isinstance(found, Measurement):
+        return None
+    down, up = found.rate(Role.DOWN), found.rate(Role.UP)
+    pings = {series.name: series.mean for series in found.of(Role.PING)}
+    if not (down > 0 and up > 0 and found.idle_s > 0):
+        return None
+    under = (pings.get(f"ping during {role.value}") for role in (Role.DOWN, Role.UP))
+    added = [None if p is None else max(0.0, p - found.idle_s) for p in under]
+    return Measured(down, up, found.idle_s, *added)
+
+
+def _said(text: str) -> str:
+    try:
+        there = "/" not in text[:8] or not re.match(r"\s*\d", text)
+        if there and Path(text).is_file():
+            return Path(text).read_text(encoding="utf-8")
+        if re.fullmatch(r"[~./]\S*|\S+\.(?:txt|json|csv|log)", text):
+            raise LinkError(f"measured = {text}: there is no such file; {_HINT}")
+    except LinkError:
+        raise
+    except (OSError, ValueError) as e:
+        raise LinkError(f"measured = {text}: the file cannot be read ({e}); {_HINT}") from e
+    return text
+
+
+def _rate(text: str) -> float:
+    bare = re.fullmatch(r"\d+\.?\d*|\.\d+", text)
+    return spoken.rate("measured", f"{text}Mbps" if bare else text)
+
+
+def _time(text: str) -> float:
+    bare = re.fullmatch(r"\d+\.?\d*", text.strip())
+    return float(parsed("measured", _core.parse_time, f"{text.strip()}ms" if bare else text.replace(" ", "")))
+
+
+def _added(text: str, way: str, idle_s: float, given: tuple[bool, float] | None) -> float | None:
+    if given is None:
+        return None
+    more, seconds = given
+    added = seconds if more else seconds - idle_s
+    if added < 0:
+        raise LinkError(
+            f"measured = {text}: {way} {1e3 * seconds:g} ms under load is less than {1e3 * idle_s:g} ms on the idle "
+            f"line; if it is what the load adds, write {way} +{1e3 * seconds:g}"
+        )
+    return added

@@ -1,0 +1,66 @@
+"""What people have now, as it was pasted: a script of `tc`, its output, or a block of SQM; as a row of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tailback.apps.ask.given import LinkError
+from tailback.apps.ask.home.candidates import MINE, HomeCandidate
+from tailback.apps.ask.home.line import HomeLine
+from tailback.linux.shaped import Side
+from tailback.readers import queues
+from tailback.readers.reading import ReadError
+
+#: A shaper from this part of the line's rate on leaves the queue in the modem.
+ALL = 0.985
+
+
+def candidate(text: str, line: HomeLine) -> HomeCandidate:
+    """The queues of a paste, up and down, with the rates that stand there. Raises `LinkError`."""
+    try:
+        found = queues.pasted(text)
+    except (ReadError, OSError) as e:
+        shown = text if "\n" not in text else text.splitlines()[0] + " ..."
+        raise LinkError(f"mine = {shown[:60]}: {str(e).removeprefix('--queue: ')}") from e
+    up, down = found.data.side("up"), found.data.side("down")
+    alone = [side for side in found.data.sides if not side.way and side.queue]
+    # A device of its own is the one towards the modem, or with two of them what stands there first.
+    if up is None and alone:
+        up = alone.pop(0)
+    if down is None and alone:
+        down = alone.pop(0)
+    if (up is None or not up.queue) and (down is None or not down.queue):
+        raise LinkError(f"mine = {found.title}: no queue is in it; paste the lines of tc, or the block of SQM")
+    why = {
+        "up": _said(up, "up", line.up_bps),
+        "down": _said(down, "down", line.down_bps),
+        "left out": queues.remarks(found),
+    }
+    pasted = (None if up is None else up.queue or None, None if down is None else down.queue or None)
+    return HomeCandidate(MINE, "", why={k: v for k, v in why.items() if v}, pasted=pasted)
+
+
+def _said(side: Side | None, way: str, line_bps: float) -> str:
+    """A direction in words: what is there, at which share of the line's rate, and what follows from that."""
+    if side is None or not side.queue:
+        return f"{way}: nothing, so that the {'modem' if way == 'up' else 'provider'}'s buffer fills"
+    text = f"{way}: {_numbers(side.queue)}"
+    if side.rate_bps is None:
+        return f"{text}, without a shaper: the queue stays where the line is slower, and this one is empty"
+    share = side.rate_bps / line_bps
+    told = f"{text}, at {side.rate_bps / 1e6:.4g} Mb/s, {share:.0%} of the line's rate"
+    if share > ALL:
+        return f"{told}: too near to it, or above, to keep the queue at home"
+    return told
+
+
+def _numbers(queue: Mapping[str, Any]) -> str:
+    """The innermost discipline and its numbers."""
+    inner: Mapping[str, Any] = queue
+    while isinstance(below := inner.get("queue"), Mapping):
+        inner = below
+    own = {k: v for k, v in inner.items() if k not in ("kind", "rate") and not isinstance(v, Mapping | list)}
+    numbers = ", ".join(f"{k} {str(v).lower() if isinstance(v, bool) else v}" for k, v in own.items())
+    around = "" if inner is queue else f" under {queue['kind']}"
+    return f"{inner.get('kind')}{around}{f' ({numbers})' if numbers else ''}"

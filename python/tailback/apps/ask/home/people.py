@@ -1,0 +1,85 @@
+"""Who is behind the line, in people's words, and which host does what.
+
+--people "2 calls, 2 games, 3 readers, 1 backup"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from tailback.apps.ask.given import LinkError
+
+MOST_HOSTS = 50
+#: Pages of a household: so many readers.
+READERS = 4
+#: What people are called, and the kind of traffic that is theirs.
+WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("call", "caller", "voice", "meeting"), "call"),
+        **dict.fromkeys(("game", "gamer", "player"), "game"),
+        **dict.fromkeys(("reader", "page", "browser", "web", "surfer"), "web"),
+        **dict.fromkeys(("backup", "upload", "uploader"), "upload"),
+        **dict.fromkeys(("download", "downloader", "update", "bulk"), "bulk"),
+    }
+)
+_PART = re.compile(r"(?:(\d+)\s*x?\s+)?([a-z]+)", re.IGNORECASE)
+_HINT = 'write one such as "2 calls, 2 games, 3 readers, 1 backup, 1 download"'
+
+
+def people(text: str) -> dict[str, int]:
+    """How many there are of each kind of traffic. Raises `LinkError`.
+
+    >>> people("2 calls, 1 backup")
+    {'call': 2, 'upload': 1}
+    """
+    found: dict[str, int] = {}
+    for part in re.split(r"\s*(?:,|;|\band\b)\s*", text.strip()):
+        match = _PART.fullmatch(part)
+        if match is None:
+            raise LinkError(f"people = {text}: {part!r} is no number of people; {_HINT}")
+        kind = _kind(match[2].lower(), text)
+        found[kind] = found.get(kind, 0) + int(match[1] or 1)
+    found = {kind: n for kind, n in found.items() if n}
+    if not 1 <= sum(found.values()) <= MOST_HOSTS:
+        raise LinkError(f"people = {text}: give from 1 to {MOST_HOSTS} people; {_HINT}")
+    return found
+
+
+def _kind(word: str, text: str) -> str:
+    for one in (word, word.removesuffix("s")):
+        if one in WORDS:
+            return WORDS[one]
+    near = get_close_matches(word, WORDS, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(WORDS)}"
+    raise LinkError(f"people = {text}: there is no {word!r}; {hint}")
+
+
+def hosts_of_kinds(kinds: Sequence[str], hosts: int) -> dict[str, tuple[int, ...]]:
+    """The hosts of each kind, counted from 1. All are active: more hosts than kinds take the kinds in turn, and fewer
+    hosts have several each."""
+    found: dict[str, list[int]] = {kind: [] for kind in kinds}
+    for i in range(max(hosts, len(kinds))):
+        found[kinds[i % len(kinds)]].append(1 + i % hosts)
+    return {kind: tuple(mine) for kind, mine in found.items()}
+
+
+def hosts_of_people(counts: Mapping[str, int], kinds: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """A host for each person."""
+    found, at = {}, 1
+    for kind in kinds:
+        found[kind] = tuple(range(at, at + counts[kind]))
+        at += counts[kind]
+    return found
+
+
+def parts(total: int, hosts: int) -> list[int]:
+    """So many things of so many hosts, at least one each.
+
+    >>> parts(4, 3), parts(4, 6)
+    ([2, 1, 1], [1, 1, 1, 1, 1, 1])
+    """
+    total = max(total, hosts)
+    return [total // hosts + (i < total % hosts) for i in range(hosts)]

@@ -1,0 +1,60 @@
+"""What a share of the line's rate is worth: latency bought against rate given, and the share that serves best.
+
+A share costs the latency that a load adds under it, and a millisecond for each per cent of the line's rate that TCP
+does not deliver. The share with the least cost is proposed, downwards and upwards each for itself, as one hardly moves
+the other. It is at most 95 %: a real line does not keep its rate exactly, which the model does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tailback.apps.ask.home import phases as phase
+from tailback.apps.ask.home.line import MOST_SHARE, HomeLine, Share
+from tailback.apps.ask.home.measures import MEASURES, HomeRun
+from tailback.core import stats
+
+#: So much added latency is worth a per cent of the line's rate, s.
+PRICE_S = 0.001
+#: Costs that differ by less are alike: the greater share is taken.
+ALIKE_S = 0.0005
+#: A candidate that costs less by more than this is worth more than a better place in the order.
+MATTERS_S = 0.005
+Shares = Mapping[Share, Sequence[HomeRun]]
+_WAYS = ((phase.DOWN, "goodput_down"), (phase.UP, "goodput_up"))
+
+
+def of_run(run: HomeRun) -> float:
+    """What a run costs: the mean of the directions that are loaded."""
+    return stats.mean(_way(run, i) for i, loaded in enumerate(run.line.loaded) if loaded)
+
+
+def _way(run: HomeRun, i: int) -> float:
+    name, measure = _WAYS[i]
+    goodput = next(m for m in MEASURES if m.name == measure)
+    return run.added(name) + PRICE_S * 100 * (1 - goodput.value(run))
+
+
+def cost(runs: Sequence[HomeRun], i: int) -> float:
+    """The mean cost of a direction over seeds: 0 is down, 1 is up."""
+    return stats.mean(_way(run, i) for run in runs)
+
+
+def chosen(line: HomeLine, shares: Shares) -> Share:
+    """The share that costs least, in each direction."""
+    both = [_least(shares, i) if loaded else None for i, loaded in enumerate(line.loaded)]
+    down, up = (one if one is not None else line.share[i] for i, one in enumerate(both))
+    return Share(down, up)
+
+
+def _least(shares: Shares, i: int) -> float:
+    costs = {share[i]: cost(runs, i) for share, runs in shares.items() if share[i] <= MOST_SHARE}
+    best = min(costs.values())
+    return max(share for share, c in costs.items() if c <= best + ALIKE_S)
+
+
+def goes_on(line: HomeLine, shares: Shares) -> bool:
+    """Whether the least share that was tried is the best one, so that less may be better still."""
+    least = min(shares)
+    pick = chosen(line, shares)
+    return any(loaded and pick[i] <= least[i] for i, loaded in enumerate(line.loaded))

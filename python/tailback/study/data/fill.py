@@ -1,0 +1,80 @@
+"""`{name}` in the texts of a study's tables, and the `values` that it stands for.
+
+A text that is only a name becomes the value itself, so that a number stays a number; in a list, a list takes the place
+of its name. A change (`flows.{source}.tcp.min_rto=1s`) with a list in its path is made at each item; after the `=` a
+list is written as one. A range is a list of texts, such as instants:
+
+    values = { starts = { from = 0, to = 9800, step = 200, unit = "us" } }
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tailback.core.scenario.read import as_toml
+from tailback.runs.campaign.values import labelled
+from tailback.study.errors import StudyError
+
+_NAME = re.compile(r"\{([\w-]+)\}")
+
+
+def values(table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The values of a table, with ranges written out; none where it has none."""
+    given = table.get("values")
+    return {k: _value(x, f"{where}.values.{k}") for k, x in given.items()} if isinstance(given, dict) else {}
+
+
+def _value(given: Any, where: str) -> Any:
+    if not (isinstance(given, dict) and {"from", "to"} <= given.keys()):
+        return given
+    texts = labelled({k: v for k, v in given.items() if k != "unit"}, "", where)
+    return [f"{text}{given.get('unit', '')}" for text, _ in texts]
+
+
+def filled(given: Any, words: Mapping[str, Any], where: str) -> Any:
+    """A text, list or table with what its names stand for; raises `StudyError` for a name that has no value."""
+    if isinstance(given, dict):
+        return {k: filled(v, words, f"{where}.{k}") for k, v in given.items()}
+    if isinstance(given, list):
+        filled_items: list[Any] = []
+        for i, x in enumerate(given):
+            one = filled(x, words, f"{where}[{i}]")
+            filled_items += one if isinstance(one, list) and isinstance(x, str) else [one]
+        return filled_items
+    if not isinstance(given, str):
+        return given
+    match = _NAME.fullmatch(given)
+    return _word(match[1], given, words, where) if match else _in_text(given, words, where)
+
+
+def changes(given: list[str], words: Mapping[str, Any], where: str) -> list[str]:
+    """Changes of a scenario, each at every item of the lists that its path names.
+
+    Neighbours with the same names go together: an item has all its changes before the next one has any.
+    """
+    found = []
+    for names, alike in itertools.groupby(given, lambda change: tuple(_NAME.findall(change.partition("=")[0]))):
+        some = list(alike)
+        each = [x if isinstance(x, list) else [x] for x in (_word(n, some[0], words, where) for n in names)]
+        for items in itertools.product(*each):
+            one = {**words, **dict(zip(names, items, strict=True))}
+            found += [_in_text(change, one, where) for change in some]
+    return found
+
+
+def _in_text(text: str, words: Mapping[str, Any], where: str) -> str:
+    def word(m: re.Match[str]) -> str:
+        x = _word(m[1], text, words, where)
+        return as_toml(x) if isinstance(x, (list, dict)) else str(x)
+
+    return _NAME.sub(word, text)
+
+
+def _word(name: str, text: str, words: Mapping[str, Any], where: str) -> Any:
+    if name not in words:
+        known = ", ".join(words) or "none"
+        raise StudyError(f'{where} = "{text}": there is no label or value "{name}"; there are {known}')
+    return words[name]
