@@ -102,7 +102,8 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 fn beside(s: &Settings) -> u64 {
     let held = |size| match size {
         Size::Packets(n) | Size::Bytes(n) => n,
-        Size::Unlimited => 0,
+        // More than ever wait.
+        Size::Unlimited => 1 << 40,
     };
     4 * held(s.get(&BUFFER)) + held(s.get(&EF_BUFFER))
 }
