@@ -195,7 +195,13 @@ fn nested(kind: &Kind, s: &mut Stream) -> Value {
         .iter()
         .filter(|p| p.name != "buffer" && !p.kind.holds_models())
     {
-        if let Some(raw) = s.chance(0.3).then(|| draw(&param.kind, param.default, s)).flatten() {
+        let chosen = s.chance(0.3) || param.default.is_empty();
+        let drawn = match param.kind {
+            // A name that must be given.
+            Kind::Text if param.default.is_empty() => Some(Raw::Text(format!("name {}", s.below(1000)))),
+            _ => chosen.then(|| draw(&param.kind, param.default, s)).flatten(),
+        };
+        if let Some(raw) = drawn {
             own.set(param.name, &raw)
                 .unwrap_or_else(|e| panic!("{}.{}: {e}", model.name, param.name));
         }

@@ -22,12 +22,12 @@ def scenario(file: str, overrides: Sequence[str], text: str | None) -> _core.Sce
     """The scenario of a file with the pasted queue at its bottleneck; a note says what was done and left out."""
     from tailback.cli.source import reader
 
-    read = reader(file)
+    read_with = reader(file)
     if text is None:
-        return read(list(overrides))
+        return read_with(list(overrides))
     if file == text == "-":
         raise click.UsageError("FILE and --queue are both -; standard input is read once: name a file for one of them")
-    return read([*overrides, *_changes(read(list(overrides)), text)])
+    return read_with([*overrides, *_changes(read_with(list(overrides)), text)])
 
 
 def overrides(file: str, before: Sequence[str], text: str) -> list[str]:

@@ -57,17 +57,17 @@ from tailback.study.study import Study
 
 def places() -> list[Path]:
     """Folders that hold studies."""
-    given = [Path(p) for p in os.environ.get("TAILBACK_STUDIES", "").split(os.pathsep) if p]
-    return [*given, STUDIES]
+    folders = [Path(p) for p in os.environ.get("TAILBACK_STUDIES", "").split(os.pathsep) if p]
+    return [*folders, STUDIES]
 
 
 def known() -> list[str]:
     """Ids of the studies that can be found."""
-    found = []
+    ids = []
     for place in places():
         if place.is_dir():
-            found += sorted(p.name for p in place.iterdir() if (p / "study.toml").is_file())
-    return list(dict.fromkeys(found))
+            ids += sorted(p.name for p in place.iterdir() if (p / "study.toml").is_file())
+    return list(dict.fromkeys(ids))
 
 
 def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None = None) -> Study:
@@ -84,10 +84,10 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     replaced = dict(replace_disciplines or {})
     _replace(about.id, plan.disciplines, replaced)
     columns = Columns(plan.disciplines, plan.pairs, replaced)
-    read = {}
+    loaded = {}
     for k in bases_first(plan.runs):
-        read[k] = read_runs(folder, plan.runs[k].file, k, inherit.runs_written(k, plan.runs), columns)
-    runs = {k: read[k] for k in plan.runs}
+        loaded[k] = read_runs(folder, plan.runs[k].file, k, inherit.runs_written(k, plan.runs), columns)
+    runs = {k: loaded[k] for k in plan.runs}
     code = own.code_of(folder)
     _computed(runs, code.package)
     if not plan.experiments:
@@ -106,10 +106,10 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
                 raise StudyError(f"{file}: experiment {name_of} is declared twice")
             seen.add(name_of.lower())
     numbers = [(file, x) for file, part in _parts(folder, "published") for x in read_published(part, file)]
-    there = {"runs": list(runs), "measure": MEASURES.known_to(code.package)}
+    names = {"runs": list(runs), "measure": MEASURES.known_to(code.package)}
     for file, p in numbers:
-        _ask(p.asks(), there, f"{file}: number {p.id}")
-    statements = _statements(folder, there)
+        _ask(p.asks(), names, f"{file}: number {p.id}")
+    statements = _statements(folder, names)
     _readings_of(statements, folder / "statements.toml")
     _points_of(statements, runs, folder / "statements.toml")
     rows_of = [p.id for _, p in numbers] + [s.id for s in statements if s.gate]
@@ -227,7 +227,7 @@ def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs], packag
         if n not in runs:
             raise StudyError(f'{file}: experiment {e.id} reads runs "{n}", which is not declared')
     drawn = groups.rows(e.output, f"{at}.output", file, words)
-    made = Experiment(
+    experiment = Experiment(
         id=e.id,
         item=e.item,
         title=e.title,
@@ -240,16 +240,16 @@ def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs], packag
         variants=e.variants,
         aliases=tuple(e.aliases),
     )
-    outputs.check(file, made, runs, package)
-    return made
+    outputs.check(file, experiment, runs, package)
+    return experiment
 
 
 def _readings_of(statements: list[Statement], file: Path) -> None:
-    known = [s.id for s in statements]
+    ids = [s.id for s in statements]
     for s in statements:
         for name in s.reading_of:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
+            if name not in ids:
+                near = difflib.get_close_matches(name, ids, 1)
                 hint = f'; did you mean "{near[0]}"?' if near else ""
                 raise StudyError(f'{file}, {s.id}: reading_of = "{name}": there is no such statement{hint}')
 
@@ -265,41 +265,41 @@ def _points_of(statements: list[Statement], runs: dict[str, Runs], file: Path) -
                 labels = runs[c.runs].all_labels(axis)
                 for x in wanted if isinstance(wanted, list) else [wanted]:
                     if str(x) not in labels:
-                        there = ", ".join(labels)
+                        choices = ", ".join(labels)
                         raise StudyError(
-                            f"{file}, {s.id}: where.{name} = {x}: runs.{c.runs} has no such point; it has {there}"
+                            f"{file}, {s.id}: where.{name} = {x}: runs.{c.runs} has no such point; it has {choices}"
                         )
 
 
 def _computed(runs: dict[str, Runs], package: str) -> None:
     """Whether every function is there that a set of runs names."""
-    known = computed.FUNCTIONS.known_to(package)
+    functions = computed.FUNCTIONS.known_to(package)
     for r in runs.values():
-        if r.compute and r.compute not in known:
-            near = difflib.get_close_matches(r.compute, known, 1)
-            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(known) or 'none'}"
+        if r.compute and r.compute not in functions:
+            near = difflib.get_close_matches(r.compute, functions, 1)
+            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(functions) or 'none'}"
             raise StudyError(f'{r.file}: runs.{r.name}.compute = "{r.compute}": there is no such function; {hint}')
 
 
 def _statements(folder: Path, there: dict[str, list[str]]) -> list[Statement]:
     """Those that are written, then those of the readings; each asks for what is there."""
     parts = [(file, read_table(StatementsFile, part, file)) for file, part in _parts(folder, "statements")]
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for file, part in parts:
         for row in groups.rows(part.statement, "statement", file):
-            found.append(read_statement(row, file))
-            _ask(found[-1].asks(), there, str(file), row)
+            statements.append(read_statement(row, file))
+            _ask(statements[-1].asks(), there, str(file), row)
     for file, part in parts:
         for x in part.reading:
-            for s in read_otherwise(x, found, file):
+            for s in read_otherwise(x, statements, file):
                 _ask(s.asks(), there, f"{file}: reading {x['id']}")
-                found.append(s)
-    return found
+                statements.append(s)
+    return statements
 
 
 def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
     """id of a row -> the reading that it rests on, where that was chosen after a look at results."""
-    found: dict[str, str] = {}
+    readings: dict[str, str] = {}
     for file, part in _parts(folder, "statements"):
         for i, table in enumerate(read_table(StatementsFile, part, file).chosen):
             t = read_table(ChosenTable, table, file, f"chosen[{i}]")
@@ -308,8 +308,8 @@ def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
                 if not its:
                     raise StudyError(f'{file}: chosen[{i}].of = "{pattern}": no judged row has such an id')
                 for name in its:
-                    found[name] = f"{found[name]}; {t.reading}" if name in found else t.reading
-    return found
+                    readings[name] = f"{readings[name]}; {t.reading}" if name in readings else t.reading
+    return readings
 
 
 def _ask(
@@ -317,12 +317,12 @@ def _ask(
 ) -> None:
     """Whether every number that is asked for can be measured; a key of a `row` is named where it stands."""
     for x in asked:
-        for key, given in (("runs", x.runs), ("measure", x.measure)):
-            if given in there[key]:
+        for key, wanted in (("runs", x.runs), ("measure", x.measure)):
+            if wanted in there[key]:
                 continue
-            near = difflib.get_close_matches(given, there[key], 1)
+            near = difflib.get_close_matches(wanted, there[key], 1)
             others = ", ".join(there[key]) if key == "runs" else "those of tailback and of the study's measures.py"
             hint = f'did you mean "{near[0]}"?' if near else f"there are {others or 'none'}"
-            own = row is not None and row.table.get(key) == given
+            own = row is not None and row.table.get(key) == wanted
             place = key if row is None else row.place(key) if own else f"{row.place('check')}: {key}"
-            raise StudyError(f'{where}: {place} = "{given}": there is none of that name; {hint}')
+            raise StudyError(f'{where}: {place} = "{wanted}": there is none of that name; {hint}')

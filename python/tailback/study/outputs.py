@@ -180,10 +180,10 @@ def check(file: Path, e: Experiment, runs: Mapping[str, Runs], package: str) -> 
 
 def check_claims(file: Path, e: Experiment, statements: Iterable[str]) -> None:
     """Raises StudyError for a claim whose statement is not there."""
-    known = list(statements)
+    ids = list(statements)
     for at, o in zip(e.places, e.output, strict=True):
         for k, row in enumerate(o["row"] if o["kind"] == "claims" else ()):
-            _known(f"{file}: {at}.row[{k}].statements", row.get("statements", ()), known)
+            _known(f"{file}: {at}.row[{k}].statements", row.get("statements", ()), ids)
 
 
 def _narrowed(where: str, given: Where, points: list[tuple[Runs, Point]], axes: set[str]) -> None:
@@ -197,9 +197,9 @@ def _words(given: Any) -> list[str]:
 
 
 def _known(where: str, given: Iterable[str], there: Iterable[str]) -> None:
-    known = list(there)
+    names = list(there)
     for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(str(name), known, 1)
-            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known)) or 'none'}"
+        if name not in names:
+            near = difflib.get_close_matches(str(name), names, 1)
+            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(names)) or 'none'}"
             raise StudyError(f'{where} = "{name}": there is none of that name; {hint}')

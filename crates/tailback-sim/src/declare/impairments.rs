@@ -95,14 +95,14 @@ impl Choice for Harm {
 }
 
 /// An impairment, and how its table is read.
-struct Row {
+struct ImpairmentRow {
     model: &'static Model,
     read: fn(&Settings) -> Result<Impairment, Refusal>,
 }
 
 /// Every impairment, in the order the reference shows them.
-static ROWS: [Row; 8] = [
-    Row {
+static ROWS: [ImpairmentRow; 8] = [
+    ImpairmentRow {
         model: &Model {
             name: "by-index",
             family: "impairment",
@@ -122,7 +122,7 @@ static ROWS: [Row; 8] = [
             })
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "every-nth",
             family: "impairment",
@@ -139,7 +139,7 @@ static ROWS: [Row; 8] = [
             })
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "random",
             family: "impairment",
@@ -156,7 +156,7 @@ static ROWS: [Row; 8] = [
             })
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "gilbert",
             family: "impairment",
@@ -183,7 +183,7 @@ static ROWS: [Row; 8] = [
             })
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "duplicate",
             family: "impairment",
@@ -199,7 +199,7 @@ static ROWS: [Row; 8] = [
             })
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "reorder",
             family: "impairment",
@@ -216,7 +216,7 @@ static ROWS: [Row; 8] = [
             })
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "send-delay",
             family: "impairment",
@@ -228,7 +228,7 @@ static ROWS: [Row; 8] = [
         },
         read: |s| Ok(Impairment::SendDelay { max: s.get(&LONGEST) }),
     },
-    Row {
+    ImpairmentRow {
         model: &netem::MODEL,
         read: netem::read,
     },

@@ -59,15 +59,15 @@ impl Impairments {
         let stages = list
             .iter()
             .map(|i| {
-                let mut what = i.clone();
+                let mut impairment = i.clone();
                 let mut emulator = None;
-                match &mut what {
+                match &mut impairment {
                     Impairment::ByIndex { indices, .. } => indices.sort_unstable(),
                     Impairment::Netem(of) => emulator = Some(Box::new(Emulator::new(of, &mut rng))),
                     _ => {}
                 }
                 ImpairmentState {
-                    what,
+                    what: impairment,
                     arrivals: 0,
                     bad: false,
                     cursor: 0,
@@ -87,14 +87,14 @@ impl Impairments {
 
     /// The probability of the first random impairment that drops.
     pub fn set_loss(&mut self, to: f64) {
-        let found = self.stages.iter_mut().find_map(|s| match &mut s.what {
+        let loss = self.stages.iter_mut().find_map(|s| match &mut s.what {
             Impairment::Random {
                 probability,
                 action: Harm::Drop,
             } => Some(probability),
             _ => None,
         });
-        if let Some(probability) = found {
+        if let Some(probability) = loss {
             *probability = to;
         }
     }

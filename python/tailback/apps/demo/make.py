@@ -72,11 +72,11 @@ def _show(p: Picture, asked: DemoOrder, state: HowFar) -> PagePart:
     results = Plan(points).execute(folder, asked.jobs, state.under_way, about=about)
     if results.failure is not None:
         raise RunError(f"the run with seed {asked.seed} failed: {results.failure['message']}")
-    seen = p.see(p, whole(results))
+    drawn = p.see(p, whole(results))
     write_text(folder / "scenario.toml", text)
-    plots.titled(seen.figure, seen.title)
-    files = plots.save(seen.figure, folder / "figures" / f"demo-{p.name}", small=True)
-    return PagePart(p, seen, text, files)
+    plots.titled(drawn.figure, drawn.title)
+    files = plots.save(drawn.figure, folder / "figures" / f"demo-{p.name}", small=True)
+    return PagePart(p, drawn, text, files)
 
 
 def _check(out: Path) -> None:

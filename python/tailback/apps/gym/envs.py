@@ -45,12 +45,12 @@ class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[SeenNumbers, dict[str, Any]]:
         super().reset(seed=None if seed is None else check.seed(seed))
-        seen, _, _, facts = self._run.reset(*self.task.beginning(self.np_random, options))
-        return np.frombuffer(seen, np.float32), shown(self.task, facts)
+        observation, _, _, facts = self._run.reset(*self.task.beginning(self.np_random, options))
+        return np.frombuffer(observation, np.float32), shown(self.task, facts)
 
     def step(self, action: Any) -> tuple[SeenNumbers, float, bool, bool, dict[str, Any]]:
-        seen, reward, over, facts = self._run.step(numbers(action, self._shape))
-        return np.frombuffer(seen, np.float32), reward, False, over, shown(self.task, facts)
+        observation, reward, over, facts = self._run.step(numbers(action, self._shape))
+        return np.frombuffer(observation, np.float32), reward, False, over, shown(self.task, facts)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(NOT_COPIED)

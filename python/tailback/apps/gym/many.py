@@ -61,9 +61,9 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
             self._draws = [
                 draw if s is None else seeding.np_random(s)[0] for draw, s in zip(self._draws, seeds, strict=True)
             ]
-        seen, _, _, info = self._rows(self._runs.reset([self.task.beginning(d, options) for d in self._draws]))
+        observations, _, _, info = self._rows(self._runs.reset([self.task.beginning(d, options) for d in self._draws]))
         self._over = [False] * self.num_envs
-        return seen, info
+        return observations, info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         array = np.asarray(actions, float)
@@ -73,15 +73,15 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
             )
         rows = array.reshape(self.num_envs, -1).tolist()
         begins = [self.task.beginning(d) if over else None for d, over in zip(self._draws, self._over, strict=True)]
-        seen, rewards, over, info = self._rows(self._runs.step(rows, begins))
+        observations, rewards, over, info = self._rows(self._runs.step(rows, begins))
         self._over = over
-        return seen, np.array(rewards), np.zeros(self.num_envs, bool), np.array(over), info
+        return observations, np.array(rewards), np.zeros(self.num_envs, bool), np.array(over), info
 
     def _rows(self, told: tuple[bytes, list[float], list[bool], list[list[float]]]) -> StepRows:
-        seen, rewards, over, facts = told
+        observations, rewards, over, facts = told
         columns = np.array(facts).T
         info: dict[str, Any] = dict(zip(self.task.facts, columns, strict=True))
-        return np.frombuffer(seen, np.float32).reshape(self.num_envs, -1), rewards, over, info
+        return np.frombuffer(observations, np.float32).reshape(self.num_envs, -1), rewards, over, info
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(NOT_COPIED)

@@ -147,8 +147,8 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
         points = {"points": [asdict(p) for p in ends]} if ends else {}
         click.echo(json_text({"name": made.name, "dir": str(where), **report, **points}))
         return
-    done, reused = report.get("done", 0), report.get("reused", 0)
-    counts = f"{done} runs" + (f", {reused} of them stored before" if reused else "")
+    runs, reused = report.get("done", 0), report.get("reused", 0)
+    counts = f"{runs} runs" + (f", {reused} of them stored before" if reused else "")
     if shard is not None:
         i, n = shard
         click.echo(f"shard {i} of {n}: {counts}; stored in {where}")
@@ -166,15 +166,15 @@ def _say_ends(made: Any, ends: list[Any]) -> None:
     from tailback.core.text.terminal import columns
     from tailback.runs.campaign.grow import table
 
-    wide = [p for p in ends if not p.enough]
-    shown = ends if len(ends) <= MOST_SHOWN else wide[:MOST_SHOWN]
+    unsettled = [p for p in ends if not p.enough]
+    shown = ends if len(ends) <= MOST_SHOWN else unsettled[:MOST_SHOWN]
     if shown:
         names = len(shown[0].labels)
         click.echo("")
         for line in columns(table(made.stop, shown), right=range(names, names + 4)):
             click.echo(line)
-    if wide:
+    if unsettled:
         click.echo(
-            f"at {len(wide)} of them the interval of {made.stop.metric} is above the bound with "
+            f"at {len(unsettled)} of them the interval of {made.stop.metric} is above the bound with "
             f"{made.stop.at_most} seeds; raise stop.at_most to allow more seeds"
         )

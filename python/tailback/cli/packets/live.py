@@ -70,14 +70,14 @@ def live(
     from tailback.cli.source import reader
     from tailback.runs.live.layout import NotPossible, marks_only_if_asked
 
-    read = reader(file)
+    read_with = reader(file)
     try:
-        scenario = marks_only_if_asked(lambda more: read([*more, *overrides, *_seeded(seed)]))
+        scenario = marks_only_if_asked(lambda more: read_with([*more, *overrides, *_seeded(seed)]))
     except NotPossible as e:
         raise click.UsageError(f"{'standard input' if file == '-' else file}, {e}") from e
     if kernel is not None:
         scenario, options["kernel"] = _with_kernel(
-            scenario, kernel, lambda more: read([*more, *overrides, *_seeded(seed)])
+            scenario, kernel, lambda more: read_with([*more, *overrides, *_seeded(seed)])
         )
     for w in scenario.warnings:
         say(f"warning: {w}")

@@ -169,13 +169,13 @@ def reproduce(
         elif shard is not None:
             if how.figures:
                 raise click.UsageError("--shard draws nothing; give --figures to the command without --shard")
-            done = []
+            reports = []
             for name in [what] if what is not None else studies.known():
                 study, chosen = choose(name, _replacements(replaced))
                 where = Path(out or f"out/{study.id}") if what is not None else Path(out or "out/all") / study.id
-                done.append(_shard(study, chosen, how, where, shard, as_json))
+                reports.append(_shard(study, chosen, how, where, shard, as_json))
             if as_json:
-                click.echo(json_text({"shard": shard, "studies": done}))
+                click.echo(json_text({"shard": shard, "studies": reports}))
             else:
                 click.echo(f"when all {shard[1]} parts are done, run the same command without --shard")
         elif what is None:

@@ -50,8 +50,8 @@ def scale(name: str, labels: Iterable[str], titles: Mapping[str, str]) -> Scale:
         units = {x.partition(" ")[2] for x in distinct}
         unit = units.pop() if len(units) == 1 and "(" not in title else ""
         return Scale(label(title, unit), sorted(distinct, key=plain.__getitem__), plain)
-    for read, unit in _READERS:
-        values = _all(read, distinct)
+    for reader, unit in _READERS:
+        values = _all(reader, distinct)
         if values:
             by = shown(unit, values.values())
             places = {x: v * by.factor for x, v in values.items()}

@@ -38,6 +38,6 @@ def pieces(results: Any, table: str, columns: Sequence[str]) -> Iterator[Piece]:
         for group in _core.RowGroups(path, list(columns)):
             yield {name: group[name] for name in columns if name in group}
         return
-    whole = getattr(results, table)
-    if len(whole):
-        yield {name: whole[name] for name in columns if name in whole}
+    in_memory = getattr(results, table)
+    if len(in_memory):
+        yield {name: in_memory[name] for name in columns if name in in_memory}

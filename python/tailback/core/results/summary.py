@@ -102,12 +102,12 @@ def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]],
     blocks = [[*names]]
     used = lead = sum(max(map(len, column)) + GAP for column in names) - GAP
     for column in cells:
-        wide = GAP + max(map(len, column))
-        if used + wide > width and len(blocks[-1]) > len(names):
+        column_width = GAP + max(map(len, column))
+        if used + column_width > width and len(blocks[-1]) > len(names):
             blocks.append([*names])
             used = lead
         blocks[-1].append(column)
-        used += wide
+        used += column_width
     lines: list[str] = []
     for i, block in enumerate(blocks):
         side = columns(list(zip(*block, strict=True)), right=range(len(names), len(block)))

@@ -103,13 +103,13 @@ def _as_json(document: Any, name: str) -> str:
 def _unfit(document: Any, name: str) -> Exception | None:
     """The error for the first value that is no number, text, list or dict."""
     todo: list[tuple[str, Any]] = [("", document)]
-    seen: set[int] = set()
+    seen_ids: set[int] = set()
     while todo:
         path, value = todo.pop()
         if isinstance(value, (dict, list, tuple)):
-            if id(value) in seen:
+            if id(value) in seen_ids:
                 continue
-            seen.add(id(value))
+            seen_ids.add(id(value))
             pairs = value.items() if isinstance(value, dict) else enumerate(value)
             todo += [(f"{path}.{k}" if path else str(k), v) for k, v in reversed(list(pairs))]
         elif value is not None and not isinstance(value, (str, bool, int, float)):

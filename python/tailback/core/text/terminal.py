@@ -61,10 +61,10 @@ def _by_rich(rows: Sequence[Sequence[str]], right: Collection[int], wrap: int | 
     for row in rows:
         # A cell is text, whatever brackets it has.
         table.add_row(*(Text(plain(cell)) for cell in row))
-    out = io.StringIO()
+    buffer = io.StringIO()
     # In a notebook rich would show the table by itself, beside the text that is made here.
     console = Console(
-        file=out,
+        file=buffer,
         width=width or _UNLIMITED,
         color_system=None,
         force_terminal=False,
@@ -72,4 +72,4 @@ def _by_rich(rows: Sequence[Sequence[str]], right: Collection[int], wrap: int | 
         soft_wrap=False,
     )
     console.print(table)
-    return [line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")]
+    return [line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n")]

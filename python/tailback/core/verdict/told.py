@@ -107,9 +107,9 @@ class Told(msgspec.Struct, kw_only=True):
 
     def as_dict(self) -> dict[str, Any]:
         """As it stands in the file."""
-        written = {k: getattr(self, k) for k in self.__struct_fields__}
-        written |= {k: msgspec.to_builtins(written[k]) for k in ("study", "setup", "again", "disciplines")}
-        return written | {"verdicts": [v.as_dict() for v in self.verdicts]}
+        fields = {k: getattr(self, k) for k in self.__struct_fields__}
+        fields |= {k: msgspec.to_builtins(fields[k]) for k in ("study", "setup", "again", "disciplines")}
+        return fields | {"verdicts": [v.as_dict() for v in self.verdicts]}
 
     def text(self) -> str:
         return json.dumps(self.as_dict(), indent=1, ensure_ascii=False)

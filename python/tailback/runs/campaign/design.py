@@ -53,8 +53,8 @@ def samples(design: DesignTable, ranges: Mapping[str, Any], file: str) -> dict[s
         _check(r, f"{file}, axis.{name}.values")
     rows = _unit_cube(design, len(tables), file)
     columns = {n: [_value(r, float(row[i])) for row in rows] for i, (n, r) in enumerate(tables.items())}
-    seen = list(zip(*columns.values(), strict=True))
-    if len(set(seen)) < len(seen):
+    points = list(zip(*columns.values(), strict=True))
+    if len(set(points)) < len(points):
         raise FileError(
             f"{file}: design: {design.points} points of these ranges are not all different; ask for fewer points, or "
             "leave out whole = true"

@@ -25,10 +25,10 @@ class Interface:
 
 def _ask(*words: str) -> list[dict[str, Any]]:
     try:
-        done = subprocess.run(["ip", "-json", *words], capture_output=True, text=True, check=False)
+        process = subprocess.run(["ip", "-json", *words], capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise Unfit("the command `ip` is missing; install the package iproute2") from None
-    return json.loads(done.stdout) if done.returncode == 0 and done.stdout.strip() else []
+    return json.loads(process.stdout) if process.returncode == 0 and process.stdout.strip() else []
 
 
 def usable(name: str) -> Interface:

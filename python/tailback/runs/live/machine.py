@@ -55,8 +55,8 @@ _TUN = _TRY + "_core.make_tun('tailback0')\n"
 
 def _attempt(code: str) -> tuple[str, str]:
     """Do something in a process of its own: what it says, and why it failed."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    return done.stdout.strip(), done.stderr.strip().rsplit("\n", 1)[-1] if done.returncode else ""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return process.stdout.strip(), process.stderr.strip().rsplit("\n", 1)[-1] if process.returncode else ""
 
 
 def _network() -> MachineCheck:

@@ -42,12 +42,12 @@ def ip(*words: str) -> None:
 def command(*words: str) -> str:
     """What a command of iproute2 says."""
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        process = subprocess.run(words, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise Refused(f"the command `{words[0]}` is missing; install the package iproute2") from None
-    if done.returncode:
-        raise Refused(f"`{' '.join(words)}` failed: {done.stderr.strip() or done.stdout.strip()}")
-    return done.stdout
+    if process.returncode:
+        raise Refused(f"`{' '.join(words)}` failed: {process.stderr.strip() or process.stdout.strip()}")
+    return process.stdout
 
 
 def make(config: dict[str, Any], device: str, set_: Callable[[dict[str, str]], None]) -> None:

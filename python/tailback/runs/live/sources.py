@@ -385,17 +385,17 @@ class Sink(Work):
     def drain(self, s: socket.socket, name: str) -> None:
         try:
             # One call a wake: what is there is as much as a window, and others wait.
-            got = s.recv_into(_SCRATCH, _ALL, socket.MSG_TRUNC)
+            received_bytes = s.recv_into(_SCRATCH, _ALL, socket.MSG_TRUNC)
         except BlockingIOError:
             return
         except OSError as e:
             if e.errno not in (errno.ECONNRESET, errno.ETIMEDOUT):
                 raise
-            got = 0
-        if got == 0:
+            received_bytes = 0
+        if received_bytes == 0:
             self.selector.unregister(s)
             return
-        self.received[name] += got
+        self.received[name] += received_bytes
 
     def drain_datagrams(self, s: socket.socket, g: dict[str, Any]) -> None:
         with contextlib.suppress(BlockingIOError):

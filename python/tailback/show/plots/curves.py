@@ -80,10 +80,10 @@ def curves(
             k = look(c.name, i)
             order = np.argsort(np.asarray(c.x, float))
             at, values = np.asarray(c.x, float)[order], np.asarray(c.y, float)[order]
-            drawn = np.where(np.isfinite(values), values, np.nan)
+            finite = np.where(np.isfinite(values), values, np.nan)
             line = ax.plot(
                 at,
-                drawn,
+                finite,
                 color=k.colour,
                 marker=k.marker,
                 linestyle=k.line,
@@ -96,8 +96,8 @@ def curves(
             if c.half is not None:
                 h = np.nan_to_num(np.asarray(c.half, float)[order])
                 if np.any(h > 0):
-                    low = drawn - h if signed or np.nanmin(drawn) < 0 else np.maximum(drawn - h, 0.0)
-                    ax.fill_between(at, low, drawn + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
+                    low = finite - h if signed or np.nanmin(finite) < 0 else np.maximum(finite - h, 0.0)
+                    ax.fill_between(at, low, finite + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
             if limits is not None and len(high := at[~np.isnan(values) & (values > limits[1])]):
                 # What lies above the frame is marked at its upper edge rather than lost.
                 ax.plot(

@@ -74,7 +74,7 @@ def distributions(
     """
     fig, axes = grid(6.4, 3.3)
     ax = axes[0][0]
-    drawn = 0
+    curves = 0
     positive = [v for _, _, given in lines for v in np.asarray(given, float) if np.isfinite(v) and v > 0]
     least = max(min(positive, default=1e-6), aside[0] / 1000 if aside else 0.0) if seconds else -np.inf
     for i, (name, label, given) in enumerate(lines):
@@ -85,8 +85,8 @@ def distributions(
         k = look(name, i)
         share = np.arange(1, len(values) + 1) / len(values)
         ax.step([values[0], *values], [0.0, *share], where="post", color=k.colour, linestyle=k.line, label=named(label))
-        drawn += 1
-    if not drawn:
+        curves += 1
+    if not curves:
         nothing(ax, why_none or "nothing to draw: there are no values")
         return fig
     if aside is not None:

@@ -137,7 +137,7 @@ def _wrap(text: Text, room: float, turned: bool = False) -> bool:
 
 def _thin(fig: Figure, ax: Axes) -> bool:
     """Whether any tick was left out or turned."""
-    gap, done = _GAP * fig.dpi / 72, False
+    gap, changed = _GAP * fig.dpi / 72, False
     for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")):
         while True:
             low, high = sorted(axis.get_view_interval())
@@ -152,8 +152,8 @@ def _thin(fig: Figure, ax: Axes) -> bool:
             if not _fewer(axis, [at for at, _ in shown], name):
                 break
             fig.draw_without_rendering()
-            done = True
-    return done
+            changed = True
+    return changed
 
 
 def _touch(labels: list[Text], name: str, gap: float) -> bool:

@@ -153,10 +153,10 @@ def grid(
 @checked
 def beside(n: int, most: int = 3) -> int:
     """How many of `n` panels stand beside each other: at most so many, and as many as the sheet has room for."""
-    wide = sheet().width
+    sheet_width = sheet().width
     columns = n if n <= most else most - 1 if n == most + 1 else most
-    if wide:
-        columns = min(columns, int(wide / (_PANEL * matplotlib.rcParams["font.size"])))
+    if sheet_width:
+        columns = min(columns, int(sheet_width / (_PANEL * matplotlib.rcParams["font.size"])))
     return max(columns, 1)
 
 
@@ -278,13 +278,13 @@ def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS, small: boo
     for kind in kinds:
         if kind not in KINDS:
             raise ValueError(f"kinds = {given.shown(kinds)}: there is no kind {kind!r}; kinds are {', '.join(KINDS)}")
-    nothing = {
+    no_metadata = {
         "png": {"Software": None},
         "pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
         "svg": {"Date": None, "Creator": None},
     }
     page: Sheet = getattr(fig, "sheet", Sheet())
-    written = []
+    paths = []
     with matplotlib.rc_context(page.settings()):
         # Laid out and measured once for all kinds; each would do it again, at a third of the time of a study's report.
         fig.draw_without_rendering()
@@ -295,11 +295,11 @@ def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS, small: boo
             path.parent.mkdir(parents=True, exist_ok=True)
             # What draws may not end well where a disk is full.
             picture = io.BytesIO()
-            fig.savefig(picture, format=kind, dpi=200, bbox_inches=frame, metadata=nothing.get(kind))
+            fig.savefig(picture, format=kind, dpi=200, bbox_inches=frame, metadata=no_metadata.get(kind))
             with whole(path) as partial:
                 partial.write_bytes(picture.getvalue())
-            written.append(path)
+            paths.append(path)
     if small and isinstance(fig, Drawing) and fig.recipe is not None:
         narrow = fig.again(SMALL_WIDTH)
-        written += save(narrow, f"{stem}{SMALL}", ["svg"])
-    return written
+        paths += save(narrow, f"{stem}{SMALL}", ["svg"])
+    return paths

@@ -138,10 +138,10 @@ def write(found: Beside, folder: Path) -> Path:
     from tailback.show.report.page import picture, render
 
     rates = [row for row in found.rows if row.unit == "bit/s"]
-    drawn = both(
+    figure = both(
         [(row.what, row.measured, row.simulated, row.half) for row in rates], found.pings, found.simulated_pings
     )
-    files = save(drawn, folder / "figures" / "beside", ("svg", "png"), small=True)
+    files = save(figure, folder / "figures" / "beside", ("svg", "png"), small=True)
     caption = "What was measured and what was simulated: goodput of each direction, and round trips under load."
     page = render(
         "beside.html",

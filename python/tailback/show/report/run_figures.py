@@ -26,7 +26,7 @@ def figures(
 ) -> list[tuple[list[str], str]]:
     """The files and the caption of each figure; `titles` are those of axes, by their names; `kinds` are those
     of the files."""
-    out = []
+    files_and_captions = []
     for name, make, caption in _all(folder, results, labels, titles):
         try:
             fig = make()
@@ -34,8 +34,8 @@ def figures(
             # No run has a value of it, as where all of them failed.
             continue
         files = plots.save(fig, folder / "figures" / name, kinds, small=True)
-        out.append(([str(f.relative_to(folder)) for f in files], caption))
-    return out
+        files_and_captions.append(([str(f.relative_to(folder)) for f in files], caption))
+    return files_and_captions
 
 
 def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str]) -> Iterator[Drawn]:

@@ -158,8 +158,8 @@ def _coloured(code: int, colour: str) -> None:
     @measure(f"marked_{colour}", f"Marked {colour}", "%", f"packets that left the edge {colour}, over all that left it")
     def marked(run: RunView, klass: str) -> float:
         left = [_last(run, klass, "packets", c) for c in (10, 12, 14)]
-        there = [0.0 if np.isnan(x) else x for x in left]
-        return 100 * there[(code - 10) // 2] / sum(there) if sum(there) > 0 else float("nan")
+        counts = [0.0 if np.isnan(x) else x for x in left]
+        return 100 * counts[(code - 10) // 2] / sum(counts) if sum(counts) > 0 else float("nan")
 
 
 for _code, _colour in ((10, "green"), (12, "yellow"), (14, "red")):
@@ -177,8 +177,8 @@ def _of_aggregate(probe: str, title: str, number: int, colour: str) -> None:
     def count(run: RunView, klass: str) -> float:
         named = run.options.get("aggregates", {})
         places = list(named.values()) if klass == "all" else [named[klass]] if klass in named else []
-        found = [run.probe(probe, f"edge.{edge}", 3 * int(place) + number)[1] for edge, place in places]
-        return float(np.sum([v[-1] for v in found])) if found and all(len(v) for v in found) else float("nan")
+        probes = [run.probe(probe, f"edge.{edge}", 3 * int(place) + number)[1] for edge, place in places]
+        return float(np.sum([v[-1] for v in probes])) if probes and all(len(v) for v in probes) else float("nan")
 
 
 for _number, _colour in enumerate(("green", "yellow", "red")):
@@ -217,8 +217,8 @@ def _transfers(run: RunView, klass: str, column: str) -> np.ndarray:
     if not t or not len(t["group"]):
         return np.array([])
     x = np.asarray(t[column] if klass == "all" else t[column][t["group"] == klass], dtype=float)
-    known: np.ndarray = x[~np.isnan(x)]
-    return known
+    finished: np.ndarray = x[~np.isnan(x)]
+    return finished
 
 
 def _transfer_measure(name: str, title: str, doc: str, column: str) -> None:
@@ -264,8 +264,8 @@ def transfer_rate(run: RunView, klass: str) -> float:
 
 def _delays(run: RunView, klass: str, column: str) -> np.ndarray:
     x = np.asarray(run.flows[column][run.of(klass)], dtype=float)
-    known: np.ndarray = x[~np.isnan(x)]
-    return known
+    present: np.ndarray = x[~np.isnan(x)]
+    return present
 
 
 @measure(
@@ -345,8 +345,8 @@ def _write_delays(run: RunView, klass: str) -> list[np.ndarray]:
         return []
     at = t["group"] == klass
     x, member = np.asarray(t["completion_s"][at], dtype=float), t["member"][at]
-    known = ~np.isnan(x)
-    return [x[known & (member == m)] for m in np.unique(member[known])]
+    finished = ~np.isnan(x)
+    return [x[finished & (member == m)] for m in np.unique(member[finished])]
 
 
 @measure(

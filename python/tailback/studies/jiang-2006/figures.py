@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def against(d: Drawing) -> Drawn:
     o = d.output
     x, y = (MEASURES[m] for m in o["measures"])
-    found: dict[tuple[str, ...], dict[str, list[tuple[float, float, float]]]] = {}
+    lines_by_panel: dict[tuple[str, ...], dict[str, list[tuple[float, float, float]]]] = {}
     titles: dict[tuple[str, ...], str] = {}
     for runs, p in d.points():
         values = [d.get(runs, p, "all", m.name) for m in (x, y)]
@@ -35,12 +35,12 @@ def against(d: Drawing) -> Drawn:
             named(runs.axis(a), v).removeprefix("Rate ") for a, v in zip(o.get("panels", ()), panel, strict=True)
         )
         over, e = OverSeeds.of(values[0]), OverSeeds.of(values[1])
-        lines = found.setdefault(panel, {})
+        lines = lines_by_panel.setdefault(panel, {})
         lines.setdefault(p.labels[o.get("lines", "queue")], []).append((over.mean, e.mean, e.half))
-    if not found:
+    if not lines_by_panel:
         return None
     panels = [
         plots.Panel([plots.as_curve(name, d.title(name), v) for name, v in lines.items()], titles[k])
-        for k, lines in found.items()
+        for k, lines in lines_by_panel.items()
     ]
     return plots.curves(panels, x.label, y.label, log_x=False)

@@ -70,11 +70,11 @@ def utility(d: Drawing) -> Drawn:
     for pairs in o["panels"]:
         groups = []
         for pair in pairs:
-            found = marks(d, runs, pair)
-            if found:
+            pair_marks = marks(d, runs, pair)
+            if pair_marks:
                 queue = d.study.pairs[pair].queue if pair in d.study.pairs else pair
                 style = d.study.disciplines[queue].style if queue in d.study.disciplines else None
-                groups.append(Group(d.title(pair), style == "italic", found, published(d, runs, pair)))
+                groups.append(Group(d.title(pair), style == "italic", pair_marks, published(d, runs, pair)))
         if groups:
             panels.append(groups)
     if not panels:
@@ -112,15 +112,15 @@ def marks(d: Drawing, runs: Runs, pair: str) -> list[Mark]:
     view = d.samples.view(runs.name, key)
     if view is None:
         return []
-    found = []
+    source_marks = []
     for s in d.output.get("sources", range(1, len(view.flows["id"]) + 1)):
         rates, delays = (pooled(d.samples, runs.name, key, str(s), m) for m in ("throughput", "delay"))
         if rates is None or delays is None:
             continue
         (x, dx), (y, dy) = cells.statistics(rates), cells.statistics(delays)
         if y > 0:
-            found.append(Mark(str(s), x, y, dx, dy))
-    return found
+            source_marks.append(Mark(str(s), x, y, dx, dy))
+    return source_marks
 
 
 def frames(panels: list[list[Group]]) -> list[tuple[float, float]]:
@@ -205,13 +205,13 @@ def _look(g: Group) -> dict[str, Any]:
 
 def placed(groups: list[Group], right: float, top: float) -> list[tuple[Group, str, float, float]]:
     """Each text of a panel and where it stands; one that would cover an earlier one stands above or below."""
-    found: list[tuple[Group, str, float, float]] = []
+    texts: list[tuple[Group, str, float, float]] = []
     letter, line = 0.0125 * right, 0.08 * top
     for g in groups:
         for text, x, y in joined([m for m in g.marks if m.y <= top], 0.05 * right, 0.06 * top):
-            beside = [f[3] for f in found if abs(f[2] - x) < letter * (len(text) + len(f[1]))]
-            found.append((g, text, x, _free(y, beside, line)))
-    return found
+            beside = [f[3] for f in texts if abs(f[2] - x) < letter * (len(text) + len(f[1]))]
+            texts.append((g, text, x, _free(y, beside, line)))
+    return texts
 
 
 def _free(y: float, taken: list[float], line: float) -> float:

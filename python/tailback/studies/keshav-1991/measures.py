@@ -76,14 +76,14 @@ def most_outstanding(run: RunView, klass: str) -> float:
 
 @measure("conversation_time", "Completion time", "s", "first packet written to last ACK, mean of those that ended", 2)
 def conversation_time(run: RunView, klass: str) -> float:
-    mine = run.of(klass) & (run.flows["bursts"] > 0)
-    return float(np.mean(run.flows["burst_time_mean_s"][mine])) if mine.any() else float("nan")
+    with_bursts = run.of(klass) & (run.flows["bursts"] > 0)
+    return float(np.mean(run.flows["burst_time_mean_s"][with_bursts])) if with_bursts.any() else float("nan")
 
 
 @measure("conversation_time_most", "Longest completion time", "s", "of the conversations that ended", 2)
 def conversation_time_most(run: RunView, klass: str) -> float:
-    mine = run.of(klass) & (run.flows["bursts"] > 0)
-    return float(np.max(run.flows["burst_time_max_s"][mine])) if mine.any() else float("nan")
+    with_bursts = run.of(klass) & (run.flows["bursts"] > 0)
+    return float(np.max(run.flows["burst_time_max_s"][with_bursts])) if with_bursts.any() else float("nan")
 
 
 @measure("conversations", "Conversations that ended", "1", "of the class", 0)

@@ -133,12 +133,12 @@ class Along(Measured, kw_only=True, frozen=True):
         means = [float(np.mean(x)) for _, x in points]
         text = f"{name} " + ", ".join(f"{m.show(x)} ({p[0]})" for x, p in zip(means, points, strict=True))
         steps = [OverSeeds.of_difference(a[:seeds], b[:seeds]) for (_, a), (_, b) in itertools.pairwise(points)]
-        down, whole = sum(d.mean > 0 for d in steps), means[0] - means[-1]
+        down, fall = sum(d.mean > 0 for d in steps), means[0] - means[-1]
         if all(d.mean > 0 and not d.mean <= d.half for d in steps):
             outcome = YES
         else:
-            outcome = LEANS if whole > 0 and 2 * down >= len(steps) else NO
-        return outcome, text, None, whole
+            outcome = LEANS if fall > 0 and 2 * down >= len(steps) else NO
+        return outcome, text, None, fall
 
     def _apart(self, name: str, points: Points) -> tuple[str, str, float, float]:
         m = MEASURES[self.measure]

@@ -39,15 +39,15 @@ def filled(given: Any, words: Mapping[str, Any], where: str) -> Any:
     if isinstance(given, dict):
         return {k: filled(v, words, f"{where}.{k}") for k, v in given.items()}
     if isinstance(given, list):
-        found: list[Any] = []
+        filled_items: list[Any] = []
         for i, x in enumerate(given):
             one = filled(x, words, f"{where}[{i}]")
-            found += one if isinstance(one, list) and isinstance(x, str) else [one]
-        return found
+            filled_items += one if isinstance(one, list) and isinstance(x, str) else [one]
+        return filled_items
     if not isinstance(given, str):
         return given
-    whole = _NAME.fullmatch(given)
-    return _word(whole[1], given, words, where) if whole else _in_text(given, words, where)
+    match = _NAME.fullmatch(given)
+    return _word(match[1], given, words, where) if match else _in_text(given, words, where)
 
 
 def changes(given: list[str], words: Mapping[str, Any], where: str) -> list[str]:

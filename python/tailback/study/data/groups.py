@@ -54,10 +54,10 @@ def rows(
     tables: list[dict[str, Any]], name: str, file: Path | str, words: Mapping[str, Any] = MappingProxyType({})
 ) -> list[StudyRow]:
     """The rows of `[[name]]`, in order. `words` are values of what they stand in."""
-    found = []
+    study_rows = []
     for i, table in enumerate(tables):
-        found += list(_rows(table, f"{name}[{i}]", {}, {}, words, name, file))
-    return found
+        study_rows += list(_rows(table, f"{name}[{i}]", {}, {}, words, name, file))
+    return study_rows
 
 
 def _rows(
@@ -94,14 +94,14 @@ def cases(
 ) -> list[dict[str, Any]]:
     """Every case of a set of runs, written out: labels, changes, and the modes that run it. `words` are values of the
     set."""
-    found = []
+    written = []
     for i, table in enumerate(tables):
         where = f"{at}.case[{i}]"
         group = read_table(CaseGroup, table, file, where)
         for j, own in enumerate(group.each or [{}]):
             place = f"{where}.each[{j}]" if group.each else where
-            found += list(_written_out(group, read_table(CaseRow, own, file, place), words, f"{file}: {place}"))
-    return found
+            written += list(_written_out(group, read_table(CaseRow, own, file, place), words, f"{file}: {place}"))
+    return written
 
 
 def _written_out(group: CaseGroup, row: CaseRow, words: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
@@ -111,35 +111,35 @@ def _written_out(group: CaseGroup, row: CaseRow, words: Mapping[str, Any], where
         raise StudyError(f"{where}: it has no labels; add labels = {{ AXIS = VALUE }}")
     changes, share = [*group.set, *row.set], row.fair_share if row.fair_share is not None else group.fair_share
     roles = {**group.roles, **row.roles}
-    for one in itertools.product(*(x if isinstance(x, list) else [x] for x in labels.values())):
-        own = dict(zip(labels, one, strict=True))
-        known = {**words, **values, **own}
+    for combination in itertools.product(*(x if isinstance(x, list) else [x] for x in labels.values())):
+        own = dict(zip(labels, combination, strict=True))
+        filling = {**words, **values, **own}
         case: dict[str, Any] = {
             "labels": own,
-            "set": fill.changes(changes, known, f"{where}.set"),
+            "set": fill.changes(changes, filling, f"{where}.set"),
             "modes": _modes(group, row, {k: str(v) for k, v in own.items()}, where),
         }
         if roles:
             case["roles"] = roles
         if share is not None:
-            case["fair_share"] = str(fill.filled(share, known, f"{where}.fair_share"))
+            case["fair_share"] = str(fill.filled(share, filling, f"{where}.fair_share"))
         yield case
 
 
 def _modes(group: CaseGroup, row: CaseRow, labels: dict[str, str], where: str) -> list[Mode]:
     """The modes whose condition these labels meet."""
-    asked: dict[Mode, bool | Where | None] = {
+    conditions: dict[Mode, bool | Where | None] = {
         "quick": group.quick if row.quick is None else row.quick,
         "full": group.full if row.full is None else row.full,
     }
-    found: list[Mode] = []
-    for mode, given in asked.items():
-        for name in given if isinstance(given, dict) else ():
+    modes: list[Mode] = []
+    for mode, condition in conditions.items():
+        for name in condition if isinstance(condition, dict) else ():
             if name not in labels:
-                known = ", ".join(labels)
-                raise StudyError(f'{where}.{mode}: there is no label "{name}"; there are {known}')
-        if matches(labels, given) if isinstance(given, dict) else given is not False:
-            found.append(mode)
-    if not found:
+                names = ", ".join(labels)
+                raise StudyError(f'{where}.{mode}: there is no label "{name}"; there are {names}')
+        if matches(labels, condition) if isinstance(condition, dict) else condition is not False:
+            modes.append(mode)
+    if not modes:
         raise StudyError(f"{where}: neither quick nor full runs it; leave out quick = false or full = false")
-    return found
+    return modes

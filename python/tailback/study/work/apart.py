@@ -25,14 +25,14 @@ def live_run(scenario: str) -> dict[str, Any]:
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         _processes.add(process)
         try:
-            out, errors = process.communicate(scenario)
+            output, errors = process.communicate(scenario)
         finally:
             _processes.discard(process)
     if process.returncode == 130:
         raise KeyboardInterrupt
     if process.returncode:
         raise NotMeasured(errors.strip().removeprefix("error: ") or f"tailback live ended with {process.returncode}")
-    results: dict[str, Any] = json.loads(out)
+    results: dict[str, Any] = json.loads(output)
     (live_part,) = results["live"]
     if not live_part["valid"]:
         raise NotValid("; ".join(live_part["invalid"]))

@@ -110,6 +110,12 @@ impl Tree {
     /// that two classes have or one has that holds no packets.
     pub fn from_settings(s: &Settings) -> Result<Tree, Refusal> {
         let list: Vec<&Settings> = s.nested_list(CLASSES.name).collect();
+        for (i, own) in list.iter().enumerate() {
+            if let Some(p) = own.missing() {
+                let remedy = format!("give {}", p.kind.allowed());
+                return Err(at(i, p.name, format!("a class needs {}", p.name), remedy));
+            }
+        }
         let names: Vec<String> = list.iter().map(|c| c.get(&NAME)).collect();
         let mut classes = vec![top(s)];
         for (i, own) in list.iter().enumerate() {

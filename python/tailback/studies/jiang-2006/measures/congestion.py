@@ -135,8 +135,8 @@ def power(run: RunView, klass: str) -> float:
     "drop_bias", "Share of drops over share of arrivals", "1", "of a class at the studied link; 1 is in proportion"
 )
 def drop_bias(run: RunView, klass: str) -> float:
-    mine = run.of(klass)
+    in_class = run.of(klass)
     sent, lost = run.flows["sent_packets"], run.flows["dropped_packets"]
-    if not lost.sum() or not sent[mine].sum():
+    if not lost.sum() or not sent[in_class].sum():
         return float("nan")
-    return float((lost[mine].sum() / lost.sum()) / (sent[mine].sum() / sent.sum()))
+    return float((lost[in_class].sum() / lost.sum()) / (sent[in_class].sum() / sent.sum()))

@@ -31,9 +31,9 @@ def ramp_gap(run: RunView, klass: str) -> float:
 def _lost(run: RunView, colour: str, key: str) -> float:
     """Drops of a colour at the studied link, of what the set's options say is offered of it (Mb/s)."""
     t = run.losses
-    mine = (t["link"] == run.link) & (t["event"] == "drop") & (t["colour"].astype(str) == colour)
+    of_colour = (t["link"] == run.link) & (t["event"] == "drop") & (t["colour"].astype(str) == colour)
     offered = float(run.options[key]) * 1e6 * float(run.options["seconds"])
-    return 100 * 8 * float(t["bytes"][mine].sum()) / offered if offered else 0.0
+    return 100 * 8 * float(t["bytes"][of_colour].sum()) / offered if offered else 0.0
 
 
 @measure("lost_in", "Lost of what is in profile", "%", "packets marked AF11")

@@ -28,9 +28,9 @@ def lost(run: RunView) -> dict[str, np.ndarray]:
 
 @measure("repeated", "Sent again, of all sent", "%", "retransmitted packets over sent packets of the class")
 def repeated(run: RunView, klass: str) -> float:
-    mine = run.of(klass)
-    sent = run.flows["sent_packets"][mine].sum()
-    return 100 * float(run.flows["retransmitted_packets"][mine].sum() / sent) if sent else float("nan")
+    in_class = run.of(klass)
+    sent = run.flows["sent_packets"][in_class].sum()
+    return 100 * float(run.flows["retransmitted_packets"][in_class].sum() / sent) if sent else float("nan")
 
 
 @measure("in_runs", "Drops in runs of three or more", "%", "of all drops, of one flow in the order it sent them")
@@ -42,7 +42,7 @@ def in_runs(run: RunView, klass: str) -> float:
 
 @measure("repair_time", "Length of a repair", "ms", "from the sign of a loss to the end of its recovery", digits=0)
 def repair_time(run: RunView, klass: str) -> float:
-    s, found = run.series, []
+    s, durations = run.series, []
     for flow in np.unique(s["what"][s["probe"] == "phase"].astype(str)):
         t, phase = run.probe("phase", flow)
         begins = None
@@ -50,18 +50,18 @@ def repair_time(run: RunView, klass: str) -> float:
             if x > 0 and begins is None:
                 begins = float(at)
             elif x == 0 and begins is not None:
-                found.append(float(at) - begins)
+                durations.append(float(at) - begins)
                 begins = None
-    return 1e3 * float(np.mean(found)) if found else float("nan")
+    return 1e3 * float(np.mean(durations)) if durations else float("nan")
 
 
 def _at_end(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
     """Of the transfers of the class: which ended, and which lost one of their last segments."""
-    mine = run.of(klass)
+    in_class = run.of(klass)
     first = (int(run.options["segments"]) - LAST) * int(run.options["payload_bytes"])
     late = {flow for flow, n in lost(run).items() if (n > first).any()}
-    ids = run.flows["id"][mine].astype(str)
-    return run.flows["bursts"][mine] > 0, np.array([i in late for i in ids])
+    ids = run.flows["id"][in_class].astype(str)
+    return run.flows["bursts"][in_class] > 0, np.array([i in late for i in ids])
 
 
 @measure("lost_end", "Transfers that lose one of the last 5", "%", "of those that ended")

@@ -21,17 +21,17 @@ def delays(run: RunView) -> tuple[np.ndarray, int]:
     log, s = run.log, run.series
     here = log["link"] == run.link
     flows, times = log["flow"][here].astype(str), log["time_s"][here]
-    found: list[float] = []
+    waits: list[float] = []
     cuts = 0
     for what in np.unique(s["what"][s["probe"] == "ssthresh"].astype(str)):
         t, threshold = run.probe("ssthresh", what)
         at = t[1:][np.diff(threshold) != 0]
         at = at[at >= float(run.options.get("from_s", 0.0))]
-        mine = np.sort(times[flows == what.removeprefix("flows.")])
+        decisions = np.sort(times[flows == what.removeprefix("flows.")])
         cuts += len(at)
-        last = np.searchsorted(mine, at - back, side="right") - 1
-        found.extend((at - mine[np.maximum(last, 0)])[last >= 0] if len(mine) else [])
-    return np.array(found), cuts
+        last = np.searchsorted(decisions, at - back, side="right") - 1
+        waits.extend((at - decisions[np.maximum(last, 0)])[last >= 0] if len(decisions) else [])
+    return np.array(waits), cuts
 
 
 @measure("signal_delay", "From decision to cut", "ms", "a drop or mark to the fall of the window, median", digits=1)

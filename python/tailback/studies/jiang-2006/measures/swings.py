@@ -26,8 +26,8 @@ def longest_run(run: RunView, start: float, end: float, klass: str) -> int:
     for flow in np.unique(flows.astype(str)):
         if klass != "all" and flow.rsplit(".", 1)[0] != klass:
             continue
-        mine = flows.astype(str) == flow
-        best = max(best, int(runs_of(np.unique(numbers[mine].astype(np.int64)), int(sizes[mine].max())).max()))
+        of_flow = flows.astype(str) == flow
+        best = max(best, int(runs_of(np.unique(numbers[of_flow].astype(np.int64)), int(sizes[of_flow].max())).max()))
     return best
 
 
@@ -42,9 +42,9 @@ def runs_of(numbers: np.ndarray, packet: int) -> np.ndarray:
 
 @measure("class_loss", "Packets lost, of those sent", "%", "of the class, anywhere on its way")
 def class_loss(run: RunView, klass: str) -> float:
-    mine = run.of(klass)
-    sent = run.flows["sent_packets"][mine].sum()
-    return 100 * float(run.flows["dropped_packets"][mine].sum() / sent) if sent else float("nan")
+    in_class = run.of(klass)
+    sent = run.flows["sent_packets"][in_class].sum()
+    return 100 * float(run.flows["dropped_packets"][in_class].sum() / sent) if sent else float("nan")
 
 
 def _bursts(run: RunView) -> np.ndarray:
@@ -61,12 +61,12 @@ def burst_run(run: RunView, klass: str) -> float:
 @measure("burst_over", "Until a burst is over", "ms", "from its start until fewer than 5 packets wait, mean", digits=0)
 def burst_over(run: RunView, klass: str) -> float:
     t, q = run.probe("queue")
-    period, found = float(run.options["period_s"]), []
+    period, waits = float(run.options["period_s"]), []
     for start in _bursts(run):
         here = (t > start + 0.02) & (t <= start + period)
         low = np.flatnonzero(q[here] < OVER)
-        found.append(float(t[here][low[0]]) - start if len(low) else period)
-    return 1e3 * float(np.mean(found))
+        waits.append(float(t[here][low[0]]) - start if len(low) else period)
+    return 1e3 * float(np.mean(waits))
 
 
 @measure("burst_after", "Goodput after a burst, of that before", "%", "in the second that begins with it", digits=1)

@@ -43,14 +43,14 @@ def stacked_queues(d: Drawing) -> Drawn:
         offset, queues = d.output["offset"], np.unique(index)
         end = float(times.max())
         # Until well after the fourth overflow; the rest looks the same.
-        found = periods(view)
-        if len(found) > 4:
-            end = min(end, 1.25 * found[4][0] + 2)
+        stretches = periods(view)
+        if len(stretches) > 4:
+            end = min(end, 1.25 * stretches[4][0] + 2)
         fig, axes = plots.grid(6.8, 4.6)
         ax = axes[0][0]
         for q in queues:
-            mine = (index == q) & (times <= end)
-            ax.plot(times[mine], values[mine] + q * offset, color=plots.COLOURS["blue"][0], linewidth=0.8)
+            of_queue = (index == q) & (times <= end)
+            ax.plot(times[of_queue], values[of_queue] + q * offset, color=plots.COLOURS["blue"][0], linewidth=0.8)
             ax.axhline(q * offset, color=plots.FAINT, linewidth=0.5)
         number = {name: i for i, name in enumerate(view.flows["id"].tolist())}
         t, flow = view.drops()
@@ -104,20 +104,20 @@ def drop_raster(d: Drawing) -> Drawn:
 @plots.styled
 def hold_intervals(d: Drawing) -> Drawn:
     views = [v for v in (d.view(runs, p) for runs, p in d.points()) if v is not None]
-    found = [(v, holds(v)) for v in views]
-    found = [(v, h) for v, h in found if len(h[0])]
-    if not found:
+    with_holds = [(v, holds(v)) for v in views]
+    with_holds = [(v, h) for v, h in with_holds if len(h[0])]
+    if not with_holds:
         return None
-    columns = plots.beside(len(found))
-    rows = math.ceil(len(found) / columns)
+    columns = plots.beside(len(with_holds))
+    rows = math.ceil(len(with_holds) / columns)
     fig, axes = plots.grid(6.8, 2.7 * rows, rows, columns, sharey=True)
-    for ax in axes.flat[len(found) :]:
+    for ax in axes.flat[len(with_holds) :]:
         ax.set_axis_off()
-    for i, (ax, (view, (queue, _, length))) in enumerate(zip(axes.flat, found, strict=False)):
+    for i, (ax, (view, (queue, _, length))) in enumerate(zip(axes.flat, with_holds, strict=False)):
         look = plots.look(view.labels["queue"])
         ax.plot(queue + 1, np.maximum(length, 1e-5), ".", color=look.colour, markersize=3, rasterized=True)
         ax.set_yscale("log")
-        if i + columns >= len(found):
+        if i + columns >= len(with_holds):
             ax.set_xlabel("queue")
         if i % columns == 0:
             ax.set_ylabel("length of the interval")

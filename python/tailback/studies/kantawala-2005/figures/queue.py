@@ -78,15 +78,15 @@ def _cycle_of(d: Drawing, runs: Runs, p: Point, buffer: float, model: predict.Ta
 
 def _frames(d: Drawing, axis: str | None) -> dict[str, list[tuple[Runs, Point, RunView]]]:
     """Views of the first seed with their points, by the value of an axis."""
-    found: dict[str, list[tuple[Runs, Point, RunView]]] = {}
+    views: dict[str, list[tuple[Runs, Point, RunView]]] = {}
     for runs, p in d.points():
         view = d.view(runs, p)
         if view is not None:
             title = ""
             if axis is not None:
                 title = named(runs.axis(axis), p.labels[axis])
-            found.setdefault(title, []).append((runs, p, view))
-    return found
+            views.setdefault(title, []).append((runs, p, view))
+    return views
 
 
 _SENDERS = {
@@ -194,10 +194,10 @@ def queue_and_windows(d: Drawing) -> Drawn:
         column[1].set_ylim(0, 1.3 * high)
         # The source has the ratio of the two classes.
         for measured in ("cwnd", "cwnd_later"):
-            said = ranges(d, runs, p, measured, "long", "short")
+            published_ranges = ranges(d, runs, p, measured, "long", "short")
             short = MEASURES[measured].compute(view, "short")
-            edge(column[1], [(low * short, high * short) for low, high in said], _CLASSES["long"][1])
-            for mark in legend(said).values():
+            edge(column[1], [(low * short, high * short) for low, high in published_ranges], _CLASSES["long"][1])
+            for mark in legend(published_ranges).values():
                 handles["mean of 200 ms, as published beside that of 40 ms"] = mark
     axes[0][0].set_ylabel("queue (packets)")
     axes[1][0].set_ylabel("mean window (packets)")

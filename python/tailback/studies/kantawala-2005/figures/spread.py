@@ -58,13 +58,13 @@ def ratio_against_time(d: Drawing) -> Drawn:
     for ax, (title, lines) in zip(axes[:, 0], frames.items(), strict=True):
         series = [(name, said, *ratio_of(view)) for name, view, said in lines]
         end = min((t[-1] for _, _, t, _ in series if len(t)), default=0.0)
-        for name, said, t, x in series:
+        for name, marks, t, x in series:
             keep = t <= end
             t, x = thinned(t[keep], x[keep])
             # All lines solid: dashes mean nothing on a line that jumps.
             colour = plots.look(name, names.index(name)).colour
             # Of a value with its tolerance the value: the bands of four lines would hide each other.
-            edge(ax, [(low, high) for low, high in said if low == high], colour)
+            edge(ax, [(low, high) for low, high in marks if low == high], colour)
             handles[d.title(name)] = ax.plot(t, x, drawstyle="steps-post", color=colour, linewidth=0.8)[0]
         ax.set_title(title)
         ax.set_ylabel("max / min flows")

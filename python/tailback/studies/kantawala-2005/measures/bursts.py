@@ -10,9 +10,9 @@ from tailback.study.measures import RunView, measure
 
 
 def _mean_time(run: RunView, klass: str) -> float:
-    mine = run.of(klass) & (run.flows["bursts"] > 0)
-    n = run.flows["bursts"][mine]
-    return float(np.sum(n * run.flows["burst_time_mean_s"][mine]) / np.sum(n)) if n.sum() else float("nan")
+    of_class = run.of(klass) & (run.flows["bursts"] > 0)
+    n = run.flows["bursts"][of_class]
+    return float(np.sum(n * run.flows["burst_time_mean_s"][of_class]) / np.sum(n)) if n.sum() else float("nan")
 
 
 def _mean_goodput(run: RunView, klass: str) -> float:

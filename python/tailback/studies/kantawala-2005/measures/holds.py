@@ -35,18 +35,18 @@ def holds(run: RunView, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndar
     if not keep.any():
         return (np.array([]),) * 3
     times, values, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
-    found = []
+    rows = []
     for q in np.unique(index):
-        mine = index == q
+        of_queue = index == q
         opened_at = None
-        for when, closed in zip(times[mine], values[mine], strict=True):
+        for when, closed in zip(times[of_queue], values[of_queue], strict=True):
             if closed and opened_at is None:
                 opened_at = when
             elif not closed and opened_at is not None:
-                found.append((float(q), opened_at, when - opened_at))
+                rows.append((float(q), opened_at, when - opened_at))
                 opened_at = None
-    found.sort(key=lambda x: (x[1], x[0]))
-    queues, starts, lengths = np.array(found, dtype=float).reshape(-1, 3).T
+    rows.sort(key=lambda x: (x[1], x[0]))
+    queues, starts, lengths = np.array(rows, dtype=float).reshape(-1, 3).T
     return queues, starts, lengths
 
 

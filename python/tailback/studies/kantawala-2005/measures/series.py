@@ -15,14 +15,14 @@ LEFT = 0.9
 
 def overflows(q: np.ndarray, full: float) -> np.ndarray:
     """Last full sample of each overflow: the queue reaches 99 % of the buffer, and then falls below 90 %."""
-    found, last = [], -1
+    overflow_ends, last = [], -1
     for i, x in enumerate(q):
         if x >= 0.99 * full:
             last = i
         elif x < LEFT * full and last >= 0:
-            found.append(last)
+            overflow_ends.append(last)
             last = -1
-    return np.array(found, dtype=int)
+    return np.array(overflow_ends, dtype=int)
 
 
 def cycles(t: np.ndarray, q: np.ndarray, full: float) -> tuple[float, float, float]:

@@ -25,8 +25,8 @@ def mean_over_time(t: np.ndarray, x: np.ndarray, start: float = SETTLED) -> floa
 def ratio_of(run: RunView) -> tuple[np.ndarray, np.ndarray]:
     """Times and ratios, from the first that is known."""
     t, x = run.probe("flow_ratio")
-    known = ~np.isnan(x)
-    return t[known], x[known]
+    has_value = ~np.isnan(x)
+    return t[has_value], x[has_value]
 
 
 @measure(

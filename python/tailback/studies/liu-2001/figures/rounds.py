@@ -38,10 +38,10 @@ def colour_rounds(d: Drawing) -> Drawn:
         for row in range(rounds):
             # The next begins with the first packet after its longest pause.
             end = _first_of_a_burst(t, start, 1.5 * trip)
-            mine = colour[(t >= start - 1e-9) & (t < end - 1e-9)]
-            longest = max(longest, len(mine))
+            colours = colour[(t >= start - 1e-9) & (t < end - 1e-9)]
+            longest = max(longest, len(colours))
             for i, name in enumerate(("green", "yellow", "red")):
-                number = np.flatnonzero(mine == i) + 1
+                number = np.flatnonzero(colours == i) + 1
                 label = name if row == 0 else None
                 ax.barh(
                     np.full(len(number), row + 1), 1.0, 0.7, number - 0.5, color=SHADES[i], linewidth=0, label=label

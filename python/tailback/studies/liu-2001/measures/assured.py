@@ -57,8 +57,8 @@ def load_of(run: RunView, name: str) -> Load | None:
 
 def loads(run: RunView) -> list[Load]:
     """Those of the run, in the order of time."""
-    found = [x for name in LOADS if (x := load_of(run, name)) is not None]
-    return sorted(found, key=lambda x: x.start)
+    loads_of_run = [x for name in LOADS if (x := load_of(run, name)) is not None]
+    return sorted(loads_of_run, key=lambda x: x.start)
 
 
 # ---------------------------------------------------------------------------------------------------------- flows
@@ -87,8 +87,8 @@ def attainments(run: RunView, load: Load | None, klass: str = "all") -> np.ndarr
         return np.array([])
     groups = run.flows["group"]
     get = np.array([float(load.get.get(g, 0)) for g in groups.tolist()])
-    mine = run.of(klass) & (get > 0)
-    return np.asarray(settled_rates(run, load)[mine] / get[mine])
+    owed = run.of(klass) & (get > 0)
+    return np.asarray(settled_rates(run, load)[owed] / get[owed])
 
 
 def _mean(x: np.ndarray) -> float:
@@ -110,8 +110,8 @@ def _of_loads() -> None:
             if load is None:
                 return float("nan")
             due = np.array([float(load.get.get(g, 0)) for g in run.flows["group"].tolist()])
-            mine = run.of(klass) & (due > 0)
-            return float(settled_rates(run, load)[mine].sum() / due[mine].sum()) if mine.any() else float("nan")
+            owed = run.of(klass) & (due > 0)
+            return float(settled_rates(run, load)[owed].sum() / due[owed].sum()) if owed.any() else float("nan")
 
         def even(run: RunView, klass: str, name: str = name) -> float:
             x = attainments(run, load_of(run, name), klass)
@@ -202,13 +202,13 @@ def left_over(run: RunView, klass: str) -> float:
     "twins", "Difference of twins", "%", "of the throughputs of flows i and i + 6 of a group, over their mean; mean"
 )
 def twins(run: RunView, klass: str) -> float:
-    found = []
+    differences = []
     for load in loads(run):
         x = settled_rates(run, load)
         for group in load.get:
             a, b = x[run.of(group)][:6], x[run.of(group)][6:12]
-            found += list(2 * abs(a - b) / (a + b))
-    return 100 * _mean(np.array(found))
+            differences += list(2 * abs(a - b) / (a + b))
+    return 100 * _mean(np.array(differences))
 
 
 @measure("late_timeouts", "Timeouts once settled", "%", "in the last 60 % of the times of the loads, of all timeouts")
@@ -228,8 +228,8 @@ def repeats(run: RunView, klass: str) -> float:
 
 @measure("second_copies", "Packets that came twice", "%", "throughput that is no goodput, of the throughput", digits=3)
 def second_copies(run: RunView, klass: str) -> float:
-    t, mine = run.flows, run.of(klass)
-    return 100 * (1 - float(t["fresh_packets"][mine].sum() / t["received_packets"][mine].sum()))
+    t, in_class = run.flows, run.of(klass)
+    return 100 * (1 - float(t["fresh_packets"][in_class].sum() / t["received_packets"][in_class].sum()))
 
 
 @measure("part", "Share of what was delivered", "%", "bytes of the class, of those of all flows", digits=1)
@@ -241,14 +241,14 @@ def part(run: RunView, klass: str) -> float:
 @measure("swing", "Swing of the rate", "%", "standard deviation over mean of a flow's rate by second, settled loads")
 def swing(run: RunView, klass: str) -> float:
     starts, ends, x = rates(run)
-    found: list[float] = []
+    swings: list[float] = []
     for load in loads(run):
         keep = (starts >= load.settled - 1e-9) & (ends <= load.end + 1e-9)
         due = np.array([float(load.get.get(g, 0)) for g in run.flows["group"].tolist()])
-        mine = x[keep][:, run.of(klass) & (due > 0)]
-        means = mine.mean(axis=0)
-        found += (100 * mine.std(axis=0)[means > 0] / means[means > 0]).tolist()
-    return float(np.mean(found)) if found else float("nan")
+        rates_owed = x[keep][:, run.of(klass) & (due > 0)]
+        means = rates_owed.mean(axis=0)
+        swings += (100 * rates_owed.std(axis=0)[means > 0] / means[means > 0]).tolist()
+    return float(np.mean(swings)) if swings else float("nan")
 
 
 @measure(
@@ -262,16 +262,16 @@ def roughness(run: RunView, klass: str) -> float:
 
 @measure("lost_part", "Lost on the way", "%", "dropped packets of the class over those it sent", digits=2)
 def lost_part(run: RunView, klass: str) -> float:
-    mine = run.of(klass)
-    sent = float(run.flows["sent_packets"][mine].sum())
-    return 100 * float(run.flows["dropped_packets"][mine].sum()) / sent if sent else float("nan")
+    in_class = run.of(klass)
+    sent = float(run.flows["sent_packets"][in_class].sum())
+    return 100 * float(run.flows["dropped_packets"][in_class].sum()) / sent if sent else float("nan")
 
 
 @measure("response_time", "Response", "ms", "from the request to the last byte, mean over the transfers of the class")
 def response_time(run: RunView, klass: str) -> float:
     t = run.table("transfers")
-    mine = t["completion_s"][t["group"] == klass] if t else np.array([])
-    return 1e3 * float(np.nanmean(mine)) if len(mine) else float("nan")
+    times = t["completion_s"][t["group"] == klass] if t else np.array([])
+    return 1e3 * float(np.nanmean(times)) if len(times) else float("nan")
 
 
 # --------------------------------------------------------------------------------------------------------- colours
@@ -284,8 +284,8 @@ def colours(run: RunView, klass: str) -> np.ndarray:
     seconds = int(np.max(run.intervals["to_s"]))
     total = np.zeros((seconds + 1, 3))
     for i, code in enumerate((10, 12, 14)):
-        mine = here & (s["index"] == code)
-        total[np.rint(s["time_s"][mine]).astype(int), i] = s["value"][mine]
+        of_colour = here & (s["index"] == code)
+        total[np.rint(s["time_s"][of_colour]).astype(int), i] = s["value"][of_colour]
         # A colour that has not passed yet has no points.
         total[:, i] = np.maximum.accumulate(total[:, i])
     return np.diff(total, axis=0) * 8e-6 * float(run.options.get("packet", 1000))

@@ -18,11 +18,11 @@ def _last(run: RunView, what: np.ndarray) -> np.ndarray:
     """Packets that left in green, yellow and red until the end, of the conditioners of these rows together."""
     s = run.series
     here = what & (s["probe"] == "packets")
-    found = np.zeros(len(CODES))
+    packets = np.zeros(len(CODES))
     for name in np.unique(s["what"][here]):
         for i, code in enumerate(CODES):
-            found[i] += np.max(s["value"][here & (s["what"] == name) & (s["index"] == code)], initial=0.0)
-    return found
+            packets[i] += np.max(s["value"][here & (s["what"] == name) & (s["index"] == code)], initial=0.0)
+    return packets
 
 
 def beyond(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:

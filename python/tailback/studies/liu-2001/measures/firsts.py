@@ -17,13 +17,13 @@ def colours_of(run: RunView, klass: str) -> list[np.ndarray]:
     """The colours of the packets of each flow of a class, in order (0 green, 1 yellow, 2 red)."""
     s = run.series
     packets = (s["probe"] == "packets") & (s["value"] > 0)
-    what, found = s["what"].astype(str), []
+    what, colours = s["what"].astype(str), []
     for flow in run.flows["id"][run.of(klass)].tolist():
         here = packets & (what == f"edge.flows.{flow}.access")
         t, code = s["time_s"][here], s["index"][here]
         order = np.argsort(t, kind="stable")
-        found.append(np.array([CODES.index(int(c)) for c in code[order]], dtype=int))
-    return [x for x in found if len(x) > 1]
+        colours.append(np.array([CODES.index(int(c)) for c in code[order]], dtype=int))
+    return [x for x in colours if len(x) > 1]
 
 
 def _mean(x: list[float]) -> float:

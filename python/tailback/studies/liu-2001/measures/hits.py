@@ -10,12 +10,12 @@ from tailback.study.measures import RunView, measure
 def hits(run: RunView) -> np.ndarray:
     """Hits of each flow since the start, in the order of the table of flows."""
     s = run.series
-    found = np.zeros(len(run.flows["id"]))
+    counts = np.zeros(len(run.flows["id"]))
     here = s["probe"] == "flow_hits"
     for flow, count in zip(s["index"][here], s["value"][here], strict=True):
-        if int(flow) < len(found):
-            found[int(flow)] = max(found[int(flow)], count)
-    return found
+        if int(flow) < len(counts):
+            counts[int(flow)] = max(counts[int(flow)], count)
+    return counts
 
 
 @measure("hit_part", "Share of the hits", "%", "hits of the class in the list, of those of all flows", digits=1)
@@ -26,9 +26,9 @@ def hit_part(run: RunView, klass: str) -> float:
 
 @measure("most_hit", "Among the most hit", "flows", "flows of the class among as many most hit as it has", digits=1)
 def most_hit(run: RunView, klass: str) -> float:
-    h, mine = hits(run), run.of(klass)
-    top = np.argsort(-h, kind="stable")[: int(mine.sum())]
-    return float(np.sum(mine[top])) if h.sum() else float("nan")
+    h, in_class = hits(run), run.of(klass)
+    top = np.argsort(-h, kind="stable")[: int(in_class.sum())]
+    return float(np.sum(in_class[top])) if h.sum() else float("nan")
 
 
 @measure(
@@ -39,6 +39,6 @@ def most_hit(run: RunView, klass: str) -> float:
     digits=2,
 )
 def hits_as_squares(run: RunView, klass: str) -> float:
-    h, sent, mine = hits(run), run.flows["sent_packets"].astype(float) ** 2, run.of(klass)
-    due = float(sent[mine].sum() / sent.sum())
-    return float(h[mine].sum() / h.sum()) / due if h.sum() and due else float("nan")
+    h, sent, in_class = hits(run), run.flows["sent_packets"].astype(float) ** 2, run.of(klass)
+    due = float(sent[in_class].sum() / sent.sum())
+    return float(h[in_class].sum() / h.sum()) / due if h.sum() and due else float("nan")
