@@ -116,8 +116,8 @@ def _command(found: Measurement) -> str:
     if not found.idle_s > 0:
         return f"tailback home --down {down / 1e6:g}Mbps --up {up / 1e6:g}Mbps --rtt 20ms"
     said = [f"{down / 1e6:g}/{up / 1e6:g}", f"idle {found.idle_s * 1e3:g}"]
-    for series in found.of(Role.PING):
-        way = series.name.removeprefix("ping during ").removesuffix("load")
-        if way in ("down", "up"):
-            said.append(f"{way} {series.mean * 1e3:g}")
+    pings = {series.name: series.mean for series in found.of(Role.PING)}
+    for way, role in (("down", Role.DOWN), ("up", Role.UP)):
+        if (under := pings.get(f"ping during {role.value}")) is not None:
+            said.append(f"{way} {under * 1e3:g}")
     return f'tailback home --measured "{", ".join(said)}"'

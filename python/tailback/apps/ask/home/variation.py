@@ -12,7 +12,7 @@ import math
 import random
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,10 @@ from tailback.apps.ask.home import spoken
 
 if TYPE_CHECKING:
     from tailback.apps.ask.home.line import HomeLine
+
+
+#: A range is drawn in so many parts: few steps are then seldom all high or all low, which seeds alone would not show.
+PARTS = 4
 
 
 class Step(NamedTuple):
@@ -84,16 +88,26 @@ class Variation:
         drawn = random.Random(f"a line that varies, seed {seed}")
         if self.recordings is not None:
             return self._recorded(line, drawn, duration_s)
-        steps, at, x = [], 0.0, drawn.gauss(0, 1)
-        first = self.step_s * drawn.random()
+        steps: list[Step] = []
+        at, first, places = 0.0, self.step_s * drawn.random(), self._places(drawn)
         while at < duration_s:
-            u = statistics.NormalDist().cdf(x)
+            u = next(places)
             down, up = (r.least + u * (r.most - r.least) for r in (self.down, self.up))
             rates = (down, self._up(line, up)) if self.absolute else (down * line.down_bps, up * line.up_bps)
             steps.append(Step(at, *rates))
             at = first + self.step_s * (len(steps) - 1)
-            x = self.kept * x + math.sqrt(1 - self.kept**2) * drawn.gauss(0, 1)
         return steps
+
+    def _places(self, drawn: random.Random) -> Iterator[float]:
+        """Places in the range, from 0 to 1: each part of it once in so many steps, in any order; or, where a step keeps
+        something of the one before, a walk that is as often everywhere."""
+        x = drawn.gauss(0, 1)
+        while self.kept:
+            yield statistics.NormalDist().cdf(x)
+            x = self.kept * x + math.sqrt(1 - self.kept**2) * drawn.gauss(0, 1)
+        while True:
+            for part in drawn.sample(range(PARTS), PARTS):
+                yield (part + drawn.random()) / PARTS
 
     def _up(self, line: HomeLine, drawn: float) -> float:
         """The upload varies as the download does, unless it has rates of its own."""
