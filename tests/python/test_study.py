@@ -21,7 +21,7 @@ from tailback.study.checks.number import Number
 from tailback.study.checks.predicted import Predicted
 from tailback.study.computed import FUNCTIONS, is_live
 from tailback.study.data import published as numbers
-from tailback.study.data.groups import Row
+from tailback.study.data.groups import StudyRow as Row
 from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
