@@ -18,7 +18,7 @@ from tailback.study.checks.limit import Limit
 from tailback.study.checks.order import Order
 from tailback.study.checks.predicted import Predicted
 from tailback.study.checks.rival import Rival
-from tailback.study.data.groups import Row
+from tailback.study.data.groups import StudyRow
 from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
@@ -42,7 +42,7 @@ def given(judge, values, measure="sd", buffer="200"):
 
 def stated(checks, **more):
     shared = {"id": "x", "sentence": "x", "experiment": "fig-3.3", "runs": "sb", "measure": "sd"}
-    return read_statement(Row({**shared, "check": checks, **more}, "statement[0]"), "f")
+    return read_statement(StudyRow({**shared, "check": checks, **more}, "statement[0]"), "f")
 
 
 def outcome(judge, check, buffer="200"):

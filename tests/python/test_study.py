@@ -21,7 +21,7 @@ from tailback.study.checks.number import Number
 from tailback.study.checks.predicted import Predicted
 from tailback.study.computed import FUNCTIONS, is_live
 from tailback.study.data import published as numbers
-from tailback.study.data.groups import Row
+from tailback.study.data.groups import StudyRow
 from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
@@ -386,7 +386,7 @@ def test_a_value_of_another_type_is_named_with_its_file_and_path(counted, text, 
 def test_a_check_that_asks_for_nothing_or_for_too_much_is_refused(check, said):
     given = {"id": "x", "sentence": "x", "runs": "sb", "measure": "sd", "check": [check]}
     with pytest.raises(StudyError) as e:
-        read_statement(Row(given, "statement[0]"), "statements.toml")
+        read_statement(StudyRow(given, "statement[0]"), "statements.toml")
     assert said in str(e.value) and str(e.value).startswith("statements.toml: statement[0]")
 
 
@@ -406,7 +406,7 @@ def judged(check, values):
         "measure": "sd",
         "where": {"buffer": 200},
     }
-    return Judge(s, samples).statement(read_statement(Row({**statement, "check": [check]}, "statement[0]"), "f"))
+    return Judge(s, samples).statement(read_statement(StudyRow({**statement, "check": [check]}, "statement[0]"), "f"))
 
 
 def test_an_order_needs_a_difference_clear_of_zero():
@@ -461,9 +461,9 @@ def test_along_an_axis_the_means_must_lie_close():
     }
     check = {"of": "dsdrr", "along": "limit", "within": 3}
     some = {**check, "where": {"limit": ["1 queue at first", "10 % at first"]}}
-    v = Judge(s, samples).statement(read_statement(Row({**shared, "check": [some]}, "statement[0]"), "f"))
+    v = Judge(s, samples).statement(read_statement(StudyRow({**shared, "check": [some]}, "statement[0]"), "f"))
     assert v.outcome == "reproduced"
-    v = Judge(s, samples).statement(read_statement(Row({**shared, "check": [check]}, "statement[0]"), "f"))
+    v = Judge(s, samples).statement(read_statement(StudyRow({**shared, "check": [check]}, "statement[0]"), "f"))
     assert v.outcome == "not reproduced" and v.checks[0].value == 7
     assert "91.0 (limit none) to 98.0 % (limit 10 % at first)" in v.measured
 
@@ -477,9 +477,11 @@ def test_an_average_counts_every_point_once():
     check = {"of": "red", "above": "blue"}
     judge = Judge(s, samples)
     # It holds at one of two points and in the mean of both.
-    each = judge.statement(read_statement(Row({**shared, "check": [check]}, "statement[0]"), "f"))
+    each = judge.statement(read_statement(StudyRow({**shared, "check": [check]}, "statement[0]"), "f"))
     assert each.outcome == "leans" and each.part.startswith("holds in 1 of 2 places, not in RED")
-    v = judge.statement(read_statement(Row({**shared, "check": [{**check, "average": True}]}, "statement[0]"), "f"))
+    v = judge.statement(
+        read_statement(StudyRow({**shared, "check": [{**check, "average": True}]}, "statement[0]"), "f")
+    )
     assert v.outcome == "reproduced" and len(v.checks) == 1 and v.checks[0].value == pytest.approx(4.4)
 
 

@@ -28,7 +28,7 @@ from tailback.show.report.study_page import _row
 from tailback.study import load as study
 from tailback.study import opening
 from tailback.study.checks.along import Along
-from tailback.study.data.groups import Row
+from tailback.study.data.groups import StudyRow
 from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
@@ -226,7 +226,7 @@ def test_the_sentences_that_were_read_anew():
         *("28a", "30b", "31c", "31d", "32c", "36c", "36e", "38a", "38b"),
     }
     with pytest.raises(StudyError, match="words and first_check go together"):
-        read_statement(Row({"id": "x", "sentence": "x", "words": "y"}, "statement[0]"), "f.toml")
+        read_statement(StudyRow({"id": "x", "sentence": "x", "words": "y"}, "statement[0]"), "f.toml")
 
 
 def test_what_is_printed_is_what_is_tested():

@@ -49,7 +49,7 @@ class Output(Table, kw_only=True, frozen=True):
     where: Where | UnsetType = UNSET
 
 
-class Measured(Output, kw_only=True, frozen=True):
+class MeasuredOutput(Output, kw_only=True, frozen=True):
     measures: list[str]
     classes: Texts = UNSET
 
@@ -82,7 +82,7 @@ class Best(Output, kw_only=True, frozen=True):
 
 
 @output("range")
-class Range(Measured, kw_only=True, frozen=True):
+class Range(MeasuredOutput, kw_only=True, frozen=True):
     AXES = ("over",)
     over: str
 
@@ -138,7 +138,7 @@ class Shares(Output, kw_only=True, frozen=True):
 
 
 @output("table")
-class Means(Measured, kw_only=True, frozen=True):
+class Means(MeasuredOutput, kw_only=True, frozen=True):
     """Means with their intervals."""
 
 
