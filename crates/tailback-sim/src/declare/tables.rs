@@ -356,8 +356,8 @@ pub mod flows {
             "The DiffServ code point of the packets that the ends send, in both directions: data, ACKs, answers. \
              Conditioners may change it on the way.", "RFC 2474, RFC 4594");
         pub TUNNEL: Option<String> = Key::new("tunnel", Kind::Text, "none",
-            "The tunnel that the flows are in. Queues see the ends of the tunnel as source and destination of all flows \
-             in it.", "");
+            "The tunnel that the flows are in. Queues see the ends of the tunnel as source and destination of all \
+             flows in it.", "");
         pub TUNNEL_HASH: TunnelHash = Key::choice("tunnel_hash", "outer",
             "What the flows in a tunnel are to queues that keep flows apart: one, by the outer header; or as many as \
              there are, by a hash that was made before they were wrapped.", "RFC 2983 section 2; RFC 6438");

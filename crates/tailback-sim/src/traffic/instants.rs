@@ -1,7 +1,8 @@
 //! Packets at given instants: how a capture or a list of packets is replayed.
 //!
-//! A packet is sent at each instant, whatever the network does with earlier ones. With `packet_size = { kind = "listed",
-//! bytes = [...] }` each has its own size, in turn. Over a connection each is a write of that size.
+//! A packet is sent at each instant, whatever the network does with earlier ones. With
+//! `packet_size = { kind = "listed", bytes = [...] }` each has its own size, in turn. Over a connection each is a write
+//! of that size.
 
 use super::application::Net;
 use super::conflict::Conflict;

@@ -57,8 +57,8 @@ impl Keys {
         }
     }
 
-    /// The same keys, of a connection between these nodes. In a tunnel the hosts are its ends; the label of `self` is the
-    /// node behind the second one.
+    /// The same keys, of a connection between these nodes. In a tunnel the hosts are its ends; the label of `self` is
+    /// the node behind the second one.
     #[must_use]
     pub fn between(self, from: u32, to: u32) -> Keys {
         let (source, destination) = match self.source & TUNNEL_END != 0 {

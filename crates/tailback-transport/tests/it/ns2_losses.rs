@@ -1,7 +1,7 @@
 //! Random losses, marks and lost ACKs compared with ns-2.35: whether the same segments are sent at the same times.
 //!
-//! The recorded runs in `tests/reference/ns2-losses` are compared here. `validation/ns2_losses.py` draws new ones, asks an
-//! installed ns-2 for them and names its file in `TAILBACK_NS2_LOSSES`.
+//! The recorded runs in `tests/reference/ns2-losses` are compared here. `validation/ns2_losses.py` draws new ones, asks
+//! an installed ns-2 for them and names its file in `TAILBACK_NS2_LOSSES`.
 
 use crate::common::reference_net::{Case, Row, run};
 use flate2::read::GzDecoder;

@@ -13,7 +13,8 @@ from tailback.readers.traces.heads import rate_unit
 
 KIND = "iperf3-text"
 _ROW = re.compile(
-    r"^\[\s*(?P<id>\d+|SUM)\](?:\[(?P<role>[RT]X)-[CS]\])?\s+(?P<from>\d+(?:\.\d+)?)\s*-\s*(?P<to>\d+(?:\.\d+)?)\s+sec\s+"
+    r"^\[\s*(?P<id>\d+|SUM)\](?:\[(?P<role>[RT]X)-[CS]\])?\s+"
+    r"(?P<from>\d+(?:\.\d+)?)\s*-\s*(?P<to>\d+(?:\.\d+)?)\s+sec\s+"
     r"\d+(?:\.\d+)? [KMGT]?Bytes\s+(?P<rate>\d+(?:\.\d+)?) (?P<unit>[KMG]?bits/sec)(?P<rest>.*)$"
 )
 _LOSS = re.compile(r"(\d+)/(\d+) \([\d.e+-]+%\)")
