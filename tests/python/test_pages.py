@@ -42,11 +42,6 @@ class Row:
 SHORTER = [
     Row("tailback reproduce(?! --list)", "takes minutes; the tests of studies run their points"),
     Row(
-        "tailback home --down 100Mbps --up 20Mbps",
-        "takes half a minute of CPU",
-        "tailback home --down 10Mbps --up 2Mbps --duration 45s --replications 2",
-    ),
-    Row(
         "tailback compare --rate 10Gbps",
         "takes seconds of CPU",
         "tailback compare --duration 20ms --replications 2 --queue droptail,step --rate 10Gbps",
