@@ -37,9 +37,9 @@ pub struct Quality {
     pub lateness: Histogram,
     /// Packets that a device did not accept.
     pub refused: u64,
-    /// Frames of interfaces that are not IP: they bypass the network, without delay.
+    /// Frames that do not carry IP: they bypass the network, without delay.
     pub beside: u64,
-    /// Frames for which an interface's socket had no room, or that no known card can cut.
+    /// Frames that did not fit into an interface's socket, or that no known card can cut into segments.
     pub lost: u64,
     /// Processor time of the gateway, ns, including polling.
     pub cpu: u64,

@@ -185,7 +185,7 @@ impl Table {
             .collect()
     }
 
-    /// The unit of each column, by name; empty for names.
+    /// The unit of each column, by the column's name; empty if the column has names.
     #[getter]
     fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.meta(py, "unit")

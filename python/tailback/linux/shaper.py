@@ -26,16 +26,17 @@ from tailback.linux.units import TcError
 
 #: Bytes of a largest Ethernet packet as Linux counts it.
 FULL_PACKET = 1514
-#: A burst of `htb` lasts so long, or one packet. Longer ones save processor time and stand in the modem's queue.
+#: The length of a burst of `htb`, which is at least one packet. Longer ones save processor time, but wait in the
+#: modem's queue.
 BURST_S = 1e-3
-#: The shaper's part of the line's rate when nothing is said: the queue is here, and not in front of the line.
+#: The default of the shaper's share of the line's rate: the queue is here, and not in front of the line.
 SHARE = 0.95
-#: What a network card's queue holds, and that of an IFB, when nothing is said, packets.
+#: The default lengths of the queues of a network card and of an IFB, packets.
 CARD_PACKETS, IFB_PACKETS = 1000, 32
 #: Bytes of an acknowledgement: IPv4, TCP, and timestamps.
 ACK_BYTES = 52
-#: From this part of the line up on, acknowledgements of a full download are thinned out. The filter is for very
-#: asymmetrical lines, and can do harm to TCP (Linux, "sch_cake: Add optional ACK filter", 2018): not without need.
+#: If acknowledgements of a full download take this share of the upload rate, they are filtered. The filter is for very
+#: asymmetrical lines, and can harm TCP (Linux, "sch_cake: Add optional ACK filter", 2018), so it is off elsewhere.
 ACK_SHARE = 1 / 6
 
 #: A device's name; no other sign may come into a line for a shell.
@@ -48,9 +49,9 @@ PROCESSOR = (
     "burntchrome.blogspot.com, December 2016), about 150 Mbit/s down on two cores of 1.7 GHz (Netgear R7800, OpenWrt "
     "forum, thread 50368). Watch the processor while a speed test runs: `top` shows the work as `sirq`."
 )
-#: What goes round a shaper.
+#: What bypasses a shaper.
 OFFLOAD = (
-    "Hardware flow offloading passes packets by the kernel's queues, and with them by this shaper: turn it off "
+    "With hardware flow offloading packets bypass the kernel's queues, and so this shaper: turn it off "
     "(OpenWrt wiki, 'SQM')."
 )
 
@@ -59,7 +60,7 @@ OFFLOAD = (
 
 
 def intermediate(device: str, ifb: str) -> tuple[str, str, str, str]:
-    """What comes in by a device passes through an intermediate device (IFB), where it can wait."""
+    """Commands that send the incoming packets of a device through an intermediate device (IFB), where they can wait."""
     redirect = f"action mirred egress redirect dev {ifb}"
     return (
         f"ip link add {ifb} type ifb",
@@ -70,7 +71,7 @@ def intermediate(device: str, ifb: str) -> tuple[str, str, str, str]:
 
 
 def htb(device: str, rate: str, burst: int, counted: str, leaf: str) -> tuple[str, str, str]:
-    """One class with a discipline in it. `counted`: what it is told of the line's headers."""
+    """One class with a discipline in it. `counted`: its words for the line's headers."""
     shape = f"rate {rate} ceil {rate} burst {burst} cburst {burst} quantum {FULL_PACKET} {counted}".rstrip()
     return (
         f"tc qdisc replace dev {device} root handle 1: htb default 1",
@@ -85,7 +86,7 @@ def burst_bytes(rate_bps: float, framing: Framing) -> int:
 
 
 def acks_share(framing: Framing, down_bps: float, up_bps: float) -> float:
-    """The part of the line up that acknowledgements of a full download take: one for two packets (RFC 5681 section
+    """The part of the upload rate that acknowledgements of a full download take: one for two packets (RFC 5681 section
     4.2)."""
     return framing.on_wire(ACK_BYTES) / (2 * framing.on_wire(1500)) * down_bps / up_bps
 
@@ -202,7 +203,7 @@ def lines(setup: Setup) -> Lines:
         why = f"Linux has no {setup.discipline}; the nearest that it has is {instead}."
         return Lines(setup.discipline, why_not=why, instead=instead)
     make, known = (_shaping, _SHAPING_REMARKS) if setup.form.shapes else (_below_htb, _HTB_REMARKS)
-    comment = "Packets that come in pass through this device, where they can wait."
+    comment = "Incoming packets pass through this device, where they can wait."
     through = (Line(text, "" if i else comment) for i, text in enumerate(intermediate(setup.wan, setup.ifb)))
     both = {direction: setup.written(direction) for direction in ("up", "down")}
     nat = (_NAT_REMARK,) if "nat" in both["up"].words else ()
@@ -211,7 +212,7 @@ def lines(setup: Setup) -> Lines:
         up=make(setup, "up", both["up"]),
         down=(*through, *make(setup, "down", both["down"])),
         undo=(
-            Line(f"tc qdisc del dev {setup.wan} root", "Before the lines are pasted a second time, too."),
+            Line(f"tc qdisc del dev {setup.wan} root", "Run these also before you paste the lines a second time."),
             Line(f"tc qdisc del dev {setup.wan} ingress"),
             Line(f"ip link del {setup.ifb}"),
         ),
@@ -232,7 +233,7 @@ _SHAPING_REMARKS = (
 )
 _NAT_REMARK = "`nat` looks up the host behind the router's address; the simulator knows the hosts."
 _HTB_REMARKS = (
-    "htb has one packet below the discipline; the simulator has none there.",
+    "htb holds one packet that has already left the discipline; the simulator's htb does not.",
     "htb and its queue see large segments (GSO, GRO) as one packet of up to 64 KB and count the line's headers once "
     "for it; the simulator has none. On slow lines turn them off (tc-stab(8)): ethtool -K DEV tso off gso off gro off.",
     "A kernel without high-resolution timers sends once a tick: `burst` has to be the rate over HZ then (tc-htb(8)).",
@@ -246,9 +247,9 @@ def _shaping(setup: Setup, direction: str, written: words.Written) -> tuple[Line
 
 def _up_comment(setup: Setup) -> str:
     share = acks_share(setup.framing, setup.down_bps, setup.up_bps)
-    crowd = f"acknowledgements of a full download would take {share:.0%} of the line up"
+    crowd = f"acknowledgements of a full download would take {share:.0%} of the upload rate"
     if setup.up.get("ack_filter", "off") != "off":
-        return f"ack-filter: {crowd}; it drops those that a later one in the queue makes superfluous."
+        return f"ack-filter: {crowd}; the filter drops an acknowledgement if a later one in the queue replaces it."
     return f"No ack-filter: {crowd}."
 
 

@@ -17,19 +17,19 @@ from tailback.linux.forms import PROFILE, Form, TcWord
 from tailback.linux.law import Path
 from tailback.linux.units import TcError
 
-#: As many packets, or bytes, as a queue without a limit is told.
+#: The limit that is written for a queue without a limit, in packets and in bytes.
 UNLIMITED_PACKETS, UNLIMITED_BYTES = 1_000_000, 1_000_000_000
 
 
 @dataclass(frozen=True)
 class Written:
-    """A discipline in words of `tc`, and what they do not say."""
+    """A discipline in words of `tc`, with remarks on what these words cannot say."""
 
     kind: str
     words: tuple[str, ...]
-    #: Sentences: what no word says, and where Linux's differs.
+    #: Sentences: what no word can say, and where Linux's discipline differs.
     remarks: tuple[str, ...]
-    #: Parameters that were given, and that no word says.
+    #: Parameters that were given, but for which there is no word.
     unsaid: tuple[str, ...] = ()
 
     @property
@@ -38,7 +38,7 @@ class Written:
 
 
 class _NoWordError(ValueError):
-    """A value that `tc` cannot be told; the message is what it could be told."""
+    """A value that `tc` cannot express; the message says which values it can."""
 
 
 def write(
@@ -60,7 +60,7 @@ def write(
 
 
 def linux_defaults(form: Form) -> dict[str, Any]:
-    """The settings that a line without words has, where the simulator has others."""
+    """Linux's defaults, for those parameters whose default in the simulator is another."""
     writer = _Writer(form, {}, None, None, False)
     others = [o for o in form.options if o.unsaid == "is" and not writer.is_understood(o)]
     return {o.parameter: int(o.default) if o.default.isdigit() else o.default for o in others if o.default != "none"}
@@ -159,7 +159,7 @@ class _Writer:
         return text if option.value in ("flag", "choice") else f"{option.word} {text}"
 
     def is_understood(self, option: TcWord) -> bool:
-        """Whether Linux has without the word what is wanted."""
+        """Whether Linux does what is wanted without the word."""
         if option.unsaid == "device":
             return True
         if option.unsaid != "is":
@@ -178,11 +178,11 @@ class _Writer:
             return False
 
     def can_work_out(self, option: TcWord) -> bool:
-        """Whether a value that nothing says follows from the line."""
+        """Whether a value that was not given can be computed from the line."""
         return self.path is not None and option.parameter in ("min_threshold", "max_threshold", "mean_packet")
 
     def what_is_left(self) -> None:
-        """Remarks on what was given and has no word, and on what Linux has otherwise."""
+        """Add remarks: parameters that were given but have no word, and values that Linux has in another way."""
         fixed = {b["parameter"]: b for b in self.form.built_in}
         with_word = {p for option in self.form.options for p in (option.parameter, *option.also)}
         for parameter, value in self.given.items():
@@ -219,7 +219,7 @@ class _Writer:
 
     @property
     def packet(self) -> int:
-        """Bytes of a largest packet."""
+        """Bytes of the largest packet."""
         if self.path is not None:
             return self.path.packet_bytes
         return _bytes(self.value("mean_packet") or "1500B")

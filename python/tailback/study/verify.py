@@ -46,31 +46,31 @@ from tailback.study.work import course
 from tailback.study.work.needed import Work
 from tailback.study.write import COLUMNS
 
-#: A bundle unpacks to at most so many times its length, and so many bytes more: tables hardly get shorter by packing.
+#: A bundle may unpack to this many times its length plus this many bytes: tables hardly get shorter by packing.
 MOST_UNPACKED, MOST_SMALL = 50, 64_000_000
 #: How gzip, bzip2 and xz begin.
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
-#: What a file takes at least, bytes: an archive may have very many that are empty.
+#: A file of an archive counts as at least this many bytes, since an archive may have very many empty files.
 LEAST = 4096
 #: The longest file of a bundle that is read as a whole, bytes.
 LONGEST_TABLE = 1 << 30
-#: As many differences of a file are told.
+#: At most this many differences of a file are reported.
 MOST = 5
-#: Entries of study.json and verdicts.json that are of the whole study, or of figures.
+#: Entries of study.json and verdicts.json that are about the whole study, or about figures.
 WHOLE = ("count", "kinds", "opening", "runs", "seeds", "experiments", "sections", "verdicts")
 
 
 @dataclass
 class Found:
-    """What came out for one study."""
+    """The result of the verification of one study."""
 
     study: str
     runs: int = 0
-    #: Of so many they were drawn.
+    #: The number of runs from which they were drawn.
     of: int = 0
     files: int = 0
     verdicts: int = 0
-    #: Each says where, what the bundle has, and what came out here.
+    #: Each says where it is, what the bundle has, and what was computed here.
     differences: list[str] = field(default_factory=list)
     not_repeatable: list[str] = field(default_factory=list)
 
@@ -86,7 +86,7 @@ def opened(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
         try:
             _unpack(path, Path(d))
-        # A file that is cut ends anywhere.
+        # A truncated file may end anywhere.
         except (
             tarfile.TarError,
             zipfile.BadZipFile,
@@ -137,7 +137,7 @@ def _within(path: Path, size: int, most: int) -> None:
 
 
 def changed_files(folder: Path, b: bundle.Bundle) -> list[str]:
-    """Files that are not what the bundle's digests say."""
+    """Files whose digest is not the one that the bundle gives."""
     problems = []
     for name, digest in b.files.items():
         path = folder / name
@@ -176,7 +176,7 @@ def verify(folder: Path, p: BundledStudy, how: Repeat) -> Found:
 
 @dataclass(frozen=True)
 class Sample:
-    """So many runs of each study, drawn by a seed."""
+    """How many runs of each study are drawn, and by which seed."""
 
     runs: int
     seed: int = 1
@@ -200,7 +200,7 @@ def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
         _runs(drawn / "runs", theirs / "runs", result)
         _answers(drawn / "runs", theirs / "runs", result)
         if missing:
-            # What is made of some runs is not what was made of all.
+            # Tables from some of the runs cannot equal those from all of them.
             result.differences += missing
             return result
         _fits(theirs / "runs", Path(d))

@@ -19,7 +19,7 @@ enum Get<R> {
 /// A column of a table whose rows are made from `R`.
 pub struct Column<R> {
     pub name: &'static str,
-    /// `s`, `bit/s`, `packets`, `bytes`, `1` for a ratio, empty for names.
+    /// `s`, `bit/s`, `packets`, `bytes`, `1` for a ratio, empty for a column of names.
     pub unit: &'static str,
     pub doc: &'static str,
     get: Get<R>,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug, PartialEq)]
 pub struct ColumnDef {
     pub name: &'static str,
-    /// `s`, `bit/s`, `packets`, `bytes`, `1` for a ratio, empty for names.
+    /// `s`, `bit/s`, `packets`, `bytes`, `1` for a ratio, empty for a column of names.
     pub unit: &'static str,
     pub doc: &'static str,
     pub kind: ColumnKind,

@@ -1,4 +1,4 @@
-"""A published number: within its tolerance, a share of it, either way."""
+"""A published number: the measured mean may differ from it by a share of it, its tolerance, in both directions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tailback.study.measures import MEASURES
 
 
 class MeasuredNumber(Published, kw_only=True, frozen=True):
-    """A number that a measure of the runs is held against."""
+    """A published number with which a measure of the runs is compared."""
 
     source: str
     measure: str
     value: float
     class_: str = msgspec.field(name="class", default="all")
-    #: How the class is called in the sentence.
+    #: The name of the class in the sentence.
     class_title: str = ""
     where: Where = {}
     note: str = ""
@@ -50,7 +50,7 @@ class MeasuredNumber(Published, kw_only=True, frozen=True):
 
 
 class Number(MeasuredNumber, kw_only=True, frozen=True):
-    """`tolerance` is the share of the value that a mean may be off."""
+    """`tolerance` is the largest difference of a mean from the value, as a share of the value."""
 
     tolerance: float
 

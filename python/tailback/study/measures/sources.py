@@ -1,10 +1,10 @@
 """Measures of sources in packets, as statistics over intervals: throughput without repeats, delay, drops, repeats.
 
-The scenario reports by `interval`; the first interval is left out, or what the set's options `from_s` and `to_s` leave
-out. A class is a group of flows, or the number of one flow in the order of the file, from 1. For each metric there
-are: `source_throughput` (mean over intervals and flows), `least_throughput` and `most_throughput` (of the
-flows' means), `sum_throughput`, `spread_throughput` (most less least, over the mean), and `swing_throughput` (standard
-deviation over intervals, the flows' largest).
+The scenario reports by `interval`. By default the first interval is left out; the set's options `from_s` and `to_s`
+choose other intervals. A class is a group of flows, or the number of one flow in the order of the file, from 1. Each
+metric has six measures, for example `source_throughput` (mean over intervals and flows), `least_throughput` and
+`most_throughput` (of the flows' means), `sum_throughput`, `spread_throughput` (most minus least, divided by the mean),
+and `swing_throughput` (standard deviation over intervals, of the flow with the largest).
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ fn thresholds(s: &Settings, buffer: Size, mean_packet: u64, rate: BitRate) -> Re
     let has_threshold = s.gives(&MIN_THRESHOLD) || s.gives(&MAX_THRESHOLD);
     let unit = capacity::packet(buffer, mean_packet);
     let half_of = |delay: f64| delay * rate.bits_per_second() / (8.0 * mean_packet as f64) / 2.0;
-    // One of the two may come from a profile: then the user's value is used.
+    // `delay_target` and the thresholds exclude each other. If one of them comes from a profile, the user's is used.
     let target = s
         .get(&DELAY_TARGET)
         .filter(|_| s.gives(&DELAY_TARGET) || !has_threshold);

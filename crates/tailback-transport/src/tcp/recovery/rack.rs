@@ -52,7 +52,8 @@ impl Window {
         Duration(u64::from(self.steps) * least.0 / 4).min(srtt)
     }
 
-    /// Takes an ACK up to `una` while `nxt` is next: it may carry a D-SACK that counts, or end a repair.
+    /// Adapt the window to an ACK of everything below `una`, while `nxt` is the next byte to send. `duplicate`: the ACK
+    /// carries a D-SACK that counts. `ended`: it ends a recovery.
     fn adapt(&mut self, una: u64, nxt: u64, duplicate: bool, ended: bool) {
         if self.round.is_some_and(|end| una >= end) {
             self.round = None;
@@ -77,7 +78,7 @@ pub struct RackRecovery {
     first_due: bool,
     /// Of the segments that arrived, the one sent last: when it was sent, and its end.
     newest: (Time, u64),
-    /// The round trip of that segment; with `rack_form = "linux"` of the one heard of last.
+    /// The round trip of that segment; with `rack_form = "linux"`, of the segment acknowledged or reported last.
     rtt: Duration,
     /// Segments have arrived since the last judgement.
     advanced: bool,
@@ -88,7 +89,7 @@ pub struct RackRecovery {
     original: bool,
     /// How far a segment arrived out of order, segments (Linux).
     reordering: u32,
-    /// How often one did.
+    /// How often a segment arrived out of order.
     reordered: u32,
     /// The least round trip, and when it was measured.
     least: Option<(Duration, Time)>,

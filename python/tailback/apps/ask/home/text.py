@@ -21,7 +21,7 @@ def _width(width: int | None) -> int:
 
 
 def first(answer: HomeComparison, width: int | None = None) -> str:
-    """What one seed of each candidate says."""
+    """The answer after one seed of each candidate."""
     width = _width(width)
     lines = [*textwrap.wrap(words.first(answer), width), "", *summary.in_terminal(answer, width)]
     return "\n".join(plain(line) for line in lines)
@@ -62,7 +62,7 @@ def _table(answer: HomeComparison, width: int) -> list[str]:
 def _paste(answer: HomeComparison) -> list[str]:
     """Lines for the candidate that comes first."""
     if answer.best == MODEM:
-        return ["Nothing to paste: nothing was compared that can be set up."]
+        return ["Nothing to paste: no candidate was compared that a router can set up."]
     made = answer.lines(answer.best)
     if made is None:
         return [f"{answer.best} is written in Python: there is no line for it."]
