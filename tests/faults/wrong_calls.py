@@ -404,7 +404,7 @@ def texts(n: int, rng: random.Random, folder: Path, seed: int, failures: dict[st
         body = "".join(f"\n        | {x}" for x in said.splitlines()[-6:])
         told = f"tailback {shlex.join(w.args)}: {w.kind}, {w.names}{body}"
         if wrong:
-            failures[f"{wrong}, of {w.args[0] if w.files else 'an option'}"].append(told)
+            failures.setdefault(f"{wrong}, of {w.args[0] if w.files else 'an option'}", []).append(told)
         if tell:
             print(f"{wrong or 'fine'}: {told}")
     assert of.fuzz.server.stdin

@@ -437,8 +437,16 @@ FITTING = {
     "report dir": "@A",
     "report folder": "@A",
     "report other": "@B",
+    "home --down": "10Mbps",
+    "home --up": "2Mbps",
+    "home --rtt": "20ms",
 }
-NEEDS = {"compare": ["--flows", "--duration"], "predict redn": ["--rate"], "demo": ["--duration"]}
+NEEDS = {
+    "compare": ["--flows", "--duration"],
+    "home": ["--down", "--up", "--rtt"],
+    "predict redn": ["--rate"],
+    "demo": ["--duration"],
+}
 #: Commands that need two namespaces or a kernel: only what is wrong by itself is drawn.
 OF_KERNEL = ("live", "gateway")
 

@@ -27,7 +27,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// The documents of the files that are scenarios of built-in models.
 fn documents() -> Vec<(String, ScenarioTable)> {
-    let lab = package().join("lab");
+    let lab = package().join("apps/lab");
     let all = files(&package().join("examples"))
         .into_iter()
         .chain([lab.join("start.toml")]);

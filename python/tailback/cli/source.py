@@ -91,8 +91,11 @@ def reading(file: str, wishes: Wishes | None = None) -> Reading:
         if sys.stdin is None:
             raise click.UsageError("standard input is closed; name a file, or write `tailback read - < FILE`")
         return read_stream("standard input", sys.stdin.buffer, wishes)
-    with Path(file).open("rb") as stream:
-        return read_stream(file, stream, wishes)
+    try:
+        with Path(file).open("rb") as stream:
+            return read_stream(file, stream, wishes)
+    except (FileNotFoundError, IsADirectoryError) as e:
+        raise click.UsageError(f"there is no file {file!r}; the path counts from the current directory") from e
 
 
 def results_folder(name: str) -> Path:
