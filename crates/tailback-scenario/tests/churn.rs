@@ -9,7 +9,7 @@ use tailback_queue::{Backlog, Line, Out, QueueDiscipline, Service};
 use tailback_sim::build::network::Network;
 use tailback_sim::traffic::application::Application;
 use tailback_sim::traffic::entry::{Context, Entry, Streams};
-use tailback_sim::traffic::sizes::Fixed;
+use tailback_sim::traffic::packet_sizes::Fixed;
 use tailback_sim::traffic::{cbr, churn};
 use tailback_sim::wire::packet::SimPacket;
 

@@ -15,7 +15,7 @@ use tailback_sim::traffic::bulk;
 use tailback_sim::traffic::conflict::Conflict;
 use tailback_sim::traffic::entry::{Facts, Output};
 use tailback_sim::traffic::paced::RATE;
-use tailback_sim::traffic::sizes::{self, FIXED};
+use tailback_sim::traffic::packet_sizes::{self, FIXED};
 use tailback_transport::{datagram, tcp};
 
 /// What is known of a source.
@@ -266,7 +266,7 @@ pub fn sizes(
         let filled = filled?;
         let mut settings = Settings::defaults(FIXED.model);
         let bytes = filled.settings.get(&flows::PACKET_SIZE)?;
-        if let Err(e) = settings.set(sizes::BYTES.name, &Raw::Text(format!("{bytes}B"))) {
+        if let Err(e) = settings.set(packet_sizes::BYTES.name, &Raw::Text(format!("{bytes}B"))) {
             r.complain(filled.problem("value", &flows::PACKET_SIZE, e.problem, e.remedy));
             return None;
         }

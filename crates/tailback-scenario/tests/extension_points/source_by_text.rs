@@ -8,7 +8,7 @@ use tailback_sim::library::Library;
 use tailback_sim::traffic::application::{AppInput, Application, Net};
 use tailback_sim::traffic::entry::{self, Facts, Output, anything};
 use tailback_sim::traffic::laws::{self, Draw, Law};
-use tailback_sim::traffic::sizes::{self, Sizes};
+use tailback_sim::traffic::packet_sizes::{self, Sizes};
 
 static VOLLEY: Model = Model {
     name: "volley",
@@ -63,7 +63,7 @@ static VOLLEY_ENTRY: entry::Entry = entry::Entry {
     },
 };
 
-static GROWING: sizes::Entry = sizes::Entry {
+static GROWING: packet_sizes::Entry = packet_sizes::Entry {
     model: &Model {
         name: "growing",
         family: "sizes",

@@ -9,7 +9,7 @@ pub mod own;
 
 use crate::measure::convergence;
 use crate::traffic::session::{self, SESSIONS, objects};
-use crate::traffic::{entry as source, laws, registry, sizes, video};
+use crate::traffic::{entry as source, laws, packet_sizes, registry, video};
 use crate::wire::packet::SimPacket;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -46,7 +46,7 @@ pub struct Library {
     /// What makes the meters in conditioners.
     pub meters: conditioner::MeterList,
     sources: Registry<&'static source::Entry>,
-    sizes: Registry<&'static sizes::Entry>,
+    sizes: Registry<&'static packet_sizes::Entry>,
     /// The laws of sizes of transfers and of pauses.
     pub laws: Registry<&'static laws::Law>,
     /// The kinds of sessions.
@@ -77,7 +77,7 @@ impl Library {
         let transports = tailback_transport::Registry::standard();
         let queues = tailback_queue::Registry::standard();
         let sources = Registry::new(registry::SOURCES.iter().copied());
-        let sizes = Registry::new(sizes::SIZES.iter().copied());
+        let sizes = Registry::new(packet_sizes::SIZES.iter().copied());
         let sessions = Registry::new(SESSIONS.iter().copied());
         let laws = Registry::new(&laws::LAWS);
         let mut families = vec![
@@ -161,7 +161,7 @@ impl Library {
     ///
     /// # Errors
     /// A model of another library.
-    pub fn sizes(&self, model: &Model) -> Result<&'static sizes::Entry, Refusal> {
+    pub fn sizes(&self, model: &Model) -> Result<&'static packet_sizes::Entry, Refusal> {
         self.sizes.row(model.name).copied()
     }
 }
@@ -191,7 +191,7 @@ additions! {
     conditioner::Entry<SimPacket>: |library| library.conditioners;
     &'static Controller: |library| library.transports.controllers;
     &'static source::Entry: |library| library.sources;
-    &'static sizes::Entry: |library| library.sizes;
+    &'static packet_sizes::Entry: |library| library.sizes;
     &'static session::Entry: |library| library.sessions;
 }
 

@@ -2,7 +2,7 @@
 
 use super::application::Application;
 use super::conflict::Conflict;
-use super::sizes::Sizes;
+use super::packet_sizes::Sizes;
 use tailback_base::model::Registered;
 use tailback_base::{Duration, Model, Named, Settings, Stream};
 

@@ -6,7 +6,7 @@
 
 use super::application::{AppInput, Application, Net, Part, Side, TransferId};
 use super::entry::Context;
-use super::sizes::Sizes;
+use super::packet_sizes::Sizes;
 use crate::declare::kinds;
 use std::collections::VecDeque;
 use tailback_base::{BitRate, Key, Kind, Per, Time};
