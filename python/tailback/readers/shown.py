@@ -11,6 +11,8 @@ from tailback.readers.reading import Reading
 
 #: More lines of a part are counted instead.
 _MOST = 60
+#: A value stands beside a name of at most so many characters.
+_BESIDE = 30
 
 
 def text(found: Reading, file: str) -> str:
@@ -35,6 +37,16 @@ def _at(value: str, line: int) -> str:
 def _part(name: str, rows: list[tuple[str, str]], width: int) -> list[str]:
     if not rows:
         return []
-    shown = [[f"  {plain(what)}", value] for what, value in rows[:_MOST]]
+    lines: list[str] = []
+    beside: list[list[str]] = []
+    for what, value in rows[:_MOST]:
+        if len(what) <= _BESIDE:
+            beside.append([f"  {plain(what)}", value])
+            continue
+        # What is long, such as a line of tc, stands above its value, which has the whole width then.
+        lines += [*columns(beside, wrap=1, width=width), f"  {plain(what)}"]
+        lines += columns([["     ", value]], wrap=1, width=width)
+        beside = []
+    lines += columns(beside, wrap=1, width=width)
     more = [f"  and {len(rows) - _MOST} more; --json has all"] if len(rows) > _MOST else []
-    return ["", f"{name}:", *columns(shown, wrap=1, width=width), *more]
+    return ["", f"{name}:", *lines, *more]
