@@ -69,7 +69,8 @@ def check(answer: HomeComparison) -> str:
     return (
         "To check: `ping` a near server, first on the idle line, then while a speed test runs, on a computer with a "
         f"cable. The mean ping should be longer by some {joined(expected, 'and')}, and the rates near those of the "
-        "first table. If the rates are much lower, the router is too slow to shape (`top` shows it): give its limit "
-        "with --router. If the ping is much longer, a queue is still elsewhere: packets bypass the shaper (`tc -s qdisc show dev WAN` counts those that pass), or the line "
-        "is slower than was said: then give its measured rates with --measured."
+        "first table. If the rates are much lower, the router is too slow to shape so much (`top` shows it): give the "
+        "rate that it shapes with --router. If the ping is much longer, a queue is still elsewhere: packets bypass the "
+        "shaper (`tc -s qdisc show dev WAN` counts those that pass), or the line is slower than was said: then give "
+        "its measured rates with --measured."
     )
