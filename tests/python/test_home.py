@@ -16,6 +16,7 @@ import tailback as tb
 from tailback import _core
 from tailback.apps.ask.given import LinkError
 from tailback.apps.ask.home import candidates as known
+from tailback.apps.ask.home import doing, summary
 from tailback.apps.ask.home.answer import _Tried
 from tailback.apps.ask.home.grade import grade
 from tailback.apps.ask.home.line import question
@@ -236,6 +237,16 @@ def test_the_answer_names_who_comes_first_and_what_it_costs(answer: Any) -> None
     assert answer.grade("modem") in "CDF" and answer.grade(answer.best) == "A+"
 
 
+def test_the_answer_says_how_to_type_undo_and_check_the_lines(answer: Any) -> None:
+    text = " ".join(answer.text(100).split())
+    assert "as root on the router" in text and "this needs the package sqm-scripts" in text
+    undo = text.split(" ".join(doing.UNDO_LINUX.split()))[1]
+    assert undo.startswith(" tc qdisc del dev WAN root") and "uci delete sqm.wan" in undo
+    check = text.split("To check: ")[1]
+    assert summary.milliseconds(answer.estimate("added_down_s", answer.best)) + " under a download" in check
+    assert "If you do nothing, it stays as under 'today: the modem'" in text and doing.NOT_NEEDED not in text
+
+
 def test_the_document_has_everything(answer: Any) -> None:
     document = json.loads(json.dumps(answer.to_dict()))
     assert {row["queue"] for row in document["ranking"]} == {"modem", "fq-codel", "cake"}
@@ -251,6 +262,7 @@ def test_the_document_has_everything(answer: Any) -> None:
 def test_the_page_is_one_file(answer: Any, tmp_path: Path) -> None:
     page = answer.write_page(tmp_path)
     html = page.read_text()
+    assert "To check: " in html and "If you do nothing" in html and "as root on the router" in html
     assert "behind a shaper" in html and "today, no shaper" in html and "config queue &#39;wan&#39;" in html
     assert "<script" not in html and 'src="http' not in html
     scenario = tb.load_scenario(tmp_path / "scenarios" / "cake.toml")

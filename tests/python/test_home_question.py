@@ -16,7 +16,7 @@ import pytest
 
 import tailback as tb
 from tailback.apps.ask.given import LinkError
-from tailback.apps.ask.home import follow, mine, people, spoken, worth
+from tailback.apps.ask.home import doing, follow, mine, people, spoken, words, worth
 from tailback.apps.ask.home.answer import _Tried
 from tailback.apps.ask.home.candidates import FOLLOWER, MINE, MODEM, chosen, today
 from tailback.apps.ask.home.fit import added, fitted
@@ -118,7 +118,8 @@ def test_few_hosts_have_several_things_to_do() -> None:
         ({"modem": "5"}, "write 5ms for a time at the line's rate, or 5KB for a size"),
         ({"link": "dsl"}, "write vdsl"),
         ({"link": "cabel"}, "did you mean 'cable'?"),
-        ({"people": "2 cats"}, "there is no 'cats'"),
+        ({"people": "2 cats"}, "there is no 'cats'; people are calls, games, readers, backups or downloads"),
+        ({"people": "two calls"}, "'two calls' is not a whole number and a word"),
         ({"people": "2 callz"}, "did you mean 'call"),
         ({"people": "0 calls"}, "from 1 to 50 people"),
         ({"people": "60 calls"}, "from 1 to 50 people"),
@@ -129,6 +130,8 @@ def test_few_hosts_have_several_things_to_do() -> None:
         ({"varies": "200..50Mbps"}, "the least rate comes first: 50..200Mbps"),
         ({"policer": "250KB", "modem": "10ms"}, "leave --modem out"),
         ({"policer": "10B"}, "from 3KB to 1GB"),
+        ({"policer": "250"}, "write 250KB"),
+        ({"down": None, "up": None, "rtt": None, "measured": "40/250, idle 18"}, "Write 250/40, or add --as-given"),
         ({"vpn": "me"}, "router, or host"),
     ],
 )
@@ -199,7 +202,7 @@ def test_a_paste_is_a_row_and_its_numbers_are_explained() -> None:
 
 
 def test_a_paste_without_a_queue_is_refused() -> None:
-    with pytest.raises(LinkError, match="mine = "):
+    with pytest.raises(LinkError, match=r"mine = hello \.\.\.: this is no script of tc.*what `tc qdisc show` prints"):
         mine.candidate("hello\nthere", asked())
 
 
@@ -339,6 +342,32 @@ def test_the_first_screen_answers_what_was_asked() -> None:
     screen = "\n".join(found.text(80).splitlines()[:24])
     for what in ("the call", "late packets of the game", "a page, half of them within", "grade", "today: the modem"):
         assert what in screen, what
+
+
+def test_a_router_that_is_too_slow_says_what_it_can_do() -> None:
+    """R7800 shapes 150 Mb/s: the upload alone, or neither direction."""
+    for up, said in (("100Mbps", "this one can shape the upload alone"), ("500Mbps", "neither direction")):
+        found = tb.home_line(down="1Gbps", up=up, rtt="8ms", link="fibre", router="R7800", queues=["cake"],
+                             traffic=["upload"], replications=1, duration="25s")  # fmt: skip
+        assert said in found.text(1000), up
+
+
+def test_advice_to_change_nothing_stands_before_the_lines() -> None:
+    """Behind a policer that passes large bursts the modem alone is as good, and a shaper only costs rate."""
+    found = tb.home_line(down="100Mbps", up="20Mbps", rtt="25ms", link="fibre", policer="250KB", queues=["cake"],
+                         share="80%", replications=2, duration="60s")  # fmt: skip
+    text = found.text(1000)
+    assert words.leave(found) and "Leave it as it is." in text
+    assert text.index(doing.NOT_NEEDED) < text.index("tc qdisc replace")
+
+
+def test_a_line_on_which_calls_stay_bad_says_so() -> None:
+    found = tb.home_line(down="6Mbps", up="300kbps", rtt="30ms", link="adsl", queues=["cake"], share="95%",
+                         replications=2, duration="60s")  # fmt: skip
+    text = found.text(1000)
+    assert "the call" in text and "calls stay bad with it" in text
+    # Its upload delivers more than with the modem alone: no negative cost.
+    assert "-" not in words.verdict(found).split("It costs")[1].split("as shares")[0]
 
 
 def test_progress_never_runs_backwards() -> None:

@@ -25,6 +25,10 @@ class ReadError(ValueError):
         super().__init__(plain(f"{place}: {problem}; {remedy}" if place else f"{problem}; {remedy}").replace("\n", " "))
 
 
+class UnknownTextError(ReadError):
+    """A text of no kind that has a reader."""
+
+
 def short(value: object) -> str:
     """A value from outside, cut to what a message can repeat."""
     text = plain(str(value)).replace("\n", " ")

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from tailback.readers.given import Given, Wishes, check_lines, unpacked
 from tailback.readers.kinds import KINDS, Kind
-from tailback.readers.reading import ReadError, Reading
+from tailback.readers.reading import ReadError, Reading, UnknownTextError
 
 #: A table that only scenarios have.
 _SCENARIO = re.compile(r"^\[(?:link|flows|sessions|topology)(?:\.[\w-]+)?\]$", re.MULTILINE)
@@ -28,7 +28,8 @@ def read(given: Given) -> Reading:
         if _SCENARIO.search(given.text):
             raise ReadError("it is a scenario", "`tailback run FILE` runs it", name=given.name)
         titles = ", ".join(kind.title for kind in KINDS)
-        raise ReadError("it is nothing that can be read here", f"there are readers for {titles}", name=given.name)
+        readers = f"there are readers for {titles}"
+        raise UnknownTextError("it is nothing that can be read here", readers, name=given.name)
     reading: Reading = kind.load().read(given)
     return reading
 

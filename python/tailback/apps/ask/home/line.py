@@ -261,6 +261,12 @@ def _not_exchanged(rates: _Rates, as_given: bool) -> None:
     """Asks back where the upload is the faster one."""
     if rates.up_bps > EXCHANGED * rates.down_bps and not as_given:
         down, up = rates.down_bps / 1e6, rates.up_bps / 1e6
+        if rates.test is not None:
+            down, up = rates.test.down_bps / 1e6, rates.test.up_bps / 1e6
+            raise LinkError(
+                f"measured = {down:g}/{up:g}: the download, which stands first, is slower than the upload: were they "
+                f"exchanged? Write {up:g}/{down:g}, or add --as-given if the line is like that"
+            )
         raise LinkError(
             f"down = {down:g}Mbps is less than up = {up:g}Mbps: were they exchanged? Give --down {up:g}Mbps --up "
             f"{down:g}Mbps, or add --as-given if the line is like that"
@@ -320,6 +326,9 @@ def _policer(text: str, modem: str | None, varies: str | None) -> tuple[int, int
     if modem is not None or varies is not None:
         other = "modem" if modem is not None else "varies"
         raise LinkError(f"policer = {text}: a policer stands in place of the modem's buffer; leave --{other} out")
+    for part in _of_both("policer", text):
+        if re.fullmatch(r"\d+\.?\d*", part):
+            raise LinkError(f"policer = {text}: {part} has no unit; write {part}KB for what passes at once")
     sizes = [int(parsed("policer", _core.parse_bytes, part)) for part in _of_both("policer", text)]
     if not all(2 * PACKET <= size <= 10**9 for size in sizes):
         raise LinkError(f"policer = {text}: give what passes at once, from 3KB to 1GB, such as 250KB; or two: down,up")

@@ -10,7 +10,7 @@ from tailback.apps.ask.home.candidates import MINE, HomeCandidate
 from tailback.apps.ask.home.line import HomeLine
 from tailback.linux.shaped import Side
 from tailback.readers import queues
-from tailback.readers.reading import ReadError
+from tailback.readers.reading import ReadError, UnknownTextError
 
 #: A shaper from this part of the line's rate on leaves the queue in the modem.
 ALL = 0.985
@@ -20,9 +20,13 @@ def candidate(text: str, line: HomeLine) -> HomeCandidate:
     """The queues of a paste, up and down, with the rates that stand there. Raises `LinkError`."""
     try:
         found = queues.pasted(text)
+    except UnknownTextError as e:
+        raise LinkError(
+            f"mine = {_start(text)}: this is no script of tc, no output of tc and no block of SQM; give what "
+            "`tc qdisc show` prints on the router, or its /etc/config/sqm"
+        ) from e
     except (ReadError, OSError) as e:
-        shown = text if "\n" not in text else text.splitlines()[0] + " ..."
-        raise LinkError(f"mine = {shown[:60]}: {str(e).removeprefix('--queue: ')}") from e
+        raise LinkError(f"mine = {_start(text)}: {str(e).removeprefix('--queue: ')}") from e
     up, down = found.data.side("up"), found.data.side("down")
     alone = [side for side in found.data.sides if not side.way and side.queue]
     # A device of its own is the one towards the modem, or with two of them what stands there first.
@@ -39,6 +43,11 @@ def candidate(text: str, line: HomeLine) -> HomeCandidate:
     }
     pasted = (None if up is None else up.queue or None, None if down is None else down.queue or None)
     return HomeCandidate(MINE, "", why={k: v for k, v in why.items() if v}, pasted=pasted)
+
+
+def _start(text: str) -> str:
+    """The beginning of a paste, as far as a message repeats it."""
+    return (text if "\n" not in text else text.splitlines()[0] + " ...")[:60]
 
 
 def _said(side: Side | None, way: str, line_bps: float) -> str:

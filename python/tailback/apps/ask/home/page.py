@@ -12,7 +12,7 @@ import numpy as np
 
 from tailback import _core
 from tailback.apps.ask import refine, shown
-from tailback.apps.ask.home import summary, words
+from tailback.apps.ask.home import doing, summary, words
 from tailback.apps.ask.home.candidates import FOLLOWER, MINE, MODEM
 from tailback.apps.ask.home.traffic import LINE, SHAPER, config
 from tailback.core import stats
@@ -60,8 +60,13 @@ def page(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> str:
         varying=words.varying(answer),
         first_heads=summary.heads(answer),
         first_rows=summary.rows(answer),
+        nothing=doing.nothing(answer),
         hosts=words.hosts(answer),
-        pppoe=answer.line.framing.pppoe,
+        on_linux=doing.ON_LINUX,
+        on_openwrt=doing.ON_OPENWRT,
+        check=doing.check(answer),
+        not_needed=doing.NOT_NEEDED if words.leave(answer) else "",
+        autorate_too=doing.AUTORATE_TOO,
         framing=words.framing(answer),
         conditions=words.conditions(answer),
         verdict=words.verdict(answer),

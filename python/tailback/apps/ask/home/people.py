@@ -39,7 +39,7 @@ def people(text: str) -> dict[str, int]:
     for part in re.split(r"\s*(?:,|;|\band\b)\s*", text.strip()):
         match = _PART.fullmatch(part)
         if match is None:
-            raise LinkError(f"people = {text}: {part!r} is no number of people; {_HINT}")
+            raise LinkError(f"people = {text}: {part!r} is not a whole number and a word; {_HINT}")
         kind = _kind(match[2].lower(), text)
         found[kind] = found.get(kind, 0) + int(match[1] or 1)
     found = {kind: n for kind, n in found.items() if n}
@@ -53,7 +53,7 @@ def _kind(word: str, text: str) -> str:
         if one in WORDS:
             return WORDS[one]
     near = get_close_matches(word, WORDS, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(WORDS)}"
+    hint = f"did you mean {near[0]!r}?" if near else f"people are calls, games, readers, backups or downloads; {_HINT}"
     raise LinkError(f"people = {text}: there is no {word!r}; {hint}")
 
 

@@ -100,7 +100,9 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "vdsl": Kind(
             "vdsl", "vdsl", note="DSL that repeats what noise destroyed (ITU-T G.998.4) adds some milliseconds"
         ),
-        "adsl": Kind("adsl", "adsl", note="DSL with interleaving has its delay in the idle round trip already"),
+        "adsl": Kind(
+            "adsl", "adsl", note="DSL that interleaves adds milliseconds, which the idle round trip already has"
+        ),
         "ethernet": Kind("ethernet", "ethernet"),
         "unknown": Kind("unknown", "unknown", note="a cable, a radio and an optical network add waits of their own"),
     }

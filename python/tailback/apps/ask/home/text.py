@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from tailback.apps.ask import shown
-from tailback.apps.ask.home import summary, words
+from tailback.apps.ask.home import doing, summary, words
 from tailback.apps.ask.home.candidates import MODEM
 from tailback.apps.ask.home.traffic import config
 from tailback.core.text.plain import plain
@@ -32,12 +32,13 @@ def text(answer: HomeComparison, width: int | None = None) -> str:
     width = _width(width)
     lines = textwrap.wrap(f"What helps on a home line of {words.question(answer)}?", width)
     lines += ["", *textwrap.wrap(words.verdict(answer), width), "", *summary.in_terminal(answer, width), ""]
+    lines += [*textwrap.wrap(doing.nothing(answer), width), ""]
     varying = words.varying(answer)
     lines += [*textwrap.wrap(varying, width), *([""] if varying else [])]
     lines += textwrap.wrap(words.hosts(answer), width)
     for said in words.assumptions(answer):
         lines += textwrap.wrap(said, width)
-    lines += ["", *_paste(answer), "", "All measures", "", *_table(answer, width), ""]
+    lines += ["", *_paste(answer, width), "", "All measures", "", *_table(answer, width), ""]
     lines += textwrap.wrap(
         f"+down, +up, +both: mean latency that the load adds. Grade: by the mean of +down and +up. {shown.BEST}",
         width,
@@ -59,8 +60,8 @@ def _table(answer: HomeComparison, width: int) -> list[str]:
     return shown.in_terminal(answer.ranking, names, [["grade", "", *(answer.grade(p.queue) for p in places)]], width)
 
 
-def _paste(answer: HomeComparison) -> list[str]:
-    """Lines for the candidate that comes first."""
+def _paste(answer: HomeComparison, width: int) -> list[str]:
+    """Lines for the candidate that comes first, how to undo them, and how to see that they work."""
     if answer.best == MODEM:
         return ["Nothing to paste: no candidate was compared that a router can set up."]
     made = answer.lines(answer.best)
@@ -68,14 +69,18 @@ def _paste(answer: HomeComparison) -> list[str]:
         return [f"{answer.best} is written in Python: there is no line for it."]
     if made.why_not:
         return [made.why_not]
-    found = [f"On Linux, {answer.best} (WAN is the device towards the modem):", ""]
-    found += [f"  {line}" for line in made.commands]
+    found = [*textwrap.wrap(doing.NOT_NEEDED, width), ""] if words.leave(answer) else []
+    found += textwrap.wrap(f"On Linux, {answer.best}: {doing.ON_LINUX}", width)
+    found += ["", *(f"  {line}" for line in made.commands)]
     if answer.candidates[answer.best].follows:
-        found += ["", "In the config of cake-autorate (it changes `bandwidth` from then on):", ""]
+        found += ["", *textwrap.wrap(f"{doing.AUTORATE_TOO}:", width), ""]
         found += [f"  {line}" for line in config(answer.line)]
     if made.unsaid:
         found += ["", f"These lines do not say {', '.join(made.unsaid)}."]
+    found += ["", doing.UNDO_LINUX, "", *(f"  {line.text}" for line in made.undo)]
     block = answer.sqm(answer.best)
     if block is not None:
-        found += ["", "On OpenWrt, in /etc/config/sqm:", "", *(f"  {line}" for line in block.block.splitlines())]
-    return found
+        found += ["", *textwrap.wrap(f"On OpenWrt, instead, in /etc/config/sqm: {doing.ON_OPENWRT}", width), ""]
+        found += [f"  {line}" for line in block.block.splitlines()]
+        found += ["", doing.UNDO_OPENWRT, "", *(f"  {line}" for line in block.undo)]
+    return [*found, "", *textwrap.wrap(doing.check(answer), width)]

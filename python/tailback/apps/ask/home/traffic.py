@@ -324,9 +324,11 @@ def said(line: HomeLine) -> list[str]:
     n = {kind: len(hosts) for kind, hosts in line.hosts_of.items()}
     each = line.readers / READING_S
     words: Mapping[str, str] = {
-        "bulk": f"{line.transfers} long transfer{'s' * (line.transfers > 1)} down and as many up ({line.sender})",
+        "bulk": f"{line.transfers} long transfer{'s' * (line.transfers > 1)} down and as many up ({line.sender}"
+        + ("; one is always there, as an update)" if line.people and line.transfers == 1 else ")"),
         "upload": _times(n.get("upload", 0), "upload") + f" without end ({line.sender})",
-        "web": f"{line.readers} reader{'s' * (line.readers > 1)} of pages, {each:.2g} pages a second together",
+        "web": f"{line.readers} reader{'s' * (line.readers > 1)} of pages, {each:.2g} page{'s' * (each != 1)} a second "
+        "together",
         "call": _times(n.get("call", 0), "call") + ", marked EF",
         "game": _times(n.get("game", 0), "game")
         + f", {GAME_UP} B up and {GAME_DOWN} B down {GAME_HZ} times a second, unmarked",

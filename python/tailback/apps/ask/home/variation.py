@@ -142,8 +142,13 @@ _PACES: Mapping[str, tuple[float, float]] = MappingProxyType({"satellite": (15.0
 _PACE = (2.0, 0.0)
 SKETCHES: Mapping[str, Variation] = MappingProxyType(
     {
-        "evening": Variation("a cable in the evening: 60 to 100 % of the rate", 2.0, Range(0.6, 1.0), Range(0.6, 1.0)),
-        "lte": Variation("a cell: 30 to 100 % of the rate", 0.2, Range(0.3, 1.0), Range(0.3, 1.0), 0.8),
+        "evening": Variation(
+            "as on a cable that neighbours share in the evening, 60 to 100 % of the rate",
+            2.0,
+            Range(0.6, 1.0),
+            Range(0.6, 1.0),
+        ),
+        "lte": Variation("as in a mobile cell, 30 to 100 % of the rate", 0.2, Range(0.3, 1.0), Range(0.3, 1.0), 0.8),
         "satellite": Variation(
             "satellites in low orbit: 55 to 100 % of the rate", 15.0, Range(0.55, 1.0), Range(0.55, 1.0)
         ),
@@ -163,7 +168,7 @@ def varying(given: str | None, kind: str) -> Variation | None:
         step, kept = _PACES.get(kind, _PACE)
         shares = Range(down.least / down.most, 1.0)
         title = f"{_mbps(down)} down"
-        title += f", {_mbps(up[0])} up" if up else ", the upload as the download"
+        title += f", {_mbps(up[0])} up" if up else ", the upload in step with the download"
         return Variation(title, step, down, up[0] if up else shares, kept, absolute=True)
     if 1 <= len(parts) <= 2 and all(Path(part).is_file() for part in parts):
         read = [recording(part) for part in parts]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from tailback.apps.ask import marks, refine
 from tailback.apps.ask.home import spoken, traffic, variation, worth
 from tailback.apps.ask.home.candidates import FOLLOWER, MINE, MODEM
+from tailback.apps.ask.home.line import DEFAULT_TRAFFIC, MOST_SHARE, TRANSFERS
 from tailback.apps.ask.home.line import MODEM as MODEM_TIME
-from tailback.apps.ask.home.line import MOST_SHARE, TRANSFERS
 from tailback.apps.ask.home.routers import ROUTERS
-from tailback.apps.ask.home.summary import milliseconds
+from tailback.apps.ask.home.summary import RATINGS, milliseconds
 from tailback.apps.ask.words import capital, joined, quantity
 from tailback.core import stats
 
@@ -36,6 +36,10 @@ VPNS = {
     "host": "Each host has a tunnel of its own: a queue at home takes all that a host does for one flow. The some "
     "80 B that a tunnel adds to a packet are not counted.",
 }
+#: What the model leaves out on any line.
+LEFT_OUT = "Wi-Fi, the router's processor and packets that noise destroys are not in the model either."
+#: Below this R users call a call bad.
+BAD = RATINGS[-1][0]
 #: Where none of this helps.
 WIFI = "A queue at home does not help where Wi-Fi is the bottleneck: measure with a cable first."
 
@@ -69,8 +73,8 @@ def where(answer: HomeComparison) -> str:
         )
     if line.modem == "assumed":
         return (
-            f"Assumed: {MODEM_TIME} of its rate wait before each direction ({up} in the modem, {down} at the "
-            f"provider). Measure it: `ping` a near server while a speed test runs, and give what both say, such as "
+            f"Assumed, not measured: a buffer of {MODEM_TIME} in front of each direction ({up} in the modem, {down} at "
+            f"the provider). Measure it: `ping` a near server while a speed test runs, and give what both say, such as "
             f'--measured "{line.down_bps / 1e6:g}/{line.up_bps / 1e6:g}, idle {line.rtt_s * 1e3:g}, down 240, up 190".'
         )
     return f"The modem holds {up} before the upload, the provider {down} before the download, as you say."
@@ -93,9 +97,11 @@ def shaped(answer: HomeComparison) -> str:
     name = f"The {router.name}" if router.name else "Your router"
     if router.most_bps / line.down_bps >= MOST_SHARE and router.most_bps / line.up_bps >= MOST_SHARE:
         return f"{said} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): it keeps up with this line."
+    keeps_up = router.most_bps / line.up_bps >= MOST_SHARE
+    alone = "; this one can shape the upload alone" if keeps_up else "; this one can shape neither direction of it"
     return (
         f"{said} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): more of the line is out of its "
-        "reach. A faster router would shape all of it; this one can shape the upload alone."
+        f"reach. A faster router would shape all of it{alone}."
     )
 
 
@@ -121,11 +127,11 @@ def medium(answer: HomeComparison) -> str:
     """What the model leaves out on this kind of line."""
     m, note = answer.line.medium, spoken.KINDS[answer.line.kind].note
     if not m.span_s:
-        return f"Not in the model: {note}." if note else ""
+        return f"Not in the model: {note}. {LEFT_OUT}" if note else LEFT_OUT
     return (
         f"Not in the model: {m.title}, {1e3 * m.least_s:g} to {1e3 * m.most_s:g} ms ({m.source}). Of that a load may "
         f"add 0 to {1e3 * m.span_s:g} ms to the idle line's: each latency here is higher by {500 * m.span_s:g} ms, and "
-        f"has ± {500 * m.span_s:g} ms more."
+        f"has ± {500 * m.span_s:g} ms more. {LEFT_OUT}"
     )
 
 
@@ -147,7 +153,9 @@ def varying(answer: HomeComparison) -> str:
         f"{100 * kept:.0f} %"
     )
     right = "No fixed shaper is right for" if answer.best == FOLLOWER else "A fixed shaper serves on"
-    return f"{right} this line: {fixed}. {AUTORATE}: {seen}."
+    span_s = answer.line.medium.span_s
+    apart = f" (These are without the {500 * span_s:g} ms that the table has for the medium.)" if span_s else ""
+    return f"{right} this line: {fixed}. {AUTORATE}: {seen}.{apart}"
 
 
 def conditions(answer: HomeComparison) -> str:
@@ -159,7 +167,9 @@ def conditions(answer: HomeComparison) -> str:
 
 
 def hosts(answer: HomeComparison) -> str:
-    return f"Behind the line: {'; '.join(traffic.said(answer.line))}."
+    told = answer.line.people or answer.line.traffic != DEFAULT_TRAFFIC
+    who = "Behind the line" if told else "Behind the line (assumed; --people says who is really there)"
+    return f"{who}: {'; '.join(traffic.said(answer.line))}."
 
 
 def framing(answer: HomeComparison) -> str:
@@ -192,13 +202,24 @@ def verdict(answer: HomeComparison) -> str:
     ]
     who = joined([best, *tied], "and")
     verb = "come first, behind a shaper" if tied else "comes first, behind a shaper"
-    if not any(d.better == best and MODEM in (d.a, d.b) for d in answer.ranking.differences):
+    if not _helps(answer):
         verb = "are" if tied else "is"
         none = f"By no measure {verb} {who} clearly better than the modem alone, over {len(answer.seeds)} seeds."
-        return " ".join([none, *(["Leave it as it is."] if _dear(answer, best) else []), *_mine(answer, best)])
+        return " ".join([none, *(["Leave it as it is."] if leave(answer) else []), *_mine(answer, best)])
     parts = [f"{who} {verb}: {_gain(answer, best)} (grade {answer.grade(MODEM)} to {answer.grade(best)})."]
     cost = _cost(answer, best)
-    return " ".join([*parts, *([cost] if cost else []), *_dear(answer, best), *_mine(answer, best)])
+    said = [*parts, *([cost] if cost else []), *_most_is_lost(answer, best), *_dear(answer, best)]
+    return " ".join([*said, *_still_bad(answer, best), *_mine(answer, best)])
+
+
+def _helps(answer: HomeComparison) -> bool:
+    """Whether the proposal is clearly better than the modem alone by some measure."""
+    return any(d.better == answer.best and MODEM in (d.a, d.b) for d in answer.ranking.differences)
+
+
+def leave(answer: HomeComparison) -> bool:
+    """Whether the advice is to change nothing."""
+    return len(answer.seeds) > 1 and not _helps(answer) and bool(_dear(answer, answer.best))
 
 
 def _mine(answer: HomeComparison, best: str) -> list[str]:
@@ -225,6 +246,30 @@ def _dear(answer: HomeComparison, best: str) -> list[str]:
     ]
 
 
+def _most_is_lost(answer: HomeComparison, best: str) -> list[str]:
+    """Says so where the shaper takes more of the rate than it leaves."""
+    ways = (("goodput_down", "download"), ("goodput_up", "upload"))
+    there = [(measure, way) for measure, way in ways if measure in answer.ranking.values]
+    lost = [
+        way
+        for measure, way in there
+        if answer.estimate(measure, best).mean < 0.5 * answer.estimate(measure, MODEM).mean
+    ]
+    if not lost:
+        return []
+    return [
+        f"That is more than half of the {joined(lost, 'and')}: weigh it against what you feel today. Without the "
+        "shaper you keep the rate."
+    ]
+
+
+def _still_bad(answer: HomeComparison, best: str) -> list[str]:
+    """Says so where a call is bad even with the proposal."""
+    if "call_rating" not in answer.ranking.values or not answer.estimate("call_rating", best).mean < BAD:
+        return []
+    return ["But calls stay bad with it while the line is full: stop uploads and downloads during a call."]
+
+
 def _rank(answer: HomeComparison, name: str) -> int | None:
     return next(p.rank for p in answer.ranking.places if p.queue == name)
 
@@ -236,16 +281,19 @@ def _gain(answer: HomeComparison, best: str) -> str:
 
 
 def _cost(answer: HomeComparison, best: str) -> str:
-    """What is lost in rate."""
-    parts = []
+    """What is lost in rate, and what is gained."""
+    parts: list[str] = []
+    gained: list[str] = []
     for measure, what in (("goodput_down", "download"), ("goodput_up", "upload")):
         if measure not in answer.ranking.values:
             continue
         lost = stats.paired(answer.ranking.values[measure][MODEM], answer.ranking.values[measure][best])
         if abs(lost.mean) >= 0.005:
-            sign = "" if lost.mean > 0 else "-"
-            parts.append(f"{sign}{100 * abs(lost.mean):.1f} ± {100 * lost.half_width:.1f} % of the {what}")
-    return f"It costs {joined(parts, 'and')}, as shares of the line's rate." if parts else ""
+            size = f"{100 * abs(lost.mean):.1f} ± {100 * lost.half_width:.1f} % of the {what}"
+            (parts if lost.mean > 0 else gained).append(size)
+    verbs = (("costs", parts), ("gives", gained))
+    said = [f"{verb} {joined(sizes, 'and')}{' more' * (verb == 'gives')}" for verb, sizes in verbs if sizes]
+    return f"It {joined(said, 'and')}, as shares of the line's rate." if said else ""
 
 
 def share_table(answer: HomeComparison) -> list[list[str]]:
@@ -262,7 +310,11 @@ def share_table(answer: HomeComparison) -> list[list[str]]:
 def share_sentence(answer: HomeComparison) -> str:
     """What the table of shares is."""
     seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
-    return f"What the share buys with {answer.shares_of} ({seeds}). {capital(WORTH)}."
+    span_s = answer.line.medium.span_s
+    apart = (
+        f" Latencies are here without the {500 * span_s:g} ms that are added above for the medium." if span_s else ""
+    )
+    return f"What the share buys with {answer.shares_of} ({seeds}). {capital(WORTH)}.{apart}"
 
 
 def assumptions(answer: HomeComparison) -> Sequence[str]:

@@ -1,0 +1,76 @@
+"""What a reader does with the lines: on which device they are typed, and how to see that they work.
+
+That an OpenWrt router has SQM in a package of its own, and that hardware flow offloading bypasses it, is from the
+OpenWrt wiki, "SQM".
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tailback.apps.ask.home import summary
+from tailback.apps.ask.home.candidates import MINE, MODEM
+from tailback.apps.ask.words import joined
+
+if TYPE_CHECKING:
+    from tailback.apps.ask.home.compared import HomeComparison
+
+#: Where lines of `tc` are typed, for the terminal and the page alike.
+ON_LINUX = (
+    "type these lines as root on the router, not on a computer behind it. For WAN write the router's device towards "
+    "the modem, which `ip route show default` names after `dev`. They hold until the router restarts."
+)
+#: What stands before the lines where the advice is to change nothing.
+NOT_NEEDED = (
+    "Nothing has to be typed: leave the line as it is. The lines are here for those who want them all the same."
+)
+#: What else is to be set up for a shaper that follows the line, and taken away with it.
+AUTORATE_TOO = (
+    "Install cake-autorate on the router as well. It changes `bandwidth` from then on; stop it before you undo the "
+    "lines. In its config, beside dl_if=ifb4wan and ul_if=WAN"
+)
+#: What a router needs for the block of SQM, and what makes it work.
+ON_OPENWRT = (
+    "this needs the package sqm-scripts. For WAN write the device towards the modem, which `ip route show default` "
+    "names after `dev`. Then turn flow offloading off (in LuCI: Network, Firewall), and type "
+    "`/etc/init.d/sqm enable` and `/etc/init.d/sqm restart`."
+)
+#: When and how the lines are taken away again.
+UNDO_LINUX = "To undo them, on the router (also before you paste them a second time):"
+UNDO_OPENWRT = "To undo it, on the router (and turn flow offloading on again, if it was on):"
+#: What the numbers do not say of themselves.
+SURE = (
+    "± says how far a mean may be off (95 %) because the runs start at random; rows without it have theirs under 'All "
+    "measures'. It does not say how far the model is from your line: the check below the lines to paste shows that."
+)
+
+
+def nothing(answer: HomeComparison) -> str:
+    """What happens without a change, and how sure the table is."""
+    has = MINE if MINE in answer.candidates else MODEM
+    column = dict(zip(summary.names(answer), summary.heads(answer), strict=True))[has]
+    sure = f" {SURE}" if len(answer.seeds) > 1 else ""
+    return f"If you do nothing, it stays as under '{column}' whenever the line is full.{sure}"
+
+
+def check(answer: HomeComparison) -> str:
+    """How to see afterwards that the lines work; empty where there are none."""
+    best = answer.best
+    if best == MODEM:
+        return ""
+    expected = []
+    for measure, what in (("added_down_s", "a download"), ("added_up_s", "an upload")):
+        if measure in answer.ranking.values and not math.isnan(answer.estimate(measure, best).mean):
+            with_it, today = (summary.milliseconds(answer.estimate(measure, name)) for name in (best, MODEM))
+            expected.append(f"{with_it} under {what} (with the modem alone {today})")
+    if not expected:
+        return ""
+    return (
+        "To check: `ping` a near server, first on the idle line, then while a speed test runs, on a computer with a "
+        f"cable. The mean ping should be longer by some {joined(expected, 'and')}, and the rates near those of the "
+        "first table. If the rates are much lower, the router is too slow to shape so much (`top` shows it): give the "
+        "rate that it shapes with --router. If the ping is much longer, a queue is still elsewhere: packets bypass the "
+        "shaper (`tc -s qdisc show dev WAN` counts those that pass), or the line is slower than was said: then give "
+        "its measured rates with --measured."
+    )
