@@ -302,9 +302,14 @@ def share_table(answer: HomeComparison) -> list[list[str]]:
     rows = [["share", "a load adds", *(m.loads for m in loads), "cost"]]
     for share, runs in answer.shares.items():
         goodputs = [f"{100 * stats.mean(m.value(run) for run in runs):.0f} %" for m in loads]
-        cost = 1e3 * stats.mean(worth.of_run(run) for run in runs)
-        rows.append([str(share), f"{1e3 * answer.added_at(share):.3g} ms", *goodputs, f"{cost:.3g} ms"])
+        cost = stats.mean(worth.of_run(run) for run in runs)
+        rows.append([str(share), _ms(answer.added_at(share)), *goodputs, _ms(cost)])
     return rows
+
+
+def _ms(seconds: float) -> str:
+    """Three digits, and from 1000 ms on all of them."""
+    return f"{1e3 * seconds:.0f} ms" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
 
 
 def share_sentence(answer: HomeComparison) -> str:
