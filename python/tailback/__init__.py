@@ -44,10 +44,21 @@ if os.environ.get("TAILBACK_CORE"):
 def __getattr__(name: str) -> object:
     home = _HOME.get(name)
     if home is None:
-        raise AttributeError(f"module 'tailback' has no attribute {name!r}")
+        return _module(name)
     value = getattr(import_module(f"tailback.{home}"), name)
     globals()[name] = value
     return value
+
+
+def _module(name: str) -> object:
+    """`tb.stats` is the module `tailback.stats`, whatever has been imported before."""
+    if not name.startswith("_"):
+        try:
+            return import_module(f"tailback.{name}")
+        except ModuleNotFoundError as e:
+            if e.name != f"tailback.{name}":
+                raise
+    raise AttributeError(f"module 'tailback' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

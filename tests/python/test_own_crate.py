@@ -61,7 +61,7 @@ def test_the_commands_of_the_page_work_with_the_example(unpacked: Path, tmp_path
             assert "\nwith your-aqm 0.1.0: queue your-aqm, aqm your-aqm\n" in done.stdout
         if words[2] == "compare":
             # By the words that its row declares.
-            assert "your_aqm limit" in done.stdout
+            assert "parent 1:1 your_aqm" in " ".join(done.stdout.split())
 
 
 #: What the program knows of a discipline by its row alone.

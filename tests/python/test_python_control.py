@@ -400,7 +400,8 @@ def test_a_mistake_is_one_message_and_leaves_nothing(number: int, tmp_path: Path
     assert said in message and "Mine" in message, message
     assert message.count("failed:") <= 2 and "engine stopped" not in message
     assert capsys.readouterr().err == ""
-    assert threads() == before
+    # A thread of an earlier test may have ended meanwhile.
+    assert threads() <= before
     assert {p.name for p in tmp_path.iterdir()} <= {"mine.py", "lab.toml", "out"}
     # The next run is not harmed.
     assert goodput(lab(Steady).run(duration="0.5s")) > 0

@@ -184,7 +184,11 @@ def _filter(device: Device, one: Statement, leave: Callable[[str, str, int], Non
             return
     if "police" in words:
         device.policed = words[words.index("police") + 1 :]
-        leave("a filter that polices", "a policer is a conditioner here: see docs/edge.md", one.line)
+        leave(
+            "a filter that polices",
+            "a policer is a conditioner here: `tailback describe policer` explains it",
+            one.line,
+        )
         return
     for name in ("flowid", "classid"):
         if name in words[:-1]:
