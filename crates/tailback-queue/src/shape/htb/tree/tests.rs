@@ -237,7 +237,7 @@ fn three_levels_lend_from_below() {
 }
 
 /// Rates of Linux 6.18 for the same trees, Mb/s with 14 B of Ethernet: packets of 1000 B of flows that always have some
-/// waiting, over eight seconds (benches/kernel_htb.py). With `tc`'s own bursts a class that may have 6 of 10 Mb/s is
+/// waiting, over eight seconds (validation/kernel_htb.py). With `tc`'s own bursts a class that may have 6 of 10 Mb/s is
 /// held to its ceiling within its quantum, and the turn passes. The rates of inner classes of which both lend at once
 /// depend on how their turns fall together; this is so of one tree here.
 #[test]

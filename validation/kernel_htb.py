@@ -5,7 +5,7 @@ Two network namespaces with a veth pair; a process for each leaf, which sends da
 takes them, with the class in its priority (SO_PRIORITY), so that no filter is needed. Rates are those of `tc -s class`
 over some seconds. Needs root, iproute2 and a kernel with htb.
 
-    sudo python benches/kernel_htb.py [--seconds 8]
+    sudo python validation/kernel_htb.py [--seconds 8]
 """
 
 from __future__ import annotations
