@@ -132,6 +132,13 @@ def test_intervals_losses_and_flows_of_iperf3() -> None:
         reading("iperf3-failed.json")
 
 
+@pytest.mark.parametrize("key", ["num_streams", "duration", "omit", "target_bitrate"])
+def test_a_whole_number_that_no_quantity_can_be_is_left_out(key: str) -> None:
+    document = json.loads((REFERENCE / "iperf3-tcp.json").read_text())
+    document["start"]["test_start"][key] = 10**400
+    assert len(of_text(json.dumps(document)).data.of(Role.UP)[0].values) > 0
+
+
 def test_the_stream_and_the_text_of_iperf3_say_the_same() -> None:
     d = json.loads((REFERENCE / "iperf3-tcp.json").read_text())
     events = [("start", d["start"]), *(("interval", i) for i in d["intervals"]), ("end", d["end"])]

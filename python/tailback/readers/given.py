@@ -23,6 +23,8 @@ LONGEST_LINE = 100_000
 #: A text of more lines is refused: each is an object in memory.
 MOST_LINES = 2_000_000
 
+#: Digits of the longest whole number that is kept as one: those of a counter of 64 bits.
+_DIGITS = 20
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 #: The first bytes of pcap, in microseconds and nanoseconds and both orders of bytes, and of pcapng.
@@ -85,9 +87,18 @@ class Given:
         if not head.startswith(("{", "[")) or self.text.count("{") + self.text.count("[") > MOST_LINES:
             return None
         try:
-            return json.loads(self.text)
+            return JSON.decode(self.text.strip())
         except (ValueError, RecursionError):
             return None
+
+
+def _whole(text: str) -> int | float:
+    """A whole number of JSON; one that no quantity can be is infinite, as 1e999 is."""
+    return int(text) if len(text) <= _DIGITS else float(text)
+
+
+#: What reads the JSON of a person.
+JSON = json.JSONDecoder(parse_int=_whole)
 
 
 def unpacked(name: str, stream: BinaryIO, wishes: Wishes = Wishes()) -> Given:

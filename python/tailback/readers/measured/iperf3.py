@@ -6,12 +6,11 @@ that, those that were sent.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
-from tailback.readers.given import Given
+from tailback.readers.given import JSON, Given
 from tailback.readers.measured.measured_line import next_commands, written
 from tailback.readers.measured.measurement import Measurement, Role, Series, amount, numbers, said
 from tailback.readers.reading import Notes, ReadError, Reading, short
@@ -94,8 +93,8 @@ def _say_settings(
         ("duration", "length", " s"),
         ("omit", "left out first", " s"),
     ):
-        if isinstance(test.get(key), int | float):
-            notes.say(what, f"{test[key]:g}{unit}")
+        if math.isfinite(value := _number(test.get(key))):
+            notes.say(what, f"{value:g}{unit}")
     if _number(test.get("target_bitrate"), 0) > 0:
         notes.say("target", amount(_number(test["target_bitrate"]), "bit/s"))
 
@@ -164,7 +163,7 @@ def _document(given: Given) -> Any:
     if not text.startswith("{") or '"start"' not in text[:4096]:
         return None
     try:
-        return json.JSONDecoder().raw_decode(text)[0]
+        return JSON.raw_decode(text)[0]
     except (ValueError, RecursionError):
         return None
 
@@ -174,7 +173,7 @@ def _of_stream(given: Given, notes: Notes) -> dict[str, Any]:
     made: dict[str, Any] = {"intervals": []}
     for number, line in given.filled:
         try:
-            event = json.loads(line)
+            event = JSON.decode(line)
         except (ValueError, RecursionError):
             notes.leave(line, "it is no JSON", number)
             continue
