@@ -29,7 +29,7 @@ DATA = Path(__file__).resolve().parent.parent / "tests/reference/sessions"
 FROM, TO = 20, 100
 #: Cases that cannot be run here, and why.
 NOT_RUN = {
-    "ft_small": "crates/tailback-scenario/tests/small_writes.rs has it, packet counts within 0.02 %",
+    "ft_small": "crates/tailback-scenario/tests/it/small_writes.rs has it, packet counts within 0.02 %",
 }
 TIES = "chaotic: with an access link longer by 0 to 29 us ns-2's goodput has a deviation of 3 to 4 % of the line a run"
 FINS = "theirs are counted to the close: in seed 1 the only timeout of 42 of 224 transfers is that of a lost FIN"
