@@ -38,6 +38,7 @@ mod shapers;
 mod signals_of_queues;
 mod small_writes;
 mod source_alone;
+mod superposed;
 mod switch;
 mod tcp_pairs;
 mod tcp_references;
