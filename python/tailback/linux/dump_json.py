@@ -158,7 +158,7 @@ def _netem_table(key: str, value: Mapping[str, Any]) -> list[str]:
         return ["loss", key.removeprefix("loss-"), *[f"{100 * n:.9g}%" if _is_number(n) else "0%" for n in parts]]
     if key in ("duplicate", "reorder", "corrupt"):
         return [key, *share(key), *share("correlation")] if share(key) else []
-    if key == "rate" and _is_number(value.get("rate")):
+    if key == "rate" and isinstance(value.get("rate"), int | float):
         numbers = [value.get(n) for n in ("packetoverhead", "cellsize", "celloverhead")]
         return ["rate", f"{round(8 * value['rate'])}bit", *[str(n) if isinstance(n, int) else "0" for n in numbers]]
     return ["slot"] if key == "slot" else []

@@ -105,8 +105,8 @@ def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str
         made.append({**side.queue, "name": name})
     if not made:
         if said:
-            options = f"give {' and '.join(wanted)}, or tailback run" if wanted else "tailback run takes it"
-            raise ReadError(f"{found.title}: netem alone is a path, and no queue", options)
+            remedy = f"give {' and '.join(wanted)}, or tailback run" if wanted else "tailback run takes it"
+            raise ReadError(f"{found.title}: netem alone is a path, and no queue", remedy)
         raise ReadError(f"{found.title}: no queue is in it", "give a line with a qdisc")
     return made, said
 
