@@ -221,8 +221,8 @@ fn netem_twice() -> Impairment {
     netem::read(&Settings::defaults(&netem::MODEL).with("duplicate", "1")).unwrap()
 }
 
-/// Linux counts what it has of a packet: copied, less one if lost, and only at 0 there is none (sch_netem.c). What loses
-/// a packet behind it takes one of the two.
+/// Linux counts what it has of a packet: copied, less one if lost, and only at 0 there is none (sch_netem.c). What
+/// loses a packet behind it takes one of the two.
 #[test]
 fn a_copy_outlives_the_packet_that_it_is_of() {
     let first_of_two = (0..20).map(|i| 2 * i).collect();
