@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailback.linux import law, units
+from tailback.linux import law, netem, units
 from tailback.linux.classful import WORDS
 from tailback.linux.statement import Statement
 from tailback.linux.tree import handle
@@ -129,7 +129,7 @@ def _shown(line: int, found: re.Match[str]) -> Statement:
 
 def _as_said(kind: str, words: Sequence[str], of: str) -> tuple[list[str], dict[str, str]]:
     """Words of an output as a command has them, and its table of sizes."""
-    left = list(words)
+    left = netem.as_command(words) if kind == "netem" else list(words)
     said: list[str] = []
     stab: dict[str, str] = {}
     exponent = ""

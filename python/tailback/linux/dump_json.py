@@ -152,12 +152,14 @@ def _netem_table(key: str, value: Mapping[str, Any]) -> list[str]:
         return ["delay", *(delay or ["0us"]), *time("jitter"), *(share("correlation") if time("jitter") else [])]
     if key == "loss-random":
         return ["loss", *share("loss"), *share("correlation")] if share("loss") else []
-    if key == "loss-gemodel":
-        parts = [value.get(n) for n in ("p", "r", "1-h", "1-k")]
-        numbers = [f"{100 * n:.9g}%" for n in parts if isinstance(n, int | float)]
-        return ["loss", "gemodel", *numbers]
+    if key in ("loss-gemodel", "loss-state"):
+        names = ("p", "r", "1-h", "1-k") if key == "loss-gemodel" else ("p13", "p31", "p32", "p23", "p14")
+        parts = [n if isinstance(n := value.get(name), int | float) else 0.0 for name in names]
+        return ["loss", key.removeprefix("loss-"), *[f"{100 * n:.9g}%" for n in parts]]
     if key in ("duplicate", "reorder", "corrupt"):
         return [key, *share(key), *share("correlation")] if share(key) else []
-    if key == "rate" and isinstance(value.get("rate"), int | float):
-        return ["rate", f"{round(8 * value['rate'])}bit"]
-    return []
+    rate = value.get("rate")
+    if key == "rate" and isinstance(rate, int | float):
+        numbers = [value.get(n) for n in ("packetoverhead", "cellsize", "celloverhead")]
+        return ["rate", f"{round(8 * rate)}bit", *[str(n) if isinstance(n, int) else "0" for n in numbers]]
+    return ["slot"] if key == "slot" else []

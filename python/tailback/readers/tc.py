@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tailback.linux import dump, dump_json
+from tailback.linux import dump, dump_json, netem
 from tailback.linux.classful import CLASS_WORDS, REFUSED, WORDS
 from tailback.linux.forms import forms
 from tailback.linux.shaped import Leave
@@ -159,4 +159,13 @@ def _of_queues(kind: str, title: str, found: Sequence[dump.Queue], notes: Notes,
             shapers.leave(notes, f"{one.statement.object} {one.statement.handle}", str(e), one.statement.line)
     if any("avpkt" in q.statement.words for q in found):
         notes.say("avpkt", "assumed 1000 B: tc does not show it")
+    if any(q.statement.kind == "netem" and _has_jitter(q.statement) for q in found):
+        notes.say("distribution of netem", "assumed uniform: tc does not show it")
     return shapers.reading(kind, title, tree, notes, name, [q for q in found if q.counters or q.tins])
+
+
+def _has_jitter(one: Statement) -> bool:
+    try:
+        return netem.parse(one.words).jitter_s > 0
+    except TcError:
+        return False
