@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tailback.linux.classful import WORDS
 from tailback.linux.dump import EXPONENT, Queue, needed
 from tailback.linux.forms import word_against
 from tailback.linux.statement import STAB, Statement
@@ -50,11 +51,13 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
     options = row.get("options")
     options = options if isinstance(options, Mapping) else {}
     if of == "class":
-        options = {k: v for k, v in row.items() if k in ("rate", "ceil", "burst", "cburst", "prio", "quantum")}
+        options = {k: v for k, v in row.items() if k in _OF_CLASS}
     words, stab = _words(kind, options)
     device = str(row.get("dev", ""))[:16]
     made = Queue(Statement(0, of, "add", device, handle(parent), name, kind, tuple(words), stab))
-    skipped = ("kind", "class", "handle", "parent", "dev", "root", "options", "refcnt", "tins", *options)
+    skipped = ("kind", "class", "handle", "parent", "dev", "root", "options", "refcnt", "tins", "level", *options)
+    if isinstance(past := options.get(_PAST), int):
+        made.counters[_PAST] = past
     for key, value in row.items():
         if (
             key not in skipped
@@ -75,7 +78,10 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
 _TIMES = ("target", "interval", "ce_threshold", "tupdate", "rtt", "lat")
 _RATES = ("rate", "ceil", "bandwidth", "peakrate", "maxrate")
 #: Options that a command has no word for.
-_BOOKS = ("refcnt", "direct_packets_stat", "autorate", "fwmark", EXPONENT, "Plog", "Scell_log")
+_PAST = "direct_packets_stat"
+_BOOKS = ("refcnt", _PAST, "ver", "autorate", "fwmark", EXPONENT, "Plog", "Scell_log")
+#: What a class is set to, among its counters.
+_OF_CLASS = ("rate", "ceil", "burst", "cburst", "prio", "quantum", "overhead", "linklayer", "mpu")
 #: Options whose text is the word, and those whose text says which.
 _OWN_WORDS = re.compile("diffserv|flowmode|atm")
 _ACK_FILTER = ("ack-filter",)
@@ -96,7 +102,7 @@ def _words(kind: str, options: Mapping[str, Any]) -> tuple[list[str], dict[str, 
     words: list[str] = []
     stab: dict[str, str] = {}
     for key, value in options.items():
-        if "linklayer" in options and key in STAB:
+        if "linklayer" in options and key in STAB and kind not in WORDS:
             stab[key] = str(value)
         elif value is None or key in _BOOKS or value == "unlimited" or (key == "raw" and "overhead" in options):
             continue

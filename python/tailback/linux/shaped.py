@@ -168,7 +168,7 @@ class _Walk:
         if not leaves:
             raise TcError(f"{one.kind} without a class holds no rate; paste the lines tc class add ..., too")
         if (top := self.top(major)) is not None and any(c.handle in self.device.coded for c in leaves):
-            self.by_code_points(top, leaves, unnamed, level)
+            self.by_code_points(top, leaves, unnamed, level, said.get("r2q", classful.R2Q))
             return
         leaf = next((c for c in leaves if c.handle == unnamed), None)
         if leaf is None:
@@ -214,26 +214,33 @@ class _Walk:
             self.say(c.line, f"class {c.handle}", self.class_text(said))
             read.append((c, said))
         rate, burst = 0.0, 0
+        counted: Mapping[str, Any] = {}
         for _, said in reversed(read):
+            before = rate
             rate, burst = self.alone(said, rate, burst)
+            # The headers are those that the bucket counts by which the class is held; of two equal ones, the greater.
+            if rate != before or _headers(said) > _headers(counted):
+                counted = said
         own = read[0][1]
         if rate > own["rate"]:
             what = f"rate {units.rate_text(own['rate'])} of class {leaf.handle}"
             self.leave(what, f"other classes are idle here, so that it has {units.scenario_rate(rate)}", leaf.line)
         if "burst" not in own and "cburst" not in own:
             self.say(leaf.line, "burst", f"assumed {burst} B: what tc gives with timers of high resolution")
-        self.shape(leaf.line, rate, burst, {k: v for _, said in reversed(read) for k, v in said.items()})
+        self.shape(leaf.line, rate, burst, counted)
 
     def top(self, major: str) -> Statement | None:
         """The one class at the top, with others below it; None where there are several, or it is alone."""
         tops = self.device.children(f"{major}:")
         return tops[0] if len(tops) == 1 and self.device.children(tops[0].handle) else None
 
-    def by_code_points(self, top: Statement, leaves: Sequence[Statement], unnamed: str, level: int) -> None:
+    def by_code_points(self, top: Statement, leaves: Sequence[Statement], unnamed: str, level: int, r2q: int) -> None:
         """The tree as it is: filters choose classes by code points, and the simulator's shaper has such classes."""
         known = classful.CLASS_WORDS
         made: list[dict[str, Any]] = []
+        counts: list[Statement] = []
         below = [c for c in self.device.classes.values() if c.handle.partition(":")[0] == top.handle.partition(":")[0]]
+        whole = classful.values(top.kind, top.words, known.get(top.kind, ()))
         for c in below:
             if c.kind not in known:
                 raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
@@ -242,7 +249,6 @@ class _Walk:
                 raise TcError(f"class {c.handle}: rate is missing; tc asks for it")
             self.say(c.line, f"class {c.handle}", self.class_text(said))
             if c is top:
-                whole = said
                 continue
             row: dict[str, Any] = {"name": c.handle, "rate": units.scenario_rate(said["rate"])}
             row |= {"parent": c.parent} if c.parent != top.handle else {}
@@ -254,9 +260,18 @@ class _Walk:
                 row |= {"dscp": codes} if codes else {}
                 row["queue"] = self.inside(c, level)
             made.append(row)
+            if _headers(said) != _headers(whole):
+                counts.append(c)
+        for c in counts:
+            self.leave(f"headers of class {c.handle}", "a tree counts them as its class at the top does", c.line)
         rate, burst = self.alone(whole, 0.0, 0)
         self.shape(top.line, rate, burst, whole)
-        self.buckets[-1].classes = {"classes": made} | ({"default": unnamed} if unnamed else {})
+        classes: dict[str, Any] = {"classes": made}
+        if unnamed in {c.handle for c in leaves}:
+            classes["default"] = unnamed
+        elif unnamed:
+            self.leave(f"default {unnamed}", "no class at an end has this name: such packets pass unshaped", top.line)
+        self.buckets[-1].classes = classes | ({"r2q": r2q} if r2q != classful.R2Q else {})
         self.store("", {})
 
     def inside(self, one: Statement, level: int) -> dict[str, Any]:
@@ -418,6 +433,11 @@ class _Walk:
             around = {"kind": token_bucket(), "rate": units.scenario_rate(b.rate_bps), "burst": f"{b.burst}B"}
             queue = {**around, **counted, **(b.classes or {"queue": queue})}
         self.side.queue = queue
+
+
+def _headers(said: Mapping[str, Any]) -> tuple[bool, int, int]:
+    """What a class counts of headers: in cells or not, overhead, and the least that a packet takes."""
+    return said.get("linklayer") == "atm", said.get("overhead", 0), said.get("mpu", 0)
 
 
 def _shown(value: object) -> str:

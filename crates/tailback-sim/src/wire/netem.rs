@@ -11,9 +11,9 @@
 //! neighbours that are correlated are nearly independent delays, as in Linux.
 //!
 //! In this order: a copy, a loss, a wrong bit, the limit, and then the delay, unless the packet is one that leaves at
-//! once. A loss takes one of two; a wrong bit is in one of two; where no place is left both are lost. A packet leaves at
-//! its own time, so that one with a shorter delay overtakes. With a rate it waits for the last that is held, and takes
-//! its own time after that.
+//! once. A loss takes one of two; a wrong bit is in one of two; where no place is left both are lost. A packet leaves
+//! at its own time, so that one with a shorter delay overtakes. With a rate it waits for the last that is held, and
+//! takes its own time after that.
 //!
 //! From: tc-netem(8); S. Hemminger, "Network emulation with NetEm", 2005; Salsano, Ludovici and Ordine 2009 for the
 //! four states of losses; facts of net/sched/sch_netem.c for the arithmetic and the order; the tables follow from the
