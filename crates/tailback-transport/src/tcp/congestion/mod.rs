@@ -10,6 +10,7 @@
 //! window shows it. The sender rounds down to whole segments by sending only what fits.
 
 pub mod bbr;
+pub mod bbr3;
 pub mod binomial;
 pub mod cubic;
 mod cubic_linux;
