@@ -3,7 +3,7 @@
 //! ```text
 //! flows[f.0].goodput_bps = 9.6Mbps +- 1%      a cell: the column of the rows that have this text in a cell (_ for a blank)
 //! losses[line overflow].packets > 100         the rows that have both texts; sum(...) counts 0 where there are none
-//! series[queue time_s>3].value < 50           numbers of rows may be compared too; each of the values is held to it
+//! series[queue time_s>3].value < 50           numbers of rows are compared, with kept names too; each value is held to it
 //! transfers[#0].done_s = 1.15 +- 1e-4         the first of the rows, #-1 the last, #1..9 from the second to the ninth
 //! pages.objects = 8, 8, 8                     a list; transfers.rows is how many rows there are
 //! reno.links[line].utilisation < 0.95         of a case with several runs, the cell of the run `reno`
@@ -12,7 +12,11 @@
 //! sum mean min max sd count last abs sqrt cbrt steps      functions; steps: from each value to the next
 //! quantile(0.95, values)
 //! at(times, values, t), over_time(times, values, from, to)        what holds until the next: at t, and its mean
+//! episodes(times, values, after)        when a value becomes 1, more than 0.3 s after it did so before
+//! least(times, values, E), most(times, values, E)       of the values between each two instants of E
 //! ```
+//!
+//! With `--nocapture` each line is printed with the values on its left.
 
 use crate::common::number;
 use std::collections::BTreeMap;
@@ -53,6 +57,7 @@ impl Seen {
             }
         }
         ended(rest)?;
+        println!("{line}; it is {left:?}");
         let (left, right) = (broadcast(left, right.len())?, right);
         let sides = [&right, &upper, &within].map(|side| broadcast(side.clone(), left.len()));
         let [right, upper, within] = sides;
@@ -233,7 +238,7 @@ impl<'t> Reader<'t, '_> {
             column = name(self);
         }
         let table = self.seen.table(run, table)?;
-        let rows = chosen(table, choice)?;
+        let rows = chosen(table, choice, &self.seen.kept)?;
         if column == "rows" {
             return Ok(vec![rows.len() as f64]);
         }
@@ -279,13 +284,30 @@ impl<'t> Reader<'t, '_> {
                 let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
                 vec![low + place.fract() * (high - low)]
             }
-            "at" if of.len() == 3 => vec![at(&of[0], &of[1], of[2][0])],
+            "at" if of.len() == 3 => of[2].iter().map(|t| at(&of[0], &of[1], *t)).collect(),
             "over_time" if of.len() == 4 => {
                 let (from, to) = (of[2][0], of[3][0]);
                 let inside = of[0].iter().copied().filter(|t| *t > from && *t < to);
                 let times: Values = [from].into_iter().chain(inside).chain([to]).collect();
                 let parts = times.windows(2).map(|w| at(&of[0], &of[1], w[0]) * (w[1] - w[0]));
                 vec![parts.sum::<f64>() / (to - from)]
+            }
+            "episodes" if of.len() == 3 => {
+                let mut found: Values = Vec::new();
+                for (t, x) in of[0].iter().zip(&of[1]) {
+                    if *x == 1.0 && *t > of[2][0] && found.last().is_none_or(|last| t - last > 0.3) {
+                        found.push(*t);
+                    }
+                }
+                found
+            }
+            "least" | "most" if of.len() == 3 => {
+                let inside = |w: &[f64]| {
+                    let here = of[0].iter().zip(&of[1]).filter(|(t, _)| **t >= w[0] && **t < w[1]);
+                    let all = here.map(|(_, x)| *x);
+                    if name == "least" { all.fold(f64::INFINITY, f64::min) } else { all.fold(0.0, f64::max) }
+                };
+                of[2].windows(2).map(inside).collect()
             }
             _ => return Err(format!("there is no function {name} of {} values", of.len())),
         })
@@ -299,7 +321,7 @@ fn at(times: &Values, values: &Values, t: f64) -> f64 {
 }
 
 /// The rows that have each text of `choice` in a cell and hold each of its comparisons; of these those at `#`.
-fn chosen(table: &Table, choice: &str) -> Answer<Vec<usize>> {
+fn chosen(table: &Table, choice: &str, kept: &BTreeMap<String, Values>) -> Answer<Vec<usize>> {
     let mut rows: Vec<usize> = (0..table.rows()).collect();
     let texts = |i: usize| {
         let of = move |data: &Data| if let Data::Text(v) = data { Some(v[i].to_string()) } else { None };
@@ -319,7 +341,7 @@ fn chosen(table: &Table, choice: &str) -> Answer<Vec<usize>> {
             rows = rows.get(from..to.min(rows.len())).unwrap_or_default().to_vec();
         } else if let Some(i) = word.find(['<', '>', '=']) {
             let (column, sign, value) = (&word[..i], &word[i..=i], &word[i + 1..]);
-            let value: f64 = value.parse().map_err(|e| format!("{word}: {e}"))?;
+            let value = kept.get(value).map(|v| v[0]).or(value.parse().ok()).ok_or(format!("{word}: what is {value}?"))?;
             table.column(column).ok_or(format!("there is no column {column} in {}", table.name))?;
             rows.retain(|r| match (sign, number(table, column, *r)) {
                 ("<", x) => x < value,

@@ -28,8 +28,8 @@ macro_rules! files {
 }
 
 files! {
-    bursts changes code_points controls dual_queue echo edge_stages edges examples home_networks keshav_sources links
-    marking media replays requests sessions shapers signals_of_queues switch tfrc topologies transfers variants web
+    bursts changes code_points controls echo edge_stages edges examples home_networks keshav_sources links
+    linux_references marking media replays requests sessions shapers signals_of_queues switch tcp_references tfrc topologies transfers variants web
     weights
 }
 
