@@ -163,8 +163,7 @@ class _Course:
         has_six = (_SYS / "net/ipv6").is_dir()
         for side, (own, other) in ends.items():
             # Where the kernel has a queue of its own there, it must never be the one that drops.
-            up = f"mtu {mtu} txqueuelen 20000 {' '.join(uplink.no_own_address())} up"
-            lines = [f"link set {DEVICE} {up}", f"addr add {a.of(own)}/32 dev {DEVICE}",
+            lines = [*uplink.up(DEVICE, f"mtu {mtu} txqueuelen 20000 multicast off"), f"addr add {a.of(own)}/32 dev {DEVICE}",
                      f"route add {a.of(other)} dev {DEVICE} src {a.of(own)}"]  # fmt: skip
             if has_six:
                 lines += [f"addr add {a.of6(own)}/128 dev {DEVICE} nodad", f"route add {a.of6(other)} dev {DEVICE}"]

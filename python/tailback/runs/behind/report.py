@@ -159,7 +159,8 @@ def text(found: Mapping[str, Any]) -> str:
     lines = [f"tailback behind: {found['time_s']:.1f} s behind the line, {found['ended']['said']}"]
     for direction in ("down", "up"):
         d = found[direction]
-        lines.append(f"  {direction}: {_rate(d['rate_bps'])} on average, {_rate(d['busiest_second_bps'])} in its busiest second")
+        busiest = f", {_rate(d['busiest_second_bps'])} in its busiest second" if d["busiest_second_bps"] else ""
+        lines.append(f"  {direction}: {_rate(d['rate_bps'])} on average{busiest}")
         for one in found["queues"]:
             if one["direction"] != direction:
                 continue
@@ -194,7 +195,7 @@ def _flow_lines(flows: Sequence[Mapping[str, Any]]) -> list[str]:
         return int(flow["down"]["received_packets"] + flow["up"]["received_packets"])
 
     shown = sorted(flows, key=heavy, reverse=True)[:_MOST_SHOWN]
-    head = ("flow", "down, packets", "dropped", "delay, ms", "up, packets", "dropped", "delay, ms")
+    head = ("packets with data", "down", "dropped", "delay, ms", "up", "dropped", "delay, ms")
     rows = [head]
     for flow in shown:
         to = f"[{flow['to']}]" if ":" in flow["to"] else flow["to"]

@@ -47,9 +47,10 @@ def _ip(*words: str) -> str:
     return done.stderr.strip() if done.returncode else ""
 
 
-def no_own_address() -> list[str]:
-    """Words of `ip` for an interface that makes itself no address of IPv6."""
-    return ["addrgenmode", "none"] if (_SYS / "ipv6").is_dir() else []
+def up(name: str, words: str) -> list[str]:
+    """Commands of `ip` that set an interface up, which makes itself no address of IPv6."""
+    quiet = [f"link set {name} addrgenmode none"] if (_SYS / "ipv6").is_dir() else []
+    return [*quiet, f"link set {name} {words} up"]
 
 
 def needs_nft() -> None:
@@ -121,8 +122,7 @@ class Uplink:
 
     def _claim(self, ways: Ways) -> Addresses:
         """The first prefix whose route the kernel takes: of two runs that begin at once only one gets it."""
-        if why := _ip("link", "set", self.name, "mtu", str(self.mtu), *no_own_address(), "up"):
-            raise Refused(f"the interface {self.name} cannot be set up: {why}")
+        batch(up(self.name, f"mtu {self.mtu}"))
         for a in ways.free():
             if not _ip("route", "add", str(a.four), "via", a.of(a.UPLINK), "dev", self.name, "onlink"):
                 batch([f"addr add {a.of(a.MACHINE)}/32 dev {self.name}", f"route add {a.of(a.UPLINK)} dev {self.name}"])
@@ -181,7 +181,7 @@ class Uplink:
         """Of `ip`, in the network of the far end."""
         a = self.addresses
         lines = [
-            f"link set {FAR_NAME} mtu {self.mtu} {' '.join(no_own_address())} up",
+            *up(FAR_NAME, f"mtu {self.mtu}"),
             f"addr add {a.of(a.UPLINK)}/32 dev {FAR_NAME}",
             f"route add {a.of(a.MACHINE)} dev {FAR_NAME}",
             f"route add default via {a.of(a.MACHINE)} dev {FAR_NAME} onlink",
