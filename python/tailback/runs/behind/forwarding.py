@@ -16,12 +16,15 @@ import select
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 #: The first that this user may write; the second is for the root of a user namespace.
 ROOMS = (Path("/run"), Path("/tmp"))
 _HEAD = "tailback-forwarding-"
+#: What ends together with the command has ended after this time, s.
+_WAIT_S = 1.0
 
 
 def _room() -> Path:
@@ -95,6 +98,26 @@ def _end(path: Path, fd: int) -> None:
         os.close(fd)
 
 
+def _forget_dead() -> bool:
+    """Remove the files of networks that are no more, such as those behind a line, whose keepers ended with it. Whether
+    there are files of other networks."""
+    others = [p for p in _room().glob(f"{_HEAD}*") if p != file_of_network()]
+    if not others:
+        return False
+    alive = set()
+    for link in Path("/proc").glob("[0-9]*/ns/net"):
+        with contextlib.suppress(OSError):
+            alive.add(link.stat().st_ino)
+    with _alone():
+        for path in others:
+            with contextlib.suppress(OSError):
+                fd = os.open(path, os.O_RDWR)
+                if _last(fd) and int(path.name.removeprefix(_HEAD)) not in alive:
+                    path.unlink()
+                os.close(fd)
+    return True
+
+
 def put_back() -> bool:
     """Put back what runs that were killed have left in this network; whether there was anything."""
     path = file_of_network()
@@ -164,4 +187,7 @@ def _keep(theirs: socket.socket, settings: Sequence[str]) -> None:
     # Nothing is ever sent: the socket is readable when the command is gone.
     select.select([theirs], [], [])
     _end(path, fd)
+    until = time.monotonic() + _WAIT_S
+    while _forget_dead() and time.monotonic() < until:
+        time.sleep(0.05)
     os._exit(0)
