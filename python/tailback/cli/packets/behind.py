@@ -146,19 +146,17 @@ def _words(command: tuple[str, ...], shell: bool) -> tuple[str, ...]:
 
 
 def _scenario(given: dict[str, Any]) -> Any:
-    from tailback import _core
     from tailback.cli.source import reader
     from tailback.runs.behind import line
 
     names = ("down", "up", "rtt", "queue", "modem", "loss", "trace_down", "trace_up", "marking", "seed", "ends")
-    asked = line.Asked(**{name: given[name] for name in names})
     file = given["file"]
+    folder = Path() if file in (None, "-") else Path(file).parent
+    asked = line.Asked(**{name: given[name] for name in names}, folder=folder)
     try:
         base = None if file is None else reader(file)([])
         scenario, left = line.scenario(asked, base, given["overrides"])
     except line.Unusable as e:
-        raise click.UsageError(str(e)) from e
-    except _core.ScenarioError as e:
         raise click.UsageError(str(e)) from e
     for warning in scenario.warnings:
         say(f"warning: {warning}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.runs.behind import names, network, passing, servers, uplink, userspace
+from tailback.runs.behind import allowed, names, network, passing, servers, uplink, userspace
 from tailback.runs.behind.engine import Engine, EngineError
 from tailback.runs.behind.line import LINK
 from tailback.runs.behind.network import Addresses
@@ -94,7 +94,7 @@ class _Course:
             uplink.needs_nft()
         sides = self._sides(stack)
         self.near, self.far = sides
-        devices = [side.ready()[0] for side in sides]
+        devices = [_device(side) for side in sides]
         self._out(stack, ways)
         self._connect(ways)
         relay = self._relay(stack, resolvers)
@@ -181,7 +181,7 @@ class _Course:
             if not self.is_root:
                 settings["net/ipv4/ping_group_range"] = "0 0"
             _order(side, commands=[_batch(lines)], sysctls=settings)
-        if self.no_six:
+        if self.no_six and self.way != "none":
             self.notes.append(f"there is no IPv6 behind the line but to the far end: {self.no_six}")
 
     def _relay(self, stack: contextlib.ExitStack, resolvers: network.Resolvers) -> str:
@@ -246,6 +246,15 @@ class _Course:
                 f"the firewall of this machine{which} dropped {asked - passed} of the {asked} packets that were to be "
                 f"forwarded to the outside; let them through: {uplink.remedy(chain)}"
             )
+
+
+def _device(side: Side) -> int:
+    """Raises Refused with what helps where the process of a side may not have its network."""
+    try:
+        return side.ready()[0]
+    except LiveError as e:
+        first = str(e).partition("; ")[0]
+        raise Refused(f"{first}; {allowed.tun_remedy() if 'tun' in first.lower() else allowed.remedy()}") from e
 
 
 def _end(pid: int) -> None:

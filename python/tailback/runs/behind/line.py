@@ -48,6 +48,8 @@ class Asked:
     trace_up: str | None = None
     marking: bool | None = None
     seed: int | None = None
+    #: The folder of the scenario's file, from which its traces are named.
+    folder: Path = Path()
     #: The nodes of a scenario at which the program and the outside are, as `INSIDE,OUTSIDE`.
     ends: str | None = None
 
@@ -161,12 +163,14 @@ def of_options(asked: Asked) -> dict[str, Any]:
     return document | ({"change": changes} if changes else {})
 
 
-def ends_of(document: Mapping[str, Any]) -> tuple[str, str]:
-    """The two nodes at the ends of a scenario's network, in the order of its file."""
+def ends_of(spec: Mapping[str, Any]) -> tuple[str, str]:
+    """The two nodes at the ends of a scenario's network, in the order of its links."""
     times: dict[str, int] = {}
-    for link in document.get("link", {}).values():
-        for node in (link.get("from"), link.get("to")):
-            times[str(node)] = times.get(str(node), 0) + 1
+    for link in spec["links"]:
+        if link["name"].endswith(".reverse"):
+            continue
+        for node in (link["from"], link["to"]):
+            times[node] = times.get(node, 0) + 1
     leaves = [node for node, n in times.items() if n == 1]
     if len(leaves) != 2:
         found = f"has {len(leaves)} ends ({', '.join(leaves[:6])})" if leaves else "has no ends"
@@ -174,21 +178,25 @@ def ends_of(document: Mapping[str, Any]) -> tuple[str, str]:
     return leaves[0], leaves[1]
 
 
-def of_file(text: str, asked: Asked) -> tuple[dict[str, Any], list[str]]:
-    """The links and changes of a scenario with the program at its ends, and what is left out of it, by key. The text is
-    a scenario that has been checked, as TOML."""
+def of_file(base: Any, asked: Asked) -> tuple[dict[str, Any], list[str]]:
+    """The links and changes of a scenario that has been checked, with the program at its ends, and what is left out of
+    it, by key."""
     given = {"--down": asked.down, "--up": asked.up, "--queue": asked.queue, "--modem": asked.modem}
     given |= {"--loss": asked.loss, "--trace-down": asked.trace_down, "--trace-up": asked.trace_up}
     for option, value in given.items():
         if value is not None:
             raise Unusable(f"{option} and --scenario are two descriptions of the line; change the file's with --set")
-    document = tomllib.loads(text)
-    inside, outside = _pair("--ends", asked.ends) if asked.ends else ends_of(document)
+    document = tomllib.loads(base.toml)
+    inside, outside = _pair("--ends", asked.ends) if asked.ends else ends_of(base.spec)
     left = [f"{kind}.{name}" for kind in ("flows", "sessions") for name in document.pop(kind, {}) if name != GROUP]
     changes = document.get("change", {})
     of_flows = [name for name, change in changes.items() if "flows" in change]
     left += [f"change.{name}" for name in of_flows]
     document["change"] = {name: change for name, change in changes.items() if name not in of_flows}
+    for change in document["change"].values():
+        for key in ("trace", "mahimahi"):
+            if key in change:
+                change[key] = str((asked.folder / change[key]).resolve())
     left += [f"record.{name}" for name in document.pop("record", {})]
     for key in ("warmup", "interval", "end", "profile", "size_classes", "bdp_rtt"):
         if document.pop(key, None) is not None and key != "size_classes":
@@ -202,7 +210,7 @@ def scenario(asked: Asked, base: Any | None, overrides: Sequence[str]) -> tuple[
     if base is None:
         document, left = of_options(asked), []
     else:
-        document, left = of_file(base.toml, asked)
+        document, left = of_file(base, asked)
     document["duration"] = f"{LONGEST}s"
     if asked.seed is not None:
         document["seed"] = asked.seed

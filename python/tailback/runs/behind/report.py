@@ -157,7 +157,7 @@ def _by_reason(count: int, reasons: Mapping[str, int], verb: str) -> str:
 
 def text(found: Mapping[str, Any]) -> str:
     lines = [f"tailback behind: {found['time_s']:.1f} s behind the line, {found['ended']['said']}"]
-    for direction in ("down", "up"):
+    for direction in ("down", "up") if found["flows"] else ():
         d = found[direction]
         busiest = f", {_rate(d['busiest_second_bps'])} in its busiest second" if d["busiest_second_bps"] else ""
         lines.append(f"  {direction}: {_rate(d['rate_bps'])} on average{busiest}")
@@ -169,6 +169,8 @@ def text(found: Mapping[str, Any]) -> str:
                 f"{_by_reason(one['dropped_packets'], one['drops_by_reason'], 'dropped')}, "
                 f"{_by_reason(one['marked_packets'], one['marks_by_reason'], 'marked')}"
             )
+            if one["sojourn_p50_s"] is None:
+                continue
             waits = [_ms(one[key]) for key in _WAITS]
             lines.append(
                 f"      wait {waits[0]} ms (median), {waits[1]} (p95), {waits[2]} (p99), {waits[3]} (most)"

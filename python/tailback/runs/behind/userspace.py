@@ -7,6 +7,7 @@ queue on the way down is its TCP, not that of the server.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import subprocess
 import time
@@ -34,7 +35,9 @@ def words(name: str, pid: int) -> list[str]:
     if name == "pasta":
         nothing = [word for option in ("-t", "-u", "-T", "-U") for word in (option, "none")]
         spaces = ["--userns", f"/proc/{pid}/ns/user", "--netns", f"/proc/{pid}/ns/net"]
-        return ["pasta", "--foreground", "--quiet", "--config-net", "--no-map-gw", "-I", FAR_NAME, *nothing, *spaces]
+        # As root it would be another user, who may not enter our namespaces.
+        same = ["--runas", f"{os.getuid()}:{os.getgid()}"] if os.getuid() == 0 else []
+        return ["pasta", *same, "--foreground", "--quiet", "--config-net", "--no-map-gw", "-I", FAR_NAME, *nothing, *spaces]
     return ["slirp4netns", "--configure", "--mtu=1500", "--disable-host-loopback", str(pid), FAR_NAME]
 
 
