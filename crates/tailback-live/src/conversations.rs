@@ -13,7 +13,7 @@
 //! A conversation that found no free flow shares the last flow until it is forgotten itself.
 
 use crate::wire::{Headers, Tuple};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use tailback_base::{Duration, FlowId, Time};
 
@@ -67,6 +67,8 @@ pub struct Learned {
     hosts: HashMap<IpAddr, u32>,
     next_host: u32,
     looked: Option<Time>,
+    /// The conversations that each flow has had, with the first of them.
+    had: BTreeMap<u32, (Tuple, u64)>,
 }
 
 /// The flow of a packet.
@@ -92,6 +94,11 @@ impl Learned {
     /// The number of remembered conversations.
     pub fn remembered(&self) -> usize {
         self.known.len()
+    }
+
+    /// For each flow that had a conversation: the first, as its source sends, and how many there were.
+    pub fn had(&self) -> impl Iterator<Item = (FlowId, Tuple, u64)> + '_ {
+        self.had.iter().map(|(flow, (first, n))| (FlowId(*flow), *first, *n))
     }
 
     /// The flow of a packet that arrives now; `tuple` is its conversation in the direction of the source.
@@ -123,6 +130,7 @@ impl Learned {
             over,
         };
         self.known.insert(tuple, flow_state);
+        self.had.entry(flow).or_insert((tuple, 0)).1 += 1;
         let hosts = [tuple.source, tuple.destination].map(|a| self.number_of(a));
         FlowMatch {
             flow: FlowId(flow),
@@ -239,6 +247,8 @@ mod tests {
         assert_eq!(flow(&mut l, 450, packet(3, 17, false)), (1, true));
         assert_eq!(flow(&mut l, 500, packet(2, 17, false)), (1, false));
         assert_eq!(l.remembered(), 3);
+        let had: Vec<_> = l.had().map(|(flow, first, n)| (flow.0, first.ports[0], n)).collect();
+        assert_eq!(had, [(0, 1, 1), (1, 2, 3)]);
     }
 
     /// A box that runs for a month, with ten new conversations a minute: each has its own flow, and memory does not

@@ -11,7 +11,7 @@ use crate::conversations::Conversations;
 use crate::recording::{ArrivedPacket, Exit, Recording, readable};
 use crate::stream::Connection;
 use crate::watch::{Event, Line, PacketFate, Stretch, Watch, WatchTap};
-use crate::wire::{self, Headers};
+use crate::wire::{self, Headers, Tuple};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -115,6 +115,8 @@ pub struct Passed {
     pub emitted: u64,
     /// Marks that were set on packets that were emitted.
     pub emitted_marked: u64,
+    /// Bytes of IP packets that were emitted, to the near and the far side.
+    pub emitted_bytes: [u64; 2],
     /// Packets that are not IP, or belong to no flow; they are not forwarded.
     pub strangers: u64,
 }
@@ -193,6 +195,14 @@ impl Crossing {
     /// The flows and ports by name.
     pub fn names(&self) -> Names {
         self.prepared.built.names()
+    }
+
+    /// For each flow that had a learned conversation: the first, as its source sends, and how many there were.
+    pub fn had(&self) -> Vec<(FlowId, Tuple, u64)> {
+        match &self.conversations {
+            Conversations::Declared(_) => vec![],
+            Conversations::Learned(learned) => learned.had().collect(),
+        }
     }
 
     /// When a flow starts, and when it stops producing data if that is before the end.
@@ -352,6 +362,7 @@ impl Crossing {
         }
         let at = write(p.to, &p.bytes, e.at);
         self.passed.emitted += 1;
+        self.passed.emitted_bytes[p.to as usize] += (p.bytes.len() - p.ip) as u64;
         self.watch.borrow_mut().written(e.born, at.since(e.at));
         if let Some(r) = &mut self.recording {
             r.exits.push(Exit {

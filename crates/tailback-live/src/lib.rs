@@ -5,7 +5,8 @@
 //! * [`crossing`]: the box in between, driven by hand: packets in, packets out;
 //! * [`watch`], [`recording`]: what is observed of the packets, stored, and replayed in the simulator;
 //! * [`ethernet`]: frames as a wire carries them;
-//! * on Linux, `device` and `gateway`: the same box between two TUN devices or interfaces, in real time.
+//! * on Linux, `device` and `gateway`: the same box between two TUN devices or interfaces, in real time;
+//! * on Linux, `inside`: namespaces and mounts for a program behind the box.
 
 pub mod conversations;
 pub mod crossing;
@@ -19,5 +20,7 @@ pub mod wire;
 pub mod device;
 #[cfg(target_os = "linux")]
 pub mod gateway;
+#[cfg(target_os = "linux")]
+pub mod inside;
 #[cfg(target_os = "linux")]
 pub mod sys;

@@ -20,6 +20,7 @@ use tailback_live::conversations::{Conversations, Learned};
 use tailback_live::crossing::{BoxSide, Crossing};
 use tailback_live::device::{self, Device};
 use tailback_live::gateway::{self, Quality, Settings};
+use tailback_live::inside;
 use tailback_live::recording::{Recording, replay};
 use tailback_live::sys;
 use tailback_live::wire::Tuple;
@@ -93,6 +94,18 @@ impl LiveBox {
             (name, start.seconds(), stop.map(Time::seconds))
         };
         Ok(names.map(row).collect())
+    }
+
+    /// For each flow that has had a conversation: its name, the first conversation, and how many there were.
+    fn had(&mut self) -> PyResult<Vec<(String, Conversation, u64)>> {
+        let crossing = self.open()?;
+        let (names, had) = (crossing.names().flows, crossing.had());
+        let row = |(flow, t, n): (FlowId, Tuple, u64)| {
+            let [from, to] = t.ports;
+            let first = (t.source, t.destination, t.protocol, from, to);
+            (names[flow.0 as usize].to_string(), first, n)
+        };
+        Ok(had.into_iter().map(row).collect())
     }
 
     /// Datagrams of these flows have numbers; with `measured` their ends measure delays and arrivals themselves.
@@ -237,6 +250,9 @@ fn said<'py>(py: Python<'py>, c: &Crossing, q: &Quality) -> PyResult<Bound<'py, 
     d.set_item("entered_packets", c.passed.entered)?;
     d.set_item("emitted_packets", late.count())?;
     d.set_item("emitted_marked_packets", c.passed.emitted_marked)?;
+    let [to_near, to_far] = c.passed.emitted_bytes;
+    d.set_item("near_bytes", to_near)?;
+    d.set_item("far_bytes", to_far)?;
     d.set_item("inside_packets", c.inside())?;
     d.set_item("strangers_packets", c.passed.strangers)?;
     d.set_item("refused_packets", q.refused)?;
@@ -433,6 +449,42 @@ pub fn join_network(py: Python, path: PathBuf) -> PyResult<()> {
     all.map_err(|e| os_error(py, e, Some(path)))
 }
 
+/// Enter the user namespace at this path.
+#[pyfunction]
+pub fn join_user(py: Python, path: PathBuf) -> PyResult<()> {
+    inside::join_user(&path).map_err(|e| os_error(py, e, Some(path)))
+}
+
+/// Mounts for this process alone, and processes for its next child, which is the first of them.
+#[pyfunction]
+pub fn own_mounts_and_processes(py: Python) -> PyResult<()> {
+    inside::own_mounts_and_processes().map_err(|e| os_error(py, e, None))
+}
+
+/// Let `target` show the file `source`.
+#[pyfunction]
+pub fn show_at(py: Python, source: PathBuf, target: PathBuf) -> PyResult<()> {
+    inside::show_at(&source, &target).map_err(|e| os_error(py, e, Some(target)))
+}
+
+/// Mount a file system without a device, such as proc.
+#[pyfunction]
+pub fn mount_new(py: Python, kind: PathBuf, target: PathBuf) -> PyResult<()> {
+    inside::mount_new(&kind, &target).map_err(|e| os_error(py, e, Some(target)))
+}
+
+/// Remove the uppermost mount at `target`.
+#[pyfunction]
+pub fn unmount(py: Python, target: PathBuf) -> PyResult<()> {
+    inside::unmount(&target).map_err(|e| os_error(py, e, Some(target)))
+}
+
+/// Be this user again, in a user namespace whose root this process is.
+#[pyfunction]
+pub fn be_user_again(py: Python, user: u32, group: u32) -> PyResult<()> {
+    inside::be_user_again(user, group).map_err(|e| os_error(py, e, None))
+}
+
 /// A TUN device in the network of this process; it exists as long as the descriptor.
 #[pyfunction]
 pub fn make_tun(py: Python, name: &str) -> PyResult<i32> {
@@ -465,6 +517,12 @@ pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(own_network, m)?)?;
     m.add_function(wrap_pyfunction!(end_with_parent, m)?)?;
     m.add_function(wrap_pyfunction!(join_network, m)?)?;
+    m.add_function(wrap_pyfunction!(join_user, m)?)?;
+    m.add_function(wrap_pyfunction!(own_mounts_and_processes, m)?)?;
+    m.add_function(wrap_pyfunction!(show_at, m)?)?;
+    m.add_function(wrap_pyfunction!(mount_new, m)?)?;
+    m.add_function(wrap_pyfunction!(unmount, m)?)?;
+    m.add_function(wrap_pyfunction!(be_user_again, m)?)?;
     m.add_function(wrap_pyfunction!(make_tun, m)?)?;
     m.add_function(wrap_pyfunction!(open_interface, m)?)?;
     m.add_function(wrap_pyfunction!(may_be_real_time, m)?)

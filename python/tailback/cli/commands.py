@@ -43,6 +43,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "capture": ("tailback.cli.packets.capture", "Capture a link as pcapng, for Wireshark."),
         "trace": ("tailback.cli.packets.capture", "Print what happens to the packets of a flow."),
         "live": ("tailback.cli.packets.live", "Run a scenario with real packets (Linux)."),
+        "behind": ("tailback.cli.packets.behind", "Run a program behind a line (Linux)."),
         "gateway": ("tailback.cli.packets.live", "Put a queue between two namespaces or interfaces (Linux)."),
         "doctor": ("tailback.cli.packets.live", "Check whether this machine can do live runs."),
     },

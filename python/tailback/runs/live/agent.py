@@ -82,6 +82,10 @@ def make(config: dict[str, Any]) -> tuple[int, list[str]]:
         return device, refused
     if ipv6 and not os.path.isdir("/proc/sys/net/ipv6"):
         raise Refused("this kernel has IPv6 switched off; leave --ipv6 out")
+    if config.get("orders"):
+        # Whoever gives them says what else is to be made.
+        ip("link", "set", "lo", "up")
+        return device, refused
     if not ipv6 and "join" not in config:
         _set({"net/ipv6/conf/all/disable_ipv6": "1"}, [])
     _set(config["sysctls"], refused)
@@ -162,6 +166,30 @@ def take(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         raise Refused(f"{name} cannot be opened ({e.strerror or e}); packet sockets of Linux 4.20 are needed") from e
 
 
+def _obey(channel: Channel, order: dict[str, Any]) -> None:
+    """Run commands in this network, change its settings, or listen in it for another process."""
+    try:
+        for words, given in order.get("commands", []):
+            router.command(*words, given=given)
+    except Refused as e:
+        channel.send({"refused": str(e)})
+        return
+    refused: list[str] = []
+    _set(order.get("sysctls", {}), refused)
+    listening = []
+    for address in order.get("listen", []):
+        for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+            s = socket.socket(socket.AF_INET, kind)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            s.bind((address, order["port"]))
+            if kind == socket.SOCK_STREAM:
+                s.listen()
+            listening.append(s)
+    channel.send({"done": True, "refused_settings": refused}, tuple(s.fileno() for s in listening))
+    for s in listening:
+        s.close()
+
+
 def serve(channel: Channel) -> None:
     import resource
 
@@ -186,7 +214,8 @@ def serve(channel: Channel) -> None:
         # Otherwise the queue before it is wanted at the end.
         os.close(device)
     if not works:
-        channel.receive()
+        while (order := channel.receive()[0]).get("order"):
+            _obey(channel, order)
         return
     # Who sends too late for lack of a processor shows the machine's load, not the network.
     with contextlib.suppress(OSError):

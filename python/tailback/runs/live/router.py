@@ -39,12 +39,13 @@ def ip(*words: str) -> None:
     command("ip", *words)
 
 
-def command(*words: str) -> str:
-    """What a command of iproute2 says."""
+def command(*words: str, given: str = "") -> str:
+    """What a command of iproute2 or nftables says; `given` is its input."""
     try:
-        process = subprocess.run(words, capture_output=True, text=True, check=False)
+        process = subprocess.run(words, input=given, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise Refused(f"the command `{words[0]}` is missing; install the package iproute2") from None
+        package = "nftables" if words[0] == "nft" else "iproute2"
+        raise Refused(f"the command `{words[0]}` is missing; install it: apt-get install {package}") from None
     if process.returncode:
         raise Refused(f"`{' '.join(words)}` failed: {process.stderr.strip() or process.stdout.strip()}")
     return process.stdout

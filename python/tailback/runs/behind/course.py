@@ -1,0 +1,293 @@
+"""One program behind a line, from beginning to end: networks, the box, the way out, the program, and what passed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+from tailback.runs.behind import allowed, names, network, passing, servers, uplink, userspace
+from tailback.runs.behind.engine import Engine, EngineError
+from tailback.runs.behind.line import LINK
+from tailback.runs.behind.network import Addresses
+from tailback.runs.behind.stage import Place, Settings, Stage, User, who_called_sudo, with_user
+from tailback.runs.live.agent import DEVICE
+from tailback.runs.live.router import Refused
+from tailback.runs.live.session import LiveError, Side
+
+#: What the address of the far end is called, in the environment and as a host's name.
+FAR_VARIABLE, FAR_HOST = "TAILBACK_FAR", "far"
+#: The meter is drawn so often, s.
+_TICK = 0.2
+_SYS = Path("/proc/sys")
+#: Settings that a program finds as they are outside, where a new network has others.
+_AS_OUTSIDE = (
+    "net/ipv4/tcp_congestion_control",
+    "net/ipv4/tcp_ecn",
+    "net/ipv4/tcp_sack",
+    "net/ipv4/tcp_timestamps",
+    "net/ipv4/tcp_rmem",
+    "net/ipv4/tcp_wmem",
+    "net/ipv4/tcp_notsent_lowat",
+    "net/ipv4/tcp_slow_start_after_idle",
+    "net/ipv4/tcp_mtu_probing",
+    "net/ipv4/ip_local_port_range",
+    "net/ipv4/ip_unprivileged_port_start",
+    "net/ipv4/ping_group_range",
+)
+
+
+@dataclass
+class Wishes:
+    """What is to run, and how."""
+
+    scenario: Any
+    words: Sequence[str]
+    servers: Sequence[str] = ()
+    seconds: float | None = None
+    capture: str | None = None
+    real_time: bool = True
+    #: Called with the latest state of the box while the program runs.
+    meter: Callable[[dict[str, Any]], None] | None = None
+    #: What the process of the box makes of its results.
+    finished: Callable[[Any], dict[str, Any]] = field(default=lambda _: {})
+
+
+@dataclass
+class Behind:
+    """What came of it."""
+
+    ended: passing.Ended
+    #: What `finished` has made of the results.
+    passed: dict[str, Any]
+    #: What is not as outside, a sentence each.
+    notes: list[str]
+    servers: list[dict[str, Any]]
+    way: str
+    mask: frozenset[int]
+
+
+class _Course:
+    """The parts of a run, each with what ends it."""
+
+    def __init__(self, wishes: Wishes) -> None:
+        self.wishes = wishes
+        self.notes: list[str] = []
+        self.user: User | None = who_called_sudo()
+        self.is_root = uplink.is_root()
+        self.way = "none"
+        self.out: uplink.Uplink | None = None
+
+    def run(self, stack: contextlib.ExitStack) -> Behind:
+        box = _core.LiveBox(self.wishes.scenario, self.wishes.scenario.seed)
+        if self.wishes.capture:
+            links = [link["name"] for link in self.wishes.scenario.spec["links"]]
+            box.capture(LINK if LINK in links else links[0], self.wishes.capture)
+        ways = network.ways()
+        resolvers = network.resolvers()
+        if self.is_root:
+            uplink.needs_nft()
+        sides = self._sides(stack)
+        self.near, self.far = sides
+        devices = [_device(side) for side in sides]
+        self._out(stack, ways)
+        self._connect(ways)
+        relay = self._relay(stack, resolvers)
+        engine = Engine(box, (devices[0], devices[1]), self.wishes.real_time, self.wishes.finished)
+        stack.callback(engine.end)
+        environment = {**os.environ, FAR_VARIABLE: self.addresses.of(Addresses.FAR)}
+        running = [self._server(stack, words, environment) for words in self.wishes.servers]
+        servers.wait(running, self.far.process.pid)
+        ended, mask = self._program(engine, environment, resolvers, relay)
+        passed = engine.stop()
+        self._firewall()
+        if ended.left:
+            self.notes.append(f"the program left {ended.left} processes, which were ended with it")
+        return Behind(ended, passed, self.notes, [s.report() for s in running], self.way, mask)
+
+    def _sides(self, stack: contextlib.ExitStack) -> list[Side]:
+        sides = []
+        for name in ("near side", "far side"):
+            config = {"role": "none", "ipv6": False, "mtu": 1500, "sysctls": {}, "groups": [], "orders": True}
+            sides.append(Side(name, config))
+            stack.callback(sides[-1].end)
+        return sides
+
+    def _out(self, stack: contextlib.ExitStack, ways: network.Ways) -> None:
+        """The way out, and addresses that it leaves free."""
+        self.no_six = "the way out has no IPv6"
+        pid = self.far.process.pid
+        if not (ways.four or ways.six):
+            self.addresses = self._first(ways)
+            self.notes.append("this machine has no default route: only what --server starts is at the far end")
+        elif self.is_root:
+            self.out = uplink.Uplink(pid, ways)
+            stack.callback(self.out.end)
+            self.addresses, self.no_six = self.out.addresses, self.out.no_six
+            self.way = "kernel"
+            _order(self.far, commands=[_batch(self.out.far_commands())])
+        else:
+            self.addresses = self._first(ways)
+            self._userspace(stack, ways, pid)
+
+    def _first(self, ways: network.Ways) -> Addresses:
+        free = ways.free()
+        if not free:
+            raise Refused("no addresses are free: the routes of this machine take all of 198.18.0.0/15")
+        return free[0]
+
+    def _userspace(self, stack: contextlib.ExitStack, ways: network.Ways, pid: int) -> None:
+        name = userspace.chosen()
+        if name is None:
+            self.notes.append(
+                "the outside cannot be reached without root, only what --server starts: install pasta "
+                "(apt-get install passt), or run with sudo"
+            )
+            return
+        way = userspace.start(name, pid)
+        stack.callback(way.end)
+        self.way = name
+        self.notes.append(way.not_real)
+        _order(self.far, commands=[(["nft", "-f", "-"], userspace.TABLE)])
+        self.no_six = "" if ways.six and name == "pasta" else self.no_six
+
+    def _connect(self, ways: network.Ways) -> None:
+        """Addresses and routes at both ends of the line."""
+        a, mtu = self.addresses, min(ways.mtu, 1500)
+        ends = {self.near: (a.PROGRAM, a.FAR), self.far: (a.FAR, a.PROGRAM)}
+        has_six = (_SYS / "net/ipv6").is_dir()
+        for side, (own, other) in ends.items():
+            # Where the kernel has a queue of its own there, it must never be the one that drops.
+            lines = [*uplink.up(DEVICE, f"mtu {mtu} txqueuelen 20000 multicast off"), f"addr add {a.of(own)}/32 dev {DEVICE}",
+                     f"route add {a.of(other)} dev {DEVICE} src {a.of(own)}"]  # fmt: skip
+            if has_six:
+                lines += [f"addr add {a.of6(own)}/128 dev {DEVICE} nodad", f"route add {a.of6(other)} dev {DEVICE}"]
+            if side is self.near:
+                lines += [f"route add {a.four} dev {DEVICE}", f"route add default dev {DEVICE} src {a.of(own)}"]
+                if has_six:
+                    lines.append(f"route add {a.six} dev {DEVICE}")
+                if not self.no_six:
+                    lines.append(f"route add default dev {DEVICE} src {a.of6(own)}")
+            settings = {name: text for name in _AS_OUTSIDE if (text := _setting(name)) is not None}
+            if side is self.far:
+                settings |= {"net/ipv4/ip_forward": "1", "net/ipv4/ip_unprivileged_port_start": "0"}
+                if has_six:
+                    settings["net/ipv6/conf/all/forwarding"] = "1"
+            if not self.is_root:
+                settings["net/ipv4/ping_group_range"] = "0 0"
+            _order(side, commands=[_batch(lines)], sysctls=settings)
+        if self.no_six and self.way != "none":
+            self.notes.append(f"there is no IPv6 behind the line but to the far end: {self.no_six}")
+
+    def _relay(self, stack: contextlib.ExitStack, resolvers: network.Resolvers) -> str:
+        """Who answers queries in the place of resolvers that only this machine reaches."""
+        address = self.addresses.of(Addresses.FAR)
+        if resolvers.near and self.way != "none":
+            found = _order(self.far, listen=[address], port=53)
+            sockets = [socket.socket(fileno=fd) for fd in found]
+            pid = names.relay(sockets, resolvers.near[0].partition("%")[0])
+            stack.callback(_end, pid)
+            for s in sockets:
+                s.close()
+        return address
+
+    def _place(self, side: Side, files: Mapping[str, str]) -> Place:
+        return Place(side.process.pid, not self.is_root, files, self.user)
+
+    def _environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
+        return environment if self.is_root else with_user(environment)
+
+    def _server(self, stack: contextlib.ExitStack, words: str, environment: Mapping[str, str]) -> servers.Server:
+        server = servers.start(words, self._place(self.far, {}), self._environment(environment))
+        stack.callback(server.stage.end)
+        return server
+
+    def _program(
+        self, engine: Engine, environment: Mapping[str, str], resolvers: network.Resolvers, relay: str
+    ) -> tuple[passing.Ended, frozenset[int]]:
+        files = {}
+        if resolvers.near:
+            files[str(network.RESOLV_CONF)] = resolvers.text(relay)
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            a = self.addresses
+            hosts = Path("/etc/hosts").read_text(encoding="utf-8")
+            files["/etc/hosts"] = f"{hosts.rstrip()}\n{a.of(a.FAR)} {FAR_HOST}\n{a.of6(a.FAR)} {FAR_HOST}\n"
+        ignored, mask = passing.take()
+        settings = Settings(self._environment(environment), ignored=ignored, mask=mask)
+        try:
+            stage = Stage(self._place(self.near, files), self.wishes.words, settings)
+            try:
+
+                def tick() -> None:
+                    state = engine.poll()
+                    if self.wishes.meter is not None and state:
+                        self.wishes.meter(state)
+
+                return passing.until_it_ends(stage, self.wishes.seconds, tick, _TICK), mask
+            finally:
+                stage.end()
+        finally:
+            passing.give_back(mask)
+
+    def _firewall(self) -> None:
+        """Whether this machine's firewall has dropped what was to be forwarded."""
+        if self.out is None:
+            return
+        asked, passed = self.out.forwarded()
+        if passed < asked:
+            chain = uplink.firewall()
+            which = f" ({chain})" if chain else ""
+            self.notes.append(
+                f"the firewall of this machine{which} dropped {asked - passed} of the {asked} packets that were to be "
+                f"forwarded to the outside; let them through: {uplink.remedy(chain)}"
+            )
+
+
+def _device(side: Side) -> int:
+    """Raises Refused with what helps where the process of a side may not have its network."""
+    try:
+        return side.ready()[0]
+    except LiveError as e:
+        first = str(e).partition("; ")[0]
+        raise Refused(f"{first}; {allowed.tun_remedy() if 'tun' in first.lower() else allowed.remedy()}") from e
+
+
+def _end(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, 9)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def _batch(lines: Sequence[str]) -> tuple[list[str], str]:
+    return ["ip", "-batch", "-"], "\n".join(lines) + "\n"
+
+
+def _setting(name: str) -> str | None:
+    try:
+        return (_SYS / name).read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+
+
+def _order(side: Side, **order: Any) -> list[int]:
+    """Let the process of a side do something in its network; descriptors that it opened."""
+    side.tell({"order": True, **order})
+    answer, descriptors = side.answer()
+    if "refused" in answer:
+        raise Refused(answer["refused"])
+    return descriptors
+
+
+def run(wishes: Wishes) -> Behind:
+    """Raises Refused or LiveError where the machine does not allow it, Broken or EngineError where a part has failed."""
+    with contextlib.ExitStack() as stack:
+        return _Course(wishes).run(stack)
+
+
+__all__ = ["Behind", "EngineError", "LiveError", "Refused", "Wishes", "run"]

@@ -1,0 +1,166 @@
+"""The process of the box: it forwards between both devices in real time until it is told to stop, and answers with what
+passed. It is a child of the command that no signal of the terminal reaches, so the line goes on while the program is
+stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from tailback import _core
+from tailback.runs.behind.line import LONGEST
+from tailback.runs.live.agent import Channel
+
+#: For so long before a packet is due, the box polls instead of sleeping, s.
+WATCH = 30e-6
+#: The state is told so often, s.
+_TELL_EVERY = 0.1
+
+
+class EngineError(RuntimeError):
+    """The box has failed; the text says why."""
+
+
+@dataclass
+class Answer:
+    """What passed."""
+
+    quality: dict[str, Any]
+    results: Any
+    #: For each flow: its first conversation, and how many there were.
+    had: dict[str, tuple[list[Any], int]]
+    captured: int
+
+
+class Engine:
+    """The running box."""
+
+    def __init__(self, box: Any, devices: tuple[int, int], real_time: bool, finished: Any) -> None:
+        """`finished`: what the process of the box does with its results; it answers with a document."""
+        ours, theirs = socket.socketpair()
+        states, tells = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.channel, self.states = Channel(ours), states
+        self.state: dict[str, Any] = {}
+        mine = os.getpid()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                ours.close()
+                states.close()
+                _serve(mine, box, devices, real_time, finished, Channel(theirs), tells)
+            finally:
+                os._exit(1)
+        theirs.close()
+        tells.close()
+        for device in devices:
+            os.close(device)
+
+    def poll(self) -> dict[str, Any]:
+        """The latest state. Raises EngineError where the box has ended."""
+        while select.select([self.states], [], [], 0)[0]:
+            data = self.states.recv(4096)
+            if not data:
+                raise EngineError(self._why())
+            self.state = json.loads(data)
+        return self.state
+
+    def _why(self) -> str:
+        with contextlib.suppress(EOFError, OSError):
+            return str(self.channel.receive()[0].get("error", "it stopped"))
+        return "its process was killed"
+
+    def stop(self) -> dict[str, Any]:
+        """End the line, and what its process answers."""
+        try:
+            self.channel.end.shutdown(socket.SHUT_WR)
+            answer, _ = self.channel.receive()
+        except (EOFError, OSError):
+            raise EngineError("its process was killed") from None
+        if "error" in answer:
+            raise EngineError(answer["error"])
+        return answer
+
+    def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+        self.channel.end.close()
+        self.states.close()
+
+
+def _serve(
+    parent: int, box: Any, devices: tuple[int, int], real_time: bool, finished: Any, channel: Channel, tells: Any
+) -> None:
+    _core.end_with_parent()
+    if os.getppid() != parent:
+        return
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    tells.setblocking(False)
+    told, busiest = 0.0, _Busiest()
+
+    def go_on(state: dict[str, Any]) -> bool:
+        nonlocal told
+        busiest.see(state)
+        now = time.monotonic()
+        if now - told >= _TELL_EVERY:
+            told = now
+            with contextlib.suppress(BlockingIOError):
+                tells.send(json.dumps(_finite(state)).encode())
+        return not select.select([channel.end], [], [], 0)[0]
+
+    try:
+        state = box.run(*devices, time.monotonic_ns(), float(LONGEST), WATCH, real_time, go_on)
+    except OSError as e:
+        channel.send({"error": str(e)})
+        return
+    conversations = {name: (list(first), n) for name, first, n in box.had()}
+    run = box.finish(state["time_s"])
+    answer = Answer(
+        {**state, **busiest.rates()}, _core.live_results([run], state["time_s"]), conversations, run.captured
+    )
+    try:
+        channel.send(finished(answer))
+    except (OSError, ValueError, RuntimeError) as e:
+        channel.send({"error": f"what passed cannot be stored: {e}"})
+
+
+def _finite(state: dict[str, Any]) -> dict[str, Any]:
+    return {k: None if v != v else v for k, v in state.items()}
+
+
+class _Busiest:
+    """The most that came out on each side within about a second."""
+
+    def __init__(self) -> None:
+        self.since: tuple[float, int, int] = (0.0, 0, 0)
+        self.most = [0.0, 0.0]
+
+    def see(self, state: dict[str, Any]) -> None:
+        now, *sides = (state["time_s"], state["near_bytes"], state["far_bytes"])
+        begin, *before = self.since
+        if now - begin < 1:
+            return
+        for i, (a, b) in enumerate(zip(before, sides, strict=True)):
+            self.most[i] = max(self.most[i], (b - a) * 8 / (now - begin))
+        self.since = (now, state["near_bytes"], state["far_bytes"])
+
+    def rates(self) -> dict[str, float]:
+        return {"near_busiest_bps": self.most[0], "far_busiest_bps": self.most[1]}

@@ -1,0 +1,227 @@
+"""The line as a scenario: from rates, a round trip and a queue, or from a scenario of the user's, whose ends become the
+program and the outside.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+from tailback.core.scenario.read import load_scenario
+
+#: The clock of a network goes no further than 78 hours, s.
+LONGEST = 3 * 86_400
+#: Conversations with a row and a queue of their own; later ones share the last.
+CONVERSATIONS = 2048
+GROUP = "conversation"
+LINK = "line"
+INSIDE, OUTSIDE = "inside", "outside"
+#: The buffer before a line of which nothing else is said, as `tailback home` assumes it.
+ASSUMED_MODEM = "250ms"
+#: A shaper at home sends this share of the line's rate, so that packets wait in it and not in the modem.
+SHAPED = 0.95
+#: The rate of a file of Mahimahi that has a line for each millisecond, until its first opportunity, bit/s.
+_MAHIMAHI_BPS = 12_032_000
+#: A buffer holds at least two full packets, bytes.
+_LEAST_BUFFER = 3000
+
+
+class Unusable(ValueError):
+    """What was asked for is no line; the text says what to write instead."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The line as the command asks for it."""
+
+    down: str | None = None
+    up: str | None = None
+    rtt: str | None = None
+    queue: str | None = None
+    modem: str | None = None
+    loss: str | None = None
+    trace_down: str | None = None
+    trace_up: str | None = None
+    marking: bool | None = None
+    seed: int | None = None
+    #: The folder of the scenario's file, from which its traces are named.
+    folder: Path = Path()
+    #: The nodes of a scenario at which the program and the outside are, as `INSIDE,OUTSIDE`.
+    ends: str | None = None
+
+
+def _parsed(option: str, parse: Callable[[str], Any], text: str) -> Any:
+    try:
+        return parse(text)
+    except ValueError as e:
+        raise Unusable(f"{option} {text}: {e}") from e
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    """Down and up, where one value is for both."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) > 2 or not all(parts):
+        raise Unusable(f"{option} {text}: give one value, or two as DOWN,UP")
+    return parts[0], parts[-1]
+
+
+def _share(option: str, text: str) -> float:
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise Unusable(f"{option} {text}: give a share of the packets such as 1% or 0.01")
+    return share
+
+
+def _queue(text: str) -> Any:
+    """The name of a discipline, or its table."""
+    if "{" not in text:
+        return text
+    try:
+        return tomllib.loads(f"queue = {text}")["queue"]
+    except tomllib.TOMLDecodeError as e:
+        raise Unusable(f'--queue {text}: {e}; write a name, or a table such as {{ kind = "codel" }}') from e
+
+
+def _buffer(text: str, rate_bps: float) -> str:
+    """A buffer that is a time at the line's rate, or a size."""
+    try:
+        size = int(_core.parse_time(text) * rate_bps / 8)
+    except ValueError:
+        size = _parsed("--modem", _core.parse_bytes, text)
+    return f"{max(size, _LEAST_BUFFER)} bytes"
+
+
+def _is_mahimahi(path: Path) -> bool:
+    """A file with one whole number in each line."""
+    with path.open(encoding="utf-8", errors="replace") as f:
+        return f.readline().strip().isdigit()
+
+
+def _followed(option: str, text: str, link: str) -> dict[str, Any]:
+    path = Path(text).resolve()
+    try:
+        kind = "mahimahi" if _is_mahimahi(path) else "trace"
+    except OSError as e:
+        raise Unusable(f"{option} {text} cannot be read: {e.strerror}") from e
+    return {"link": link, kind: str(path)}
+
+
+def _rate(option: str, text: str | None, traced: str | None) -> int:
+    if text is not None:
+        return round(_parsed(option, _core.parse_rate, text))
+    if traced is not None:
+        return _MAHIMAHI_BPS
+    raise Unusable(f"{option} is missing; give the rate of the line, such as {option} 20Mbps, or a --scenario")
+
+
+def _conversations(inside: str, outside: str, rtt: str | None = None) -> dict[str, Any]:
+    """Places for the conversations of the program; their packets come from outside the scenario."""
+    group = {"from": inside, "to": outside, "count": CONVERSATIONS, "transport": "udp"}
+    group |= {"traffic": {"kind": "cbr", "rate": "1kbps"}, "start": f"{LONGEST - 1}s"}
+    return group if rtt is None else {**group, "rtt": rtt}
+
+
+def of_options(asked: Asked) -> dict[str, Any]:
+    """The scenario of a line, as the document that a file would have."""
+    if asked.ends is not None:
+        raise Unusable("--ends names nodes of a scenario; give --scenario FILE with it")
+    down, up = _rate("--down", asked.down, asked.trace_down), _rate("--up", asked.up, asked.trace_up)
+    rtt = _parsed("--rtt", _core.parse_time, asked.rtt or "0s")
+    link: dict[str, Any] = {"from": INSIDE, "to": OUTSIDE, "rate": f"{up}bps", "reverse_rate": f"{down}bps"}
+    link["delay"] = f"{round(rtt * 1e9) // 2}ns"
+    links = {LINK: link}
+    modem = asked.modem or (None if asked.queue else ASSUMED_MODEM)
+    if modem:
+        of_down, of_up = _pair("--modem", modem)
+        link["queue"] = {"kind": "droptail", "buffer": _buffer(of_up, up)}
+        link["reverse_queue"] = {"kind": "droptail", "buffer": _buffer(of_down, down)}
+    if asked.queue and not modem:
+        link["queue"] = _queue(asked.queue)
+    elif asked.queue:
+        if asked.trace_down or asked.trace_up:
+            raise Unusable("--queue before a --modem is a shaper with a rate of its own; leave --modem or the traces out")
+        link["from"] = "modem"
+        rates = {"rate": f"{round(up * SHAPED)}bps", "reverse_rate": f"{round(down * SHAPED)}bps"}
+        links["shaper"] = {"from": INSIDE, "to": "modem", **rates, "delay": "0s", "queue": _queue(asked.queue)}
+    if asked.loss:
+        for key, share in zip(("reverse_impair", "impair"), _pair("--loss", asked.loss), strict=True):
+            if probability := _share("--loss", share):
+                link[key] = [{"kind": "random", "probability": probability}]
+    changes = {}
+    if asked.trace_down:
+        changes["trace-down"] = _followed("--trace-down", asked.trace_down, f"{LINK}.reverse")
+    if asked.trace_up:
+        changes["trace-up"] = _followed("--trace-up", asked.trace_up, LINK)
+    document = {"name": "behind", "link": links, "flows": {GROUP: _conversations(INSIDE, OUTSIDE)}}
+    return document | ({"change": changes} if changes else {})
+
+
+def ends_of(spec: Mapping[str, Any]) -> tuple[str, str]:
+    """The two nodes at the ends of a scenario's network, in the order of its links."""
+    times: dict[str, int] = {}
+    for link in spec["links"]:
+        if link["name"].endswith(".reverse"):
+            continue
+        for node in (link["from"], link["to"]):
+            times[node] = times.get(node, 0) + 1
+    leaves = [node for node, n in times.items() if n == 1]
+    if len(leaves) != 2:
+        found = f"has {len(leaves)} ends ({', '.join(leaves[:6])})" if leaves else "has no ends"
+        raise Unusable(f"the network of the scenario {found}; say where the program is: --ends INSIDE,OUTSIDE")
+    return leaves[0], leaves[1]
+
+
+def of_file(base: Any, asked: Asked) -> tuple[dict[str, Any], list[str]]:
+    """The links and changes of a scenario that has been checked, with the program at its ends, and what is left out of
+    it, by key."""
+    given = {"--down": asked.down, "--up": asked.up, "--queue": asked.queue, "--modem": asked.modem}
+    given |= {"--loss": asked.loss, "--trace-down": asked.trace_down, "--trace-up": asked.trace_up}
+    for option, value in given.items():
+        if value is not None:
+            raise Unusable(f"{option} and --scenario are two descriptions of the line; change the file's with --set")
+    document = tomllib.loads(base.toml)
+    inside, outside = _pair("--ends", asked.ends) if asked.ends else ends_of(base.spec)
+    left = [f"{kind}.{name}" for kind in ("flows", "sessions") for name in document.pop(kind, {}) if name != GROUP]
+    changes = document.get("change", {})
+    of_flows = [name for name, change in changes.items() if "flows" in change]
+    left += [f"change.{name}" for name in of_flows]
+    document["change"] = {name: change for name, change in changes.items() if name not in of_flows}
+    for change in document["change"].values():
+        for key in ("trace", "mahimahi"):
+            if key in change:
+                change[key] = str((asked.folder / change[key]).resolve())
+    left += [f"record.{name}" for name in document.pop("record", {})]
+    for key in ("warmup", "interval", "end", "profile", "size_classes", "bdp_rtt"):
+        if document.pop(key, None) is not None and key != "size_classes":
+            left.append(key)
+    document["flows"] = {GROUP: _conversations(inside, outside, asked.rtt)}
+    return document, left
+
+
+def scenario(asked: Asked, base: Any | None, overrides: Sequence[str]) -> tuple[Any, list[str]]:
+    """The scenario of a run, and what was left out of the user's. `base`: the user's, checked."""
+    if base is None:
+        document, left = of_options(asked), []
+    else:
+        document, left = of_file(base, asked)
+    document["duration"] = f"{LONGEST}s"
+    if asked.seed is not None:
+        document["seed"] = asked.seed
+    if asked.marking is not None:
+        document["marking"] = asked.marking
+    elif base is None or not base.marking["given"]:
+        document["marking"] = False
+    built = load_scenario(document, overrides, name="the line")
+    if built.queue_classes:
+        raise Unusable(
+            f"the queue {built.queue_classes[0]} is written in Python, and a box forwards with those of `tailback "
+            "describe`; name one of these"
+        )
+    return built, left

@@ -1,0 +1,113 @@
+"""Resolvers that only this machine can reach, such as 127.0.0.53, for a program in another network.
+
+A process of this machine's network answers at the far end of the line: the sockets at which it listens are of that
+network, and it asks the resolver from here. So the queries pass the line. Datagrams and connections (RFC 1035 section
+4.2) are carried unread.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+
+from tailback import _core
+
+#: A query that has no answer after this time is forgotten, s.
+_PATIENCE = 10.0
+#: Queries under way at once.
+_MOST = 512
+
+
+def relay(sockets: list[socket.socket], server: str) -> int:
+    """Start the process: it answers at these sockets, of datagrams and of connections. Its number."""
+    parent = os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        _core.end_with_parent()
+        if os.getppid() == parent:
+            os.setsid()
+            null = os.open(os.devnull, os.O_RDWR)
+            for fd in (0, 1, 2):
+                os.dup2(null, fd)
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            _Relay(sockets, server).run()
+    finally:
+        os._exit(1)
+
+
+class _Relay:
+    def __init__(self, sockets: list[socket.socket], server: str) -> None:
+        infos = socket.getaddrinfo(server, 53, type=socket.SOCK_DGRAM, flags=socket.AI_NUMERICHOST)
+        self.family, _, _, _, self.server = infos[0]
+        self.waiting: dict[socket.socket, float] = {}
+        self.chooser = selectors.DefaultSelector()
+        for s in sockets:
+            s.setblocking(False)
+            take = self._query if s.type == socket.SOCK_DGRAM else self._accept
+            self.chooser.register(s, selectors.EVENT_READ, (take, None))
+
+    def run(self) -> None:
+        while True:
+            for key, _ in self.chooser.select(_PATIENCE):
+                take, beside = key.data
+                try:
+                    take(key.fileobj, beside)
+                except OSError:
+                    if beside is not None:
+                        self._drop(key.fileobj)
+            old = time.monotonic() - _PATIENCE
+            for s in [s for s, since in self.waiting.items() if since < old]:
+                self._drop(s)
+
+    def _wait_for(self, s: socket.socket, take: object, beside: object) -> None:
+        if len(self.waiting) >= _MOST:
+            self._drop(next(iter(self.waiting)))
+        self.waiting[s] = time.monotonic()
+        self.chooser.register(s, selectors.EVENT_READ, (take, beside))
+
+    def _drop(self, s: object) -> None:
+        if isinstance(s, socket.socket) and s in self.waiting:
+            del self.waiting[s]
+            self.chooser.unregister(s)
+            s.close()
+
+    def _query(self, at: socket.socket, _: object) -> None:
+        query, who = at.recvfrom(65_535)
+        asked = socket.socket(self.family, socket.SOCK_DGRAM)
+        asked.setblocking(False)
+        asked.connect(self.server)
+        asked.send(query)
+        self._wait_for(asked, self._answer, (at, who))
+
+    def _answer(self, asked: socket.socket, beside: tuple[socket.socket, object]) -> None:
+        at, who = beside
+        at.sendto(asked.recv(65_535), who)  # type: ignore[arg-type]
+        self._drop(asked)
+
+    def _accept(self, at: socket.socket, _: object) -> None:
+        near, _ = at.accept()
+        far = socket.socket(self.family, socket.SOCK_STREAM)
+        # The resolver is on this machine; it answers at once.
+        far.settimeout(2)
+        far.connect(self.server)
+        self._wait_for(near, self._carry, far)
+        self._wait_for(far, self._carry, near)
+
+    def _carry(self, a: socket.socket, b: socket.socket) -> None:
+        data = a.recv(65_535)
+        if data:
+            b.settimeout(2)
+            b.sendall(data)
+            self.waiting[a] = time.monotonic()
+            return
+        self._drop(a)
+        self._drop(b)

@@ -1,0 +1,130 @@
+"""What this machine's network is: its ways out, its resolvers, and addresses that it does not use."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailback.runs.live.router import Refused
+
+#: For benchmarks of network devices: 198.18.0.0/15 (RFC 2544) and 2001:2::/48 (RFC 5180). No host on the Internet has
+#: them, and programs prefer IPv6 and IPv4 as they do with public addresses, which is not so for private ones of IPv6.
+_SPACE = ipaddress.ip_network("198.18.0.0/15")
+_SPACE6 = ipaddress.ip_network("2001:2::/48")
+_EACH, _EACH6 = 28, 64
+RESOLV_CONF = Path("/etc/resolv.conf")
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Of one run: both families in a prefix each. The hosts in it have the same last number in both."""
+
+    four: ipaddress.IPv4Network
+    six: ipaddress.IPv6Network
+
+    #: This machine, the far end towards it, the far end of the line, the program.
+    MACHINE, UPLINK, FAR, PROGRAM = 1, 2, 5, 6
+
+    def of(self, host: int) -> str:
+        return str(self.four[host])
+
+    def of6(self, host: int) -> str:
+        return str(self.six[host])
+
+
+def _ip(*words: str) -> list[dict[str, Any]]:
+    try:
+        done = subprocess.run(["ip", "-json", *words], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise Refused("the command `ip` is missing; install it: apt-get install iproute2") from None
+    return json.loads(done.stdout) if done.returncode == 0 and done.stdout.strip() else []
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How this machine reaches the outside."""
+
+    #: Whether there is a default route, for each family.
+    four: bool
+    six: bool
+    #: Interfaces by which packets may come back.
+    devices: list[str]
+    mtu: int
+    taken: list[ipaddress.IPv4Network | ipaddress.IPv6Network]
+
+    def free(self, start: int = 0) -> list[Addresses]:
+        """Prefixes that no route of this machine touches, the first first."""
+        found = []
+        for four, six in zip(_SPACE.subnets(new_prefix=_EACH), _SPACE6.subnets(new_prefix=_EACH6), strict=False):
+            used = (t for t in self.taken if (four if t.version == 4 else six).overlaps(t))
+            if next(used, None) is None:
+                found.append(Addresses(four, six))
+                if len(found) > start + 64:
+                    break
+        return found[start:]
+
+
+def ways() -> Ways:
+    """Raises Refused without the command `ip`."""
+    routes = {family: _ip(family, "route", "show", "table", "all") for family in ("-4", "-6")}
+    defaults = {
+        family: [r for r in rows if r["dst"] == "default" and r.get("type", "unicast") == "unicast" and "dev" in r]
+        for family, rows in routes.items()
+    }
+    taken = []
+    for rows in routes.values():
+        for row in rows:
+            if row["dst"] != "default" and row.get("type") not in ("multicast", "broadcast"):
+                network = ipaddress.ip_network(row["dst"], strict=False)
+                # Half of all addresses, as VPNs have it, is a default route too.
+                if network.prefixlen > 2 and not network.is_multicast:
+                    taken.append(network)
+    links = [link for link in _ip("link", "show") if "UP" in link["flags"] and link["ifname"] != "lo"]
+    out = {r["dev"] for rows in defaults.values() for r in rows}
+    mtu = min((link["mtu"] for link in links if link["ifname"] in out), default=1500)
+    devices = [link["ifname"] for link in links]
+    return Ways(bool(defaults["-4"]), any(r["dev"] != "lo" for r in defaults["-6"]), devices, min(mtu, 1500), taken)
+
+
+@dataclass(frozen=True)
+class Resolvers:
+    """What `/etc/resolv.conf` says."""
+
+    #: Addresses that only this machine can reach: of its loopback, or of one of its links.
+    near: list[str]
+    #: The lines with these replaced are those for the program.
+    lines: list[str]
+
+    def text(self, relay: str) -> str:
+        """The file for the program, whose queries go to the relay."""
+        kept, placed = [], False
+        for line in self.lines:
+            words = line.split()
+            if words[:1] == ["nameserver"] and words[1:2] and words[1] in self.near:
+                if not placed:
+                    kept.append(f"nameserver {relay}")
+                placed = True
+            else:
+                kept.append(line)
+        return "\n".join(kept) + "\n"
+
+
+def _is_near(address: str) -> bool:
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return ip.is_loopback or ip.is_link_local or ip.is_unspecified
+
+
+def resolvers() -> Resolvers:
+    try:
+        lines = RESOLV_CONF.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return Resolvers([], [])
+    servers = [w[1] for line in lines if (w := line.split())[:1] == ["nameserver"] and len(w) > 1]
+    return Resolvers([s for s in servers if _is_near(s)], lines)

@@ -1,0 +1,75 @@
+"""What is started at the far end of the line, where it stands in the outside's place."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailback.runs.behind.stage import Place, Settings, Stage
+
+#: A server has so long to listen before the program begins, s.
+_WAIT_S = 5.0
+_LISTENS = "0A"
+
+
+@dataclass
+class Server:
+    said: str
+    stage: Stage
+    #: How it ended, where it did before the program.
+    ended: str | None = None
+
+    def poll(self) -> None:
+        with contextlib.suppress(EOFError):
+            while (words := self.stage.said()) is not None:
+                match words[0]:
+                    case "ended":
+                        code = os.waitstatus_to_exitcode(int(words[1]))
+                        self.ended = f"status {code}" if code >= 0 else f"signal {-code}"
+                    case "failed":
+                        self.ended = os.strerror(int(words[1]))
+                    case "refused":
+                        self.ended = " ".join(words[1:])
+
+    def report(self) -> dict[str, Any]:
+        self.poll()
+        return {"command": self.said, "ended": self.ended}
+
+
+def start(said: str, place: Place, environment: Mapping[str, str]) -> Server:
+    """A command of a shell: its words, or a line for `sh` where it has more than words."""
+    words = shlex.split(said)
+    if set(said) & set("|&;<>$`*?~"):
+        words = ["sh", "-c", said]
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        return Server(said, Stage(place, words, Settings(environment, (null, null, null), apart=True)))
+    finally:
+        os.close(null)
+
+
+def _sockets(pid: int) -> int:
+    """How many sockets of this network wait for others: connections, and datagrams."""
+    found = 0
+    for name in ("tcp", "tcp6", "udp", "udp6"):
+        with contextlib.suppress(OSError):
+            rows = Path(f"/proc/{pid}/net/{name}").read_text(encoding="ascii").splitlines()[1:]
+            found += sum(name.startswith("udp") or row.split()[3] == _LISTENS for row in rows)
+    return found
+
+
+def wait(servers: Sequence[Server], pid: int) -> None:
+    """Until there are as many sockets as servers in the network of this process, or a server has ended, or time is up."""
+    until = time.monotonic() + _WAIT_S
+    while time.monotonic() < until and _sockets(pid) < len(servers):
+        for server in servers:
+            server.poll()
+        if any(server.ended is not None for server in servers):
+            return
+        time.sleep(0.01)

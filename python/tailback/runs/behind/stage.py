@@ -1,0 +1,312 @@
+"""A program in the namespaces of one end of the line, with processes and mounts of its own.
+
+    this process -- stage -- the first process of the namespace -- the program
+                    (in the user's process group, as the program is)
+
+The kernel ends all processes of a namespace of processes with its first, however far they have forked. The first ends
+with the program, and with this process, even when that is killed. Mounts vanish with the last process that sees them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import select
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tailback import _core
+
+#: Exit statuses of a shell for a command that is not there, or cannot be run.
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
+#: Sockets by which programs resolve names elsewhere than in their own network.
+_ELSEWHERE = ("/run/systemd/resolve/io.systemd.Resolve", "/run/nscd/socket", "/var/run/nscd/socket")
+#: Where the files of a program are made, before they are shown in their places.
+_ROOM = Path("/tmp")
+
+#: Signals that are not for the program, or that the kernel gives to it by itself.
+_NOT_PASSED = {
+    signal.SIGKILL,
+    signal.SIGSTOP,
+    signal.SIGCHLD,
+    signal.SIGTSTP,
+    signal.SIGTTIN,
+    signal.SIGTTOU,
+    signal.SIGIO,
+    signal.SIGSEGV,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGILL,
+    signal.SIGSYS,
+    signal.SIGTRAP,
+}
+PASSED = sorted(signal.valid_signals() - _NOT_PASSED)
+
+
+@dataclass(frozen=True)
+class User:
+    """Who a program runs as, where that is not the user of this process."""
+
+    name: str
+    number: int
+    group: int
+    home: str
+
+    def environment(self) -> dict[str, str]:
+        return {"HOME": self.home, "USER": self.name, "LOGNAME": self.name}
+
+
+def who_called_sudo() -> User | None:
+    """The user who called `sudo`, which runs this process as root."""
+    number = os.environ.get("SUDO_UID", "")
+    if os.geteuid() != 0 or not number.isdigit() or number == "0":
+        return None
+    try:
+        row = pwd.getpwuid(int(number))
+    except KeyError:
+        return None
+    return User(row.pw_name, row.pw_uid, row.pw_gid, row.pw_dir)
+
+
+@dataclass
+class Place:
+    """The end of the line at which a program runs."""
+
+    #: A process in its network, and whether that is in a user namespace of its own.
+    pid: int
+    has_user_namespace: bool
+    #: Contents of files that the program sees in place of this machine's.
+    files: Mapping[str, str] = field(default_factory=dict)
+    user: User | None = None
+
+
+@dataclass
+class Settings:
+    """How a program is started."""
+
+    environment: Mapping[str, str]
+    #: Descriptors for its input, output and errors.
+    standard: tuple[int, int, int] = (0, 1, 2)
+    #: It is no part of the user's process group, and hears no signals of the terminal.
+    apart: bool = False
+    #: Signals that were ignored when the command began.
+    ignored: frozenset[int] = frozenset()
+    #: What was blocked when it began.
+    mask: frozenset[int] = frozenset()
+
+
+class Stage:
+    """A started program. `channel` has its messages: `ended STATUS LEFT`, `failed ERRNO`, `stopped NUMBER`, and
+    `heard NUMBER` for signals to the process group."""
+
+    def __init__(self, place: Place, words: Sequence[str], settings: Settings) -> None:
+        self.words = words
+        #: Messages that were read and are not yet said.
+        self.kept: list[list[str]] = []
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.channel = ours
+        mine = os.getpid()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            _leave(ours, _stage, mine, place, words, settings, theirs)
+        theirs.close()
+
+    def send(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self.channel.send(text.encode())
+
+    def said(self, wait_s: float | None = 0.0) -> list[str] | None:
+        """The words of the next message; nothing where there is none in this time. Raises EOFError when all is over."""
+        if self.kept:
+            return self.kept.pop(0)
+        try:
+            if not select.select([self.channel], [], [], wait_s)[0]:
+                return None
+            data = self.channel.recv(256)
+        except ConnectionResetError:
+            raise EOFError from None
+        if not data:
+            raise EOFError
+        return data.decode().split()
+
+    def end(self) -> None:
+        """All its processes end now."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+        # The first process of the namespace is the last that has the other end; it goes when all others have gone.
+        with contextlib.suppress(EOFError, OSError):
+            while self.said(5.0) is not None:
+                pass
+        self.channel.close()
+
+
+def _leave(ours: socket.socket, what: Any, *given: Any) -> NoReturn:
+    """The life of a child of this process: it never returns to what its parent was doing."""
+    try:
+        ours.close()
+        what(*given)
+    except BaseException as e:  # noqa: BLE001
+        with contextlib.suppress(BaseException):
+            given[-1].send(f"refused {type(e).__name__} {e}"[:250].encode())
+    finally:
+        os._exit(1)
+
+
+def _stage(parent: int, place: Place, words: Sequence[str], settings: Settings, channel: socket.socket) -> None:
+    """Between this process and the namespace: enters it, and tells which signals the process group gets."""
+    _core.end_with_parent()
+    if os.getppid() != parent:
+        return
+    if settings.apart:
+        os.setsid()
+    for number in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
+        signal.signal(number, signal.SIG_IGN)
+
+    def heard(number: int, _frame: object) -> None:
+        with contextlib.suppress(OSError):
+            channel.send(f"heard {number}".encode(), socket.MSG_DONTWAIT)
+
+    for number in PASSED:
+        signal.signal(number, heard)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    try:
+        if place.has_user_namespace:
+            _core.join_user(f"/proc/{place.pid}/ns/user")
+        # This also lets the kernel end this process with its parent, which a change of user undoes.
+        _core.join_network(f"/proc/{place.pid}/ns/net")
+        _core.own_mounts_and_processes()
+    except OSError as e:
+        channel.send(f"refused the program's namespaces cannot be made ({e.strerror or e})".encode())
+        return
+    alive, holds = os.pipe()
+    first = os.fork()
+    if first == 0:
+        os.close(holds)
+        _first(alive, place, words, settings, channel)
+    os.waitpid(first, 0)
+    os._exit(0)
+
+
+def _first(alive: int, place: Place, words: Sequence[str], settings: Settings, channel: socket.socket) -> NoReturn:
+    """The first process of the namespace: it waits for all others."""
+    try:
+        _core.end_with_parent()
+        # Its parent is outside of the namespace and has no number in it; this pipe has an end as soon as it is gone.
+        if select.select([alive], [], [], 0)[0]:
+            os._exit(1)
+        for number in PASSED:
+            signal.signal(number, signal.SIG_IGN)
+        fresh = _look(place)
+        program = os.fork()
+        if program == 0:
+            _program(place, words, settings, channel)
+        _wait(program, channel, fresh)
+    except BaseException as e:  # noqa: BLE001
+        with contextlib.suppress(BaseException):
+            channel.send(f"refused {type(e).__name__} {e}"[:250].encode())
+    finally:
+        os._exit(1)
+
+
+def _look(place: Place) -> bool:
+    """What the program sees of files: its own processes and its own resolvers. Whether `/proc` is its own."""
+    fresh = True
+    try:
+        _core.mount_new("proc", "/proc")
+    except OSError:
+        # In a container that hides parts of it; programs then see the numbers of the processes outside.
+        fresh = False
+    files = {name: text for name, text in place.files.items() if os.path.exists(name)}
+    if files:
+        _core.mount_new("tmpfs", _ROOM)
+        for i, (name, text) in enumerate(files.items()):
+            made = _ROOM / str(i)
+            made.write_text(text, encoding="utf-8")
+            made.chmod(0o644)
+            _core.show_at(made, name)
+        _core.unmount(_ROOM)
+    for name in _ELSEWHERE:
+        if os.path.exists(name):
+            with contextlib.suppress(OSError):
+                _core.show_at("/dev/null", name)
+    return fresh
+
+
+def _program(place: Place, words: Sequence[str], settings: Settings, channel: socket.socket) -> NoReturn:
+    """Becomes the program."""
+    try:
+        environment = dict(settings.environment)
+        if place.user is not None:
+            os.initgroups(place.user.name, place.user.group)
+            os.setgid(place.user.group)
+            os.setuid(place.user.number)
+            environment |= place.user.environment()
+        elif place.has_user_namespace:
+            user, group = int(environment.pop(_USER)), int(environment.pop(_GROUP))
+            _core.be_user_again(user, group)
+        for to, fd in enumerate(settings.standard):
+            if fd != to:
+                os.dup2(fd, to)
+        for number in (*PASSED, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCHLD, signal.SIGIO):
+            signal.signal(number, signal.SIG_IGN if number in settings.ignored else signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, settings.mask)
+        os.execvpe(words[0], list(words), environment)
+    except OSError as e:
+        channel.send(f"failed {e.errno or 0}".encode())
+    except BaseException as e:  # noqa: BLE001
+        channel.send(f"refused {type(e).__name__} {e}"[:250].encode())
+    os._exit(NOT_FOUND)
+
+
+#: Where the environment says who the user is, until the program begins.
+_USER, _GROUP = "TAILBACK_USER", "TAILBACK_GROUP"
+
+
+def with_user(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment for a program in a user namespace, which is this user again."""
+    return {**environment, _USER: str(os.getuid()), _GROUP: str(os.getgid())}
+
+
+def _wait(program: int, channel: socket.socket, fresh: bool) -> NoReturn:
+    """Reap, pass signals to the program, and tell how it ended."""
+    woken, wake = os.pipe()
+    for fd in (woken, wake):
+        os.set_blocking(fd, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    while True:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+            except ChildProcessError:
+                os._exit(1)
+            if pid == 0:
+                break
+            if pid != program:
+                continue
+            if os.WIFSTOPPED(status):
+                channel.send(f"stopped {os.WSTOPSIG(status)}".encode())
+                continue
+            left = sum(name.isdigit() for name in os.listdir("/proc")) - 1 if fresh else 0
+            channel.send(f"ended {status} {left}".encode())
+            os._exit(0)
+        ready, _, _ = select.select([channel, woken], [], [])
+        if woken in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(woken, 4096)
+        if channel in ready:
+            words = channel.recv(256).decode().split()
+            if not words:
+                os._exit(1)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(program, int(words[1]))

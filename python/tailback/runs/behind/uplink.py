@@ -1,0 +1,245 @@
+"""The way out with root's privilege: a veth from the far end of the line to this machine, which forwards and masquerades.
+
+    program -- line -- far end, uplink ==veth== tailback-x, this machine -- its interfaces
+
+What is of this machine's network ends with the processes that hold it: the veth with the network of the far end, its
+addresses and routes with the veth, and the table of nftables with the process of `nft` that owns it (`flags owner`, Linux
+5.12), which ends with this one. Only the forwarding of other interfaces is put back by a process (`forwarding.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+from tailback.runs.behind.forwarding import Keeper
+from tailback.runs.behind.network import Addresses, Ways
+from tailback.runs.live.router import Refused
+
+#: The name of the veth in the network of the far end.
+FAR_NAME = "uplink"
+PREFIX = "tailback-"
+#: Of the two ends of the veth: neighbours are asked for from an address of the link.
+_LINK6 = ("fe80::1", "fe80::2")
+_SYS = Path("/proc/sys/net")
+_WAIT_NFT_S = 5.0
+
+
+def batch(lines: Iterable[str]) -> None:
+    """Commands of `ip` in this network."""
+    done = subprocess.run(["ip", "-batch", "-"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Refused(f"`ip` does not do what the way out needs: {done.stderr.strip()}")
+
+
+def _ip(*words: str) -> str:
+    """What `ip` complains of; nothing if it did what it was told."""
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    return done.stderr.strip() if done.returncode else ""
+
+
+def up(name: str, words: str) -> list[str]:
+    """Commands of `ip` that set an interface up, which makes itself no address of IPv6."""
+    quiet = [f"link set {name} addrgenmode none"] if (_SYS / "ipv6").is_dir() else []
+    return [*quiet, f"link set {name} {words} up"]
+
+
+def needs_nft() -> None:
+    if shutil.which("nft") is None:
+        raise Refused("the way out is masqueraded by nftables, and the command `nft` is missing; install it: "
+                      "apt-get install nftables")
+
+
+def _settings(ways: Ways) -> tuple[list[str], str]:
+    """What has to be 1 for packets to come back, and why there is no IPv6; nothing where there is."""
+    settings = [f"{_SYS}/ipv4/conf/{device}/forwarding" for device in ways.devices]
+    if not (_SYS / "ipv6").is_dir():
+        return settings, "this kernel has IPv6 switched off"
+    if not ways.six:
+        return settings, "this machine has no default route of IPv6"
+    if (_SYS / "ipv6/conf/all/forwarding").read_text(encoding="ascii").strip() == "1":
+        return settings, ""
+    forced = [_SYS / f"ipv6/conf/{device}/force_forwarding" for device in ways.devices]
+    if all(path.exists() for path in forced):
+        return [*settings, *map(str, forced)], ""
+    return settings, (
+        "this machine does not forward IPv6, and its kernel (before 6.17) has that only for all interfaces at once, which "
+        "would drop the routes that routers announce; if none is announced: sysctl -w net.ipv6.conf.all.forwarding=1"
+    )
+
+
+class Uplink:
+    """The way out of one run."""
+
+    def __init__(self, far_pid: int, ways: Ways) -> None:
+        """Raises Refused, and leaves nothing then."""
+        needs_nft()
+        self.name = f"{PREFIX}{secrets.token_hex(3)}"
+        self.keeper: Keeper | None = None
+        self.nft: subprocess.Popen[str] | None = None
+        try:
+            self._make(far_pid, ways)
+        except BaseException:
+            self.end()
+            raise
+
+    def _make(self, far_pid: int, ways: Ways) -> None:
+        settings, self.no_six = _settings(ways)
+        try:
+            self.keeper = Keeper(settings)
+        except OSError as e:
+            raise Refused(
+                f"this machine cannot be told to forward packets: {e}; in a container /proc/sys is often read-only: "
+                "allow it (docker run --privileged), or run without root"
+            ) from e
+        self.mtu = ways.mtu
+        peer = ["peer", "name", FAR_NAME, "netns", str(far_pid)]
+        if why := _ip("link", "add", self.name, "type", "veth", *peer):
+            raise Refused(f"a pair of interfaces (veth) cannot be made: {why}; load the module: modprobe veth")
+        self.addresses = self._claim(ways)
+        a = self.addresses
+        own = {f"ipv4/conf/{self.name}/forwarding": "1", f"ipv6/conf/{self.name}/force_forwarding": "1"}
+        for name, value in own.items():
+            if (path := _SYS / name).exists():
+                path.write_text(value, encoding="ascii")
+        if (_SYS / "ipv6").is_dir():
+            batch([
+                f"addr add {_LINK6[0]}/64 dev {self.name} nodad",
+                f"addr add {a.of6(a.MACHINE)}/128 dev {self.name} nodad",
+                f"route add {a.of6(a.UPLINK)}/128 dev {self.name}",
+                f"route add {a.six} via {a.of6(a.UPLINK)} dev {self.name} onlink",
+            ])  # fmt: skip
+        self._own_table(self.keeper.opened)
+
+    def _claim(self, ways: Ways) -> Addresses:
+        """The first prefix whose route the kernel takes: of two runs that begin at once only one gets it."""
+        batch(up(self.name, f"mtu {self.mtu}"))
+        for a in ways.free():
+            if not _ip("route", "add", str(a.four), "via", a.of(a.UPLINK), "dev", self.name, "onlink"):
+                batch([f"addr add {a.of(a.MACHINE)}/32 dev {self.name}", f"route add {a.of(a.UPLINK)} dev {self.name}"])
+                return a
+        raise Refused("no addresses are free: the routes of this machine take all of 198.18.0.0/15")
+
+    def _own_table(self, opened: list[str]) -> None:
+        """Masquerade, and count what the firewall of this machine lets through. Where packets are forwarded only
+        because of this run, nothing else is."""
+        a, name = self.addresses, self.name
+        devices = sorted({path.split("/")[-2] for path in opened})
+        chains = [
+            f"chain before {{ type filter hook forward priority -170; iifname {name} counter; }};",
+            f"chain after {{ type filter hook forward priority 200; iifname {name} counter; }};",
+            "chain out { type nat hook postrouting priority srcnat; "
+            f"ip saddr {a.four} oifname != {name} masquerade; ip6 saddr {a.six} oifname != {name} masquerade; }};",
+        ]
+        if devices:
+            come = f"iifname {{ {', '.join(json.dumps(d) for d in devices)} }}"
+            chains.append(
+                "chain others { type filter hook forward priority -171; "
+                f'{come} oifname "{PREFIX}*" ct state established,related accept; '
+                f"{come} drop; }};"
+            )
+        text = f"table inet {name} {{ flags owner; {' '.join(chains)} }}\nlist table inet {name}\n"
+        self.nft = subprocess.Popen(
+            ["nft", "-i"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: _core.end_with_parent(),  # noqa: PLW0108
+        )
+        assert self.nft.stdin is not None and self.nft.stdout is not None
+        self.nft.stdin.write(text)
+        self.nft.stdin.flush()
+        timer = threading.Timer(_WAIT_NFT_S, self.nft.kill)
+        timer.start()
+        lines: list[str] = []
+        try:
+            for line in self.nft.stdout:
+                lines.append(line)
+                if line.startswith("}") or "Error" in line:
+                    break
+        finally:
+            timer.cancel()
+            timer.join()
+        if not lines or not lines[-1].startswith("}"):
+            said = "".join(lines).strip() or "it said nothing"
+            raise Refused(
+                f"nftables does not take the table of the way out, which needs Linux 5.12 and nft 0.9.9: {said}"
+            )
+
+    def far_commands(self) -> list[str]:
+        """Of `ip`, in the network of the far end."""
+        a = self.addresses
+        lines = [
+            *up(FAR_NAME, f"mtu {self.mtu}"),
+            f"addr add {a.of(a.UPLINK)}/32 dev {FAR_NAME}",
+            f"route add {a.of(a.MACHINE)} dev {FAR_NAME}",
+            f"route add default via {a.of(a.MACHINE)} dev {FAR_NAME} onlink",
+        ]
+        if (_SYS / "ipv6").is_dir():
+            lines += [
+                f"addr add {_LINK6[1]}/64 dev {FAR_NAME} nodad",
+                f"addr add {a.of6(a.UPLINK)}/128 dev {FAR_NAME} nodad",
+                f"route add {a.of6(a.MACHINE)}/128 dev {FAR_NAME}",
+                f"route add default via {a.of6(a.MACHINE)} dev {FAR_NAME} onlink",
+            ]
+        return lines
+
+    def forwarded(self) -> tuple[int, int]:
+        """Packets of the program that came to this machine to be forwarded, and those that its firewall let through."""
+        return (self._counted("before"), self._counted("after"))
+
+    def _counted(self, chain: str) -> int:
+        done = subprocess.run(
+            ["nft", "-j", "list", "chain", "inet", self.name, chain], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            return 0
+        rules = (item["rule"]["expr"] for item in json.loads(done.stdout)["nftables"] if "rule" in item)
+        return sum(e["counter"]["packets"] for rule in rules for e in rule if "counter" in e)
+
+    def end(self) -> None:
+        if self.nft is not None:
+            self.nft.kill()
+            self.nft.communicate()
+        _ip("link", "del", self.name)
+        if self.keeper is not None:
+            self.keeper.end()
+
+
+def firewall() -> str:
+    """What of this machine's firewall drops forwarded packets, as the kernel lists it; nothing if nothing is seen."""
+    done = subprocess.run(["nft", "-j", "list", "chains"], capture_output=True, text=True, check=False)
+    with contextlib.suppress(ValueError, KeyError):
+        for item in json.loads(done.stdout)["nftables"] if done.returncode == 0 else []:
+            chain: dict[str, Any] = item.get("chain", {})
+            if chain.get("hook") == "forward" and chain.get("policy") == "drop":
+                return f"table {chain['family']} {chain['table']}, chain {chain['name']}"
+    return ""
+
+
+def remedy(chain: str) -> str:
+    """The command that lets packets of all runs through."""
+    table = chain.removeprefix("table ").replace(", chain", "") or "ip filter FORWARD"
+    return (
+        f"nft insert rule {table} iifname \"{PREFIX}*\" accept; "
+        f"nft insert rule {table} oifname \"{PREFIX}*\" ct state established,related accept"
+    )
+
+
+def is_root() -> bool:
+    """Whether this process may change the network that it is in."""
+    needed = {12, 21}  # CAP_NET_ADMIN, CAP_SYS_ADMIN (linux/capability.h)
+    with open("/proc/self/status", encoding="ascii") as f:
+        held = next((int(line.split()[1], 16) for line in f if line.startswith("CapEff")), 0)
+    return os.geteuid() == 0 and all(held >> n & 1 for n in needed)

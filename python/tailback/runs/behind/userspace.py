@@ -1,0 +1,92 @@
+"""The way out without privilege: `pasta` or `slirp4netns`, which is the far end's other neighbour.
+
+Either opens ordinary sockets of this user for what the far end sends. So connections end in it: what fills the line's
+queue on the way down is its TCP, not that of the server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailback import _core
+from tailback.runs.live.router import Refused
+
+NAMES = ("pasta", "slirp4netns")
+FAR_NAME = "uplink"
+_WAIT_S = 5.0
+#: The far end masquerades, as neither of both programs knows the program's addresses.
+TABLE = (
+    "table inet tailback { chain out { type nat hook postrouting priority srcnat; "
+    f"oifname {FAR_NAME} masquerade; }}; }};\n"
+)
+
+
+def chosen() -> str | None:
+    return next((name for name in NAMES if shutil.which(name)), None)
+
+
+def words(name: str, pid: int) -> list[str]:
+    if name == "pasta":
+        nothing = [word for option in ("-t", "-u", "-T", "-U") for word in (option, "none")]
+        spaces = ["--userns", f"/proc/{pid}/ns/user", "--netns", f"/proc/{pid}/ns/net"]
+        # As root it would be another user, who may not enter our namespaces.
+        same = ["--runas", f"{os.getuid()}:{os.getgid()}"] if os.getuid() == 0 else []
+        return ["pasta", *same, "--foreground", "--quiet", "--config-net", "--no-map-gw", "-I", FAR_NAME, *nothing, *spaces]
+    return ["slirp4netns", "--configure", "--mtu=1500", "--disable-host-loopback", str(pid), FAR_NAME]
+
+
+@dataclass
+class UserspaceWay:
+    """The running program."""
+
+    name: str
+    process: subprocess.Popen[str]
+
+    @property
+    def not_real(self) -> str:
+        return (
+            f"the outside is reached through {self.name}, where connections end: downloads are sent by {self.name}'s TCP, "
+            "and its reaction to the line is not that of the servers; those of --server are real"
+        )
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def start(name: str, pid: int) -> UserspaceWay:
+    """Attach it to the network of this process. Raises Refused."""
+    process = subprocess.Popen(
+        words(name, pid),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: _core.end_with_parent(),  # noqa: PLW0108
+    )
+    until = time.monotonic() + _WAIT_S
+    while not _is_there(pid):
+        if process.poll() is not None or time.monotonic() > until:
+            process.kill()
+            said = (process.communicate()[1] or "").strip().splitlines()
+            raise Refused(f"{name} cannot reach the outside: {said[-1] if said else 'it made no interface'}")
+        time.sleep(0.01)
+    return UserspaceWay(name, process)
+
+
+def _is_there(pid: int) -> bool:
+    """Whether the interface is there and has a route of its own."""
+    with contextlib.suppress(OSError):
+        routes = Path(f"/proc/{pid}/net/route").read_text(encoding="ascii").splitlines()[1:]
+        six = Path(f"/proc/{pid}/net/ipv6_route").read_text(encoding="ascii").splitlines()
+        return any(r.split()[0] == FAR_NAME and r.split()[1] == "00000000" for r in routes) or any(
+            r.split()[-1] == FAR_NAME and r.split()[1] == "00" and r.split()[0] == "0" * 32 for r in six
+        )
+    return False

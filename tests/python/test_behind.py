@@ -1,0 +1,262 @@
+"""A program behind a line: names, user, servers, signals, the terminal, and that nothing is left.
+
+The machine and the outside are namespaces of the test (`outside.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from outside import NAME, WORLD, WORLD6, Outside, behind, listens, ordinary_user, outside, why_not
+
+WHY_NOT = why_not("curl")
+pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=f"no machine for the test: {WHY_NOT}")
+LINE = ("--down", "20Mbps", "--up", "5Mbps", "--rtt", "40ms")
+#: A server for both families, which answers with what it was asked for.
+WEB = """
+import http.server, socket
+class Server(http.server.ThreadingHTTPServer):
+    address_family = socket.AF_INET6
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.end_headers(); self.wfile.write(b"x" * 3000)
+    def log_message(self, *_): pass
+Server(("::", 80), Handler).serve_forever()
+"""
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
+    folder = tmp_path_factory.mktemp("outside")
+    for parent in (folder, *folder.parents):
+        if parent != Path("/tmp") and parent.is_relative_to("/tmp"):
+            parent.chmod(0o755)
+    with outside(folder / "room") as made:
+        made.serve(sys.executable, "-c", WEB)
+        until = time.monotonic() + 5
+        while not listens(made.world, 80, "tcp6") and time.monotonic() < until:
+            time.sleep(0.01)
+        yield made
+
+
+def document(said: str) -> dict[str, object]:
+    """The last line of standard error with --json."""
+    found: dict[str, object] = json.loads(said.strip().splitlines()[-1])
+    return found
+
+
+both = pytest.mark.parametrize("user", [False, True], ids=["root", "ordinary user"])
+
+
+def skip_without_pasta(there: Outside, user: bool) -> None:
+    if user and (ordinary_user() is None or there.run("which", "pasta").returncode):
+        pytest.skip("an ordinary user's way out is pasta, which is not installed")
+
+
+@both
+def test_a_program_reaches_the_outside_by_name_and_keeps_its_status(there: Outside, user: bool) -> None:
+    skip_without_pasta(there, user)
+    script = f"curl -s -o /dev/null -w '%{{http_code}} ' -m 10 http://{NAME}/; id -u; cat; exit 7"
+    done = there.run(*behind(*LINE, "--json", "--", "sh", "-c", script), user=user, input="what was given")
+    assert done.returncode == 7, done.stderr
+    row = ordinary_user()
+    number = row.pw_uid if user and row else 0
+    assert done.stdout == f"200 {number}\nwhat was given"
+    found = document(done.stderr)
+    assert found["way"] == ("pasta" if user else "kernel")
+    assert any(f["to"] == WORLD and f["to_port"] == 80 for f in found["flows"])  # type: ignore[attr-defined]
+    # The resolver listens where only the machine reaches it: queries pass the line, and are answered at its far end.
+    assert any(f["protocol"] == "udp" and f["to_port"] == 53 for f in found["flows"])  # type: ignore[attr-defined]
+
+
+def test_ipv6_passes_and_a_round_trip_is_what_was_asked_for(there: Outside) -> None:
+    script = f"curl -6 -s -o /dev/null -w '%{{time_connect}}' -m 10 'http://[{WORLD6}]/'"
+    done = there.run(*behind(*LINE, "--", "sh", "-c", script))
+    assert 0.040 <= float(done.stdout) < 0.060, done.stderr
+
+
+def test_a_server_at_the_far_end_is_called_far(there: Outside) -> None:
+    server = f"{sys.executable} -m http.server 80 --directory /usr/share"
+    script = "test -n $TAILBACK_FAR && curl -s -o /dev/null -w '%{http_code}' -m 10 http://far/"
+    done = there.run(*behind(*LINE, "--server", server, "--", "sh", "-c", script))
+    assert done.stdout == "200", done.stderr
+    gone = there.run(*behind(*LINE, "--server", "false", "--", "true"))
+    assert gone.returncode == 0 and "--server false ended before the program: status 1" in gone.stderr
+
+
+def test_a_line_in_a_line_adds_up(there: Outside) -> None:
+    script = f"curl -s -o /dev/null -w '%{{time_connect}}' -m 10 http://{WORLD}/"
+    inner = behind("--down", "10Mbps", "--up", "10Mbps", "--rtt", "30ms", "--", "sh", "-c", script)
+    done = there.run(*behind(*LINE, "--", *inner))
+    assert done.returncode == 0 and 0.070 <= float(done.stdout) < 0.100, done.stderr
+    assert done.stderr.count("behind the line") == 2
+
+
+def test_two_at_once_have_lines_and_addresses_of_their_own(there: Outside) -> None:
+    script = f"ip -br addr show tailback0; sleep 1; curl -s -m 10 -o /dev/null -w '%{{http_code}}' http://{WORLD}/"
+    two = [there.start(*behind(*LINE, "--", "sh", "-c", script)) for _ in range(2)]
+    said = [running.communicate(timeout=60) for running in two]
+    assert all(out.endswith("200") for out, _ in said), said
+    addresses = [re.search(r"198\.18\.[0-9.]+", out)[0] for out, _ in said]  # type: ignore[index]
+    assert len(set(addresses)) == 2
+    assert left(there) == []
+
+
+def test_a_large_write_is_cut_to_the_packets_of_a_wire(there: Outside) -> None:
+    """Of TCP 64 kB at a time, of datagrams by UDP_SEGMENT (linux/udp.h)."""
+    server = f"{sys.executable} -c 'import socket; s = socket.create_server((\"\", 80)); c = s.accept()[0]\nwhile c.recv(65536): pass'"
+    code = (
+        "import os, socket, time; a = os.environ['TAILBACK_FAR']; s = socket.create_connection((a, 80)); "
+        "s.sendall(bytes(600_000)); s.shutdown(1); s.recv(1); "
+        "u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.setsockopt(17, 103, 1200); u.sendto(bytes(48_000), (a, 9)); time.sleep(0.5)"
+    )
+    done = there.run(*behind(*LINE, "--json", "--server", server, "--", sys.executable, "-c", code))
+    assert done.returncode == 0, done.stderr
+    flows = {f["protocol"]: f for f in document(done.stderr)["flows"]}  # type: ignore[attr-defined]
+    assert 600_000 / 1460 <= flows["tcp"]["up"]["received_packets"] <= 600_000 / 1400 + 10
+    assert flows["udp"]["up"]["received_packets"] == 40
+
+
+@pytest.mark.parametrize(("command", "status", "words"), [
+    (("nonesuch",), 127, "nonesuch: No such file"),
+    (("/etc/passwd",), 126, "/etc/passwd: Permission denied"),
+    (("sh", "-c", "exit 3"), 3, "exit status 3"),
+])  # fmt: skip
+def test_the_status_is_that_of_the_command(there: Outside, command: tuple[str, ...], status: int, words: str) -> None:
+    done = there.run(*behind(*LINE, "--", *command))
+    assert done.returncode == status and words in done.stderr and done.stdout == ""
+
+
+def test_a_program_that_a_signal_ended_ends_the_command_by_it(there: Outside) -> None:
+    done = there.run(*behind(*LINE, "--", "sh", "-c", "kill -TERM $$"))
+    assert done.returncode == -signal.SIGTERM and "ended by SIGTERM" in done.stderr
+
+
+def test_time_that_is_over_ends_the_program_and_what_it_started(there: Outside) -> None:
+    begin = time.monotonic()
+    done = there.run(*behind(*LINE, "--for", "1s", "--", "sh", "-c", "setsid sleep 70 & sleep 71"))
+    assert time.monotonic() - begin < 10
+    assert "as its time was over" in done.stderr and "left 2 processes" in done.stderr
+    assert not running("sleep 70") and not running("sleep 71")
+
+
+def running(words: str) -> bool:
+    return subprocess.run(["pgrep", "-fx", words], capture_output=True, check=False).returncode == 0
+
+
+COUNTS = """
+import signal, sys, time
+seen = []
+for n in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP):
+    signal.signal(n, lambda n, _: seen.append(n))
+print("ready", flush=True)
+end = time.monotonic() + 20
+while len(seen) < int(sys.argv[1]) and time.monotonic() < end:
+    time.sleep(0.02)
+time.sleep(0.3)
+print(" ".join(str(int(n)) for n in seen), flush=True)
+"""
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["to the command", "to its group"])
+def test_a_signal_reaches_the_program_once(there: Outside, group: bool) -> None:
+    wanted = [signal.SIGINT, signal.SIGUSR1, signal.SIGTERM, signal.SIGHUP]
+    words = behind(*LINE, "--", sys.executable, "-c", COUNTS, str(len(wanted)))
+    with there.start(*words, start_new_session=True) as started:
+        assert started.stdout is not None and started.stdout.readline() == "ready\n"
+        for number in wanted:
+            (os.killpg if group else os.kill)(started.pid, number)
+            time.sleep(0.2)
+        said, errors = started.communicate(timeout=30)
+    assert said.split() == [str(int(n)) for n in wanted], errors
+    assert started.returncode == 0
+
+
+def in_terminal(there: Outside, words: list[str], keys: list[tuple[str, str]], timeout: float = 30) -> str:
+    """What a terminal shows: after each text that is waited for, keys are pressed."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir("/")
+        os.execvpe("nsenter", there.words(words), {**os.environ, "TERM": "xterm", "PS1": "$ ", "ENV": "",
+                   "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "python")})  # fmt: skip
+    shown, seen, until = "", 0, time.monotonic() + timeout
+    try:
+        while time.monotonic() < until:
+            if keys and (found := re.search(keys[0][0], shown[seen:])):
+                seen += found.end()
+                # A program that has just begun is not yet ready for a key.
+                time.sleep(0.3)
+                os.write(fd, keys.pop(0)[1].encode())
+            if not select.select([fd], [], [], 0.1)[0]:
+                continue
+            try:
+                data = os.read(fd, 4096)
+            except OSError:
+                break
+            if not data:
+                break
+            shown += data.decode(errors="replace")
+        else:
+            os.kill(pid, signal.SIGKILL)
+            raise AssertionError(f"no end, waiting for {keys[:1]}: {shown!r}")
+    finally:
+        os.close(fd)
+        os.waitpid(pid, 0)
+    return shown
+
+
+def test_the_terminal_is_the_programs(there: Outside) -> None:
+    """A pager draws and takes keys; nothing else is drawn before its end."""
+    shown = in_terminal(there, behind(*LINE, "--", "less", "/etc/passwd"), [("root:", "q")])
+    before, _, after = shown.partition("tailback behind:")
+    assert "root:" in before and "exit status 0" in after
+
+
+def test_keys_of_a_terminal_interrupt_and_stop_the_program(there: Outside) -> None:
+    command = " ".join(f"'{w}'" for w in behind(*LINE, "--", "sh", "-c", "echo began; sleep 1000"))
+    shown = in_terminal(
+        there,
+        ["bash", "--norc", "-i"],
+        [
+            (r"\$ ", f"{command}\n"),
+            (r"\rbegan", "\x1a"),
+            (r"Stopped", "fg\n"),
+            (r"sleep 1000", "\x03"),
+            (r"behind the line", "echo status $?\n"),
+            (r"status 1\d\d", "exit\n"),
+        ],
+    )
+    assert "status 130" in shown, shown
+
+
+def test_a_shell_has_job_control(there: Outside) -> None:
+    shown = in_terminal(
+        there,
+        ["env", "SHELL=/bin/bash", *behind(*LINE, "--shell")],
+        [(r"[$#] ", "sleep 1000\n"), (r"sleep 1000", "\x1a"), (r"Stopped", "fg\n"), (r"sleep 1000", "\x03"), (r"[$#] ", "exit 5\n")],
+    )
+    assert "exit status 5" in shown and "no job control" not in shown, shown
+
+
+def left(there: Outside) -> list[str]:
+    """What runs have left on the machine, after a while in which the kernel takes networks down."""
+    until = time.monotonic() + 10
+    while True:
+        found = [line for line in there.run("ip", "-br", "link").stdout.splitlines() if "tailback" in line]
+        found += there.run("nft", "list", "tables").stdout.split("\n")[:-1]
+        found += [p for p in ("/proc/sys/net/ipv4/conf/eth0/forwarding",) if there.run("cat", p).stdout.strip() != "0"]
+        found += [str(p) for p in Path("/run").glob("tailback-*")]
+        if not found or time.monotonic() > until:
+            return found
+        time.sleep(0.05)

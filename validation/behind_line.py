@@ -1,0 +1,191 @@
+"""`tailback behind` against what was asked for, and against the simulation.
+
+    python validation/behind_line.py [--only rates,delays,page] [--seconds 10]
+
+Each run is between namespaces of its own (`tests/python/outside.py`), the way out is the kernel's. iperf3 each way at
+5, 50 and 200 Mb/s: within 2 % of the rate less headers; an idle round trip within 0.5 ms; packets late by at most 1 ms at
+the 99th percentile. CoDel and CAKE: the waits of the queue within 15 % of the simulation's. A page of 100 objects over a
+number of connections: its time within 10 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import tailback
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
+from outside import WORLD, Outside, behind, listens, outside, why_not  # noqa: E402
+
+#: IP packets of 1500 B carry this much of TCP's data, with time stamps.
+PAYLOAD, HEADER = 1448, 52
+RTT_MS = 20
+#: The kernel's sender, as the simulation is told it.
+_TCP = f'{{ congestion = "cubic", payload = "{PAYLOAD}B", header = "{HEADER}B", min_rto = "200ms", profile = "linux" }}'
+OBJECTS, OBJECT_BYTES = 100, 20_000
+_WEB = f"""
+import http.server
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "{OBJECT_BYTES}")
+        self.end_headers()
+        self.wfile.write(b"x" * {OBJECT_BYTES})
+        self.wfile.flush()
+    def log_message(self, *_): pass
+http.server.ThreadingHTTPServer(("", 80), Handler).serve_forever()
+"""
+
+
+def load() -> str:
+    return f"load {os.getloadavg()[0]:.1f}"
+
+
+def run(there: Outside, options: list[str], command: list[str]) -> tuple[Any, str]:
+    """What passed, and what the command printed."""
+    done = there.run(*behind(*options, "--json", "--", *command))
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    return json.loads(done.stderr.strip().splitlines()[-1]), done.stdout
+
+
+def late(found: Any) -> str:
+    return f"late p99 {found['quality']['lateness_p99_s'] * 1e3:.3f} ms"
+
+
+def rates(there: Outside, seconds: int) -> list[bool]:
+    good = []
+    for mbps in (5, 50, 200):
+        options = ["--down", f"{mbps}Mbps", "--up", f"{mbps}Mbps", "--rtt", f"{RTT_MS}ms"]
+        found, said = run(there, options, ["ping", "-q", "-c", "50", "-i", "0.1", WORLD])
+        mean = float(said.rsplit("= ", 1)[1].split("/")[1])
+        good += [abs(mean - RTT_MS) <= 0.5, found["quality"]["lateness_p99_s"] <= 0.001]
+        print(f"{mbps} Mb/s idle: round trip {mean:.3f} ms for {RTT_MS} ms, {late(found)}, {load()}", flush=True)
+        for way in ("down", "up"):
+            words = ["iperf3", "-c", WORLD, "-t", str(seconds), "-O", "3", "-J", *(["-R"] if way == "down" else [])]
+            found, said = run(there, [*options, "--modem", "100ms"], words)
+            end = json.loads(said)["end"]
+            got, want = end["sum_received"]["bits_per_second"], mbps * 1e6 * PAYLOAD / (PAYLOAD + HEADER)
+            error = got / want - 1
+            good += [abs(error) <= 0.02, found["quality"]["lateness_p99_s"] <= 0.001]
+            print(
+                f"{mbps} Mb/s {way}: iperf3 {got / 1e6:.3f} Mb/s for {want / 1e6:.3f} ({error:+.2%}), {late(found)}, "
+                f"{load()}",
+                flush=True,
+            )
+    return good
+
+
+def waits(rows: Any, name: str) -> dict[str, float]:
+    row = next(r for r in rows if r.get("queue", r.get("name")) == name)
+    return {key: row[f"sojourn_{key}_s"] * 1e3 for key in ("mean", "p50", "p95")}
+
+
+def delays(there: Outside, seconds: int) -> list[bool]:
+    good = []
+    for queue in ("codel", "cake"):
+        for mbps, flows in ((10, 1), (10, 4), (50, 4)):
+            line = f'rate = "{mbps}Mbps"\ndelay = "{RTT_MS // 2}ms"\nqueue = "{queue}"\n'
+            options = ["--down", f"{mbps}Mbps", "--up", f"{mbps}Mbps", "--rtt", f"{RTT_MS}ms", "--queue", queue]
+            words = ["iperf3", "-c", WORLD, "-t", str(seconds), "-P", str(flows), "-R", "-J"]
+            found, _ = run(there, options, words)
+            live = waits(found["queues"], "line.reverse")
+            text = (
+                f'duration = "{seconds}s"\n[link.line]\nfrom = "outside"\nto = "inside"\n{line}'
+                f'[flows.bulk]\nfrom = "outside"\nto = "inside"\ncount = {flows}\ntcp = {_TCP}\n'
+            )
+            results = [tailback.run(text, seed=seed).links.rows() for seed in range(1, 6)]
+            each = [waits(rows, "line") for rows in results]
+            simulated = {key: statistics.mean(e[key] for e in each) for key in live}
+            error = live["mean"] / simulated["mean"] - 1
+            good.append(abs(error) <= 0.15)
+            both = ", ".join(f"{key} {live[key]:.2f} ms, simulated {simulated[key]:.2f}" for key in live)
+            print(f"{queue}, {mbps} Mb/s, {flows} flows: {both}; mean {error:+.1%}; {late(found)}, {load()}", flush=True)
+    return good
+
+
+def page(there: Outside, _seconds: int) -> list[bool]:
+    good = []
+    for mbps, connections in ((10, 6), (10, 20), (50, 6)):
+        options = ["--down", f"{mbps}Mbps", "--up", f"{mbps}Mbps", "--rtt", "40ms", "--modem", "100ms"]
+        urls = f"http://{WORLD}/[1-{OBJECTS}]"
+        script = (
+            f"b=$(date +%s%N); curl -s -o /dev/null --parallel --parallel-immediate --parallel-max {connections} '{urls}';"
+            " e=$(date +%s%N); echo $(( (e - b) / 1000 ))"
+        )
+        times = [int(run(there, options, ["sh", "-c", script])[1]) / 1e6 for _ in range(5)]
+        live = statistics.median(times)
+        simulated = simulated_page(mbps, connections)
+        error = live / simulated - 1
+        good.append(abs(error) <= 0.10)
+        print(
+            f"page of {OBJECTS} objects of {OBJECT_BYTES} B, {mbps} Mb/s, {connections} connections: {live:.3f} s "
+            f"({min(times):.3f} to {max(times):.3f}), simulated {simulated:.3f} s ({error:+.1%}), {load()}",
+            flush=True,
+        )
+    return good
+
+
+def simulated_page(mbps: int, connections: int) -> float:
+    """The same transfers: a page whose objects wait for a free connection."""
+    buffer = int(mbps * 1e6 * 0.1 / 8)
+    text = f"""
+duration = "60s"
+
+[link.line]
+from = "outside"
+to = "inside"
+rate = "{mbps}Mbps"
+delay = "20ms"
+queue = {{ kind = "droptail", buffer = "{buffer} bytes" }}
+[sessions.page]
+kind = "web"
+clients = 1
+pages = 1
+request = "90B"
+main = {{ kind = "constant", mean = "{OBJECT_BYTES + 120}B" }}
+objects = {{ kind = "constant", objects = {OBJECTS - 1} }}
+embedded = {{ kind = "constant", mean = "{OBJECT_BYTES + 120}B" }}
+parse = {{ kind = "constant", mean = "1us" }}
+think = {{ kind = "constant", mean = "1s" }}
+parallel = {connections}
+tcp = {_TCP.replace(" }", ', connection = "two-way" }')}
+"""
+    return float(max(row["end_s"] for row in tailback.run(text).transfers.rows()))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="rates,delays,page")
+    parser.add_argument("--seconds", type=int, default=10)
+    options = parser.parse_args()
+    if why := why_not("iperf3", "ping", "curl"):
+        print(f"cannot be measured here: {why}")
+        return 2
+    good = []
+    with tempfile.TemporaryDirectory() as folder, outside(Path(folder) / "room") as there:
+        there.serve("iperf3", "-s")
+        there.serve(sys.executable, "-c", _WEB)
+        until = time.monotonic() + 5
+        while not listens(there.world, 80) and time.monotonic() < until:
+            time.sleep(0.05)
+        for name, measure in (("rates", rates), ("delays", delays), ("page", page)):
+            if name in options.only.split(","):
+                good += measure(there, options.seconds)
+    print(f"{sum(good)} of {len(good)} bounds hold")
+    return int(not all(good))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
