@@ -1,8 +1,6 @@
 //! All tests of this crate that use it from outside: one program, so that it is linked once.
 
 mod common;
-#[path = "../shared/rows.rs"]
-mod rows;
 
 mod change;
 mod change_at_random;
@@ -19,6 +17,7 @@ mod random_networks;
 mod recovery;
 mod reference_traces;
 mod robustness;
+mod rows;
 mod tfrc;
 mod two_way;
 mod undo;

@@ -58,5 +58,7 @@ pub fn text_of(value: &Spanned<DeValue>) -> String {
 
 /// How a row is named in a message.
 pub fn label(row: &Pairs) -> String {
-    row.iter().map(|(name, value)| format!(", {name} = {}", value.replace('\n', "; "))).collect()
+    row.iter()
+        .map(|(name, value)| format!(", {name} = {}", value.replace('\n', "; ")))
+        .collect()
 }
