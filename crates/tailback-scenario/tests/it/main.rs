@@ -6,6 +6,7 @@ mod common;
 mod cycles;
 #[path = "../common/drawn.rs"]
 mod drawn;
+#[macro_use]
 #[path = "../../../tailback-transport/tests/it/rows.rs"]
 mod rows;
 

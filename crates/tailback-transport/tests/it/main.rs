@@ -1,6 +1,8 @@
 //! All tests of this crate that use it from outside: one program, so that it is linked once.
 
 mod common;
+#[macro_use]
+mod rows;
 
 mod change;
 mod change_at_random;
@@ -17,7 +19,6 @@ mod random_networks;
 mod recovery;
 mod reference_traces;
 mod robustness;
-mod rows;
 mod tfrc;
 mod two_way;
 mod undo;

@@ -13,41 +13,20 @@ mod functions;
 
 use crate::rows::{Pairs, get, label, pairs, rows, text_of};
 use expect::Seen;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
 use tailback_scenario::{load_file, load_text};
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::run::run;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-macro_rules! files {
-    ($($name:ident)*) => {
-        const FILES: &[&str] = &[$(stringify!($name)),*];
-        $(#[test] fn $name() { check(stringify!($name)); })*
-    };
-}
-
-files! {
+files! { "cases":
     bursts changes code_points controls dual_queue echo edge_stages edges examples home_networks keshav_sources
     large_packets links linux_references marking media replays requests sessions shapers signals_of_queues switch
     tcp_references tfrc topologies transfers variants web weights
 }
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/tailback/examples");
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases")
-}
-
-#[test]
-fn every_file_is_played() {
-    let found = std::fs::read_dir(folder()).unwrap().map(|f| f.unwrap().path());
-    let found: BTreeSet<String> = found
-        .map(|p| p.file_stem().unwrap().to_str().unwrap().to_string())
-        .collect();
-    assert_eq!(found, FILES.iter().map(|f| f.to_string()).collect());
-}
 
 /// A line that does not hold is said with file, line, row, what was expected, and what is there instead.
 #[test]
@@ -87,17 +66,6 @@ links[line].utilisation > 0.9; flows.rows = 1
         let all = said(line, instead).join("\n");
         assert!(all.contains(problem) && all.contains("f.toml:"), "{all}");
     }
-}
-
-fn check(name: &str) {
-    let text = std::fs::read_to_string(folder().join(format!("{name}.toml"))).unwrap();
-    let (count, broken) = played(&format!("tests/cases/{name}.toml"), &text);
-    assert!(
-        count > 0 && broken.is_empty(),
-        "{} of {count} broken:\n{}",
-        broken.len(),
-        broken.join("\n")
-    );
 }
 
 /// How many cases a file has, and what does not hold.
