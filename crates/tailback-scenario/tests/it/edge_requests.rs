@@ -8,7 +8,12 @@ use tailback_sim::run::run;
 const EDGE: &str = r#"
 duration = "20s"
 link.in = { from = "near", to = "a", rate = "10Mbps", delay = "9.8ms", queue = "droptail" }
-link.core = { from = "a", to = "sink", rate = "8Mbps", delay = "0.1ms", queue = { kind = "droptail", buffer = "60 packets" } }
+[link.core]
+from = "a"
+to = "sink"
+rate = "8Mbps"
+delay = "0.1ms"
+queue = { kind = "droptail", buffer = "60 packets" }
 [link.core.conditioner]
 kind = "edge"
 marker = { kind = "tsw3cm", committed_rate = "2Mbps", peak_rate = "3Mbps" }

@@ -6,18 +6,17 @@ mod common;
 mod cycles;
 #[path = "../common/drawn.rs"]
 mod drawn;
-#[path = "../../../tailback-transport/tests/shared/rows.rs"]
+#[macro_use]
+#[path = "../../../tailback-transport/tests/it/rows.rs"]
 mod rows;
 
 mod cases;
 mod changes;
 mod churn;
 mod code_points;
-mod dual_queue;
 mod edge_requests;
 mod examples;
 mod finite_transfers;
-mod large_packets;
 mod laws;
 mod laws_of_tables;
 mod links;

@@ -10,7 +10,12 @@ use tailback_sim::build::prepare;
 fn slots_are_used_again() {
     let text = r#"
 duration = "300s"
-link.line = { from = "s", to = "c", rate = "100Gbps", delay = "50ms", queue = { kind = "droptail", buffer = "unlimited" } }
+[link.line]
+from = "s"
+to = "c"
+rate = "100Gbps"
+delay = "50ms"
+queue = { kind = "droptail", buffer = "unlimited" }
 [sessions.web]
 kind = "requests"
 clients = 20

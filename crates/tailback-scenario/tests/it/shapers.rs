@@ -8,7 +8,6 @@ use tailback_queue::{QueueDiscipline, registry};
 use tailback_scenario::load_text_with;
 use tailback_sim::build::hooks::{Hooks, PortContext};
 use tailback_sim::library::outside;
-use tailback_sim::results::outcome::Outcome;
 use tailback_sim::run::run;
 
 /// Two flows that fill a line of a gigabit behind this queue.

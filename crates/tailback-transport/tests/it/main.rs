@@ -1,7 +1,7 @@
 //! All tests of this crate that use it from outside: one program, so that it is linked once.
 
 mod common;
-#[path = "../shared/rows.rs"]
+#[macro_use]
 mod rows;
 
 mod change;

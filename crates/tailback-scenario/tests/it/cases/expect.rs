@@ -1,9 +1,9 @@
 //! What runs must give: lines of comparisons, and the values on both sides of them.
 //!
 //! ```text
-//! flows[f.0].goodput_bps = 9.6Mbps +- 1%      a cell: the column of the rows that have this text in a cell (_ for a blank)
+//! flows[f.0].goodput_bps = 9.6Mbps +- 1%      a cell: the column of the rows with this text (_ for a blank)
 //! losses[line overflow].packets > 100         the rows that have both texts; sum(...) counts 0 where there are none
-//! series[queue time_s>3].value < 50           numbers of rows are compared, with kept names too; each value is held to it
+//! series[queue time_s>3].value < 50           a number of the rows, also > =, and kept names; each value is held
 //! transfers[#0].done_s = 1.15 +- 1e-4         the first of the rows, #-1 the last, #1..9 from the second to the ninth
 //! pages.objects = 8, 8, 8                     a list; transfers.rows is how many rows there are
 //! reno.links[line].utilisation < 0.95         of a case with several runs, the cell of the run `reno`
@@ -18,13 +18,14 @@
 //!
 //! With `--nocapture` each line is printed with the values on its left.
 
+use super::functions;
 use crate::common::number;
 use std::collections::BTreeMap;
 use tailback_sim::results::outcome::Outcome;
 use tailback_sim::results::table::{Data, Table};
 
-type Values = Vec<f64>;
-type Answer<T = Values> = Result<T, String>;
+pub type Values = Vec<f64>;
+pub type Answer<T = Values> = Result<T, String>;
 
 /// The runs of a case by their names, and what was kept.
 pub struct Seen {
@@ -49,22 +50,18 @@ impl Seen {
         if let Some(end) = rest.strip_prefix("..") {
             (upper, rest) = self.value(end)?;
         } else if let Some(tolerance) = rest.strip_prefix("+-") {
-            let relative;
             (within, rest) = self.value(tolerance)?;
-            relative = tolerance[..tolerance.len() - rest.len()].trim_end().ends_with('%');
-            if relative {
+            if tolerance[..tolerance.len() - rest.len()].trim_end().ends_with('%') {
                 within = both(&within, &right, |t, x| t * x.abs())?;
             }
         }
         ended(rest)?;
         println!("{line}; it is {left:?}");
-        let (left, right) = (broadcast(left, right.len())?, right);
-        let sides = [&right, &upper, &within].map(|side| broadcast(side.clone(), left.len()));
-        let [right, upper, within] = sides;
-        let (right, upper, within) = (right?, upper?, within?);
         if left.is_empty() {
             return Err("there is no such value".to_string());
         }
+        let side = |values: &Values| broadcast(values, left.len());
+        let (right, upper, within) = (side(&right)?, side(&upper)?, side(&within)?);
         for (i, x) in left.iter().enumerate() {
             let same = x.is_nan() && right[i].is_nan();
             let holds = match *sign {
@@ -76,7 +73,11 @@ impl Seen {
                 _ => *x >= right[i],
             };
             if !holds {
-                let place = if left.len() > 1 { format!(", the {i}. of {}", left.len()) } else { String::new() };
+                let place = if left.len() > 1 {
+                    format!(", the {}. of {}", i + 1, left.len())
+                } else {
+                    String::new()
+                };
                 let of = match (right[i], upper[i]) {
                     (a, b) if a == b || a.is_nan() => format!("{a}"),
                     (a, b) => format!("{a} .. {b}"),
@@ -99,9 +100,23 @@ impl Seen {
     fn table(&self, run: Option<&str>, name: &str) -> Answer<&Table> {
         let outcome = match run {
             None => &self.runs[0].1,
-            Some(run) => &self.runs.iter().find(|(n, _)| n == run).ok_or(format!("there is no run {run}"))?.1,
+            Some(run) => {
+                &self
+                    .runs
+                    .iter()
+                    .find(|(n, _)| n == run)
+                    .ok_or(format!("there is no run {run}"))?
+                    .1
+            }
         };
-        let names = || outcome.tables.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ");
+        let names = || {
+            outcome
+                .tables
+                .iter()
+                .map(|t| t.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let found = outcome.tables.iter().find(|t| t.name == name);
         found.ok_or_else(|| format!("there is no table {name}; there are {}", names()))
     }
@@ -114,16 +129,18 @@ fn ended(rest: &str) -> Answer<()> {
     }
 }
 
-fn broadcast(values: Values, n: usize) -> Answer {
+/// As many values: those that there are, or one for all.
+fn broadcast(values: &Values, n: usize) -> Answer {
     match values.len() {
-        1 => Ok(vec![values[0]; n.max(1)]),
-        m if m == n || n <= 1 => Ok(values),
+        m if m == n => Ok(values.clone()),
+        1 => Ok(vec![values[0]; n]),
         m => Err(format!("{m} values beside {n}: {values:?}")),
     }
 }
 
 fn both(a: &Values, b: &Values, f: impl Fn(f64, f64) -> f64) -> Answer {
-    let (a, b) = (broadcast(a.clone(), b.len())?, broadcast(b.clone(), a.len())?);
+    let n = if a.len() == 1 { b.len() } else { a.len() };
+    let (a, b) = (broadcast(a, n)?, broadcast(b, n)?);
     Ok(a.iter().zip(&b).map(|(a, b)| f(*a, *b)).collect())
 }
 
@@ -178,7 +195,11 @@ impl<'t> Reader<'t, '_> {
         }
         if self.take("(") {
             let x = self.sum()?;
-            return if self.take(")") { Ok(x) } else { Err(format!("`{}`: write ) here", self.rest)) };
+            return if self.take(")") {
+                Ok(x)
+            } else {
+                Err(format!("`{}`: write ) here", self.rest))
+            };
         }
         if self.rest.trim_start().starts_with(|c: char| c.is_ascii_digit()) {
             return self.number();
@@ -190,7 +211,12 @@ impl<'t> Reader<'t, '_> {
         if !self.rest.starts_with(['.', '[']) || self.rest.starts_with("..") {
             return match name {
                 "none" => Ok(vec![f64::NAN]),
-                _ => self.seen.kept.get(name).cloned().ok_or(format!("`{name}{}`: what is it?", self.rest)),
+                _ => self
+                    .seen
+                    .kept
+                    .get(name)
+                    .cloned()
+                    .ok_or(format!("`{name}{}`: what is it?", self.rest)),
             };
         }
         self.cell(name)
@@ -198,16 +224,27 @@ impl<'t> Reader<'t, '_> {
 
     fn number(&mut self) -> Answer {
         let rest = self.rest.trim_start();
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(rest.len());
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')
+            .unwrap_or(rest.len());
         let mut end = rest[..digits].find("..").unwrap_or(digits);
         if let Some(exponent) = rest[end..].strip_prefix('e') {
             let sign = usize::from(exponent.starts_with('-'));
-            let more = exponent[sign..].find(|c: char| !c.is_ascii_digit()).unwrap_or(exponent.len() - sign);
+            let more = exponent[sign..]
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(exponent.len() - sign);
             end += 1 + sign + more;
         }
-        let value: f64 = rest[..end].replace('_', "").parse().map_err(|e| format!("{}: {e}", &rest[..end]))?;
+        let value: f64 = rest[..end]
+            .replace('_', "")
+            .parse()
+            .map_err(|e| format!("{}: {e}", &rest[..end]))?;
         self.rest = &rest[end..];
-        let unit = if self.rest.starts_with(char::is_whitespace) { "" } else { self.word(|c| c == '%' || c.is_ascii_alphabetic()) };
+        let unit = if self.rest.starts_with(char::is_whitespace) {
+            ""
+        } else {
+            self.word(|c| c == '%' || c.is_ascii_alphabetic())
+        };
         Ok(vec![match unit {
             "" | "s" | "B" | "bps" => value,
             "%" => value / 1e2,
@@ -244,7 +281,11 @@ impl<'t> Reader<'t, '_> {
         }
         let names = || table.columns.iter().map(|c| &*c.name).collect::<Vec<_>>().join(", ");
         if table.column(column).is_none() {
-            return Err(format!("there is no column `{column}` in {}; there are {}", table.name, names()));
+            return Err(format!(
+                "there is no column `{column}` in {}; there are {}",
+                table.name,
+                names()
+            ));
         }
         Ok(rows.into_iter().map(|i| number(table, column, i)).collect())
     }
@@ -261,77 +302,34 @@ impl<'t> Reader<'t, '_> {
                 return Err(format!("`{}`: write , or ) here", self.rest));
             }
         }
-        let all = of.concat();
-        let (n, sum) = (all.len() as f64, all.iter().sum::<f64>());
-        let map = |f: fn(f64) -> f64| all.iter().map(|x| f(*x)).collect();
-        Ok(match name {
-            "sum" => vec![sum],
-            "count" => vec![n],
-            "abs" => map(f64::abs),
-            "sqrt" => map(f64::sqrt),
-            "cbrt" => map(f64::cbrt),
-            "steps" => all.windows(2).map(|w| w[1] - w[0]).collect(),
-            _ if all.is_empty() => return Err(format!("{name} of no values")),
-            "mean" => vec![sum / n],
-            "min" => vec![all.iter().copied().fold(f64::INFINITY, f64::min)],
-            "max" => vec![all.iter().copied().fold(f64::NEG_INFINITY, f64::max)],
-            "sd" => vec![(all.iter().map(|x| (x - sum / n).powi(2)).sum::<f64>() / n).sqrt()],
-            "last" => vec![all[all.len() - 1]],
-            "quantile" if n > 1.0 => {
-                let mut sorted = all[1..].to_vec();
-                sorted.sort_by(f64::total_cmp);
-                let place = all[0] * (n - 2.0);
-                let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-                vec![low + place.fract() * (high - low)]
-            }
-            "at" if of.len() == 3 => of[2].iter().map(|t| at(&of[0], &of[1], *t)).collect(),
-            "over_time" if of.len() == 4 => {
-                let (from, to) = (of[2][0], of[3][0]);
-                let inside = of[0].iter().copied().filter(|t| *t > from && *t < to);
-                let times: Values = [from].into_iter().chain(inside).chain([to]).collect();
-                let parts = times.windows(2).map(|w| at(&of[0], &of[1], w[0]) * (w[1] - w[0]));
-                vec![parts.sum::<f64>() / (to - from)]
-            }
-            "episodes" if of.len() == 3 => {
-                let mut found: Values = Vec::new();
-                for (t, x) in of[0].iter().zip(&of[1]) {
-                    if *x == 1.0 && *t > of[2][0] && found.last().is_none_or(|last| t - last > 0.3) {
-                        found.push(*t);
-                    }
-                }
-                found
-            }
-            "least" | "most" if of.len() == 3 => {
-                let inside = |w: &[f64]| {
-                    let here = of[0].iter().zip(&of[1]).filter(|(t, _)| **t >= w[0] && **t < w[1]);
-                    let all = here.map(|(_, x)| *x);
-                    if name == "least" { all.fold(f64::INFINITY, f64::min) } else { all.fold(0.0, f64::max) }
-                };
-                of[2].windows(2).map(inside).collect()
-            }
-            _ => return Err(format!("there is no function {name} of {} values", of.len())),
-        })
+        functions::call(name, &of)
     }
-}
-
-/// The value of what holds until the next.
-fn at(times: &Values, values: &Values, t: f64) -> f64 {
-    let i = times.partition_point(|x| *x <= t);
-    if i == 0 { f64::NAN } else { values[i - 1] }
 }
 
 /// The rows that have each text of `choice` in a cell and hold each of its comparisons; of these those at `#`.
 fn chosen(table: &Table, choice: &str, kept: &BTreeMap<String, Values>) -> Answer<Vec<usize>> {
     let mut rows: Vec<usize> = (0..table.rows()).collect();
     let texts = |i: usize| {
-        let of = move |data: &Data| if let Data::Text(v) = data { Some(v[i].to_string()) } else { None };
+        let of = move |data: &Data| {
+            if let Data::Text(v) = data {
+                Some(v[i].to_string())
+            } else {
+                None
+            }
+        };
         table.columns.iter().filter_map(move |c| of(&c.data))
     };
     for word in choice.split_whitespace() {
         if let Some(place) = word.strip_prefix('#') {
             let (from, to) = place.split_once("..").map_or((place, None), |(a, b)| (a, Some(b)));
             let count = |t: &str| t.parse::<isize>().map_err(|e| format!("{word}: {e}"));
-            let behind = |i: isize| if i < 0 { rows.len().saturating_add_signed(i) } else { i as usize };
+            let behind = |i: isize| {
+                if i < 0 {
+                    rows.len().saturating_add_signed(i)
+                } else {
+                    i as usize
+                }
+            };
             let from = behind(count(from)?);
             let to = match to {
                 None => from + 1,
@@ -341,8 +339,14 @@ fn chosen(table: &Table, choice: &str, kept: &BTreeMap<String, Values>) -> Answe
             rows = rows.get(from..to.min(rows.len())).unwrap_or_default().to_vec();
         } else if let Some(i) = word.find(['<', '>', '=']) {
             let (column, sign, value) = (&word[..i], &word[i..=i], &word[i + 1..]);
-            let value = kept.get(value).map(|v| v[0]).or(value.parse().ok()).ok_or(format!("{word}: what is {value}?"))?;
-            table.column(column).ok_or(format!("there is no column {column} in {}", table.name))?;
+            let value = kept
+                .get(value)
+                .map(|v| v[0])
+                .or(value.parse().ok())
+                .ok_or(format!("{word}: what is {value}?"))?;
+            table
+                .column(column)
+                .ok_or(format!("there is no column {column} in {}", table.name))?;
             rows.retain(|r| match (sign, number(table, column, *r)) {
                 ("<", x) => x < value,
                 (">", x) => x > value,

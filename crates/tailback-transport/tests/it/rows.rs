@@ -1,7 +1,40 @@
-//! What files of dialogues and of cases share: values of TOML with their places, and the rows of `with` and `each`.
+//! What files of dialogues and of cases share: a test for each file, values of TOML with their places, and the rows of
+//! `with` and `each`.
 
+use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// A test for each of these files of a folder in `tests`, and one that there are no others. `played` says how many
+/// lines a file has, and what does not hold.
+macro_rules! files {
+    ($folder:literal: $($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            let file = concat!("tests/", $folder, "/", stringify!($name), ".toml");
+            let (count, broken) = played(file, &crate::rows::text(file));
+            assert!(count > 0 && broken.is_empty(), "{} of {count} broken:\n{}", broken.len(), broken.join("\n"));
+        })*
+
+        #[test]
+        fn every_file_is_played() {
+            assert_eq!(crate::rows::names(concat!("tests/", $folder)), [$(stringify!($name)),*]);
+        }
+    };
+}
+
+pub fn text(file: &str) -> String {
+    std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
+
+/// The files of a folder, without their endings.
+pub fn names(folder: &str) -> Vec<String> {
+    let found = std::fs::read_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
+    let stems = found.map(|f| f.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned());
+    let mut names: Vec<String> = stems.collect();
+    names.sort();
+    names
+}
 
 /// Names and their values, as text.
 pub type Pairs = Vec<(String, String)>;
@@ -58,5 +91,7 @@ pub fn text_of(value: &Spanned<DeValue>) -> String {
 
 /// How a row is named in a message.
 pub fn label(row: &Pairs) -> String {
-    row.iter().map(|(name, value)| format!(", {name} = {}", value.replace('\n', "; "))).collect()
+    row.iter()
+        .map(|(name, value)| format!(", {name} = {}", value.replace('\n', "; ")))
+        .collect()
 }
