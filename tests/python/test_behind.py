@@ -115,11 +115,13 @@ def test_two_at_once_have_lines_and_addresses_of_their_own(there: Outside) -> No
 
 def test_a_large_write_is_cut_to_the_packets_of_a_wire(there: Outside) -> None:
     """Of TCP 64 kB at a time, of datagrams by UDP_SEGMENT (linux/udp.h)."""
-    server = f"{sys.executable} -c 'import socket; s = socket.create_server((\"\", 80)); c = s.accept()[0]\nwhile c.recv(65536): pass'"
+    takes = 'import socket; s = socket.create_server(("", 80)); c = s.accept()[0]\nwhile c.recv(65536): pass'
+    server = f"{sys.executable} -c '{takes}'"
     code = (
         "import os, socket, time; a = os.environ['TAILBACK_FAR']; s = socket.create_connection((a, 80)); "
         "s.sendall(bytes(600_000)); s.shutdown(1); s.recv(1); "
-        "u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.setsockopt(17, 103, 1200); u.sendto(bytes(48_000), (a, 9)); time.sleep(0.5)"
+        "u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.setsockopt(17, 103, 1200); "
+        "u.sendto(bytes(48_000), (a, 9)); time.sleep(0.5)"
     )
     done = there.run(*behind(*LINE, "--json", "--server", server, "--", sys.executable, "-c", code))
     assert done.returncode == 0, done.stderr
@@ -244,7 +246,13 @@ def test_a_shell_has_job_control(there: Outside) -> None:
     shown = in_terminal(
         there,
         ["env", "SHELL=/bin/bash", *behind(*LINE, "--shell")],
-        [(r"[$#] ", "sleep 1000\n"), (r"sleep 1000", "\x1a"), (r"Stopped", "fg\n"), (r"sleep 1000", "\x03"), (r"[$#] ", "exit 5\n")],
+        [
+            (r"[$#] ", "sleep 1000\n"),
+            (r"sleep 1000", "\x1a"),
+            (r"Stopped", "fg\n"),
+            (r"sleep 1000", "\x03"),
+            (r"[$#] ", "exit 5\n"),
+        ],
     )
     assert "exit status 5" in shown and "no job control" not in shown, shown
 

@@ -115,7 +115,7 @@ def _followed(option: str, text: str, link: str) -> dict[str, Any]:
 
 def _rate(option: str, text: str | None, traced: str | None) -> int:
     if text is not None:
-        return round(_parsed(option, _core.parse_rate, text))
+        return round(float(_parsed(option, _core.parse_rate, text)))
     if traced is not None:
         return _MAHIMAHI_BPS
     raise Unusable(f"{option} is missing; give the rate of the line, such as {option} 20Mbps, or a --scenario")
@@ -146,7 +146,9 @@ def of_options(asked: Asked) -> dict[str, Any]:
         link["queue"] = _queue(asked.queue)
     elif asked.queue:
         if asked.trace_down or asked.trace_up:
-            raise Unusable("--queue before a --modem is a shaper with a rate of its own; leave --modem or the traces out")
+            raise Unusable(
+                "--queue before a --modem is a shaper with a rate of its own; leave --modem or the traces out"
+            )
         link["from"] = "modem"
         rates = {"rate": f"{round(up * SHAPED)}bps", "reverse_rate": f"{round(down * SHAPED)}bps"}
         links["shaper"] = {"from": INSIDE, "to": "modem", **rates, "delay": "0s", "queue": _queue(asked.queue)}
@@ -208,7 +210,8 @@ def of_file(base: Any, asked: Asked) -> tuple[dict[str, Any], list[str]]:
 def scenario(asked: Asked, base: Any | None, overrides: Sequence[str]) -> tuple[Any, list[str]]:
     """The scenario of a run, and what was left out of the user's. `base`: the user's, checked."""
     if base is None:
-        document, left = of_options(asked), []
+        document: dict[str, Any] = of_options(asked)
+        left: list[str] = []
     else:
         document, left = of_file(base, asked)
     document["duration"] = f"{LONGEST}s"
