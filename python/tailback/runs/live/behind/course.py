@@ -101,8 +101,9 @@ class _Course:
         engine = Engine(box, (devices[0], devices[1]), self.wishes.real_time, self.wishes.finished)
         stack.callback(engine.end)
         environment = {**os.environ, FAR_VARIABLE: self.addresses.of(Addresses.FAR)}
+        before = servers.sockets(self.far.process.pid)
         running = [self._server(stack, words, environment) for words in self.wishes.servers]
-        servers.wait(running, self.far.process.pid)
+        servers.wait(running, self.far.process.pid, before)
         ended, mask = self._program(engine, environment, resolvers, relay)
         passed = engine.stop()
         self._firewall()

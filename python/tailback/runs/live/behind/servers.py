@@ -54,7 +54,7 @@ def start(said: str, place: ProgramEnd, environment: Mapping[str, str]) -> Serve
         os.close(null)
 
 
-def _sockets(pid: int) -> int:
+def sockets(pid: int) -> int:
     """How many sockets of this network wait for others: connections, and datagrams."""
     found = 0
     for name in ("tcp", "tcp6", "udp", "udp6"):
@@ -64,10 +64,10 @@ def _sockets(pid: int) -> int:
     return found
 
 
-def wait(servers: Sequence[Server], pid: int) -> None:
-    """Until the network of this process has as many sockets as servers, or a server has ended, or time is up."""
+def wait(servers: Sequence[Server], pid: int, before: int) -> None:
+    """Until the network of this process has a socket more for each server, or a server has ended, or time is up."""
     until = time.monotonic() + _WAIT_S
-    while time.monotonic() < until and _sockets(pid) < len(servers):
+    while time.monotonic() < until and sockets(pid) - before < len(servers):
         for server in servers:
             server.poll()
         if any(server.ended is not None for server in servers):
