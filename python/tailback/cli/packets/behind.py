@@ -127,8 +127,8 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
     try:
         if out is not None:
             report.write(found, out)
-            if (user := stage.who_called_sudo()) is not None:
-                report.give(out, user.number, user.group)
+        if (user := stage.who_called_sudo()) is not None:
+            report.give([path for path in (out, given["capture"]) if path is not None], user.number, user.group)
     except OSError as e:
         raise Failure(f"what passed cannot be stored: {os_message(e)}") from e
     with contextlib.suppress(OSError):

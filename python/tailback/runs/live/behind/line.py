@@ -151,7 +151,8 @@ def of_options(asked: Asked) -> dict[str, Any]:
             )
         link["from"] = "modem"
         rates = {"rate": f"{round(up * SHAPED)}bps", "reverse_rate": f"{round(down * SHAPED)}bps"}
-        links["shaper"] = {"from": INSIDE, "to": "modem", **rates, "delay": "0s", "queue": _queue(asked.queue)}
+        shaper = {"from": INSIDE, "to": "modem", **rates, "delay": "0s", "queue": _queue(asked.queue)}
+        links = {"shaper": shaper, LINK: link}
     if asked.loss:
         for key, share in zip(("reverse_impair", "impair"), _pair("--loss", asked.loss), strict=True):
             if probability := _share("--loss", share):
@@ -189,7 +190,12 @@ def of_file(base: Any, asked: Asked) -> tuple[dict[str, Any], list[str]]:
         if value is not None:
             raise Unusable(f"{option} and --scenario are two descriptions of the line; change the file's with --set")
     document = tomllib.loads(base.toml)
-    inside, outside = _pair("--ends", asked.ends) if asked.ends else ends_of(base.spec)
+    own = document.get("flows", {}).get(GROUP)
+    if asked.ends:
+        inside, outside = _pair("--ends", asked.ends)
+    else:
+        inside, outside = (own["from"], own["to"]) if own else ends_of(base.spec)
+    rtt = asked.rtt or (own or {}).get("rtt")
     left = [f"{kind}.{name}" for kind in ("flows", "sessions") for name in document.pop(kind, {}) if name != GROUP]
     changes = document.get("change", {})
     of_flows = [name for name, change in changes.items() if "flows" in change]
@@ -203,7 +209,7 @@ def of_file(base: Any, asked: Asked) -> tuple[dict[str, Any], list[str]]:
     for key in ("warmup", "interval", "end", "profile", "size_classes", "bdp_rtt"):
         if document.pop(key, None) is not None and key != "size_classes":
             left.append(key)
-    document["flows"] = {GROUP: _conversations(inside, outside, asked.rtt)}
+    document["flows"] = {GROUP: _conversations(inside, outside, rtt)}
     return document, left
 
 

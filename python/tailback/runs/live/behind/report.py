@@ -135,10 +135,11 @@ def write(found: Mapping[str, Any], out: str) -> None:
     write_text(Path(out) / DOCUMENT, json.dumps(found, indent=1, allow_nan=False) + "\n")
 
 
-def give(out: str, user: int, group: int) -> None:
-    """The folder belongs to the user who called `sudo`."""
-    for folder, _, files in os.walk(out):
-        for path in (folder, *(os.path.join(folder, name) for name in files)):
+def give(paths: Sequence[str], user: int, group: int) -> None:
+    """These files and folders belong to the user who called `sudo`."""
+    for given in paths:
+        inside = [os.path.join(folder, name) for folder, _, files in os.walk(given) for name in files]
+        for path in (given, *inside):
             os.chown(path, user, group, follow_symlinks=False)
 
 
