@@ -36,6 +36,7 @@ while True:
 #: What a shell of the machine does before its first command.
 _MACHINE = """
 mount --make-rprivate /
+mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs {room}
 mknod {room}/tun c 10 200 && chmod 666 {room}/tun && mount --bind {room}/tun /dev/net/tun
 echo "nameserver {resolver}" > {room}/resolv.conf && mount --bind {room}/resolv.conf /etc/resolv.conf

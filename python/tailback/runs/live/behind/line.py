@@ -209,6 +209,8 @@ def of_file(base: Any, asked: Asked) -> tuple[dict[str, Any], list[str]]:
     for key in ("warmup", "interval", "end", "profile", "size_classes", "bdp_rtt"):
         if document.pop(key, None) is not None and key != "size_classes":
             left.append(key)
+    if not document["change"]:
+        del document["change"]
     document["flows"] = {GROUP: _conversations(inside, outside, rtt)}
     return document, left
 
