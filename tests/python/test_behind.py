@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from outside import NAME, WORLD, WORLD6, Outside, behind, environment, listens, ordinary_user, outside, why_not
@@ -51,9 +52,9 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
         yield made
 
 
-def document(said: str) -> dict[str, object]:
+def document(said: str) -> dict[str, Any]:
     """The last line of standard error with --json."""
-    found: dict[str, object] = json.loads(said.strip().splitlines()[-1])
+    found: dict[str, Any] = json.loads(said.strip().splitlines()[-1])
     return found
 
 
@@ -76,9 +77,9 @@ def test_a_program_reaches_the_outside_by_name_and_keeps_its_status(there: Outsi
     assert done.stdout == f"200 {number}\nwhat was given"
     found = document(done.stderr)
     assert found["way"] == ("pasta" if user else "kernel")
-    assert any(f["to"] == WORLD and f["to_port"] == 80 for f in found["flows"])  # type: ignore[attr-defined]
+    assert any(f["to"] == WORLD and f["to_port"] == 80 for f in found["flows"])
     # The resolver listens where only the machine reaches it: queries pass the line, and are answered at its far end.
-    assert any(f["protocol"] == "udp" and f["to_port"] == 53 for f in found["flows"])  # type: ignore[attr-defined]
+    assert any(f["protocol"] == "udp" and f["to_port"] == 53 for f in found["flows"])
 
 
 def test_ipv6_passes_and_a_round_trip_is_what_was_asked_for(there: Outside) -> None:
@@ -109,8 +110,8 @@ def test_two_at_once_have_lines_and_addresses_of_their_own(there: Outside) -> No
     two = [there.start(*behind(*LINE, "--", "sh", "-c", script)) for _ in range(2)]
     said = [running.communicate(timeout=60) for running in two]
     assert all(out.endswith("200") for out, _ in said), said
-    addresses = [re.search(r"198\.18\.[0-9.]+", out)[0] for out, _ in said]  # type: ignore[index]
-    assert len(set(addresses)) == 2
+    addresses = {address for out, _ in said for address in re.findall(r"198\.18\.[0-9.]+", out)}
+    assert len(addresses) == 2
     assert left(there) == []
 
 
@@ -126,7 +127,7 @@ def test_a_large_write_is_cut_to_the_packets_of_a_wire(there: Outside) -> None:
     )
     done = there.run(*behind(*LINE, "--json", "--server", server, "--", sys.executable, "-c", code))
     assert done.returncode == 0, done.stderr
-    flows = {f["protocol"]: f for f in document(done.stderr)["flows"]}  # type: ignore[attr-defined]
+    flows = {f["protocol"]: f for f in document(done.stderr)["flows"]}
     assert 600_000 / 1460 <= flows["tcp"]["up"]["received_packets"] <= 600_000 / 1400 + 10
     assert flows["udp"]["up"]["received_packets"] == 40
 
@@ -290,7 +291,7 @@ def test_what_passed_is_stored_and_its_scenario_runs_again(there: Outside, tmp_p
         *behind("--scenario", str(out / "scenario.toml"), "--json", "--", "ping", "-c", "1", "-W", "1", WORLD)
     )
     second = document(again.stderr)
-    assert [(q["queue"], q["direction"], q["drops_by_reason"]) for q in second["queues"]] == [  # type: ignore[attr-defined]
+    assert [(q["queue"], q["direction"], q["drops_by_reason"]) for q in second["queues"]] == [
         (q["queue"], q["direction"], q["drops_by_reason"]) for q in first["queues"]
     ]
     assert second["scenario"] == (out / "scenario.toml").read_text()
@@ -302,7 +303,7 @@ def test_a_scenario_and_a_trace_are_the_line(there: Outside, tmp_path: Path) -> 
     script = f"curl -s -m 20 -o /dev/null -w '%{{speed_download}}' http://{WORLD}/"
     done = there.run(*behind("--trace-down", str(trace), "--up", "5Mbps", "--json", "--", "sh", "-c", script))
     assert done.returncode == 0, done.stderr
-    assert document(done.stderr)["down"]["busiest_second_bps"] <= 1.01e6  # type: ignore[index]
+    assert document(done.stderr)["down"]["busiest_second_bps"] <= 1.01e6
     nodes = there.run(*behind("--scenario", "parking-lot", "--ends", "no,where", "--", "true"))
     assert nodes.returncode == 2 and "Traceback" not in nodes.stderr
 

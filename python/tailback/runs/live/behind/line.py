@@ -140,8 +140,8 @@ def of_options(asked: Asked) -> dict[str, Any]:
     modem = asked.modem or (None if asked.queue else ASSUMED_MODEM)
     if modem:
         of_down, of_up = _pair("--modem", modem)
-        link["queue"] = {"kind": "droptail", "buffer": _buffer(of_up, up)}
-        link["reverse_queue"] = {"kind": "droptail", "buffer": _buffer(of_down, down)}
+        for key, text, rate in (("queue", of_up, up), ("reverse_queue", of_down, down)):
+            link[key] = {"kind": "droptail", "buffer": _buffer(text, rate)}
     if asked.queue and not modem:
         link["queue"] = _queue(asked.queue)
     elif asked.queue:
