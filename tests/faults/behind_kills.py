@@ -2,9 +2,9 @@
 
     python tests/faults/behind_kills.py --kills 100 --nested 20
 
-The machine is one of the test's own (`tests/python/outside.py`). Before and after each end these are compared: namespaces
-and processes of the test, interfaces with their addresses, routes of all tables, rules, the ruleset of nftables, `sysctl
-net`, mounts, and files below /run. Exit status 1 if anything is another.
+The machine is one of the test's own (`tests/python/outside.py`). Before and after each end these are compared:
+namespaces and processes of the test, interfaces with their addresses, routes of all tables, rules, the ruleset of
+nftables, `sysctl net`, mounts, and files below /run. Exit status 1 if anything is another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
-from outside import WORLD, Outside, behind, outside, why_not  # noqa: E402
+from outside import WORLD, Outside, behind, outside, why_not
 
 LINE = ("--down", "20Mbps", "--up", "5Mbps", "--rtt", "40ms")
 #: Values that change by themselves: counts of packets' connections, and of time.
@@ -31,7 +31,10 @@ _VOLATILE = ("nf_conntrack_count", "net.netfilter.nf_flowtable", "ipv6.route.flu
 _SETTLES = 10.0
 MARK = "TAILBACK_BEHIND_TEST"
 _DAEMONS = "setsid sleep 500 & (setsid sh -c 'trap \"\" TERM HUP; sleep 501 & sleep 502' &) ; sleep 503"
-_ROUTES = "ip route del default; ip route add 10.77.0.0/16 dev tailback0; ip link add x0 type dummy; ip rule add from 10.1.1.1 lookup 77; sleep 504"
+_ROUTES = (
+    "ip route del default; ip route add 10.77.0.0/16 dev tailback0; ip link add x0 type dummy; "
+    "ip rule add from 10.1.1.1 lookup 77; sleep 504"
+)
 
 
 def _processes() -> dict[int, set[str]]:
@@ -123,12 +126,29 @@ def kill(there: Outside, before: Any, number: int, seed: random.Random) -> list[
     started.wait()
     found = settled(there, before)
     whom = "its group" if group else "the command"
-    print(f"{number}: {name}, {whom} killed after {moment:.2f} s: {'; '.join(found[:5]) or 'nothing is left'}", flush=True)
+    print(
+        f"{number}: {name}, {whom} killed after {moment:.2f} s: {'; '.join(found[:5]) or 'nothing is left'}", flush=True
+    )
     return found
 
 
 def nested(there: Outside, before: Any, number: int) -> list[str]:
-    words = behind(*LINE, "--", *behind("--down", "9Mbps", "--up", "9Mbps", "--rtt", "20ms", "--", "sh", "-c", f"curl -s -m 9 -o /dev/null http://{WORLD}/; exit 9"))
+    words = behind(
+        *LINE,
+        "--",
+        *behind(
+            "--down",
+            "9Mbps",
+            "--up",
+            "9Mbps",
+            "--rtt",
+            "20ms",
+            "--",
+            "sh",
+            "-c",
+            f"curl -s -m 9 -o /dev/null http://{WORLD}/; exit 9",
+        ),
+    )
     done = there.run(*words)
     found = settled(there, before)
     if done.returncode != 9:
@@ -140,7 +160,10 @@ def nested(there: Outside, before: Any, number: int) -> list[str]:
 def ends(there: Outside, before: Any) -> list[str]:
     """Ends of their own: daemons, and a program that changes its network."""
     found = []
-    for name, script in (("daemons", _DAEMONS.replace("sleep 503", "true")), ("routes", _ROUTES.replace("; sleep 504", ""))):
+    for name, script in (
+        ("daemons", _DAEMONS.replace("sleep 503", "true")),
+        ("routes", _ROUTES.replace("; sleep 504", "")),
+    ):
         there.run(*behind(*LINE, "--", "sh", "-c", script))
         left = settled(there, before)
         print(f"{name}: {'; '.join(left[:5]) or 'nothing is left'}", flush=True)
@@ -161,7 +184,7 @@ def main() -> int:
     seed = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder, outside(_open(Path(folder)) / "room") as there:
         there.serve(sys.executable, "-m", "http.server", "80", "--directory", "/usr/share/doc/bash")
-        # What the first run of all changes of the kernel for good, such as tables that it makes when they are first used.
+        # The first run of all changes some things of the kernel for good, such as tables that are made on first use.
         there.run(*behind(*LINE, "--", "curl", "-s", "-m", "9", "-o", "/dev/null", f"http://{WORLD}/"))
         time.sleep(1)
         before = dump(there)

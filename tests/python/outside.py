@@ -1,6 +1,6 @@
 """For tests of `tailback behind`: a machine and an outside of their own, in namespaces, from which nothing leaves.
 
-    machine: eth0 10.50.0.2, resolver at 127.0.0.53  ==veth==  world: 10.50.0.1, a web server, name service
+machine: eth0 10.50.0.2, resolver at 127.0.0.53  ==veth==  world: 10.50.0.1, a web server, name service
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ while True:
 #: What a shell of the machine does before its first command.
 _MACHINE = """
 mount --make-rprivate /
+mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs {room}
 mknod {room}/tun c 10 200 && chmod 666 {room}/tun && mount --bind {room}/tun /dev/net/tun
 echo "nameserver {resolver}" > {room}/resolv.conf && mount --bind {room}/resolv.conf /etc/resolv.conf
@@ -55,7 +56,9 @@ def why_not(*commands: str) -> str:
     """Why these tests cannot run here; nothing if they can."""
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
         return "a machine of its own for the test needs Linux and root"
-    if missing := [name for name in ("ip", "nft", "unshare", "nsenter", "setpriv", *commands) if shutil.which(name) is None]:
+    if missing := [
+        name for name in ("ip", "nft", "unshare", "nsenter", "setpriv", *commands) if shutil.which(name) is None
+    ]:
         return f"missing here: {', '.join(missing)}"
     done = subprocess.run(["unshare", "-n", "-m", "true"], capture_output=True, check=False)
     return "" if done.returncode == 0 else "no namespaces here"

@@ -10,15 +10,17 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from outside import NAME, WORLD, WORLD6, Outside, behind, listens, ordinary_user, outside, why_not
+from outside import NAME, WORLD, WORLD6, Outside, behind, environment, listens, ordinary_user, outside, why_not
 
 WHY_NOT = why_not("curl")
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=f"no machine for the test: {WHY_NOT}")
@@ -50,9 +52,9 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
         yield made
 
 
-def document(said: str) -> dict[str, object]:
+def document(said: str) -> dict[str, Any]:
     """The last line of standard error with --json."""
-    found: dict[str, object] = json.loads(said.strip().splitlines()[-1])
+    found: dict[str, Any] = json.loads(said.strip().splitlines()[-1])
     return found
 
 
@@ -75,9 +77,9 @@ def test_a_program_reaches_the_outside_by_name_and_keeps_its_status(there: Outsi
     assert done.stdout == f"200 {number}\nwhat was given"
     found = document(done.stderr)
     assert found["way"] == ("pasta" if user else "kernel")
-    assert any(f["to"] == WORLD and f["to_port"] == 80 for f in found["flows"])  # type: ignore[attr-defined]
+    assert any(f["to"] == WORLD and f["to_port"] == 80 for f in found["flows"])
     # The resolver listens where only the machine reaches it: queries pass the line, and are answered at its far end.
-    assert any(f["protocol"] == "udp" and f["to_port"] == 53 for f in found["flows"])  # type: ignore[attr-defined]
+    assert any(f["protocol"] == "udp" and f["to_port"] == 53 for f in found["flows"])
 
 
 def test_ipv6_passes_and_a_round_trip_is_what_was_asked_for(there: Outside) -> None:
@@ -108,22 +110,24 @@ def test_two_at_once_have_lines_and_addresses_of_their_own(there: Outside) -> No
     two = [there.start(*behind(*LINE, "--", "sh", "-c", script)) for _ in range(2)]
     said = [running.communicate(timeout=60) for running in two]
     assert all(out.endswith("200") for out, _ in said), said
-    addresses = [re.search(r"198\.18\.[0-9.]+", out)[0] for out, _ in said]  # type: ignore[index]
-    assert len(set(addresses)) == 2
+    addresses = {address for out, _ in said for address in re.findall(r"198\.18\.[0-9.]+", out)}
+    assert len(addresses) == 2
     assert left(there) == []
 
 
 def test_a_large_write_is_cut_to_the_packets_of_a_wire(there: Outside) -> None:
     """Of TCP 64 kB at a time, of datagrams by UDP_SEGMENT (linux/udp.h)."""
-    server = f"{sys.executable} -c 'import socket; s = socket.create_server((\"\", 80)); c = s.accept()[0]\nwhile c.recv(65536): pass'"
+    takes = 'import socket; s = socket.create_server(("", 80)); c = s.accept()[0]\nwhile c.recv(65536): pass'
+    server = f"{sys.executable} -c '{takes}'"
     code = (
         "import os, socket, time; a = os.environ['TAILBACK_FAR']; s = socket.create_connection((a, 80)); "
         "s.sendall(bytes(600_000)); s.shutdown(1); s.recv(1); "
-        "u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.setsockopt(17, 103, 1200); u.sendto(bytes(48_000), (a, 9)); time.sleep(0.5)"
+        "u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.setsockopt(17, 103, 1200); "
+        "u.sendto(bytes(48_000), (a, 9)); time.sleep(0.5)"
     )
     done = there.run(*behind(*LINE, "--json", "--server", server, "--", sys.executable, "-c", code))
     assert done.returncode == 0, done.stderr
-    flows = {f["protocol"]: f for f in document(done.stderr)["flows"]}  # type: ignore[attr-defined]
+    flows = {f["protocol"]: f for f in document(done.stderr)["flows"]}
     assert 600_000 / 1460 <= flows["tcp"]["up"]["received_packets"] <= 600_000 / 1400 + 10
     assert flows["udp"]["up"]["received_packets"] == 40
 
@@ -244,7 +248,13 @@ def test_a_shell_has_job_control(there: Outside) -> None:
     shown = in_terminal(
         there,
         ["env", "SHELL=/bin/bash", *behind(*LINE, "--shell")],
-        [(r"[$#] ", "sleep 1000\n"), (r"sleep 1000", "\x1a"), (r"Stopped", "fg\n"), (r"sleep 1000", "\x03"), (r"[$#] ", "exit 5\n")],
+        [
+            (r"[$#] ", "sleep 1000\n"),
+            (r"sleep 1000", "\x1a"),
+            (r"Stopped", "fg\n"),
+            (r"sleep 1000", "\x03"),
+            (r"[$#] ", "exit 5\n"),
+        ],
     )
     assert "exit status 5" in shown and "no job control" not in shown, shown
 
@@ -256,7 +266,149 @@ def left(there: Outside) -> list[str]:
         found = [line for line in there.run("ip", "-br", "link").stdout.splitlines() if "tailback" in line]
         found += there.run("nft", "list", "tables").stdout.split("\n")[:-1]
         found += [p for p in ("/proc/sys/net/ipv4/conf/eth0/forwarding",) if there.run("cat", p).stdout.strip() != "0"]
-        found += [str(p) for p in Path("/run").glob("tailback-*")]
+        found += there.run("sh", "-c", "ls -d /run/tailback-* 2>/dev/null").stdout.split()
         if not found or time.monotonic() > until:
             return found
         time.sleep(0.05)
+
+
+def test_what_passed_is_stored_and_its_scenario_runs_again(there: Outside, tmp_path: Path) -> None:
+    """A shaper before a modem is two links, whose order says nothing of the ends."""
+    out, capture = tmp_path / "out", tmp_path / "passed.pcapng"
+    options = ("--queue", "cake", "--modem", "100ms", "--loss", "0,100%", "--seed", "7")
+    words = (*LINE, *options, "--out", str(out), "--capture", str(capture), "--", "ping", "-c", "1", "-W", "1", WORLD)
+    done = there.run(*behind(*words), env={**environment(), "SUDO_UID": "65534", "SUDO_GID": "65534"})
+    assert done.returncode == 1 and done.stderr == "", "the upload is lost, and a folder has what passed"
+    first = json.loads((out / "behind.json").read_text())
+    assert {q["queue"]: q["direction"] for q in first["queues"]} == {
+        "line": "up", "line.reverse": "down", "shaper": "up", "shaper.reverse": "down"
+    }  # fmt: skip
+    lost = next(q for q in first["queues"] if q["queue"] == "line")
+    assert lost["drops_by_reason"] == {"impairment": 1} and first["up"]["dropped_packets"] == 1
+    assert out.stat().st_uid == capture.stat().st_uid == 65534, "they belong to the user who called sudo"
+    assert capture.stat().st_size > 100
+    again = there.run(
+        *behind("--scenario", str(out / "scenario.toml"), "--json", "--", "ping", "-c", "1", "-W", "1", WORLD)
+    )
+    second = document(again.stderr)
+    assert [(q["queue"], q["direction"], q["drops_by_reason"]) for q in second["queues"]] == [
+        (q["queue"], q["direction"], q["drops_by_reason"]) for q in first["queues"]
+    ]
+    assert second["scenario"] == (out / "scenario.toml").read_text()
+
+
+def test_a_scenario_and_a_trace_are_the_line(there: Outside, tmp_path: Path) -> None:
+    trace = tmp_path / "down.trace"
+    trace.write_text("".join(f"{ms}\n" for ms in range(12, 1201, 12)))
+    script = f"curl -s -m 20 -o /dev/null -w '%{{speed_download}}' http://{WORLD}/"
+    done = there.run(*behind("--trace-down", str(trace), "--up", "5Mbps", "--json", "--", "sh", "-c", script))
+    assert done.returncode == 0, done.stderr
+    assert document(done.stderr)["down"]["busiest_second_bps"] <= 1.01e6
+    nodes = there.run(*behind("--scenario", "parking-lot", "--ends", "no,where", "--", "true"))
+    assert nodes.returncode == 2 and "Traceback" not in nodes.stderr
+
+
+def test_nothing_else_is_forwarded_meanwhile(there: Outside) -> None:
+    """The machine forwards for the program alone: nobody outside gets through it, nor to the program."""
+    inner = f"{sys.executable} -m http.server 80 >/dev/null 2>&1 & sleep 4"
+    with there.start(*behind(*LINE, "--", "sh", "-c", inner)) as running_:
+        time.sleep(2)
+        assert there.run("cat", "/proc/sys/net/ipv4/conf/eth0/forwarding").stdout == "1\n"
+        route = there.words(["ip", "route", "replace", "198.18.0.0/15", "via", "10.50.0.2"], where=there.world)
+        subprocess.run(route, check=True)
+        ask = there.words(["curl", "-s", "-m", "1", "http://198.18.0.6/"], where=there.world)
+        assert subprocess.run(ask, capture_output=True, check=False).returncode == 28
+        assert running_.wait(30) == 0
+    assert left(there) == []
+
+
+def test_a_firewall_that_drops_is_named_with_what_helps(there: Outside) -> None:
+    policy = "add table ip filter; add chain ip filter FORWARD { type filter hook forward priority 0; policy drop; }"
+    there.run("nft", policy)
+    fetch = ("--", "curl", "-s", "-m", "2", "-o", "/dev/null", f"http://{WORLD}/")
+    try:
+        stopped = there.run(*behind(*LINE, *fetch))
+        assert stopped.returncode == 28 and "table ip filter, chain FORWARD" in stopped.stderr
+        remedy = stopped.stderr.split("let them through: ")[1].splitlines()[0]
+        there.run("sh", "-c", remedy)
+        assert there.run(*behind(*LINE, *fetch)).returncode == 0
+    finally:
+        there.run("nft", "delete", "table", "ip", "filter")
+
+
+def without(there: Outside, tmp_path: Path, *names: str, user: bool = False) -> subprocess.CompletedProcess[str]:
+    """On a machine that lacks these programs."""
+    folder = tmp_path / "programs"
+    folder.mkdir(exist_ok=True)
+    for path in (tmp_path, folder, *tmp_path.parents):
+        if path != Path("/tmp") and path.is_relative_to("/tmp"):
+            path.chmod(0o755)
+    for name in ("ip", "nft", "sh", "true", "pasta", "slirp4netns"):
+        link = folder / name
+        link.unlink(missing_ok=True)
+        if name not in names and (found := shutil.which(name)):
+            link.symlink_to(found)
+    return there.run("env", f"PATH={folder}", *behind(*LINE, "--", "true"), user=user)
+
+
+def test_what_is_missing_is_said_with_the_command_that_helps(there: Outside, tmp_path: Path) -> None:
+    for missing, package in (("nft", "nftables"), ("ip", "iproute2")):
+        done = without(there, tmp_path, missing)
+        assert done.returncode == 2 and f"apt-get install {package}" in done.stderr, done.stderr
+    alone = without(there, tmp_path, "pasta", "slirp4netns", user=True)
+    assert alone.returncode == 0 and "apt-get install passt" in alone.stderr, alone.stderr
+
+
+def test_a_kernel_that_forbids_namespaces_is_told_of(there: Outside) -> None:
+    """In a user namespace that may have none in it, as an ordinary user where an administrator has forbidden them."""
+    forbid = 'echo 0 > /proc/sys/user/max_user_namespaces; echo 0 > /proc/sys/user/max_net_namespaces; exec "$@"'
+    words = ["unshare", "-U", "--map-root-user", "sh", "-c", forbid, "sh", *behind(*LINE, "--", "true")]
+    done = there.run(*words)
+    assert done.returncode == 2 and "sysctl -w user.max_user_namespaces" in done.stderr, done.stderr
+    there.run("chmod", "600", "/dev/net/tun")
+    try:
+        closed = there.run(*behind(*LINE, "--", "true"), user=True)
+    finally:
+        there.run("chmod", "666", "/dev/net/tun")
+    assert closed.returncode == 2 and "chmod 666 /dev/net/tun" in closed.stderr, closed.stderr
+    hidden = [
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        'mount -t tmpfs none /dev/net; exec "$@"',
+        "sh",
+        *behind(*LINE, "--", "true"),
+    ]
+    absent = there.run(*hidden)
+    assert absent.returncode == 2 and "/dev/net/tun is missing" in absent.stderr, absent.stderr
+    fixed = 'mount --bind /proc/sys /proc/sys; mount -o remount,ro,bind /proc/sys; exec "$@"'
+    fixed_words = ["unshare", "-m", "sh", "-c", fixed, "sh", *behind(*LINE, "--", "true")]
+    read_only = there.run(*fixed_words)
+    assert read_only.returncode == 2 and "docker run --privileged" in read_only.stderr, read_only.stderr
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("--up", "2Mbps"), "--down is missing"),
+    (("--down", "20", "--up", "2Mbps"), "has no unit"),
+    (("--down", "2Mbps", "--up", "2Mbps", "--queue", "nonesuch"), 'there is no queue "nonesuch"'),
+    (("--down", "2Mbps", "--up", "2Mbps", "--queue", "{ kind ="), "write a name, or a table"),
+    (("--down", "2Mbps", "--up", "2Mbps", "--loss", "7"), "give a share of the packets"),
+    (("--down", "2Mbps", "--up", "2Mbps", "--modem", "1ms,2ms,3ms"), "two as DOWN,UP"),
+    (("--down", "2Mbps", "--up", "2Mbps", "--trace-down", "/nonesuch"), "cannot be read"),
+    (("--down", "2Mbps", "--up", "2Mbps", "--ends", "a,b"), "--scenario FILE"),
+    (("--scenario", "ping", "--down", "1Mbps"), "two descriptions of the line"),
+])  # fmt: skip
+def test_a_line_that_is_none_is_refused_in_one_message(there: Outside, words: tuple[str, ...], said: str) -> None:
+    done = there.run(*behind(*words, "--", "true"))
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+@pytest.mark.slow
+def test_kills_at_drawn_moments_leave_the_machine_as_it_was() -> None:
+    script = Path(__file__).resolve().parents[1] / "faults" / "behind_kills.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--kills", "8", "--nested", "2"],
+        capture_output=True, text=True, timeout=300, check=False, env=environment(),
+    )  # fmt: skip
+    assert done.returncode == 0 and "0 differences" in done.stdout, done.stdout + done.stderr

@@ -55,6 +55,7 @@ SHORTER = [
     Row("(tailback .* --shard) 1/8$", "the other shards too", r"for i in 1 2 3 4 5 6 7 8; do \1 $i/8; done"),
     Row("tailback live", "needs privileges", "tailback run"),
     Row("tailback gateway", "needs privileges"),
+    Row("tailback behind", "needs privileges, and programs of the reader"),
     Row("tailback lab(?!.*--export)", "serves until it is ended; test_lab_server.py starts it"),
 ]
 #: These lines are run in another form, because they depend on the reader's machine or files.
@@ -191,6 +192,7 @@ COMPUTING = (
     "runs.campaign.dask.client_of",
     "runs.live.session.live",
     "runs.live.box.run",
+    "runs.live.behind.course.run",
     "apps.lab.server.serve",
 )
 

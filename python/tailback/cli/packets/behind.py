@@ -16,7 +16,7 @@ from tailback.cli.errors import Failure, NotHere, Stopped, linux, os_message, sa
 from tailback.core.text.plain import plain
 
 
-class _Time(click.ParamType):
+class _Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     name = "TIME"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -34,18 +34,22 @@ class _Time(click.ParamType):
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.option("--down", metavar="RATE", help="Rate towards the program, such as 20Mbps.")
 @click.option("--up", metavar="RATE", help="Rate from the program.")
-@click.option("--rtt", metavar="TIME", help="Round trip that the line adds; half of it in each direction.  [default: 0s]")
+@click.option(
+    "--rtt", metavar="TIME", help="Round trip that the line adds; half of it in each direction.  [default: 0s]"
+)
 @click.option("--queue", metavar="QUEUE", help="Queue in both directions: a name such as cake, or a table.")
 @click.option(
     "--modem",
     metavar="TIME|SIZE",
-    help="Buffer in front of the line, as a time at its rate or a size; DOWN,UP for two. With --queue, that queue is in a "
-    "shaper before it, at 95 % of the rate.  [default: 250ms without --queue]",
+    help="Buffer in front of the line, as a time at its rate or a size; DOWN,UP for two. With --queue, that queue is "
+    "in a shaper before it, at 95 % of the rate.  [default: 250ms without --queue]",
 )
 @click.option("--loss", metavar="SHARE", help="Random loss before the queue, such as 1%; DOWN,UP for two.")
 @click.option("--trace-down", metavar="FILE", help="File that the rate down follows: of Mahimahi, or CSV.")
 @click.option("--trace-up", metavar="FILE", help="The same for the rate up.")
-@click.option("--scenario", "file", metavar="FILE", help="The links and changes of a scenario instead of these options.")
+@click.option(
+    "--scenario", "file", metavar="FILE", help="The links and changes of a scenario instead of these options."
+)
 @click.option("--ends", metavar="IN,OUT", help="Nodes of the scenario where the program and the outside are.")
 @options.overrides("of the line")
 @click.option("--marking/--no-marking", default=None, help="Mark ECN-capable packets instead of dropping them.")
@@ -83,8 +87,8 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
     or slirp4netns. Nothing is left behind.
     """
     linux()
-    from tailback.runs.behind import course, passing, report, stage
-    from tailback.runs.behind.engine import EngineError
+    from tailback.runs.live.behind import course, passing, report, stage
+    from tailback.runs.live.behind.engine import EngineError
     from tailback.runs.live.router import Refused
     from tailback.runs.live.session import LiveError
 
@@ -106,7 +110,7 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
         came = course.run(wishes)
     except Refused as e:
         raise NotHere(str(e)) from e
-    except (LiveError, EngineError, passing.Broken) as e:
+    except (LiveError, EngineError, passing.PartFailed) as e:
         raise Failure(f"the line has failed: {e}") from e
     except OSError as e:
         raise Failure(f"the line cannot be made: {os_message(e)}") from e
@@ -123,8 +127,8 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
     try:
         if out is not None:
             report.write(found, out)
-            if (user := stage.who_called_sudo()) is not None:
-                report.give(out, user.number, user.group)
+        if (user := stage.who_called_sudo()) is not None:
+            report.give([path for path in (out, given["capture"]) if path is not None], user.number, user.group)
     except OSError as e:
         raise Failure(f"what passed cannot be stored: {os_message(e)}") from e
     with contextlib.suppress(OSError):
@@ -141,13 +145,15 @@ def _words(command: tuple[str, ...], shell: bool) -> tuple[str, ...]:
     if shell:
         return (os.environ.get("SHELL") or "/bin/sh",)
     if not command:
-        raise click.UsageError("there is no command; write it at the end: tailback behind --down 20Mbps --up 2Mbps -- COMMAND")
+        raise click.UsageError(
+            "there is no command; write it at the end: tailback behind --down 20Mbps --up 2Mbps -- COMMAND"
+        )
     return command
 
 
 def _scenario(given: dict[str, Any]) -> Any:
     from tailback.cli.source import reader
-    from tailback.runs.behind import line
+    from tailback.runs.live.behind import line
 
     names = ("down", "up", "rtt", "queue", "modem", "loss", "trace_down", "trace_up", "marking", "seed", "ends")
     file = given["file"]

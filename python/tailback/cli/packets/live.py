@@ -289,7 +289,11 @@ def doctor(clean: bool) -> None:
     from tailback.runs.live import machine
 
     if clean:
+        from tailback.runs.live.behind import forwarding
+
         click.echo(machine.clean())
+        if forwarding.put_back():
+            click.echo("put back the forwarding of interfaces, which a killed `tailback behind` had left on")
         return
     checks = machine.checks()
     for c in checks:

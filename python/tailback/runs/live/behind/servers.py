@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.runs.behind.stage import Place, Settings, Stage
+from tailback.runs.live.behind.stage import Launch, ProgramEnd, ProgramStage
 
 #: A server has so long to listen before the program begins, s.
 _WAIT_S = 5.0
@@ -21,7 +21,7 @@ _LISTENS = "0A"
 @dataclass
 class Server:
     said: str
-    stage: Stage
+    stage: ProgramStage
     #: How it ended, where it did before the program.
     ended: str | None = None
 
@@ -42,19 +42,19 @@ class Server:
         return {"command": self.said, "ended": self.ended}
 
 
-def start(said: str, place: Place, environment: Mapping[str, str]) -> Server:
+def start(said: str, place: ProgramEnd, environment: Mapping[str, str]) -> Server:
     """A command of a shell: its words, or a line for `sh` where it has more than words."""
     words = shlex.split(said)
     if set(said) & set("|&;<>$`*?~"):
         words = ["sh", "-c", said]
     null = os.open(os.devnull, os.O_RDWR)
     try:
-        return Server(said, Stage(place, words, Settings(environment, (null, null, null), apart=True)))
+        return Server(said, ProgramStage(place, words, Launch(environment, (null, null, null), apart=True)))
     finally:
         os.close(null)
 
 
-def _sockets(pid: int) -> int:
+def sockets(pid: int) -> int:
     """How many sockets of this network wait for others: connections, and datagrams."""
     found = 0
     for name in ("tcp", "tcp6", "udp", "udp6"):
@@ -64,10 +64,10 @@ def _sockets(pid: int) -> int:
     return found
 
 
-def wait(servers: Sequence[Server], pid: int) -> None:
-    """Until there are as many sockets as servers in the network of this process, or a server has ended, or time is up."""
+def wait(servers: Sequence[Server], pid: int, before: int) -> None:
+    """Until the network of this process has a socket more for each server, or a server has ended, or time is up."""
     until = time.monotonic() + _WAIT_S
-    while time.monotonic() < until and _sockets(pid) < len(servers):
+    while time.monotonic() < until and sockets(pid) - before < len(servers):
         for server in servers:
             server.poll()
         if any(server.ended is not None for server in servers):

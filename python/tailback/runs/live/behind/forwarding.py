@@ -1,10 +1,10 @@
 """Whether this machine forwards packets, for as long as a program is behind a line.
 
 Packets come back by the interfaces of this machine, and each of these has to forward. The kernel has a setting for each
-interface. Runs at the same time share it: the first changes it, the last puts back what was there. A process that is no
-child of the command keeps the setting, and puts it back when the command is gone, however it went. What was there stands
-in a file below /run, which is locked by all runs that need it, so that even a machine on which all of them were killed
-finds it: the next run, or `tailback doctor --clean`, puts it back.
+interface. Runs at the same time share it: the first changes it, the last puts back what was there. A process of its own
+keeps the setting, and puts it back when the command is gone, however it went. What was there stands in a file below
+/run, which all runs that need it have locked. So it is found even where all processes were killed: the next run, or
+`tailback doctor --clean`, puts it back.
 """
 
 from __future__ import annotations

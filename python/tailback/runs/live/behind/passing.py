@@ -1,7 +1,7 @@
 """Signals and the terminal on their way to the program, and its exit status on the way back.
 
-The program is in the process group of the command, so that what a terminal sends reaches both. A signal that was sent to
-this process alone is passed on. Whether the group got it as well says the stage, which is another member of the group.
+The program is in the process group of the command, so what a terminal sends reaches both. A signal to this process
+alone is passed on. The stage is another member of the group, and says whether the group got it as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from tailback.runs.behind.stage import NOT_EXECUTABLE, NOT_FOUND, PASSED, Stage
+from tailback.runs.live.behind.stage import NOT_EXECUTABLE, NOT_FOUND, PASSED, ProgramStage
 
 #: Within this time all members of a process group have a signal, s.
 _TOGETHER = 0.05
@@ -46,7 +46,7 @@ class Ended:
         return os.waitstatus_to_exitcode(self.status) if os.WIFEXITED(self.status) else 128 + os.WTERMSIG(self.status)
 
 
-class Broken(RuntimeError):
+class PartFailed(RuntimeError):
     """What the program needs has ended before it."""
 
 
@@ -80,17 +80,17 @@ def _signalled(channel_fd: int) -> None:
     fcntl.fcntl(channel_fd, fcntl.F_SETFL, flags | os.O_ASYNC)
 
 
-def until_it_ends(stage: Stage, seconds: float | None, tick: Callable[[], None], tick_s: float) -> Ended:
-    """Wait for the program. `tick` is called after signals and about every `tick_s`; it raises Broken if it is no use to
-    go on."""
+def until_it_ends(stage: ProgramStage, seconds: float | None, tick: Callable[[], None], tick_s: float) -> Ended:
+    """Wait for the program. `tick` is called after signals and about every `tick_s`. What it raises ends the wait."""
     _signalled(stage.channel.fileno())
-    begin, ended_by_us, heard = time.monotonic(), 0, []
+    begin, ended_by_us = time.monotonic(), 0
+    heard: list[list[str]] = []
     while True:
         while True:
             try:
                 words = stage.said()
             except EOFError:
-                raise Broken("the processes of the program were killed from outside") from None
+                raise PartFailed("the processes of the program were killed from outside") from None
             if words is None:
                 break
             if (ended := _read(words, stage, heard)) is not None:
@@ -112,7 +112,7 @@ def until_it_ends(stage: Stage, seconds: float | None, tick: Callable[[], None],
             stage.send(f"signal {got.si_signo}")
 
 
-def _group_heard(stage: Stage, number: int, heard: list[list[str]]) -> bool:
+def _group_heard(stage: ProgramStage, number: int, heard: list[list[str]]) -> bool:
     """Whether the whole group got this signal. Other messages of the stage are kept."""
     until = time.monotonic() + _TOGETHER
     kept = [words for words in heard if words == ["heard", str(number)]]
@@ -133,7 +133,7 @@ def _group_heard(stage: Stage, number: int, heard: list[list[str]]) -> bool:
     return is_heard
 
 
-def _read(words: list[str], stage: Stage, heard: list[list[str]]) -> Ended | None:
+def _read(words: list[str], stage: ProgramStage, heard: list[list[str]]) -> Ended | None:
     match words[0]:
         case "ended":
             return Ended(int(words[1]), int(words[2]))
@@ -143,7 +143,7 @@ def _read(words: list[str], stage: Stage, heard: list[list[str]]) -> Ended | Non
             status = (NOT_FOUND if is_absent else NOT_EXECUTABLE) << 8
             return Ended(status, why=f"{stage.words[0]}: {os.strerror(number)}")
         case "refused":
-            raise Broken(" ".join(words[1:]))
+            raise PartFailed(" ".join(words[1:]))
         case "heard":
             heard.append(words)
             del heard[:-16]
@@ -152,7 +152,7 @@ def _read(words: list[str], stage: Stage, heard: list[list[str]]) -> Ended | Non
     return None
 
 
-def _stop_too(stage: Stage) -> None:
+def _stop_too(stage: ProgramStage) -> None:
     """The program is stopped, by a key or by itself: the shell that waits for this process is to know."""
     # A key stops this process as well; then a signal to go on is here already.
     if signal.sigtimedwait({signal.SIGCONT}, 0) is None:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.runs.behind import allowed, names, network, passing, servers, uplink, userspace
-from tailback.runs.behind.engine import Engine, EngineError
-from tailback.runs.behind.line import LINK
-from tailback.runs.behind.network import Addresses
-from tailback.runs.behind.stage import Place, Settings, Stage, User, who_called_sudo, with_user
 from tailback.runs.live.agent import DEVICE
+from tailback.runs.live.behind import allowed, names, network, passing, servers, uplink, userspace
+from tailback.runs.live.behind.engine import Engine, EngineError
+from tailback.runs.live.behind.line import LINK
+from tailback.runs.live.behind.network import Addresses
+from tailback.runs.live.behind.stage import Launch, ProgramEnd, ProgramStage, User, who_called_sudo, with_user
 from tailback.runs.live.router import Refused
 from tailback.runs.live.session import LiveError, Side
 
@@ -25,7 +25,7 @@ FAR_VARIABLE, FAR_HOST = "TAILBACK_FAR", "far"
 #: The meter is drawn so often, s.
 _TICK = 0.2
 _SYS = Path("/proc/sys")
-#: Settings that a program finds as they are outside, where a new network has others.
+#: Launch that a program finds as they are outside, where a new network has others.
 _AS_OUTSIDE = (
     "net/ipv4/tcp_congestion_control",
     "net/ipv4/tcp_ecn",
@@ -101,8 +101,9 @@ class _Course:
         engine = Engine(box, (devices[0], devices[1]), self.wishes.real_time, self.wishes.finished)
         stack.callback(engine.end)
         environment = {**os.environ, FAR_VARIABLE: self.addresses.of(Addresses.FAR)}
+        before = servers.sockets(self.far.process.pid)
         running = [self._server(stack, words, environment) for words in self.wishes.servers]
-        servers.wait(running, self.far.process.pid)
+        servers.wait(running, self.far.process.pid, before)
         ended, mask = self._program(engine, environment, resolvers, relay)
         passed = engine.stop()
         self._firewall()
@@ -118,7 +119,7 @@ class _Course:
             stack.callback(sides[-1].end)
         return sides
 
-    def _out(self, stack: contextlib.ExitStack, ways: network.Ways) -> None:
+    def _out(self, stack: contextlib.ExitStack, ways: network.WaysOut) -> None:
         """The way out, and addresses that it leaves free."""
         self.no_six = "the way out has no IPv6"
         pid = self.far.process.pid
@@ -135,13 +136,13 @@ class _Course:
             self.addresses = self._first(ways)
             self._userspace(stack, ways, pid)
 
-    def _first(self, ways: network.Ways) -> Addresses:
+    def _first(self, ways: network.WaysOut) -> Addresses:
         free = ways.free()
         if not free:
             raise Refused("no addresses are free: the routes of this machine take all of 198.18.0.0/15")
         return free[0]
 
-    def _userspace(self, stack: contextlib.ExitStack, ways: network.Ways, pid: int) -> None:
+    def _userspace(self, stack: contextlib.ExitStack, ways: network.WaysOut, pid: int) -> None:
         name = userspace.chosen()
         if name is None:
             self.notes.append(
@@ -156,15 +157,16 @@ class _Course:
         _order(self.far, commands=[(["nft", "-f", "-"], userspace.TABLE)])
         self.no_six = "" if ways.six and name == "pasta" else self.no_six
 
-    def _connect(self, ways: network.Ways) -> None:
+    def _connect(self, ways: network.WaysOut) -> None:
         """Addresses and routes at both ends of the line."""
         a, mtu = self.addresses, min(ways.mtu, 1500)
         ends = {self.near: (a.PROGRAM, a.FAR), self.far: (a.FAR, a.PROGRAM)}
         has_six = (_SYS / "net/ipv6").is_dir()
         for side, (own, other) in ends.items():
             # Where the kernel has a queue of its own there, it must never be the one that drops.
-            lines = [*uplink.up(DEVICE, f"mtu {mtu} txqueuelen 20000 multicast off"), f"addr add {a.of(own)}/32 dev {DEVICE}",
-                     f"route add {a.of(other)} dev {DEVICE} src {a.of(own)}"]  # fmt: skip
+            lines = uplink.up(DEVICE, f"mtu {mtu} txqueuelen 20000 multicast off")
+            lines.append(f"addr add {a.of(own)}/32 dev {DEVICE}")
+            lines.append(f"route add {a.of(other)} dev {DEVICE} src {a.of(own)}")
             if has_six:
                 lines += [f"addr add {a.of6(own)}/128 dev {DEVICE} nodad", f"route add {a.of6(other)} dev {DEVICE}"]
             if side is self.near:
@@ -196,8 +198,8 @@ class _Course:
                 s.close()
         return address
 
-    def _place(self, side: Side, files: Mapping[str, str]) -> Place:
-        return Place(side.process.pid, not self.is_root, files, self.user)
+    def _place(self, side: Side, files: Mapping[str, str]) -> ProgramEnd:
+        return ProgramEnd(side.process.pid, not self.is_root, files, self.user)
 
     def _environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
         return environment if self.is_root else with_user(environment)
@@ -218,9 +220,9 @@ class _Course:
             hosts = Path("/etc/hosts").read_text(encoding="utf-8")
             files["/etc/hosts"] = f"{hosts.rstrip()}\n{a.of(a.FAR)} {FAR_HOST}\n{a.of6(a.FAR)} {FAR_HOST}\n"
         ignored, mask = passing.take()
-        settings = Settings(self._environment(environment), ignored=ignored, mask=mask)
+        settings = Launch(self._environment(environment), ignored=ignored, mask=mask)
         try:
-            stage = Stage(self._place(self.near, files), self.wishes.words, settings)
+            stage = ProgramStage(self._place(self.near, files), self.wishes.words, settings)
             try:
 
                 def tick() -> None:
@@ -285,7 +287,7 @@ def _order(side: Side, **order: Any) -> list[int]:
 
 
 def run(wishes: Wishes) -> Behind:
-    """Raises Refused or LiveError where the machine does not allow it, Broken or EngineError where a part has failed."""
+    """Raises Refused where the machine does not allow it; LiveError, PartFailed, EngineError where a part failed."""
     with contextlib.ExitStack() as stack:
         return _Course(wishes).run(stack)
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailback import _core
-from tailback.runs.behind.line import LONGEST
 from tailback.runs.live.agent import Channel
+from tailback.runs.live.behind.line import LONGEST
 
 #: For so long before a packet is due, the box polls instead of sleeping, s.
 WATCH = 30e-6
@@ -31,7 +31,7 @@ class EngineError(RuntimeError):
 
 
 @dataclass
-class Answer:
+class WhatPassed:
     """What passed."""
 
     quality: dict[str, Any]
@@ -133,7 +133,7 @@ def _serve(
         return
     conversations = {name: (list(first), n) for name, first, n in box.had()}
     run = box.finish(state["time_s"])
-    answer = Answer(
+    answer = WhatPassed(
         {**state, **busiest.rates()}, _core.live_results([run], state["time_s"]), conversations, run.captured
     )
     try:

@@ -1,10 +1,11 @@
-"""The way out with root's privilege: a veth from the far end of the line to this machine, which forwards and masquerades.
+"""The way out with root's privilege: a veth from the far end to this machine, which forwards and masquerades.
 
     program -- line -- far end, uplink ==veth== tailback-x, this machine -- its interfaces
 
-What is of this machine's network ends with the processes that hold it: the veth with the network of the far end, its
-addresses and routes with the veth, and the table of nftables with the process of `nft` that owns it (`flags owner`, Linux
-5.12), which ends with this one. Only the forwarding of other interfaces is put back by a process (`forwarding.py`).
+What is made in this machine's network ends with the processes that hold it: the veth with the network of the far end,
+its addresses and routes with the veth, and the table of nftables with the process of `nft` that owns it (`flags owner`,
+Linux 5.12), which ends with this one. Only the forwarding of other interfaces is put back by a process
+(`forwarding.py`).
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.runs.behind.forwarding import Keeper
-from tailback.runs.behind.network import Addresses, Ways
+from tailback.runs.live.behind.forwarding import Keeper
+from tailback.runs.live.behind.network import Addresses, WaysOut
 from tailback.runs.live.router import Refused
 
 #: The name of the veth in the network of the far end.
@@ -36,7 +37,9 @@ _WAIT_NFT_S = 5.0
 
 def batch(lines: Iterable[str]) -> None:
     """Commands of `ip` in this network."""
-    done = subprocess.run(["ip", "-batch", "-"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["ip", "-batch", "-"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise Refused(f"`ip` does not do what the way out needs: {done.stderr.strip()}")
 
@@ -55,11 +58,13 @@ def up(name: str, words: str) -> list[str]:
 
 def needs_nft() -> None:
     if shutil.which("nft") is None:
-        raise Refused("the way out is masqueraded by nftables, and the command `nft` is missing; install it: "
-                      "apt-get install nftables")
+        raise Refused(
+            "the way out is masqueraded by nftables, and the command `nft` is missing; install it: "
+            "apt-get install nftables"
+        )
 
 
-def _settings(ways: Ways) -> tuple[list[str], str]:
+def _settings(ways: WaysOut) -> tuple[list[str], str]:
     """What has to be 1 for packets to come back, and why there is no IPv6; nothing where there is."""
     settings = [f"{_SYS}/ipv4/conf/{device}/forwarding" for device in ways.devices]
     if not (_SYS / "ipv6").is_dir():
@@ -72,15 +77,16 @@ def _settings(ways: Ways) -> tuple[list[str], str]:
     if all(path.exists() for path in forced):
         return [*settings, *map(str, forced)], ""
     return settings, (
-        "this machine does not forward IPv6, and its kernel (before 6.17) has that only for all interfaces at once, which "
-        "would drop the routes that routers announce; if none is announced: sysctl -w net.ipv6.conf.all.forwarding=1"
+        "this machine does not forward IPv6, and its kernel (before 6.17) can be told so only for all interfaces at "
+        "once, which would drop the routes that routers announce; if none is announced: "
+        "sysctl -w net.ipv6.conf.all.forwarding=1"
     )
 
 
 class Uplink:
     """The way out of one run."""
 
-    def __init__(self, far_pid: int, ways: Ways) -> None:
+    def __init__(self, far_pid: int, ways: WaysOut) -> None:
         """Raises Refused, and leaves nothing then."""
         needs_nft()
         self.name = f"{PREFIX}{secrets.token_hex(3)}"
@@ -92,7 +98,7 @@ class Uplink:
             self.end()
             raise
 
-    def _make(self, far_pid: int, ways: Ways) -> None:
+    def _make(self, far_pid: int, ways: WaysOut) -> None:
         settings, self.no_six = _settings(ways)
         try:
             self.keeper = Keeper(settings)
@@ -120,7 +126,7 @@ class Uplink:
             ])  # fmt: skip
         self._own_table(self.keeper.opened)
 
-    def _claim(self, ways: Ways) -> Addresses:
+    def _claim(self, ways: WaysOut) -> Addresses:
         """The first prefix whose route the kernel takes: of two runs that begin at once only one gets it."""
         batch(up(self.name, f"mtu {self.mtu}"))
         for a in ways.free():
@@ -155,7 +161,7 @@ class Uplink:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            preexec_fn=lambda: _core.end_with_parent(),  # noqa: PLW0108
+            preexec_fn=lambda: _core.end_with_parent(),
         )
         assert self.nft.stdin is not None and self.nft.stdout is not None
         self.nft.stdin.write(text)
@@ -232,8 +238,8 @@ def remedy(chain: str) -> str:
     """The command that lets packets of all runs through."""
     table = chain.removeprefix("table ").replace(", chain", "") or "ip filter FORWARD"
     return (
-        f"nft insert rule {table} iifname \"{PREFIX}*\" accept; "
-        f"nft insert rule {table} oifname \"{PREFIX}*\" ct state established,related accept"
+        f'nft insert rule {table} iifname "{PREFIX}*" accept; '
+        f'nft insert rule {table} oifname "{PREFIX}*" ct state established,related accept'
     )
 
 

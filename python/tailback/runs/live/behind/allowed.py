@@ -23,7 +23,8 @@ def in_container() -> bool:
     """Whether this process seems to be in a container."""
     if any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")):
         return True
-    return bool(os.environ.get("container") or os.environ.get("KUBERNETES_SERVICE_HOST"))
+    # systemd and podman say so in small letters.
+    return bool(os.environ.get("container") or os.environ.get("KUBERNETES_SERVICE_HOST"))  # noqa: SIM112
 
 
 def remedy() -> str:

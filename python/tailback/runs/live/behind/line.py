@@ -115,7 +115,7 @@ def _followed(option: str, text: str, link: str) -> dict[str, Any]:
 
 def _rate(option: str, text: str | None, traced: str | None) -> int:
     if text is not None:
-        return round(_parsed(option, _core.parse_rate, text))
+        return round(float(_parsed(option, _core.parse_rate, text)))
     if traced is not None:
         return _MAHIMAHI_BPS
     raise Unusable(f"{option} is missing; give the rate of the line, such as {option} 20Mbps, or a --scenario")
@@ -140,16 +140,19 @@ def of_options(asked: Asked) -> dict[str, Any]:
     modem = asked.modem or (None if asked.queue else ASSUMED_MODEM)
     if modem:
         of_down, of_up = _pair("--modem", modem)
-        link["queue"] = {"kind": "droptail", "buffer": _buffer(of_up, up)}
-        link["reverse_queue"] = {"kind": "droptail", "buffer": _buffer(of_down, down)}
+        for key, text, rate in (("queue", of_up, up), ("reverse_queue", of_down, down)):
+            link[key] = {"kind": "droptail", "buffer": _buffer(text, rate)}
     if asked.queue and not modem:
         link["queue"] = _queue(asked.queue)
     elif asked.queue:
         if asked.trace_down or asked.trace_up:
-            raise Unusable("--queue before a --modem is a shaper with a rate of its own; leave --modem or the traces out")
+            raise Unusable(
+                "--queue before a --modem is a shaper with a rate of its own; leave --modem or the traces out"
+            )
         link["from"] = "modem"
         rates = {"rate": f"{round(up * SHAPED)}bps", "reverse_rate": f"{round(down * SHAPED)}bps"}
-        links["shaper"] = {"from": INSIDE, "to": "modem", **rates, "delay": "0s", "queue": _queue(asked.queue)}
+        shaper = {"from": INSIDE, "to": "modem", **rates, "delay": "0s", "queue": _queue(asked.queue)}
+        links = {"shaper": shaper, LINK: link}
     if asked.loss:
         for key, share in zip(("reverse_impair", "impair"), _pair("--loss", asked.loss), strict=True):
             if probability := _share("--loss", share):
@@ -187,7 +190,12 @@ def of_file(base: Any, asked: Asked) -> tuple[dict[str, Any], list[str]]:
         if value is not None:
             raise Unusable(f"{option} and --scenario are two descriptions of the line; change the file's with --set")
     document = tomllib.loads(base.toml)
-    inside, outside = _pair("--ends", asked.ends) if asked.ends else ends_of(base.spec)
+    own = document.get("flows", {}).get(GROUP)
+    if asked.ends:
+        inside, outside = _pair("--ends", asked.ends)
+    else:
+        inside, outside = (own["from"], own["to"]) if own else ends_of(base.spec)
+    rtt = asked.rtt or (own or {}).get("rtt")
     left = [f"{kind}.{name}" for kind in ("flows", "sessions") for name in document.pop(kind, {}) if name != GROUP]
     changes = document.get("change", {})
     of_flows = [name for name, change in changes.items() if "flows" in change]
@@ -201,14 +209,17 @@ def of_file(base: Any, asked: Asked) -> tuple[dict[str, Any], list[str]]:
     for key in ("warmup", "interval", "end", "profile", "size_classes", "bdp_rtt"):
         if document.pop(key, None) is not None and key != "size_classes":
             left.append(key)
-    document["flows"] = {GROUP: _conversations(inside, outside, asked.rtt)}
+    if not document["change"]:
+        del document["change"]
+    document["flows"] = {GROUP: _conversations(inside, outside, rtt)}
     return document, left
 
 
 def scenario(asked: Asked, base: Any | None, overrides: Sequence[str]) -> tuple[Any, list[str]]:
     """The scenario of a run, and what was left out of the user's. `base`: the user's, checked."""
     if base is None:
-        document, left = of_options(asked), []
+        document: dict[str, Any] = of_options(asked)
+        left: list[str] = []
     else:
         document, left = of_file(base, asked)
     document["duration"] = f"{LONGEST}s"

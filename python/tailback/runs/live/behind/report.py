@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 
 from tailback.core.text.json_text import clean
 from tailback.core.text.whole import write_text
-from tailback.runs.behind.engine import Answer
-from tailback.runs.behind.line import GROUP
+from tailback.runs.live.behind.engine import WhatPassed
+from tailback.runs.live.behind.line import GROUP
 from tailback.runs.result import Result
 
 #: A run is not to be trusted where one packet in a hundred was written later than this, s.
@@ -52,7 +51,7 @@ def _reasons(losses: Sequence[Mapping[str, Any]], link: str, event: str) -> dict
     return counts
 
 
-def document(answer: Answer, scenario: Any) -> dict[str, Any]:
+def document(answer: WhatPassed, scenario: Any) -> dict[str, Any]:
     """All that passed. Rates are those of IP packets over the whole run."""
     q, time_s = answer.quality, max(answer.quality["time_s"], 1e-9)
     losses = list(answer.results.losses.rows())
@@ -80,10 +79,12 @@ def document(answer: Answer, scenario: Any) -> dict[str, Any]:
             "marked_packets": sum(one["marked_packets"] for one in of_it),
         }
     late = q["lateness_p99_s"]
-    why = [] if math.isnan(late) or late <= MOST_LATENESS else [
-        f"one packet in a hundred was written more than {late * 1e3:.2f} ms late (the bound is {MOST_LATENESS * 1e3:g} ms): "
-        "the machine was busy with something else"
-    ]  # fmt: skip
+    why = []
+    if late > MOST_LATENESS:
+        why.append(
+            f"one packet in a hundred was written more than {late * 1e3:.2f} ms late (the bound is "
+            f"{MOST_LATENESS * 1e3:g} ms): the machine was busy with something else"
+        )
     found: dict[str, Any] = clean(
         {
             "time_s": q["time_s"],
@@ -99,7 +100,7 @@ def document(answer: Answer, scenario: Any) -> dict[str, Any]:
     return found
 
 
-def _flows(answer: Answer) -> list[dict[str, Any]]:
+def _flows(answer: WhatPassed) -> list[dict[str, Any]]:
     rows = {row["id"]: row for row in answer.results.flows.rows()}
     flows = []
     for name, (first, conversations) in answer.had.items():
@@ -125,7 +126,7 @@ def _way(row: Mapping[str, Any], head: str) -> dict[str, Any]:
     return {name: row[f"{head}{name}"] for name in names}
 
 
-def save(answer: Answer, scenario: Any, out: str) -> None:
+def save(answer: WhatPassed, scenario: Any, out: str) -> None:
     """The tables of the run, and its scenario to run again."""
     Result(answer.results, scenario).save(out)
 
@@ -134,10 +135,11 @@ def write(found: Mapping[str, Any], out: str) -> None:
     write_text(Path(out) / DOCUMENT, json.dumps(found, indent=1, allow_nan=False) + "\n")
 
 
-def give(out: str, user: int, group: int) -> None:
-    """The folder belongs to the user who called `sudo`."""
-    for folder, _, files in os.walk(out):
-        for path in (folder, *(os.path.join(folder, name) for name in files)):
+def give(paths: Sequence[str], user: int, group: int) -> None:
+    """These files and folders belong to the user who called `sudo`."""
+    for given in paths:
+        inside = [os.path.join(folder, name) for folder, _, files in os.walk(given) for name in files]
+        for path in (given, *inside):
             os.chown(path, user, group, follow_symlinks=False)
 
 
@@ -172,15 +174,13 @@ def text(found: Mapping[str, Any]) -> str:
             if one["sojourn_p50_s"] is None:
                 continue
             waits = [_ms(one[key]) for key in _WAITS]
-            lines.append(
-                f"      wait {waits[0]} ms (median), {waits[1]} (p95), {waits[2]} (p99), {waits[3]} (most)"
-            )
+            lines.append(f"      wait {waits[0]} ms (median), {waits[1]} (p95), {waits[2]} (p99), {waits[3]} (most)")
     lines += _flow_lines(found["flows"])
     q = found["quality"]
     if q["lateness_p99_s"] is not None:
         lines.append(
-            f"  packets written late by {q['lateness_p50_s'] * 1e6:.0f} us (median), {q['lateness_p99_s'] * 1e6:.0f} us "
-            f"(p99), {q['lateness_max_s'] * 1e3:.2f} ms (most)"
+            f"  packets written late by {q['lateness_p50_s'] * 1e6:.0f} us (median), "
+            f"{q['lateness_p99_s'] * 1e6:.0f} us (p99), {q['lateness_max_s'] * 1e3:.2f} ms (most)"
         )
     lines += [f"  NOT VALID: {why}" for why in found["invalid"]]
     for server in found["servers"]:
@@ -193,24 +193,27 @@ def text(found: Mapping[str, Any]) -> str:
 def _flow_lines(flows: Sequence[Mapping[str, Any]]) -> list[str]:
     if not flows:
         return ["  no packet passed"]
+
     def heavy(flow: Mapping[str, Any]) -> int:
         return int(flow["down"]["received_packets"] + flow["up"]["received_packets"])
 
     shown = sorted(flows, key=heavy, reverse=True)[:_MOST_SHOWN]
     head = ("packets with data", "down", "dropped", "delay, ms", "up", "dropped", "delay, ms")
-    rows = [head]
+    rows: list[tuple[str, ...]] = [head]
     for flow in shown:
         to = f"[{flow['to']}]" if ":" in flow["to"] else flow["to"]
         name = f"{flow['protocol']} {to}" + (f":{flow['to_port']} from {flow['from_port']}" if flow["to_port"] else "")
         more = flow["conversations"] - 1
         name += f" and {more} more" if more else ""
-        ways = [flow["down"], flow["up"]]
-        cells = [(str(w["received_packets"]), str(w["dropped_packets"]), _ms(w["delay_mean_s"])) for w in ways]
-        rows.append((name, *cells[0], *cells[1]))
+        cells: list[str] = []
+        for way in (flow["down"], flow["up"]):
+            cells += [str(way["received_packets"]), str(way["dropped_packets"]), _ms(way["delay_mean_s"])]
+        rows.append((name, *cells))
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    lines = ["  " + "  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
-             for row in rows]  # fmt: skip
+    lines = []
+    for name, *numbers in rows:
+        aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+        lines.append("  ".join(["", name.ljust(widths[0]), *aligned]))
     if len(flows) > len(shown):
         lines.append(f"  and {len(flows) - len(shown)} more flows; --out DIR has all")
     return lines
-

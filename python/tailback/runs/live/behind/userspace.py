@@ -37,7 +37,18 @@ def words(name: str, pid: int) -> list[str]:
         spaces = ["--userns", f"/proc/{pid}/ns/user", "--netns", f"/proc/{pid}/ns/net"]
         # As root it would be another user, who may not enter our namespaces.
         same = ["--runas", f"{os.getuid()}:{os.getgid()}"] if os.getuid() == 0 else []
-        return ["pasta", *same, "--foreground", "--quiet", "--config-net", "--no-map-gw", "-I", FAR_NAME, *nothing, *spaces]
+        return [
+            "pasta",
+            *same,
+            "--foreground",
+            "--quiet",
+            "--config-net",
+            "--no-map-gw",
+            "-I",
+            FAR_NAME,
+            *nothing,
+            *spaces,
+        ]
     return ["slirp4netns", "--configure", "--mtu=1500", "--disable-host-loopback", str(pid), FAR_NAME]
 
 
@@ -51,8 +62,8 @@ class UserspaceWay:
     @property
     def not_real(self) -> str:
         return (
-            f"the outside is reached through {self.name}, where connections end: downloads are sent by {self.name}'s TCP, "
-            "and its reaction to the line is not that of the servers; those of --server are real"
+            f"the outside is reached through {self.name}, where connections end: downloads are sent by {self.name}'s "
+            "TCP, and its reaction to the line is not that of the servers; those of --server are real"
         )
 
     def end(self) -> None:
@@ -69,7 +80,7 @@ def start(name: str, pid: int) -> UserspaceWay:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: _core.end_with_parent(),  # noqa: PLW0108
+        preexec_fn=lambda: _core.end_with_parent(),
     )
     until = time.monotonic() + _WAIT_S
     while not _is_there(pid):

@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import time
+from typing import Any
 
 from tailback import _core
 
@@ -47,7 +48,8 @@ def relay(sockets: list[socket.socket], server: str) -> int:
 class _Relay:
     def __init__(self, sockets: list[socket.socket], server: str) -> None:
         infos = socket.getaddrinfo(server, 53, type=socket.SOCK_DGRAM, flags=socket.AI_NUMERICHOST)
-        self.family, _, _, _, self.server = infos[0]
+        self.family: socket.AddressFamily = infos[0][0]
+        self.server: Any = infos[0][4]
         self.waiting: dict[socket.socket, float] = {}
         self.chooser = selectors.DefaultSelector()
         for s in sockets:
@@ -88,9 +90,9 @@ class _Relay:
         asked.send(query)
         self._wait_for(asked, self._answer, (at, who))
 
-    def _answer(self, asked: socket.socket, beside: tuple[socket.socket, object]) -> None:
+    def _answer(self, asked: socket.socket, beside: tuple[socket.socket, Any]) -> None:
         at, who = beside
-        at.sendto(asked.recv(65_535), who)  # type: ignore[arg-type]
+        at.sendto(asked.recv(65_535), who)
         self._drop(asked)
 
     def _accept(self, at: socket.socket, _: object) -> None:

@@ -75,7 +75,7 @@ def who_called_sudo() -> User | None:
 
 
 @dataclass
-class Place:
+class ProgramEnd:
     """The end of the line at which a program runs."""
 
     #: A process in its network, and whether that is in a user namespace of its own.
@@ -87,7 +87,7 @@ class Place:
 
 
 @dataclass
-class Settings:
+class Launch:
     """How a program is started."""
 
     environment: Mapping[str, str]
@@ -101,11 +101,11 @@ class Settings:
     mask: frozenset[int] = frozenset()
 
 
-class Stage:
+class ProgramStage:
     """A started program. `channel` has its messages: `ended STATUS LEFT`, `failed ERRNO`, `stopped NUMBER`, and
     `heard NUMBER` for signals to the process group."""
 
-    def __init__(self, place: Place, words: Sequence[str], settings: Settings) -> None:
+    def __init__(self, place: ProgramEnd, words: Sequence[str], settings: Launch) -> None:
         self.words = words
         #: Messages that were read and are not yet said.
         self.kept: list[list[str]] = []
@@ -155,14 +155,14 @@ def _leave(ours: socket.socket, what: Any, *given: Any) -> NoReturn:
     try:
         ours.close()
         what(*given)
-    except BaseException as e:  # noqa: BLE001
+    except BaseException as e:
         with contextlib.suppress(BaseException):
             given[-1].send(f"refused {type(e).__name__} {e}"[:250].encode())
     finally:
         os._exit(1)
 
 
-def _stage(parent: int, place: Place, words: Sequence[str], settings: Settings, channel: socket.socket) -> None:
+def _stage(parent: int, place: ProgramEnd, words: Sequence[str], settings: Launch, channel: socket.socket) -> None:
     """Between this process and the namespace: enters it, and tells which signals the process group gets."""
     _core.end_with_parent()
     if os.getppid() != parent:
@@ -197,7 +197,7 @@ def _stage(parent: int, place: Place, words: Sequence[str], settings: Settings, 
     os._exit(0)
 
 
-def _first(alive: int, place: Place, words: Sequence[str], settings: Settings, channel: socket.socket) -> NoReturn:
+def _first(alive: int, place: ProgramEnd, words: Sequence[str], settings: Launch, channel: socket.socket) -> NoReturn:
     """The first process of the namespace: it waits for all others."""
     try:
         _core.end_with_parent()
@@ -211,14 +211,14 @@ def _first(alive: int, place: Place, words: Sequence[str], settings: Settings, c
         if program == 0:
             _program(place, words, settings, channel)
         _wait(program, channel, fresh)
-    except BaseException as e:  # noqa: BLE001
+    except BaseException as e:
         with contextlib.suppress(BaseException):
             channel.send(f"refused {type(e).__name__} {e}"[:250].encode())
     finally:
         os._exit(1)
 
 
-def _look(place: Place) -> bool:
+def _look(place: ProgramEnd) -> bool:
     """What the program sees of files: its own processes and its own resolvers. Whether `/proc` is its own."""
     fresh = True
     try:
@@ -242,7 +242,7 @@ def _look(place: Place) -> bool:
     return fresh
 
 
-def _program(place: Place, words: Sequence[str], settings: Settings, channel: socket.socket) -> NoReturn:
+def _program(place: ProgramEnd, words: Sequence[str], settings: Launch, channel: socket.socket) -> NoReturn:
     """Becomes the program."""
     try:
         environment = dict(settings.environment)
@@ -263,7 +263,7 @@ def _program(place: Place, words: Sequence[str], settings: Settings, channel: so
         os.execvpe(words[0], list(words), environment)
     except OSError as e:
         channel.send(f"failed {e.errno or 0}".encode())
-    except BaseException as e:  # noqa: BLE001
+    except BaseException as e:
         channel.send(f"refused {type(e).__name__} {e}"[:250].encode())
     os._exit(NOT_FOUND)
 
@@ -300,7 +300,8 @@ def _wait(program: int, channel: socket.socket, fresh: bool) -> NoReturn:
             left = sum(name.isdigit() for name in os.listdir("/proc")) - 1 if fresh else 0
             channel.send(f"ended {status} {left}".encode())
             os._exit(0)
-        ready, _, _ = select.select([channel, woken], [], [])
+        waited: list[Any] = [channel, woken]
+        ready = select.select(waited, [], [])[0]
         if woken in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(woken, 4096)

@@ -13,9 +13,11 @@ from tailback.runs.live.router import Refused
 
 #: For benchmarks of network devices: 198.18.0.0/15 (RFC 2544) and 2001:2::/48 (RFC 5180). No host on the Internet has
 #: them, and programs prefer IPv6 and IPv4 as they do with public addresses, which is not so for private ones of IPv6.
-_SPACE = ipaddress.ip_network("198.18.0.0/15")
-_SPACE6 = ipaddress.ip_network("2001:2::/48")
+_SPACE = ipaddress.IPv4Network("198.18.0.0/15")
+_SPACE6 = ipaddress.IPv6Network("2001:2::/48")
 _EACH, _EACH6 = 28, 64
+#: So many runs may begin at once.
+_CHOICES = 64
 RESOLV_CONF = Path("/etc/resolv.conf")
 
 
@@ -45,7 +47,7 @@ def _ip(*words: str) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Ways:
+class WaysOut:
     """How this machine reaches the outside."""
 
     #: Whether there is a default route, for each family.
@@ -56,19 +58,22 @@ class Ways:
     mtu: int
     taken: list[ipaddress.IPv4Network | ipaddress.IPv6Network]
 
-    def free(self, start: int = 0) -> list[Addresses]:
-        """Prefixes that no route of this machine touches, the first first."""
-        found = []
-        for four, six in zip(_SPACE.subnets(new_prefix=_EACH), _SPACE6.subnets(new_prefix=_EACH6), strict=False):
-            used = (t for t in self.taken if (four if t.version == 4 else six).overlaps(t))
-            if next(used, None) is None:
+    def free(self) -> list[Addresses]:
+        """Prefixes that no route of this machine touches, some of the first."""
+        found: list[Addresses] = []
+        used4 = [t for t in self.taken if isinstance(t, ipaddress.IPv4Network)]
+        used6 = [t for t in self.taken if isinstance(t, ipaddress.IPv6Network)]
+        sixes = _SPACE6.subnets(new_prefix=_EACH6)
+        for four in _SPACE.subnets(new_prefix=_EACH):
+            six = next(sixes)
+            if not any(map(four.overlaps, used4)) and not any(map(six.overlaps, used6)):
                 found.append(Addresses(four, six))
-                if len(found) > start + 64:
+                if len(found) == _CHOICES:
                     break
-        return found[start:]
+        return found
 
 
-def ways() -> Ways:
+def ways() -> WaysOut:
     """Raises Refused without the command `ip`."""
     routes = {family: _ip(family, "route", "show", "table", "all") for family in ("-4", "-6")}
     defaults = {
@@ -87,7 +92,7 @@ def ways() -> Ways:
     out = {r["dev"] for rows in defaults.values() for r in rows}
     mtu = min((link["mtu"] for link in links if link["ifname"] in out), default=1500)
     devices = [link["ifname"] for link in links]
-    return Ways(bool(defaults["-4"]), any(r["dev"] != "lo" for r in defaults["-6"]), devices, min(mtu, 1500), taken)
+    return WaysOut(bool(defaults["-4"]), any(r["dev"] != "lo" for r in defaults["-6"]), devices, min(mtu, 1500), taken)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,0 @@
-"""A program behind a line: in a network of its own, whose way out passes the box in real time.
-
-`course.py` is one run from beginning to end. `line.py` makes the scenario, `network.py` reads what this machine's network
-is and chooses addresses, `uplink.py` and `forwarding.py` make the way out with root's privilege, `userspace.py` without
-it. `stage.py` starts a program in its namespaces, `passing.py` passes signals to it, `engine.py` is the process of the
-box, `names.py` resolves names, and `report.py` says at the end what passed.
-"""
