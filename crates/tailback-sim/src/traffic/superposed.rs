@@ -34,13 +34,13 @@ pub const SUPERPOSED: Key<bool> = Key::new(
 
 /// What happens next in a group, and to which flow.
 #[derive(Clone, Copy)]
-enum Event {
+enum NextEvent {
     Packet(FlowId),
     Address(FlowId),
 }
 
 /// What the flows of a group share.
-pub struct Group {
+pub struct Superposition {
     /// Numbers of the flows that take part, in any order.
     members: Vec<u32>,
     /// By number of a flow: its place in `members`, and the flow.
@@ -54,15 +54,15 @@ pub struct Group {
     leader: u32,
     /// Exact time of the last event, ns.
     last_ns: f64,
-    next: Event,
+    next: NextEvent,
 }
 
 /// Where a group's flows find what they share.
-pub type Shared = Rc<RefCell<Group>>;
+pub type Shared = Rc<RefCell<Superposition>>;
 
-impl Default for Group {
-    fn default() -> Group {
-        Group {
+impl Default for Superposition {
+    fn default() -> Superposition {
+        Superposition {
             members: Vec::new(),
             places: Vec::new(),
             total: 0.0,
@@ -70,7 +70,7 @@ impl Default for Group {
             rates: Vec::new(),
             leader: 0,
             last_ns: 0.0,
-            next: Event::Packet(FlowId(0)),
+            next: NextEvent::Packet(FlowId(0)),
         }
     }
 }
@@ -119,10 +119,10 @@ impl Superposed {
         let addresses = self.hold.map_or(0.0, |h| group.members.len() as f64 / h.0 as f64);
         group.last_ns += net.rng().exponential(1.0 / (packets + addresses));
         group.next = match net.rng().chance(addresses / (packets + addresses)) {
-            true => Event::Address(group.any(net.rng())),
-            false => Event::Packet(group.by_rate(net.rng())),
+            true => NextEvent::Address(group.any(net.rng())),
+            false => NextEvent::Packet(group.by_rate(net.rng())),
         };
-        let (Event::Address(flow) | Event::Packet(flow)) = group.next;
+        let (NextEvent::Address(flow) | NextEvent::Packet(flow)) = group.next;
         net.expect(flow);
         net.wake(Time(group.last_ns as u64));
     }
@@ -139,11 +139,11 @@ impl Superposed {
     fn step(&mut self, net: &mut dyn Net) {
         let next = self.group.borrow().next;
         match next {
-            Event::Address(flow) => {
+            NextEvent::Address(flow) => {
                 let label = net.rng().bits() as u32;
                 net.relabel(flow, label);
             }
-            Event::Packet(flow) => {
+            NextEvent::Packet(flow) => {
                 let bytes = self.sizes.draw(net.rng());
                 match self.connection {
                     true => net.write(flow, Side::Source, Amount::Bytes(u64::from(bytes))),
@@ -188,7 +188,7 @@ impl Application for Superposed {
     }
 }
 
-impl Group {
+impl Superposition {
     /// A wake of this flow is an event of the group.
     fn is_led_by(&self, number: u32) -> bool {
         self.leader == number && !self.members.is_empty()
