@@ -101,9 +101,9 @@ class Way:
         packet = (self.small or self.others).popleft()
         self.free_s = line.now + 8 * packet.bytes / self.rule.rate(self.way, line.now)
         self.rule.bits[self.way] += 8 * packet.bytes
-        if packet.bytes == PING_BYTES and self.way == "up":
-            if line.now - self.pinged_s >= follow.SAMPLE_S - follow.EDGE_S:
-                self.rule.sent[packet.sequence] = self.pinged_s = line.now
+        is_due = line.now - self.pinged_s >= follow.SAMPLE_S - follow.EDGE_S
+        if packet.bytes == PING_BYTES and self.way == "up" and is_due:
+            self.rule.sent[packet.sequence] = self.pinged_s = line.now
         return packet
 
 
