@@ -124,7 +124,7 @@ def _found(text: str, notes: Notes) -> dict[str, float]:
             elif hit["per"]:
                 notes.leave(hit[0], "nothing says in which direction")
             continue
-        way = key.removesuffix(" rate") if key.endswith(" rate") else way
+        way = next((one for one in ("download", "upload") if key == f"{one} rate"), way)
         value = _value(hit, notes)
         if key in found and not math.isclose(found[key], value):
             notes.leave(hit[0], f"a second {key}: the first is taken")
