@@ -72,7 +72,7 @@ class Rule:
         self.pinger = (k + 1) % follow.PINGERS
 
 
-class Way:
+class PacketShaper:
     """A shaper: small packets first, then the others as they come."""
 
     way = "up"
@@ -107,11 +107,11 @@ class Way:
         return packet
 
 
-class WayUp(Way):
+class UpShaper(PacketShaper):
     pass
 
 
-class WayDown(Way):
+class DownShaper(PacketShaper):
     way = "down"
 
 
@@ -128,18 +128,18 @@ def one(line: HomeLine, seed: int, fluid: bool) -> dict[str, float]:
             way: ([_seconds(t) for t in made[name]["at"]], [float(r.removesuffix("bps")) for r in made[name]["rate"]])
             for way, name in names.items()
         }
-    Way.rule = Rule(follow.Shaper(down, bits), follow.Shaper(up, bits), courses)
-    queues = tuple({"kind": "python", "class": class_name(kind)} for kind in (WayUp, WayDown))
+    PacketShaper.rule = Rule(follow.Shaper(down, bits), follow.Shaper(up, bits), courses)
+    queues = tuple({"kind": "python", "class": class_name(kind)} for kind in (UpShaper, DownShaper))
     run = scenario(line, queues, times, seed)
     network = Network(run)
-    network.queues = {SHAPER: WayUp, f"{SHAPER}.reverse": WayDown}
+    network.queues = {SHAPER: UpShaper, f"{SHAPER}.reverse": DownShaper}
     results = network.run(seed=seed)
     ((_, seen),) = runs_of(results, line, times)
     found = {f"added, {name}, ms": 1e3 * seen.added(name) for name in (DOWN, UP, BOTH)}
     for name, way in ((DOWN, "down"), (UP, "up")):
         found[f"goodput {way}, Mb/s"] = seen.phases[name].goodput.get(way, 0.0) / 1e6
         phase = next(p for p in times.phases if p.name == name)
-        rates = [rate for t, rate in Way.rule.rates[way] if phase.counted <= t < phase.ends]
+        rates = [rate for t, rate in PacketShaper.rule.rates[way] if phase.counted <= t < phase.ends]
         found[f"shaper {way}, Mb/s"] = stats.mean(rates) / 1e6
     return found
 

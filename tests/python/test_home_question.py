@@ -246,10 +246,10 @@ def test_recordings_that_are_refused(text: str, said: str, tmp_path: Path) -> No
         asked(varies=str(tmp_path / "down.csv"))
 
 
-def _ways(line: list[tuple[float, float]], loaded: list[tuple[float, float]]) -> tuple[follow.Way, follow.Way]:
+def _ways(line: list[tuple[float, float]], loaded: list[tuple[float, float]]) -> tuple[follow.Shaped, follow.Shaped]:
     """A download that fills such a line, and an upload without load."""
-    idle = follow.Way(follow.Bounds(1e6, 5e6, 10e6), [(0.0, 10e6)], [], 8e5)
-    return follow.Way(follow.Bounds(10e6, 50e6, 100e6), line, loaded, 8e6), idle
+    idle = follow.Shaped(follow.Bounds(1e6, 5e6, 10e6), [(0.0, 10e6)], [], 8e5)
+    return follow.Shaped(follow.Bounds(10e6, 50e6, 100e6), line, loaded, 8e6), idle
 
 
 def test_the_follower_falls_and_rises_by_its_rule_at_its_pace() -> None:

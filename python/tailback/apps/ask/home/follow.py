@@ -56,7 +56,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Way:
+class Shaped:
     """A direction: the shaper's bounds, the line's rates over time, when it is full, and the buffer before the line."""
 
     bounds: Bounds
@@ -109,7 +109,7 @@ class Shaper:
 class _Fluid:
     """What waits in front of the line in one direction, and what passes."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: Shaped) -> None:
         self.way, self.times = way, [t for t, _ in way.line]
         self.waits_bits = self.passed_bits = self.wait_s = 0.0
 
@@ -122,7 +122,7 @@ class _Fluid:
         self.wait_s = self.waits_bits / takes
 
 
-def courses(ways: tuple[Way, Way], rtt_s: float, packet_bits: float, duration_s: float) -> tuple[Course, Course]:
+def courses(ways: tuple[Shaped, Shaped], rtt_s: float, packet_bits: float, duration_s: float) -> tuple[Course, Course]:
     """The rates of both shapers, down and up."""
     shapers = [Shaper(way.bounds, packet_bits) for way in ways]
     fluids = [_Fluid(way) for way in ways]

@@ -118,8 +118,8 @@ def _following(line: HomeLine, course: Sequence[Step], times: Timeline) -> dict[
     down_full = [(p.begins, p.ends) for p in times.loaded if p.down]
     up_full = [(p.begins, p.ends) for p in times.loaded if p.up]
     ways = (
-        follow.Way(down, [(s.at_s, s.down_bps) for s in course], down_full, 8 * line.down_buffer),
-        follow.Way(up, [(s.at_s, s.up_bps) for s in course], up_full, 8 * line.up_buffer),
+        follow.Shaped(down, [(s.at_s, s.down_bps) for s in course], down_full, 8 * line.down_buffer),
+        follow.Shaped(up, [(s.at_s, s.up_bps) for s in course], up_full, 8 * line.up_buffer),
     )
     packet_bits = 8 * line.framing.on_wire(line.packet)
     found = follow.courses(ways, line.rtt_s, packet_bits, times.duration_s)

@@ -239,7 +239,8 @@ fn three_levels_lend_from_below() {
 /// Rates of Linux 6.18 for the same trees, Mb/s with 14 B of Ethernet: packets of 1000 B of flows that always have some
 /// waiting, over eight seconds (validation/kernel_htb.py). With `tc`'s own bursts a class that may have 6 of 10 Mb/s is
 /// held to its ceiling within its quantum, and the turn passes. The rates of inner classes of which both lend at once
-/// depend on how their turns fall together; this is so of one tree here.
+/// depend on how their turns fall together; this is so of one tree here, where exact times put them into step, and the
+/// late timers of a kernel do not (docs/disciplines/htb.md).
 #[test]
 fn rates_are_those_of_a_kernel() {
     let two: &[(&str, &str, &str, &str, &str)] = &[("a", "", "2Mbps", "6Mbps", ""), ("b", "", "3Mbps", "10Mbps", "")];
