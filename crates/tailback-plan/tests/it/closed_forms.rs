@@ -213,7 +213,7 @@ fn waiting_times_behind_trains() {
         .map(|case| {
             let (m, rho) = *case;
             let set = [
-                "duration=105s".to_string(),
+                "duration=305s".to_string(),
                 "warmup=5s".to_string(),
                 format!(
                     "flows.arrivals.traffic={{ kind = \"trains\", rate = \"{}bps\", mean_train = {m:?} }}",
