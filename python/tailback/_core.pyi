@@ -47,6 +47,7 @@ __all__ = [
     "Table",
     "Wait",
     "__version__",
+    "be_user_again",
     "capture",
     "columns",
     "combine",
@@ -98,6 +99,7 @@ __all__ = [
     "routes",
     "run_once",
     "schema_json",
+    "show_at",
     "source",
     "spread_drift",
     "spread_occupancy",
@@ -106,6 +108,7 @@ __all__ = [
     "tables_json",
     "toml_line",
     "trace",
+    "unmount",
     "write_parquet",
     "write_pcapng",
 ]

@@ -10,7 +10,6 @@ keeps the setting, and puts it back when the command is gone, however it went. W
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import select
 import signal
@@ -46,6 +45,8 @@ def _read(path: Path) -> str:
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
     """One process at a time reads and changes the settings."""
+    import fcntl
+
     room = os.open(_room(), os.O_RDONLY)
     try:
         fcntl.flock(room, fcntl.LOCK_EX)
@@ -61,6 +62,8 @@ def _changed(fd: int) -> list[str]:
 
 def _last(fd: int) -> bool:
     """Whether no other run needs the settings."""
+    import fcntl
+
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -70,6 +73,8 @@ def _last(fd: int) -> bool:
 
 def _begin(path: Path, settings: Sequence[str]) -> tuple[int, list[str]]:
     """Set them. The descriptor whose lock says that they are needed, and those that were 0 before all runs."""
+    import fcntl
+
     with _alone():
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         if _last(fd):
