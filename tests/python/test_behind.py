@@ -108,7 +108,7 @@ def test_a_line_in_a_line_adds_up(there: Outside, user: bool) -> None:
     assert done.returncode == 0, done.stderr
     # slirp4netns answers before the outside does.
     assert (0.030 if user else 0.070) <= float(done.stdout) < 0.100
-    assert done.stderr.count("behind the line") == 2
+    assert done.stderr.count("tailback behind: ") == 2
 
 
 def test_two_at_once_have_lines_and_addresses_of_their_own(there: Outside) -> None:
