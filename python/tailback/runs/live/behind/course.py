@@ -246,7 +246,7 @@ class _Course:
         asked, passed = self.out.forwarded()
         if passed < asked:
             chain = uplink.firewall()
-            which = f" ({chain})" if chain else ""
+            which = f" (nft list chain {chain})" if chain else ""
             self.notes.append(
                 f"the firewall of this machine{which} dropped {asked - passed} of the {asked} packets that were to be "
                 f"forwarded to the outside; let them through: {uplink.remedy(chain)}"

@@ -77,7 +77,8 @@ class Engine:
 
     def _why(self) -> str:
         with contextlib.suppress(EOFError, OSError):
-            return str(self.channel.receive()[0].get("error", "it stopped"))
+            over = f"its clock ends after {LONGEST // 86_400} days"
+            return str(self.channel.receive()[0].get("error", over))
         return "its process was killed"
 
     def stop(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import socket
 import sys
@@ -24,6 +23,8 @@ ROOMS = (Path("/run"), Path("/tmp"))
 _HEAD = "tailback-forwarding-"
 #: What ends together with the command has ended after this time, s.
 _WAIT_S = 1.0
+#: What a command says that ends by itself.
+_REGULAR = b"."
 
 
 def _room() -> Path:
@@ -165,6 +166,8 @@ class Keeper:
 
     def end(self) -> None:
         """Put back what was there, if no other run needs it."""
+        with contextlib.suppress(OSError):
+            self.end_.send(_REGULAR)
         self.end_.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
@@ -189,10 +192,11 @@ def _keep(theirs: socket.socket, settings: Sequence[str]) -> None:
         theirs.sendall(f"refused {e.strerror} ({e.filename})\n".encode())
         return
     theirs.sendall(f"kept {' '.join(opened)}\n".encode())
-    # Nothing is ever sent: the socket is readable when the command is gone.
-    select.select([theirs], [], [])
+    # The socket is readable when the command is gone.
+    is_regular = theirs.recv(1) == _REGULAR
     _end(path, fd)
-    until = time.monotonic() + _WAIT_S
+    # What a killed command leaves ends with it, and not before it.
+    until = time.monotonic() + (0 if is_regular else _WAIT_S)
     while _forget_dead() and time.monotonic() < until:
         time.sleep(0.05)
     os._exit(0)
