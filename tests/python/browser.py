@@ -17,7 +17,13 @@ ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 MISSING = "Chromium and its driver are not here (apt install chromium-driver)"
 READY = "window.tailbackLab?.picture?.mode === 'full' && !window.tailbackLab.flying"
-
+#: What the lab shows.
+SCENARIO = """\
+duration = "6s"
+warmup = "1s"
+topology = { kind = "dumbbell", rate = "10Mbps", delay = "10ms", queue = { kind = "red", buffer = "60 packets" } }
+flows.bulk = { count = 4, rtt = "40ms" }
+"""
 
 DRAG = """
 const done = arguments[0], lab = window.tailbackLab, drawn = [];

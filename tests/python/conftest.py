@@ -33,6 +33,14 @@ every = "50ms"
 """
 
 
+#: By its packets a run has a fiftieth of a chunk's work, so that 500 of them make several chunks. It takes 2 ms.
+SHORT = """
+duration = "100ms"
+topology = { kind = "dumbbell", rate = "1Gbps", delay = "1ms", queue = { kind = "red", buffer = "40 packets" } }
+flows.bulk = { rtt = "20ms", tcp = { window_cap = "8 packets" }, start = { kind = "uniform", to = "1ms" } }
+"""
+
+
 def of_study(study: str, module: str) -> ModuleType:
     """A module of the code that a study brings, such as `measures`; what it registers is there."""
     from tailback.study.load import load

@@ -23,6 +23,9 @@ REFERENCE = Path(__file__).resolve().parents[1] / "reference" / "readers"
 #: Texts of kinds without a file, by the kind that they are.
 TEXTS: dict[str, str] = {
     "speed-test": "Unloaded 15 ms, download active +34 ms, upload active +2 ms, 94.2 Mbps down, 11.3 Mbps up, grade A",
+    "speed-test-json": '{"download":93212345.1,"upload":11021234.5,"ping":18.5,"bytes_received":117000000}',
+    "iperf3-text": "[  4]   0.00-1.00   sec  11.6 MBytes  97.6 Mbits/sec  1491\n"
+    "[  4]   0.00-2.00   sec  23.6 MBytes  98.8 Mbits/sec  0.312 ms  754/3016 (25%)\n",
     "mahimahi": "0\n5\n5\n9\n20\n",
     "flow-list": "4\n0 1 3 100 1000 2.0\n1 2 3 100 2000 2.1\n2 0 3 100 500 2.2\n0 2 3 101 7 2.3\n",
     "sizes": "0 0\n10000 15\n20000 50\n1000000 90\n30000000 100\n",

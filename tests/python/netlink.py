@@ -7,6 +7,7 @@ before it is refused.
 from __future__ import annotations
 
 import re
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -15,12 +16,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 NEW_QDISC, NEW_CLASS = 36, 40
 _KIND, _OPTIONS, _STAB = 1, 2, 8
 #: A line of strace's dump of what was written.
 _BYTES = re.compile(r" \| [0-9a-f]{5}  ((?:[0-9a-f]{2} {1,2}){1,16})")
 #: What `tc` says of a line that it cannot read; what the kernel says is of no account.
 _OF_KERNEL = re.compile(r"kind is unknown|^Command failed|^We have an error|RTNETLINK answers|^Error:|^RED: |^CHOKE: ")
+
+
+def _traces() -> bool:
+    words = ["unshare", "-Urn", "strace", "-e", "trace=sendmsg", "tc", "qdisc", "show", "dev", "lo"]
+    if not all(shutil.which(tool) for tool in ("unshare", "strace", "tc")):
+        return False
+    return subprocess.run(words, capture_output=True).returncode == 0
+
+
+needs_strace = pytest.mark.skipif(not _traces(), reason="no tc, no strace, or no right to make a network namespace")
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,18 @@ def requests(commands: Sequence[str]) -> tuple[list[Sent], list[str]]:
         data = _written(trace.read_text(errors="replace"))
     said = [line for line in done.stderr.splitlines() if line.strip() and not _OF_KERNEL.search(line)]
     return [one for one in map(_request, data) if one is not None], said
+
+
+def options(lines: Sequence[str]) -> list[bytes]:
+    """The options that `tc` sends for each of these disciplines: words from the kind on."""
+    sent, said = requests([f"qdisc replace dev lo root {line}" for line in lines])
+    assert not said and len(sent) == len(lines), (said, len(sent))
+    return [one.options for one in sent]
+
+
+def numbered(lines: Sequence[str]) -> list[dict[int, bytes]]:
+    """The same by their numbers in linux/pkt_sched.h, for kinds whose options have such."""
+    return [attributes(one) for one in options(lines)]
 
 
 def _written(trace: str) -> list[bytes]:
@@ -164,10 +189,14 @@ def of_netem(options: bytes) -> dict[str, Any]:
             p, r, h, k = (_share(n) for n in struct.unpack_from("=IIII", inner[2]))
             made["gemodel"] = (p, r, h, k)
         if 1 in inner:
-            made["states"] = tuple(_share(n) for n in struct.unpack_from("=IIIII", inner[1]))
+            # struct tc_netem_gimodel; a line has p23 before p14.
+            p13, p31, p32, p14, p23 = (_share(n) for n in struct.unpack_from("=IIIII", inner[1]))
+            made["states"] = (p13, p31, p32, p23, p14)
     if 6 in found:
         wide = found.get(8)
         made["rate_bps"] = 8.0 * (int.from_bytes(wide, "little") if wide else _u32(found[6]))
+        # struct tc_netem_rate: the rate, and what it counts of a packet and of a cell.
+        made["overheads"] = struct.unpack_from("=iIi", found[6], 4)
     if 7 in found:
         made["ecn"] = bool(_u32(found[7]))
     return made

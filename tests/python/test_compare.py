@@ -128,7 +128,7 @@ def test_a_table_has_the_line_of_what_it_says() -> None:
 
 def _same(settings: dict[str, Any]) -> dict[str, Any]:
     """Rates as the tables above write them."""
-    return {"rate": "20Mbps"} if settings.get("rate") == "20000000bps" else {}
+    return {"rate": "20Mbps"} if settings.get("rate") == "20Mbps" else {}
 
 
 def test_every_default_has_a_guideline_and_loads() -> None:

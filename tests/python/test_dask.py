@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import SHORT
 from test_sweep import SCENARIO, tables
 
 import tailback as tb
@@ -22,17 +23,6 @@ distributed = pytest.importorskip(
 )
 
 pytestmark = pytest.mark.slow
-
-#: By its packets a run has a fiftieth of a chunk's work, and takes two milliseconds.
-SHORT = """
-duration = "100ms"
-topology = { kind = "dumbbell", rate = "1Gbps", delay = "1ms", queue = { kind = "red", buffer = "40 packets" } }
-[flows.bulk]
-count = 1
-rtt = "20ms"
-tcp = { window_cap = "8 packets" }
-start = { kind = "uniform", to = "1ms" }
-"""
 
 
 def sweep(replications: int = 300, **table: Any) -> Any:

@@ -51,6 +51,16 @@ VALUES = {
     "2": [0.9, 0.2, 0.9, 0.2, 0.4],
     "3": [0.9, 0.2, 0.9, 0.2, 0.4],
 }
+#: Shares of three disciplines: the interval of the first two's difference is clear of 0 after four seeds.
+OF_THREE = {"x": [0.95] * 5, "y": [0.9, 0.7, 0.8, 0.75, 0.8], "z": [0.3, 0.101, 0.2, 0.15, 0.2]}
+THREE = """\
+[discipline.y]
+title = "Y"
+queue = { kind = "droptail" }
+[discipline.z]
+title = "Z"
+queue = { kind = "droptail" }
+[runs.l]"""
 Run = Callable[..., Reproduction]
 
 
@@ -67,11 +77,16 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: list[tuple[str, 
     (folder / "experiments" / "a.toml").write_text(STUDY)
     (folder / "statements.toml").write_text(STATEMENT)
 
+    def three() -> bool:
+        return "discipline.z" in (folder / "experiments" / "a.toml").read_text()
+
     def live(labels: dict[str, str], seed: int, _options: dict[str, Any]) -> dict[str, Any]:
         calls.append((labels["spread"], seed))
-        return {"values": {"share": VALUES[labels["spread"]][seed - 1]}}
+        values = VALUES[labels["spread"]] if labels["queue"] == "x" and not three() else OF_THREE[labels["queue"]]
+        return {"values": {"share": values[seed - 1]}}
 
     monkeypatch.setitem(computed.FUNCTIONS, "drawn", live)
+    monkeypatch.setitem(computed.FUNCTIONS, "counted", lambda labels, seed, options: live(labels, seed, options))
     computed._LIVE.add(live)
 
     def go(out: str = "o", **how: Any) -> Reproduction:
@@ -94,7 +109,20 @@ def test_a_point_gets_seeds_until_its_rows_are_settled(run: Run, calls: list[tup
     # The interval of 0.9 and 0.6 reaches from -1.2 to 2.7, that of three seeds from 0.38 on, that of four from 0.53 on.
     assert seeds(r) == {"0": 2, "1": 4, "2": 5, "3": 2}
     assert sorted(calls) == sorted((s, k + 1) for s, n in seeds(r).items() for k in range(n))
-    assert r.runs == 8, "what is announced are the runs that are certainly needed"
+    assert r.runs == sum(seeds(r).values()) == 13, "what is told are the runs that were needed"
+    assert (r.reused, run().reused) == (0, 13)
+
+
+def test_an_order_of_three_asks_for_seeds_of_the_pair_in_doubt(run: Run, tmp_path: Path) -> None:
+    """Of three disciplines the first two are near each other, and the third is far below."""
+    folder = tmp_path / "study"
+    study = STUDY.replace('["x"]', '["x", "y", "z"]').replace("[runs.l]", THREE).replace("[0, 1, 2, 3]", "[0]")
+    (folder / "experiments" / "a.toml").write_text(study)
+    order = 'check = [{ order = ["x", "y", "z"] }]\n'
+    (folder / "statements.toml").write_text(STATEMENT.split("check =")[0] + order)
+    r = run()
+    found = {q: r.samples.get("l", (q, "0"), "all", "share") for q in "xyz"}
+    assert {q: None if v is None else len(v) for q, v in found.items()} == {"x": 4, "y": 4, "z": 2}
 
 
 def test_what_was_stored_before_does_not_change_the_answer(run: Run, calls: list[tuple[str, int]]) -> None:
@@ -114,6 +142,7 @@ def test_other_modes_have_all_seeds_at_once(run: Run) -> None:
         ("quick = 2 }", "quick = 1 }", "first_seeds.quick = 1; an interval takes at least 2 seeds, and there are 5"),
         ("quick = 2 }", "quick = 6 }", "first_seeds.quick = 6; an interval takes at least 2 seeds, and there are 5"),
         ('not_repeatable = "real packets"\n', "", "first_seeds is for runs with not_repeatable"),
+        ('"drawn"', '"counted"', "first_seeds is for live runs, and counted does none"),
     ],
 )
 def test_what_cannot_be_is_refused(run: Run, tmp_path: Path, old: str, new: str, said: str) -> None:

@@ -244,7 +244,13 @@ def test_the_answer_says_how_to_type_undo_and_check_the_lines(answer: Any) -> No
     assert undo.startswith(" tc qdisc del dev WAN root") and "uci delete sqm.wan" in undo
     check = text.split("To check: ")[1]
     assert summary.milliseconds(answer.estimate("added_down_s", answer.best)) + " under a download" in check
-    assert "If you do nothing, it stays as under 'today: the modem'" in text and doing.NOT_NEEDED not in text
+    assert (
+        "If you change nothing, all stays as in the column 'today: the modem'" in text and doing.NOT_NEEDED not in text
+    )
+    # The lines and the block of SQM let cake mark, whatever the hosts of the model do.
+    assert (
+        "option egress_ecn 'ECN'" in text and "ECN is off at the hosts of the model; cake on the router marks" in text
+    )
 
 
 def test_the_document_has_everything(answer: Any) -> None:
@@ -262,7 +268,7 @@ def test_the_document_has_everything(answer: Any) -> None:
 def test_the_page_is_one_file(answer: Any, tmp_path: Path) -> None:
     page = answer.write_page(tmp_path)
     html = page.read_text()
-    assert "To check: " in html and "If you do nothing" in html and "as root on the router" in html
+    assert "To check: " in html and "If you change nothing" in html and "as root on the router" in html
     assert "behind a shaper" in html and "today, no shaper" in html and "config queue &#39;wan&#39;" in html
     assert "<script" not in html and 'src="http' not in html
     scenario = tb.load_scenario(tmp_path / "scenarios" / "cake.toml")

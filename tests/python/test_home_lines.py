@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from traffic_control import ALL_KINDS, DEVICES, LACKS_MODULE, TAKEN, Listener, needs_tc, said_of, shell
+from kernel_words import NUMBERS
+from netlink import needs_strace, numbered
+from traffic_control import ALL_KINDS, DEVICES, LACKS_MODULE, TAKEN, needs_tc, said_of, shell
 from uci import UciError, read_sqm
 
 from tailback.apps.ask.given import LinkError
@@ -102,15 +104,25 @@ def test_an_unknown_line_is_refused() -> None:
         replace(setup(), wan="eth0; rm")
 
 
-@needs_tc
-def test_the_words_for_cake_are_the_numbers(tmp_path: Path) -> None:
+#: Options of `cake` that a line for a home has, by name.
+CAKE = {name: NUMBERS["cake"][name] for name in NUMBERS["cake"] if name != "memory"}
+
+
+def cake(words: list[str]) -> list[dict[str, int]]:
+    """What the kernel is told by each of these words behind `cake`."""
+    sent = numbered([f"cake {w}" for w in words])
+    return [{k: int.from_bytes(s[n], "little", signed=True) for k, n in CAKE.items() if n in s} for s in sent]
+
+
+@needs_strace
+def test_the_words_for_cake_are_the_numbers() -> None:
     """As `tc` sends them: a word that sets a number overwrites what stands before it, and a VLAN adds."""
-    told = Listener.made(tmp_path).cake([f.cake for f in FRAMINGS])
+    told = cake([f.cake for f in FRAMINGS])
     cells = {"plain": 0, "atm": 1, "ptm": 2}
     for link, sent in zip(FRAMINGS, told, strict=True):
-        found = (sent["overhead"], sent.get("mpu", 0), sent.get("cells", 0))
+        found = (sent["overhead"], sent.get("mpu", 0), sent.get("framing", 0))
         assert found == (link.overhead, link.mpu, cells[link.cells]), link
-    order = Listener.made(tmp_path).cake(["ether-vlan overhead 46", "overhead 46 ether-vlan", "docsis ether-vlan"])
+    order = cake(["ether-vlan overhead 46", "overhead 46 ether-vlan", "docsis ether-vlan"])
     assert [sent["overhead"] for sent in order] == [46, 50, 22]
 
 
@@ -458,11 +470,10 @@ def test_sqm_has_every_option(link: Framing, discipline: str) -> None:
     assert sqm(setup("pie", link)) is None and next_best(setup("pie", link)).discipline == "cake"
 
 
-@needs_tc
-def test_sqm_comes_to_the_same_cake(tmp_path: Path) -> None:
+@needs_strace
+def test_sqm_comes_to_the_same_cake() -> None:
     """The scripts of SQM put these words together: rate, cells and sizes, `diffserv3 nat`, what is squashed, and the
     options last. A later word wins."""
-    told = Listener.made(tmp_path)
     ours, theirs = [], []
     for link in FRAMINGS:
         far = setup("cake", link, rtt_s=0.6, up_bps=5e6)
@@ -477,9 +488,9 @@ def test_sqm_comes_to_the_same_cake(tmp_path: Path) -> None:
             theirs.append(f"bandwidth {o['upload']}kbit {sizes}{best} {o['eqdisc_opts']}")
             theirs.append(f"bandwidth {o['download']}kbit {sizes}{best}{down} {o['iqdisc_opts']}")
             ours += [c.split(" root cake ")[1] for c in lines(one).commands if " root cake " in c]
-    for mine, theirs_too, a, b in zip(ours, theirs, told.cake(ours), told.cake(theirs), strict=True):
+    for mine, theirs_too, a, b in zip(ours, theirs, cake(ours), cake(theirs), strict=True):
         # What stands there as the default need not be sent.
-        assert {"mpu": 0, "cells": 0, **a} == {"mpu": 0, "cells": 0, **b}, (mine, theirs_too)
+        assert {"mpu": 0, "framing": 0, **a} == {"mpu": 0, "framing": 0, **b}, (mine, theirs_too)
 
 
 @pytest.mark.parametrize(

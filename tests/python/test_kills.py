@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from conftest import SHORT
 
 import tailback as tb
 from tailback import _core
@@ -32,20 +33,9 @@ AT_CALLS = 4
 CALLS = ("rename", "unlink", "rmdir", "unlinkat")
 JOBS = 2
 
-#: By its packets a run has a fiftieth of a chunk's work, so that 500 of them make several chunks.
-SCENARIO = """
-duration = "100ms"
-topology = { kind = "dumbbell", rate = "1Gbps", delay = "1ms", queue = { kind = "red", buffer = "40 packets" } }
-[flows.bulk]
-count = 1
-rtt = "20ms"
-tcp = { window_cap = "8 packets" }
-start = { kind = "uniform", to = "1ms" }
-"""
-
 
 def plan(out: Path) -> None:
-    tb.run(SCENARIO, replications=500, jobs=JOBS, out=out)
+    tb.run(SHORT, replications=500, jobs=JOBS, out=out)
 
 
 def study(out: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import CHROMIUM, DRIVER, MISSING, READY, Page, chromium
+from browser import CHROMIUM, DRIVER, MISSING, READY, SCENARIO, Page, chromium
 from conftest import Cli
 
 from tailback.apps.lab import tours
@@ -28,12 +28,6 @@ if CHROMIUM is None or DRIVER is None:
     pytest.skip(MISSING, allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[2]
-SCENARIO = """\
-duration = "6s"
-warmup = "1s"
-topology = { kind = "dumbbell", rate = "10Mbps", delay = "10ms", queue = { kind = "red", buffer = "60 packets" } }
-flows.bulk = { count = 4, rtt = "40ms" }
-"""
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import netlink
 import pytest
 from drawn_lines import KINDS, ROWS, Drawn
 from kernel_words import differences, value
-from traffic_control import needs_strace
+from netlink import needs_strace
 
 from tailback.linux import classful, netem, write
 from tailback.linux.reading import of_words

@@ -9,7 +9,7 @@ from typing import Any
 import netlink
 import pytest
 from kernel_words import again, differences
-from traffic_control import needs_strace
+from netlink import needs_strace
 
 import tailback as tb
 from tailback.linux.classful import REFUSED
@@ -33,7 +33,6 @@ def rows(reading: Any) -> list[dict[str, Any]]:
     for side in reading.data.sides:
         row: dict[str, Any] = {"device": side.device, "way": side.way}
         row |= {"queue": side.queue} if side.queue else {}
-        row |= {"delay_ms": round(1000 * side.delay_s, 6)} if side.delay_s else {}
         row |= {"impair": side.impair} if side.impair else {}
         found.append(row)
     return found

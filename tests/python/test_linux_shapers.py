@@ -12,6 +12,7 @@ import tailback as tb
 from tailback.linux.framing import framing
 from tailback.linux.openwrt import sqm as sqm_of
 from tailback.linux.shaper import Setup, burst_bytes, lines
+from tailback.linux.units import scenario_rate
 from tailback.readers.given import Given
 from tailback.readers.reading import ReadError, Reading
 from tailback.readers.recognise import read as recognised
@@ -44,8 +45,8 @@ def test_sqm_with_cake_is_what_its_script_gives() -> None:
     both = {"kind": "cake", "tins": "besteffort", "translated": "neither", "overhead": "44B", "mpu": "0B"}
     assert read(block).kind == "sqm"
     assert queues(block) == {
-        "up": {**both, "rate": "10000000bps"},
-        "down": {**both, "rate": "85000000bps", "wash": True},
+        "up": {**both, "rate": "10Mbps"},
+        "down": {**both, "rate": "85Mbps", "wash": True},
     }
     # Layers upwards; downwards one tin, unless marks are kept.
     layers = queues(block.replace("piece_of_cake", "layer_cake"))
@@ -66,12 +67,12 @@ def test_sqm_with_fq_codel_follows_a_slow_line() -> None:
         "kind": "fq-codel", "buffer": "1001 packets", "target": "13.992ms", "interval": "108.992ms", "ecn": True,
         "queues": 1024,
     }  # fmt: skip
-    assert (up["rate"], up["burst"], up["overhead"], up["framing"]) == ("1000000bps", "1749B", "46B", "atm")
-    assert (down["rate"], down["burst"], down["queue"]["target"]) == ("85000000bps", "10625B", "5ms")
+    assert (up["rate"], up["burst"], up["overhead"], up["framing"]) == ("1Mbps", "1749B", "46B", "atm")
+    assert (down["rate"], down["burst"], down["queue"]["target"]) == ("85Mbps", "10625B", "5ms")
     # Three classes by marks: packets without one have all but 16 kbit/s.
-    assert queues(block.replace("simplest", "simple"))["up"]["rate"] == "9984000bps"
+    assert queues(block.replace("simplest", "simple"))["up"]["rate"] == "9984kbps"
     tbf = queues(block.replace("simplest", "simplest_tbf"))["up"]
-    assert (tbf["rate"], tbf["burst"], tbf["queue"]["kind"]) == ("10000000bps", "1749B", "fq-codel")
+    assert (tbf["rate"], tbf["burst"], tbf["queue"]["kind"]) == ("10Mbps", "1749B", "fq-codel")
 
 
 def test_sqm_as_commands_of_uci() -> None:
@@ -94,9 +95,9 @@ def test_sqm_as_commands_of_uci() -> None:
 
 def test_wonder_shaper_has_a_class_for_the_rest() -> None:
     # Upwards the class of what no filter knows has at most 95 %, with sfq; downwards one class of the rate.
-    up = {"kind": "htb", "rate": "972000bps", "burst": "1600B", "overhead": "14B"}
+    up = {"kind": "htb", "rate": "972kbps", "burst": "1600B", "overhead": "14B"}
     up["queue"] = {"kind": "sfq", "buffer": "127 packets", "buckets": 1024, "perturb": "10s"}
-    down = {"kind": "htb", "rate": "8192000bps", "burst": "1600B", "overhead": "14B"}
+    down = {"kind": "htb", "rate": "8192kbps", "burst": "1600B", "overhead": "14B"}
     down["queue"] = {"kind": "droptail", "buffer": "32 packets"}
     for text in (
         "sudo wondershaper eth0 8192 1024",
@@ -107,7 +108,7 @@ def test_wonder_shaper_has_a_class_for_the_rest() -> None:
         "UP=1024\nwondershaper -a eth0 -d 8192 -u $UP",
     ):
         assert queues(text) == {"up": up, "down": down}, text
-    assert queues("wondershaper -a eth0 -u 512") == {"": {**up, "rate": "486000bps"}}
+    assert queues("wondershaper -a eth0 -u 512") == {"": {**up, "rate": "486kbps"}}
     with pytest.raises(ReadError, match="wondershaper has no rates; write wondershaper -a eth0 -d 8192 -u 1024"):
         read("wondershaper -c -a eth0")
     with pytest.raises(ReadError, match="'8mbit' is no number; give kilobits a second"):
@@ -126,11 +127,11 @@ def test_fireqos_has_a_default_class() -> None:
     # 40 B of PPPoE with LLC, 14 less where the modem is another box; the device counts 14 B of its header.
     for way, rate in (("up", 720_000), ("down", 10_800_000)):
         queue = found[way]
-        assert (queue["rate"], queue["overhead"], queue["framing"]) == (f"{rate}bps", "40B", "atm")
+        assert (queue["rate"], queue["overhead"], queue["framing"]) == (scenario_rate(rate), "40B", "atm")
         assert queue["queue"] == {"kind": "fq-codel"}
     # Without a unit a rate is in kilobits, and a kilobyte has 1024 bytes: 200 of these are 1638.4 kbit/s.
-    assert queues("interface eth0 lan output rate 1000")[""]["rate"] == "1000000bps"
-    assert queues("interface eth0 lan output rate 200kbps sfq")[""]["rate"] == "1638000bps"
+    assert queues("interface eth0 lan output rate 1000")[""]["rate"] == "1Mbps"
+    assert queues("interface eth0 lan output rate 200kbps sfq")[""]["rate"] == "1638kbps"
     assert queues("interface eth0 lan output rate 200kbps sfq")[""]["queue"]["kind"] == "sfq"
     assert "a class" in {x.what for x in read(text).left}
     for wrong, said in (
@@ -155,13 +156,13 @@ tc qdisc add dev tun0 parent 1:30 fq_codel
 
 def test_a_tree_by_code_points_is_a_tree() -> None:
     expected = {
-        "kind": "htb", "rate": "20000000bps", "burst": "1600B", "default": "1:30",
+        "kind": "htb", "rate": "20Mbps", "burst": "1600B", "default": "1:30",
         "classes": [
             {
-                "name": "1:10", "rate": "2000000bps", "ceil": "20000000bps", "quantum": "1514B", "prio": 0,
+                "name": "1:10", "rate": "2Mbps", "ceil": "20Mbps", "quantum": "1514B", "prio": 0,
                 "dscp": [46], "queue": {"kind": "droptail", "buffer": "20 packets"},
             },
-            {"name": "1:30", "rate": "10000000bps", "ceil": "19000000bps", "prio": 2, "queue": {"kind": "fq-codel"}},
+            {"name": "1:30", "rate": "10Mbps", "ceil": "19Mbps", "prio": 2, "queue": {"kind": "fq-codel"}},
         ],
     }  # fmt: skip
     # EF is 46, which leaves two bits for ECN.
@@ -170,7 +171,7 @@ def test_a_tree_by_code_points_is_a_tree() -> None:
     # Without a code point the class of other packets stands for all: it has what is lent, up to its ceiling.
     for match in ("u32 match ip dport 22 0xffff", "u32 match ip tos 0x10 0x1e", "fw"):
         one = queues(f"{TREE}tc filter add dev tun0 protocol ip parent 1: prio 1 {match} flowid 1:10")[""]
-        assert (one["rate"], one["queue"]) == ("19000000bps", {"kind": "fq-codel"})
+        assert (one["rate"], one["queue"]) == ("19Mbps", {"kind": "fq-codel"})
 
 
 def test_lines_of_a_tree_are_read_back() -> None:
@@ -244,11 +245,11 @@ def test_lines_for_a_router_are_read_back(link: str, pppoe: bool, vlan: bool) ->
             queue = found[way]
             counted = asked.framing.simulated()
             if discipline == "cake":
-                assert queue["rate"] == f"{rate:.0f}bps" and {**queue, **own} == queue
+                assert queue["rate"] == scenario_rate(rate) and {**queue, **own} == queue
                 assert {k: queue.get(k, {"mpu": "0B", "framing": "plain"}.get(k)) for k in counted} == counted
                 continue
             shaped = rate * asked.framing.rate_factor
-            assert queue["rate"] == f"{int(shaped / 1e3 + 1e-9) * 1000}bps"
+            assert queue["rate"] == scenario_rate(int(shaped / 1e3 + 1e-9) * 1000)
             assert queue["burst"] == f"{burst_bytes(shaped, asked.framing)}B"
             # htb knows no ptm, so that its rate is the smaller one.
             cells = "plain" if counted["framing"] == "ptm" else counted["framing"]
@@ -267,7 +268,7 @@ def test_a_block_for_openwrt_is_read_back(link: str, pppoe: bool, vlan: bool) ->
         for way, rate in (("down", 95e6), ("up", 19e6)):
             queue = found[way]
             shaped = rate if discipline == "cake" else rate * asked.framing.rate_factor
-            assert queue["rate"] == f"{int(shaped / 1e3 + 1e-9) * 1000}bps"
+            assert queue["rate"] == scenario_rate(int(shaped / 1e3 + 1e-9) * 1000)
             inner = queue if discipline == "cake" else queue["queue"]
             assert {**inner, **own} == inner
             assert queue.get("overhead", "0B") == asked.framing.simulated()["overhead"]

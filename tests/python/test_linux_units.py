@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from traffic_control import needs_strace, options_sent
+from netlink import needs_strace, numbered
 
 from tailback.linux import TcError, units
 
@@ -17,24 +17,24 @@ N = 3
 
 @needs_strace
 def test_every_unit_is_what_tc_puts_into_its_request() -> None:
-    rates = options_sent([f"cake bandwidth {N}{unit}" for unit in units.RATES])
+    rates = numbered([f"cake bandwidth {N}{unit}" for unit in units.RATES])
     for unit, sent in zip(units.RATES, rates, strict=True):
         # Bytes a second, rounded down; 0 is no rate, and not sent.
         told = int.from_bytes(sent.get(2, b"\0"), "little")
         assert told == math.floor(units.rate(f"{N}{unit}") / 8), unit
-    sizes = options_sent([f"cake memlimit {N}{unit}" for unit in units.SIZES])
+    sizes = numbered([f"cake memlimit {N}{unit}" for unit in units.SIZES])
     for unit, sent in zip(units.SIZES, sizes, strict=True):
         assert int.from_bytes(sent[10], "little") == units.size(f"{N}{unit}"), unit
-    times = options_sent([f"fq_codel target {N}{unit}" for unit in units.TIMES])
+    times = numbered([f"fq_codel target {N}{unit}" for unit in units.TIMES])
     for unit, sent in zip(units.TIMES, times, strict=True):
         assert int.from_bytes(sent[1], "little") == pytest.approx(1e6 * units.time(f"{N}{unit}")), unit
 
 
 @needs_strace
 def test_case_and_fractions_are_as_tc_has_them() -> None:
-    (sent,) = options_sent(["cake bandwidth 1.5Mbit"])
+    (sent,) = numbered(["cake bandwidth 1.5Mbit"])
     assert int.from_bytes(sent[2], "little") == units.rate("1.5Mbit") / 8 == 187_500
-    (sent,) = options_sent(["cake bandwidth 2KBps"])
+    (sent,) = numbered(["cake bandwidth 2KBps"])
     assert int.from_bytes(sent[2], "little") == units.rate("2KBps") / 8 == 2000
 
 

@@ -51,12 +51,33 @@ def test_a_paste_is_the_queue_of_the_bottleneck(cli, plain: Path, tmp_path: Path
     assert out(cli("check", plain, "--queue", "fq_codel")) == "ok\n"
 
 
-def test_netem_is_the_path(cli, plain: Path) -> None:
-    line = "tc qdisc add dev eth0 root netem delay 30ms loss 1%"
-    sets = ["delay=40ms", "reverse_delay=10ms", 'impair=[{ kind = "random", probability = 0.01 }]']
-    sets += [f"queue={RED}", f"reverse_queue={RED}"]
-    words = [w for s in sets for w in ("--set", f"link.bottleneck.{s}")] + ["--set", 'flows.bulk.rtt=["70ms", "110ms"]']
+def test_netem_is_the_impairment_of_that_name(cli, plain: Path) -> None:
+    line = "tc qdisc add dev eth0 root netem delay 30ms 5ms 25% dist normal loss 1% 25% reorder 2% gap 5 limit 500"
+    netem = 'kind = "netem", limit = 500, delay = "30ms", jitter = "5ms", delay_correlation = 0.25, loss = 0.01'
+    netem += ', distribution = "normal", loss_correlation = 0.25, reorder = 0.02, gap = 5'
+    words = ["--set", f"link.bottleneck.impair=[{{ {netem} }}]"]
+    r = cli("run", plain, "--queue", line)
+    assert out(r) == out(cli("run", plain, *words)) and "left out" not in r.stderr
+    assert "eth0 is bottleneck: netem" in r.stderr.replace("\n", " ")
+
+
+def test_netem_with_a_rate_needs_no_shaper(cli, plain: Path) -> None:
+    """On an Ethernet device the rate counts the header of 14 B, too."""
+    line = "tc qdisc add dev eth0 root netem rate 3mbit 20 48 5 limit 40"
+    netem = 'kind = "netem", rate = "3Mbps", overhead = "34B", cell_size = "48B", cell_overhead = "5B", limit = 40'
+    words = ["--set", f"link.bottleneck.impair=[{{ {netem} }}]"]
     assert out(cli("run", plain, "--queue", line)) == out(cli("run", plain, *words))
+
+
+def test_a_peak_rate_is_a_second_bucket_around_the_first(cli, plain: Path) -> None:
+    tbf = "tc qdisc add dev eth0 root tbf rate 3mbit burst 60000 peakrate 5mbit mtu 1540 limit 90000"
+    whole = '{ kind = "htb", rate = "5Mbps", burst = "1540B", overhead = "14B", queue = { kind = "htb", '
+    whole += 'rate = "3Mbps", burst = "60000B", overhead = "14B", queue = { kind = "droptail", buffer = "90000B" } } }'
+    words = ["--set", f"link.bottleneck.queue={whole}", "--set", f"link.bottleneck.reverse_queue={RED}"]
+    r = cli("run", plain, "--queue", tbf)
+    assert out(r) == out(cli("run", plain, *words)) and "left out" not in r.stderr
+    r = cli("run", plain, "--queue", tbf.replace(" mtu 1540", ""))
+    assert r.returncode == 2 and "peakrate without mtu" in r.stderr.replace("\n", " ")
 
 
 def test_both_directions_are_the_way_and_the_way_back(cli, plain: Path) -> None:
@@ -111,9 +132,11 @@ def test_compare_has_it_beside_others(cli) -> None:
     r = cli("compare", *link, "--queue", "codel,pie", "--queue", "fq_codel limit 100")
     assert {row["queue"] for row in json.loads(out(r))["ranking"]} == {"codel", "pie", "pasted fq-codel"}
     r = cli("compare", *link, "--queue", "tc qdisc add dev eth0 root netem delay 10ms rate 4mbit limit 20")
-    assert "a delay of 10ms of the path is not compared; give it with --rtt" in r.stderr and out(r)
-    r = cli("compare", *link, "--queue", "tc qdisc add dev eth0 root netem delay 10ms")
-    assert r.returncode == 2 and "no queue is in it" in r.stderr
+    assert r.returncode == 2 and "give --rtt and --rate, or tailback run" in r.stderr.replace("\n", " ")
+    both = "tc qdisc add dev eth0 root handle 1: netem delay 10ms; tc qdisc add dev eth0 parent 1: fq_codel"
+    r = cli("compare", *link, "--queue", both)
+    assert "netem on eth0 (delay 10ms) is the path's and is not compared; give --rtt" in r.stderr.replace("\n", " ")
+    assert {row["queue"] for row in json.loads(out(r))["ranking"]} == {"droptail", "pasted fq-codel"}
 
 
 def test_the_lab_begins_with_it() -> None:
@@ -123,7 +146,7 @@ def test_the_lab_begins_with_it() -> None:
     made = pasted.overrides(_start(), (), SHAPER)
     state = state_of(None, tuple(made), None)
     queue = state.document["link"]["bottleneck"]["queue"]
-    assert (queue["kind"], queue["rate"], queue["queue"]["kind"]) == ("htb", "4000000bps", "codel")
+    assert (queue["kind"], queue["rate"], queue["queue"]["kind"]) == ("htb", "4Mbps", "codel")
 
 
 def test_read_repeats_it(cli, tmp_path: Path) -> None:
@@ -131,4 +154,4 @@ def test_read_repeats_it(cli, tmp_path: Path) -> None:
     assert found["kind"] == "tc" and found["left_out"] == []
     assert {"what": "class 1:10", "value": "rate 4Mbps, burst 3000 B, cburst 3000 B", "line": 3} in found["understood"]
     written = out(cli("read", "-", "--write", "-", input=SHAPER))
-    assert 'queue = { kind = "htb", rate = "4000000bps"' in written
+    assert 'queue = { kind = "htb", rate = "4Mbps"' in written

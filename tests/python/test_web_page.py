@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import CHROMIUM, DRIVER, MISSING, READY, Page, chromium
+from browser import CHROMIUM, DRIVER, MISSING, READY, SCENARIO, Page, chromium
 from conftest import Cli
 
 import tailback as tb
@@ -36,12 +36,6 @@ if not (resources.files("tailback") / "apps" / "lab" / "static" / page.ENGINE).i
 if CHROMIUM is None or DRIVER is None:
     pytest.skip(MISSING, allow_module_level=True)
 POSITIONS = int(os.environ.get("TAILBACK_POSITIONS", "1"))
-SCENARIO = """\
-duration = "6s"
-warmup = "1s"
-topology = { kind = "dumbbell", rate = "10Mbps", delay = "10ms", queue = { kind = "red", buffer = "60 packets" } }
-flows.bulk = { count = 4, rtt = "40ms" }
-"""
 
 
 @pytest.fixture(scope="module")

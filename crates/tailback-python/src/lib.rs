@@ -77,6 +77,8 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<control::ControlRules>()?;
     m.add_class::<control::ControlAck>()?;
     m.add_class::<control::ControlRate>()?;
+    m.add_class::<control::ControlLost>()?;
+    m.add_class::<control::ControlDeparture>()?;
     m.add_class::<control::ControlSign>()?;
     m.add_class::<control::ControlReset>()?;
     m.add_class::<control::ControlTakeover>()?;

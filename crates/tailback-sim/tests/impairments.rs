@@ -2,9 +2,10 @@
 
 mod common;
 use common::*;
-use tailback_base::{BitRate, Duration, Ecn, Size, Time};
+use tailback_base::{BitRate, Duration, Ecn, Settings, Size, Time};
 use tailback_sim::build::network::{Built, Network, Transport};
 use tailback_sim::declare::impairments::{Harm, Impairment};
+use tailback_sim::declare::netem;
 use tailback_sim::results::outcome::Outcome;
 use tailback_sim::traffic::application::{AppInput, Application};
 use tailback_transport::Amount;
@@ -213,6 +214,39 @@ fn duplicates_are_counted_where_they_arrive() {
         (100.0, 200.0, 0.0)
     );
     assert_eq!(of(&result["links"], "ab", "arrived_packets"), 2.0 * 101.0);
+}
+
+/// netem that sends each packet twice.
+fn netem_twice() -> Impairment {
+    netem::read(&Settings::defaults(&netem::MODEL).with("duplicate", "1")).unwrap()
+}
+
+/// Linux counts what it has of a packet: copied, less one if lost, and only at 0 there is none (sch_netem.c). What
+/// loses a packet behind it takes one of the two.
+#[test]
+fn a_copy_outlives_the_packet_that_it_is_of() {
+    let first_of_two = (0..20).map(|i| 2 * i).collect();
+    let lost = Impairment::ByIndex {
+        indices: first_of_two,
+        action: Harm::Drop,
+    };
+    let (got, result) = datagrams(vec![netem_twice(), lost], Ecn::NotEct, 20);
+    assert_eq!(numbers(&got), (0..20).collect::<Vec<u64>>());
+    assert_eq!(of(&result["flows"], "f.0", "received_packets"), 20.0);
+}
+
+/// Linux clones a packet after it has marked it (sch_netem.c), so that both have the mark.
+#[test]
+fn a_copy_has_the_mark_of_the_packet_that_it_is_of() {
+    let first = Impairment::ByIndex {
+        indices: vec![0],
+        action: Harm::Mark,
+    };
+    let (got, result) = datagrams(vec![first.clone(), netem_twice()], Ecn::Ect0, 5);
+    assert_eq!(got.len(), 10);
+    assert_eq!(of(&result["flows"], "f.0", "marked_packets"), 2.0);
+    let (_, result) = datagrams(vec![first, netem_twice()], Ecn::NotEct, 5);
+    assert_eq!(of(&result["flows"], "f.0", "marked_packets"), 0.0);
 }
 
 #[test]

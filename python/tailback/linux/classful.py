@@ -16,6 +16,8 @@ from tailback.linux.units import TcError
 
 #: What `htb` gives a bucket without `burst`, beside a tick's worth of its rate: its `mtu` (tc-htb(8)).
 HTB_MTU = 1600
+#: What `htb` divides the rate of a class by for a quantum that is not given.
+R2Q = 10
 #: Places in the table of priorities of `prio`.
 PRIORITIES = 16
 #: The bands of packets by their priority, where nothing is said: that of packets without one is the second.

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
-from tailback.linux import law, units
+from tailback.linux import law, netem, units
 from tailback.linux.classful import WORDS
 from tailback.linux.statement import Statement
 from tailback.linux.tree import handle
@@ -23,7 +24,9 @@ _BACKLOG = re.compile(r"backlog (\d+[KMG]?)b? (\d+)p requeues (\d+)")
 #: What goes on behind a first line that was broken: words and numbers alone.
 _GOES_ON = re.compile(r"[a-z0-9][\w. :/-]*", re.IGNORECASE)
 #: Words of a line that are the kernel's bookkeeping, with a value.
-_BOOKS = ("refcnt", "direct_packets_stat", "leaf", "level", "priomap_offload", "offload_index")
+_BOOKS = ("refcnt", "leaf", "level", "ver", "priomap_offload", "offload_index")
+#: Words of a first line that are a counter.
+_COUNTS = ("direct_packets_stat",)
 #: Words of a class or a shaper that a table of sizes shows, in text.
 _TABLE = ("linklayer", "overhead", "mpu", "mtu", "tsize")
 #: Words of RED's internal numbers: the exponent of its weight, and those of its slope and of an idle time.
@@ -33,7 +36,16 @@ _SILENT = (EXPONENT, "Plog", "Scell_log")
 MEAN_PACKET = 1000
 IN_PACKETS = "choke "
 #: What stands behind the number of some words in an output only.
-_ENDINGS = {"limit": "p$", "flow_limit": "p$", "perturb": "sec$", "burst": "/.*", "cburst": "/.*", "flows": "/.*"}
+_ENDINGS = {
+    "limit": "p$", "flow_limit": "p$", "perturb": "sec$", "burst": "/.*", "cburst": "/.*", "mtu": "/.*",
+    "minburst": "/.*", "mpu": "b$", "flows": "/.*",
+}  # fmt: skip
+#: A filter as it is shown: its line, the class that it chooses, and what it looks at, on the next line.
+_FILTER = re.compile(r"\s*filter\s.*", re.IGNORECASE)
+_CHOSEN = re.compile(r"(?:flowid|classid) ([0-9a-f]{0,4}:[0-9a-f]{1,4})", re.IGNORECASE)
+_MATCH = re.compile(r"\s*match ([0-9a-f]{8})/([0-9a-f]{8}) at (-?\d+)", re.IGNORECASE)
+#: The code point in the first word of a packet: of IPv4 (RFC 791, RFC 2474) and of IPv6 (RFC 8200 section 3).
+_CODE_POINTS = {0x00FC0000: 18, 0x0FC00000: 22}
 #: A number of digits, and no more than a kernel's counter has.
 _NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,6})?")
 #: What cake calls its tins, beside numbers.
@@ -56,6 +68,17 @@ class Queue:
     tins: dict[str, dict[str, int | float]] = field(default_factory=dict)
 
 
+@dataclass
+class Filter:
+    """A filter as it is shown: its line, the class that it chooses, and the code point by which it does so; None where
+    it looks at something else."""
+
+    line: int
+    chosen: str
+    code: int | None = None
+    matches: int = 0
+
+
 # Text
 
 
@@ -65,19 +88,35 @@ def looks_like(text: str) -> bool:
     return any(m is not None for m in found)
 
 
-def queues(lines: Sequence[tuple[int, str]]) -> Iterator[Queue | tuple[int, str]]:
-    """The qdiscs and classes of a text, and lines that belong to none, with their numbers."""
-    current: Queue | None = None
+def queues(lines: Sequence[tuple[int, str]]) -> Iterator[Queue | Filter | tuple[int, str]]:
+    """The qdiscs, classes and filters of a text, and lines that belong to none, with their numbers."""
+    current: Queue | Filter | None = None
     tins: list[str] = []
     for number, line in _joined(lines):
         if (found := _HEAD.match(line)) is not None:
             if current is not None:
                 yield current
-            current, tins = Queue(_shown(number, found)), []
+            current, tins = _queue(number, found), []
+        elif _FILTER.fullmatch(line):
+            if current is not None:
+                yield current
+            chosen = _CHOSEN.search(line)
+            current = Filter(number, handle(chosen[1]) if chosen else "")
+        elif isinstance(current, Filter):
+            if (match := _MATCH.match(line)) is not None:
+                _looks_at(current, match)
         elif line.strip() and (current is None or not _counted(current, line, tins)):
             yield number, line
     if current is not None:
         yield current
+
+
+def _looks_at(one: Filter, match: re.Match[str]) -> None:
+    """One condition of a filter: only one alone, on the whole code point, chooses by it."""
+    value, mask, at = int(match[1], 16), int(match[2], 16), int(match[3])
+    one.matches += 1
+    alone = one.matches == 1 and at == 0 and mask in _CODE_POINTS
+    one.code = (value & mask) >> _CODE_POINTS[mask] if alone else None
 
 
 def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -87,7 +126,8 @@ def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     for number, line in lines:
         line = line[:4000]
         starts = _HEAD.match(line) is not None
-        if begun is not None and not starts and _GOES_ON.fullmatch(line) and len(begun[1]) < 4000:
+        goes_on = not starts and not _FILTER.fullmatch(line) and _GOES_ON.fullmatch(line)
+        if begun is not None and goes_on and len(begun[1]) < 4000:
             begun = (begun[0], f"{begun[1]} {line}")
             continue
         if begun is not None:
@@ -99,8 +139,14 @@ def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         yield begun
 
 
-def _shown(line: int, found: re.Match[str]) -> Statement:
-    of, kind, name, rest = found[1].lower(), found[2], found[3], found[4].split()
+def _queue(line: int, found: re.Match[str]) -> Queue:
+    rest = found[4].split()
+    counters = {w: _count(v) for w, v in pairwise(rest) if w in _COUNTS and _NUMBER.fullmatch(v)}
+    return Queue(_shown(line, found, rest), dict(counters))
+
+
+def _shown(line: int, found: re.Match[str], rest: list[str]) -> Statement:
+    of, kind, name = found[1].lower(), found[2], found[3]
     place: dict[str, Any] = {"parent": "root" if of == "qdisc" else "", "stab": {}}
     words: list[str] = []
     while rest:
@@ -109,7 +155,7 @@ def _shown(line: int, found: re.Match[str]) -> Statement:
             place["device" if word == "dev" else "parent"] = rest.pop(0)
         elif word == "root":
             place["parent"] = word if of == "qdisc" else handle(name.partition(":")[0] + ":")
-        elif word in _BOOKS and rest:
+        elif word in (*_BOOKS, *_COUNTS) and rest:
             rest.pop(0)
         elif set(word) <= set("-") or word.startswith("["):
             continue
@@ -129,7 +175,7 @@ def _shown(line: int, found: re.Match[str]) -> Statement:
 
 def _as_said(kind: str, words: Sequence[str], of: str) -> tuple[list[str], dict[str, str]]:
     """Words of an output as a command has them, and its table of sizes."""
-    left = list(words)
+    left = netem.as_command(words) if kind == "netem" else list(words)
     said: list[str] = []
     stab: dict[str, str] = {}
     exponent = ""
@@ -140,13 +186,18 @@ def _as_said(kind: str, words: Sequence[str], of: str) -> tuple[list[str], dict[
             exponent = value if word == EXPONENT else exponent
         elif (word == "raw" and "overhead" in left) or word == "no-sce":
             continue
-        elif of == "qdisc" and left and (word in ("linklayer", "tsize") or (word in _TABLE and stab)):
+        elif of == "qdisc" and left and (_of_table(kind, word, left) or (word in _TABLE and stab)):
             stab[word] = left.pop(0)
         elif word in _ENDINGS and left:
             said += [word, re.sub(_ENDINGS[word], "", left.pop(0))]
         else:
             said.append("latency" if word == "lat" else word)
     return said + needed(kind, said, exponent), stab
+
+
+def _of_table(kind: str, word: str, left: Sequence[str]) -> bool:
+    """Whether a table of sizes begins: tbf has a `linklayer` of its own, at the end of its words."""
+    return word == "tsize" or (word == "linklayer" and (kind not in WORDS or (len(left) > 1 and left[1] in _TABLE)))
 
 
 def needed(kind: str, said: Sequence[str], exponent: str) -> list[str]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tailback.linux.classful import WORDS
 from tailback.linux.dump import EXPONENT, Queue, needed
 from tailback.linux.forms import word_against
 from tailback.linux.statement import STAB, Statement
@@ -50,11 +51,13 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
     options = row.get("options")
     options = options if isinstance(options, Mapping) else {}
     if of == "class":
-        options = {k: v for k, v in row.items() if k in ("rate", "ceil", "burst", "cburst", "prio", "quantum")}
+        options = {k: v for k, v in row.items() if k in _OF_CLASS}
     words, stab = _words(kind, options)
     device = str(row.get("dev", ""))[:16]
     made = Queue(Statement(0, of, "add", device, handle(parent), name, kind, tuple(words), stab))
-    skipped = ("kind", "class", "handle", "parent", "dev", "root", "options", "refcnt", "tins", *options)
+    skipped = ("kind", "class", "handle", "parent", "dev", "root", "options", "refcnt", "tins", "level", *options)
+    if isinstance(past := options.get(_PAST), int):
+        made.counters[_PAST] = past
     for key, value in row.items():
         if (
             key not in skipped
@@ -75,7 +78,10 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
 _TIMES = ("target", "interval", "ce_threshold", "tupdate", "rtt", "lat")
 _RATES = ("rate", "ceil", "bandwidth", "peakrate", "maxrate")
 #: Options that a command has no word for.
-_BOOKS = ("refcnt", "direct_packets_stat", "autorate", "fwmark", EXPONENT, "Plog", "Scell_log")
+_PAST = "direct_packets_stat"
+_BOOKS = ("refcnt", _PAST, "ver", "autorate", "fwmark", EXPONENT, "Plog", "Scell_log")
+#: What a class is set to, among its counters.
+_OF_CLASS = ("rate", "ceil", "burst", "cburst", "prio", "quantum", "overhead", "linklayer", "mpu")
 #: Options whose text is the word, and those whose text says which.
 _OWN_WORDS = re.compile("diffserv|flowmode|atm")
 _ACK_FILTER = ("ack-filter",)
@@ -96,7 +102,7 @@ def _words(kind: str, options: Mapping[str, Any]) -> tuple[list[str], dict[str, 
     words: list[str] = []
     stab: dict[str, str] = {}
     for key, value in options.items():
-        if "linklayer" in options and key in STAB:
+        if "linklayer" in options and key in STAB and kind not in WORDS:
             stab[key] = str(value)
         elif value is None or key in _BOOKS or value == "unlimited" or (key == "raw" and "overhead" in options):
             continue
@@ -152,12 +158,14 @@ def _netem_table(key: str, value: Mapping[str, Any]) -> list[str]:
         return ["delay", *(delay or ["0us"]), *time("jitter"), *(share("correlation") if time("jitter") else [])]
     if key == "loss-random":
         return ["loss", *share("loss"), *share("correlation")] if share("loss") else []
-    if key == "loss-gemodel":
-        parts = [value.get(n) for n in ("p", "r", "1-h", "1-k")]
-        numbers = [f"{100 * n:.9g}%" for n in parts if isinstance(n, int | float)]
-        return ["loss", "gemodel", *numbers]
+    if key in ("loss-gemodel", "loss-state"):
+        names = ("p", "r", "1-h", "1-k") if key == "loss-gemodel" else ("p13", "p31", "p32", "p23", "p14")
+        parts = [n if isinstance(n := value.get(name), int | float) else 0.0 for name in names]
+        return ["loss", key.removeprefix("loss-"), *[f"{100 * n:.9g}%" for n in parts]]
     if key in ("duplicate", "reorder", "corrupt"):
         return [key, *share(key), *share("correlation")] if share(key) else []
-    if key == "rate" and isinstance(value.get("rate"), int | float):
-        return ["rate", f"{round(8 * value['rate'])}bit"]
-    return []
+    rate = value.get("rate")
+    if key == "rate" and isinstance(rate, int | float):
+        numbers = [value.get(n) for n in ("packetoverhead", "cellsize", "celloverhead")]
+        return ["rate", f"{round(8 * rate)}bit", *[str(n) if isinstance(n, int) else "0" for n in numbers]]
+    return ["slot"] if key == "slot" else []

@@ -1,17 +1,34 @@
-"""`netem`: delay, loss and their kin on a link, as `tc` says them and as a scenario has them (tc-netem(8))."""
+"""`netem`: its words in `tc`, and the impairment of the same name that a scenario has (tc-netem(8))."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailback.linux import law, units
+from tailback.linux import units
 from tailback.linux.units import TcError
 
 #: Packets that `netem` holds when nothing is said.
 LIMIT = 1000
+#: Tables that a scenario has, too.
 _DISTRIBUTIONS = ("uniform", "normal", "pareto", "paretonormal")
+#: Words in the order in which `tc` tries them; it takes any beginning of one.
+_WORDS = (
+    ("limit",), ("delay", "latency"), ("loss", "drop"), ("ecn",), ("reorder",), ("corrupt",), ("gap",), ("duplicate",),
+    ("distribution",), ("rate",), ("slot",), ("seed",),
+)  # fmt: skip
+#: Names that an output has before a value and a command has not: those of a word in the order of the command, and what
+#: stands for one that is not shown.
+_NAMED = {
+    ("loss", "state"): ({"p13": "", "p31": "", "p32": "", "p23": "", "p14": ""}, "0%"),
+    ("loss", "gemodel"): ({"p": "", "r": "", "1-h": "", "1-k": ""}, "0%"),
+    ("rate",): ({"packetoverhead": "", "cellsize": "", "celloverhead": ""}, "0"),
+}
+#: The longest jitter of a scenario, seconds.
+_MOST_JITTER_S = 2.147
+#: An ATM cell: its content, and its header (ITU-T I.361).
+_CELL, _CELL_HEADER = 48, 5
 
 
 @dataclass
@@ -91,18 +108,19 @@ def parse(words: Sequence[str]) -> Netem:
     """The words behind `netem`. Raises `TcError`."""
     made, left = Netem(), _Words(words)
     while left:
-        word = left.next("a word")
-        if word in ("delay", "latency"):
+        said = left.next("a word")
+        word = next((names[0] for names in _WORDS if any(said and n.startswith(said) for n in names)), "")
+        if word == "delay":
             made.delay_s = units.time(left.next(word))
             made.jitter_s = left.more(units.time) or 0.0
             made.delay_correlation = left.more_share(word) or 0.0
-        elif word in ("loss", "drop"):
+        elif word == "loss":
             _loss(made, left, word)
         elif word in ("duplicate", "reorder", "corrupt"):
             setattr(made, word, left.share(word))
             setattr(made, f"{word}_correlation", left.more_share(word) or 0.0)
         elif word == "limit":
-            made.limit, made.limit_said = _whole(left.next(word), word), True
+            made.limit, made.limit_said = units.size(left.next(word)), True
         elif word == "gap":
             made.gap = _whole(left.next(word), word)
         elif word == "distribution":
@@ -113,18 +131,63 @@ def parse(words: Sequence[str]) -> Netem:
             made.rate_bps = units.rate(left.next(word))
             numbers = [left.more(lambda text: int(_number(text, "rate"))) or 0 for _ in range(3)]
             made.overheads = (numbers[0], numbers[1], numbers[2])
-        elif word in ("slot", "seed"):
-            # A seed draws other packets, and no other share of them.
-            made.others += [word] if word == "slot" else []
-            while left and (left.left[0][:1].isdigit() or left.left[0] in ("packets", "bytes", *_DISTRIBUTIONS)):
-                left.next(word)
+        elif word == "slot":
+            made.others.append(word)
+            _slot(left)
+        elif word == "seed":
+            # It draws other packets, and no other share of them.
+            left.next(word)
         else:
             raise TcError(
-                f"netem: tc has no word {word!r} here; there are delay, loss, duplicate, reorder, corrupt, rate, limit"
+                f"netem: tc has no word {said[:40]!r} here; there are delay, loss, duplicate, reorder, corrupt, rate, "
+                "limit"
             )
+    _check(made)
+    return made
+
+
+def _check(made: Netem) -> None:
+    """What `tc` refuses itself, and how it understands a share to be reordered."""
+    lost = made.loss or made.gemodel is not None or made.states
+    for is_wrong, problem, remedy in (
+        (made.limit < 1, "limit 0 lets nothing pass", "give a number of packets"),
+        (made.distribution and not made.jitter_s, "distribution without a jitter", "write delay 100ms 10ms"),
+        (made.reorder and not made.delay_s, "reorder without a delay: nothing overtakes", "write delay, too"),
+        (made.gap and not made.reorder, "gap without reorder", "write reorder 25% gap 5"),
+        (made.ecn and not lost, "ecn without a loss", "write loss, too"),
+    ):
+        if is_wrong:
+            raise TcError(f"netem: {problem}; {remedy}")
     if made.reorder and not made.gap:
-        # As tc understands it.
         made.gap = 1
+
+
+def _slot(left: _Words) -> None:
+    """The words of a slot: two times, or a distribution with two, and what a slot holds."""
+    while left and (left.left[0][:1].isdigit() or left.left[0] in ("distribution", "packets", "bytes")):
+        if left.next("slot") == "distribution":
+            left.next("slot distribution")
+
+
+def as_command(words: Sequence[str]) -> list[str]:
+    """The words of an output as a command has them: without the names of values, and with those that are not shown."""
+    left, made = list(words), []
+    while left:
+        word = left.pop(0)
+        made.append(word)
+        key: tuple[str, ...] = (word,)
+        if word == "loss" and left[:1] and left[0] in ("state", "gemodel"):
+            key = (word, left.pop(0))
+            made.append(key[1])
+        elif word == "rate" and left:
+            made.append(left.pop(0))
+        names, absent = _NAMED.get(key, ({}, ""))
+        found = dict(names)
+        while len(left) > 1 and left[0] in names:
+            name = left.pop(0)
+            found[name] = left.pop(0)
+        if any(found.values()):
+            made += [value or absent for value in found.values()]
     return made
 
 
@@ -162,51 +225,99 @@ def _number(text: str, of: str) -> float:
         raise TcError(f"netem: {of} {text}: give a whole number of bytes") from e
 
 
-def impairments(netem: Netem, leave: Callable[[str, str], None]) -> tuple[float, list[dict[str, Any]]]:
-    """The delay of the link, in seconds, and what happens to its packets, as a scenario takes them. `leave` is told of
-    what has no counterpart: what it is, and why."""
-    for name in ("delay", "loss", "duplicate", "reorder", "corrupt"):
-        if share := getattr(netem, f"{name}_correlation"):
-            leave(f"{name}'s correlation {100 * share:g}%", "each packet is drawn on its own here")
+def impairment(
+    netem: Netem, leave: Callable[[str, str], None], header: int, table: Mapping[str, Any]
+) -> dict[str, Any]:
+    """As a scenario has it. `leave` is told of what has no counterpart: what it is, and why. `header`: bytes that Linux
+    counts on an IP packet; `table`: overhead and layer of a table of sizes. What is not said has the default of `tc`,
+    which is that of a scenario."""
     for word in netem.others:
         leave(word, "no counterpart here")
-    made: list[dict[str, Any]] = []
-    delay = netem.delay_s
-    if netem.loss:
-        action = {"action": "mark"} if netem.ecn else {}
-        made.append({"kind": "random", "probability": netem.loss, **action})
-    if netem.gemodel is not None:
-        to_bad, to_good, bad, good = netem.gemodel
-        made.append({"kind": "gilbert", "to_bad": to_bad, "to_good": to_good, "loss_bad": bad, "loss_good": good})
-    if netem.states:
-        if len(netem.states) <= 2:
-            p13 = netem.states[0]
-            p31 = netem.states[1] if len(netem.states) == 2 else 1 - p13
-            made.append({"kind": "gilbert", "to_bad": p13, "to_good": p31})
-        else:
-            leave("loss state", "the model of four states has no counterpart; write loss gemodel")
-    if netem.corrupt:
-        made.append({"kind": "random", "probability": netem.corrupt})
-        leave("corrupt", "a packet with a wrong bit is lost here, as the checksum drops it")
-    if netem.duplicate:
-        made.append({"kind": "duplicate", "probability": netem.duplicate})
-    if netem.reorder and delay:
-        # That share leaves at once, and the others wait.
-        made.append({"kind": "reorder", "probability": 1 - netem.reorder, "delay": law.seconds(delay)})
-        delay = 0.0
-        if netem.gap > 1:
-            leave(f"gap {netem.gap}", "any packet may be reordered here, not each so-manyth")
-    elif netem.reorder:
-        leave("reorder", "without a delay nothing overtakes")
+    made: dict[str, Any] = {"kind": "netem"}
+    if netem.limit_said:
+        made["limit"] = netem.limit
+    if netem.delay_s:
+        made["delay"] = _time(netem.delay_s)
     if netem.jitter_s:
-        if netem.distribution not in ("", "uniform"):
-            leave(f"distribution {_shown(netem.distribution)}", "the jitter is drawn evenly here")
-        spread = min(netem.jitter_s, delay or netem.jitter_s)
-        made.append({"kind": "send-delay", "max": law.seconds(2 * spread)})
-        delay = max(delay - spread, 0.0)
-        leave("jitter's overtaking", "packets keep their order here")
-    return delay, made
+        if netem.jitter_s > _MOST_JITTER_S:
+            leave("a longer jitter", f"{_MOST_JITTER_S} s is the most that the kernel's arithmetic holds")
+        made["jitter"] = _time(min(netem.jitter_s, _MOST_JITTER_S))
+        if netem.distribution in _DISTRIBUTIONS[1:]:
+            made["distribution"] = netem.distribution
+        elif netem.distribution not in ("", _DISTRIBUTIONS[0]):
+            leave("distribution of another name", "its table is a file; the jitter is drawn evenly here")
+    if netem.gemodel is not None:
+        made["loss_gemodel"] = list(netem.gemodel)
+    elif netem.states:
+        made["loss_state"] = list(netem.states)
+    for name in ("loss", "duplicate", "corrupt", "reorder"):
+        if share := getattr(netem, name):
+            made[name] = share
+    for name in ("delay", "loss", "duplicate", "corrupt", "reorder"):
+        spread = made.get("jitter") if name == "delay" else made.get(name)
+        if spread and (share := getattr(netem, f"{name}_correlation")):
+            made[f"{name}_correlation"] = share
+    if netem.ecn:
+        made["ecn"] = True
+    if netem.gap > 1:
+        made["gap"] = netem.gap
+    if netem.rate_bps is not None:
+        made |= _line(netem, leave, header, table)
+    return made
 
 
-def _shown(name: str) -> str:
-    return name if name in _DISTRIBUTIONS else "of another name"
+def _line(netem: Netem, leave: Callable[[str, str], None], header: int, table: Mapping[str, Any]) -> dict[str, Any]:
+    """The rate, and what it counts of a packet."""
+    own, cell, cell_header = netem.overheads
+    if table.get("linklayer") in ("atm", "adsl") and not cell:
+        cell, cell_header = _CELL, _CELL_HEADER
+    overhead = own + header + int(table.get("overhead", 0))
+    if overhead < 0:
+        leave(f"overhead {own}", "a packet would be shorter than its IP packet")
+    made: dict[str, Any] = {"rate": units.scenario_rate(netem.rate_bps or 0.0)}
+    made |= {"overhead": f"{overhead}B"} if overhead > 0 else {}
+    made |= {"cell_size": f"{cell}B"} if cell > 0 else {}
+    if cell_header < 0:
+        leave(f"a cell's overhead {cell_header}", "no cell is shorter than what is in it here")
+    made |= {"cell_overhead": f"{cell_header}B"} if cell > 0 and cell_header > 0 else {}
+    return made
+
+
+def _time(seconds: float) -> str:
+    ns = round(seconds * 1e9)
+    return next(
+        f"{ns // factor}{unit}" for factor, unit in ((10**6, "ms"), (1000, "us"), (1, "ns")) if ns % factor == 0
+    )
+
+
+def text(said: Netem) -> str:
+    """What a line says, for a person."""
+
+    def share(name: str) -> str:
+        correlation = getattr(said, f"{name}_correlation")
+        return f", correlation {100 * correlation:g} %" if correlation else ""
+
+    parts = []
+    if said.delay_s:
+        spread = f" ± {_time(said.jitter_s)}{share('delay')}" if said.jitter_s else ""
+        spread += f", {said.distribution}" if said.distribution in _DISTRIBUTIONS else ""
+        parts.append(f"delay {_time(said.delay_s)}{spread}")
+    for name in ("loss", "duplicate", "reorder", "corrupt"):
+        if value := getattr(said, name):
+            parts.append(f"{name} {100 * value:g} %{share(name)}")
+    if said.gap > 1:
+        parts.append(f"gap {said.gap}")
+    if said.gemodel is not None:
+        to_bad, to_good, bad, good = (100 * x for x in said.gemodel)
+        parts.append(
+            f"loss {bad:g} % in a bad state ({to_bad:g} % to it, {to_good:g} % back), {good:g} % in a good one"
+        )
+    if said.states:
+        parts.append(f"loss by states {', '.join(f'{100 * x:g} %' for x in said.states)}")
+    if said.ecn:
+        parts.append("marks in place of losses")
+    if said.rate_bps is not None:
+        parts.append(f"rate {units.scenario_rate(said.rate_bps)}")
+    if said.limit_said:
+        parts.append(f"limit {said.limit} packets")
+    return ", ".join(parts) or "nothing"

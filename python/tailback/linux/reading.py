@@ -196,7 +196,7 @@ class _Reader:
             case "seconds":
                 return f"{self.count(option, text)}s"
             case "rate":
-                return f"{units.rate(text):.0f}bps"
+                return units.scenario_rate(units.rate(text))
             case "times":
                 return self.count(option, text) / option.times
             case "percent":

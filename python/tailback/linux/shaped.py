@@ -1,4 +1,4 @@
-"""What the qdiscs of a device are in a scenario: a shaper, the discipline in it, and what `netem` does to the link.
+"""What the qdiscs of a device are in a scenario: a shaper, the discipline in it, and the impairment that `netem` is.
 
 A scenario has one queue for a direction. Where `tc` has several, as a tree of `htb` has, it is the one that packets
 without a filter reach; the others are left out, and named. Lengths of a scenario are those of IP packets, and most
@@ -28,9 +28,6 @@ _DEVICES_OWN = ("pfifo_fast", "noqueue", "noop")
 #: Deeper than this no tree of queues stands.
 MOST_LEVELS = 16
 
-#: Units of rates, in `tc` and in a scenario.
-_RATES = (("gbit", "Gbps"), ("mbit", "Mbps"), ("kbit", "kbps"), ("bit", "bps"))
-
 Leave = Callable[[str, str, int], None]
 
 
@@ -45,7 +42,7 @@ class Side:
     queue: dict[str, Any] = field(default_factory=dict)
     #: By the name of the shaper in words of `tc`, and what it holds; None without a shaper.
     rate_bps: float | None = None
-    delay_s: float = 0.0
+    #: As a scenario takes impairments: what `netem` is.
     impair: list[dict[str, Any]] = field(default_factory=list)
     #: What was understood, in order: line, what, and value.
     said: list[tuple[int, str, str]] = field(default_factory=list)
@@ -94,7 +91,7 @@ def _side(device: Device, source: str, leave: Leave) -> Side | None:
     except TcError as e:
         leave(f"tc qdisc {_plain(root.kind)}", str(e), root.line)
         return None
-    if not made.queue and not made.impair and not made.delay_s:
+    if not made.queue and not made.impair:
         return None
     return made
 
@@ -171,7 +168,7 @@ class _Walk:
         if not leaves:
             raise TcError(f"{one.kind} without a class holds no rate; paste the lines tc class add ..., too")
         if (top := self.top(major)) is not None and any(c.handle in self.device.coded for c in leaves):
-            self.by_code_points(top, leaves, unnamed, level)
+            self.by_code_points(top, leaves, unnamed, level, said.get("r2q", classful.R2Q))
             return
         leaf = next((c for c in leaves if c.handle == unnamed), None)
         if leaf is None:
@@ -217,26 +214,33 @@ class _Walk:
             self.say(c.line, f"class {c.handle}", self.class_text(said))
             read.append((c, said))
         rate, burst = 0.0, 0
+        counted: Mapping[str, Any] = {}
         for _, said in reversed(read):
+            before = rate
             rate, burst = self.alone(said, rate, burst)
+            # The headers are those that the bucket counts by which the class is held; of two equal ones, the greater.
+            if rate != before or _headers(said) > _headers(counted):
+                counted = said
         own = read[0][1]
         if rate > own["rate"]:
             what = f"rate {units.rate_text(own['rate'])} of class {leaf.handle}"
-            self.leave(what, f"other classes are idle here, so that it has {_rate(rate)}", leaf.line)
+            self.leave(what, f"other classes are idle here, so that it has {units.scenario_rate(rate)}", leaf.line)
         if "burst" not in own and "cburst" not in own:
             self.say(leaf.line, "burst", f"assumed {burst} B: what tc gives with timers of high resolution")
-        self.shape(leaf.line, rate, burst, {k: v for _, said in reversed(read) for k, v in said.items()})
+        self.shape(leaf.line, rate, burst, counted)
 
     def top(self, major: str) -> Statement | None:
         """The one class at the top, with others below it; None where there are several, or it is alone."""
         tops = self.device.children(f"{major}:")
         return tops[0] if len(tops) == 1 and self.device.children(tops[0].handle) else None
 
-    def by_code_points(self, top: Statement, leaves: Sequence[Statement], unnamed: str, level: int) -> None:
+    def by_code_points(self, top: Statement, leaves: Sequence[Statement], unnamed: str, level: int, r2q: int) -> None:
         """The tree as it is: filters choose classes by code points, and the simulator's shaper has such classes."""
         known = classful.CLASS_WORDS
         made: list[dict[str, Any]] = []
+        counts: list[Statement] = []
         below = [c for c in self.device.classes.values() if c.handle.partition(":")[0] == top.handle.partition(":")[0]]
+        whole = classful.values(top.kind, top.words, known.get(top.kind, ()))
         for c in below:
             if c.kind not in known:
                 raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
@@ -245,11 +249,10 @@ class _Walk:
                 raise TcError(f"class {c.handle}: rate is missing; tc asks for it")
             self.say(c.line, f"class {c.handle}", self.class_text(said))
             if c is top:
-                whole = said
                 continue
-            row: dict[str, Any] = {"name": c.handle, "rate": f"{said['rate']:.0f}bps"}
+            row: dict[str, Any] = {"name": c.handle, "rate": units.scenario_rate(said["rate"])}
             row |= {"parent": c.parent} if c.parent != top.handle else {}
-            row |= {"ceil": f"{said['ceil']:.0f}bps"} if "ceil" in said else {}
+            row |= {"ceil": units.scenario_rate(said["ceil"])} if "ceil" in said else {}
             row |= {k: f"{said[k]}B" for k in ("burst", "cburst", "quantum") if k in said}
             row |= {"prio": said["prio"]} if "prio" in said else {}
             if c in leaves:
@@ -257,9 +260,18 @@ class _Walk:
                 row |= {"dscp": codes} if codes else {}
                 row["queue"] = self.inside(c, level)
             made.append(row)
+            if _headers(said) != _headers(whole):
+                counts.append(c)
+        for c in counts:
+            self.leave(f"headers of class {c.handle}", "a tree counts them as its class at the top does", c.line)
         rate, burst = self.alone(whole, 0.0, 0)
         self.shape(top.line, rate, burst, whole)
-        self.buckets[-1].classes = {"classes": made} | ({"default": unnamed} if unnamed else {})
+        classes: dict[str, Any] = {"classes": made}
+        if unnamed in {c.handle for c in leaves}:
+            classes["default"] = unnamed
+        elif unnamed:
+            self.leave(f"default {unnamed}", "no class at an end has this name: such packets pass unshaped", top.line)
+        self.buckets[-1].classes = classes | ({"r2q": r2q} if r2q != classful.R2Q else {})
         self.store("", {})
 
     def inside(self, one: Statement, level: int) -> dict[str, Any]:
@@ -271,7 +283,7 @@ class _Walk:
         else:
             walk.fifo(one.line, f"class {one.handle} without a qdisc of its own: pfifo")
         self.side.said += side.said
-        if side.delay_s or side.impair:
+        if side.impair:
             self.leave(f"netem in class {one.handle}", "a class has no delay and no losses of its own here", one.line)
         return side.queue or {"kind": reading.of_words("pfifo", [])[0], "buffer": f"{CARD_PACKETS} packets"}
 
@@ -287,8 +299,8 @@ class _Walk:
         return (rate, bucket) if rate < ceiling else (ceiling, cburst)
 
     def class_text(self, said: Mapping[str, Any]) -> str:
-        parts = [f"rate {_rate(said['rate'])}"]
-        parts += [f"ceil {_rate(said['ceil'])}"] if "ceil" in said else []
+        parts = [f"rate {units.scenario_rate(said['rate'])}"]
+        parts += [f"ceil {units.scenario_rate(said['ceil'])}"] if "ceil" in said else []
         parts += [f"{k} {said[k]} B" for k in ("burst", "cburst", "quantum", "mtu") if k in said]
         parts += [f"{k} {said[k]}" for k in ("prio", "mpu", "overhead", "linklayer") if k in said]
         return ", ".join(parts)
@@ -303,12 +315,16 @@ class _Walk:
             raise TcError(f"{one.kind}: limit or latency is missing; tc asks for one of them")
         if said["burst"] <= 0:
             raise TcError(f"{one.kind}: burst 0 lets nothing pass; give at least a packet")
-        parts = [f"rate {_rate(said['rate'])}", f"burst {said['burst']} B", f"limit {limit} B"]
+        parts = [f"rate {units.scenario_rate(said['rate'])}", f"burst {said['burst']} B", f"limit {limit} B"]
         if "latency" in said:
             parts.append(f"latency {law.seconds(said['latency'])}")
+        if "peakrate" in said:
+            parts.append(f"peakrate {units.scenario_rate(said['peakrate'])}, mtu {said.get('mtu', 0)} B")
         self.say(one.line, one.kind, ", ".join(parts))
         if "peakrate" in said:
-            self.leave(f"peakrate {units.rate_text(said['peakrate'])}", "a shaper has one bucket here", one.line)
+            if said.get("mtu", 0) <= 0:
+                raise TcError(f"{one.kind}: peakrate without mtu; tc asks for the bytes of a burst at that rate")
+            self.shape(one.line, said["peakrate"], said["mtu"], said)
         self.shape(one.line, said["rate"], said["burst"], said)
         below = self.device.below(one.handle) if one.handle else []
         if below:
@@ -333,10 +349,9 @@ class _Walk:
         if counted < 0:
             self.leave(f"overhead {overhead}", "a packet would be shorter than its IP packet", line)
             counted = 0
-        if header:
-            self.say(
-                line, "overhead", f"{counted} B on the IP packet: Linux counts the {header} B of the Ethernet header"
-            )
+        told = (line, "overhead", f"{counted} B on the IP packet: Linux counts the {header} B of the Ethernet header")
+        if header and told not in self.side.said:
+            self.say(*told)
         cells = "atm" if layer in ("atm", "adsl") else "plain"
         self.buckets.append(_Bucket(rate, burst, counted, mpu, cells))
         self.side.rate_bps = min(rate, self.side.rate_bps or rate)
@@ -365,27 +380,21 @@ class _Walk:
             self.fifo(one.line, f"band {band} without a qdisc of its own: pfifo")
 
     def netem(self, one: Statement, level: int) -> None:
+        """The impairment of that name: it acts before what is below it, as in Linux."""
         said = netem.parse(one.words)
-        self.say(one.line, one.kind, _netem_text(said))
-        delay, impair = netem.impairments(said, lambda what, why: self.leave(what, why, one.line))
-        self.side.delay_s += delay
-        self.side.impair += impair
-        if said.rate_bps is not None:
-            header, cell, cell_header = said.overheads
-            if cell or cell_header:
-                self.leave("cells of netem's rate", "write linklayer atm at a shaper", one.line)
-            self.table = {"overhead": str(header)} if header else {}
-            self.shape(one.line, said.rate_bps, 0, {})
+        self.say(one.line, one.kind, netem.text(said))
+        if said.rate_bps is not None and self.header:
+            self.say(one.line, "netem's rate", f"counts the {self.header} B of the Ethernet header, too")
+        table = {"overhead": _number(self.table, "overhead"), "linklayer": self.table.get("linklayer", "")}
+        made = netem.impairment(said, lambda what, why: self.leave(what, why, one.line), self.header, table)
+        if len(made) > 1:
+            self.side.impair.append(made)
         below = self.device.below(one.handle) if one.handle else []
         if below:
             self.qdisc(below[0], level + 1)
         elif self.buckets:
-            self.leave("netem's limit", "it counts packets that are under way too; here those that wait", one.line)
+            self.leave("netem's limit", "packets on their way and those that wait are counted apart here", one.line)
             self.store(*reading.of_words("pfifo", ["limit", str(said.limit)]))
-        elif said.limit_said:
-            self.leave(
-                f"limit {said.limit}", "without a rate nothing waits; the link's delay holds any number", one.line
-            )
 
     def leaf(self, one: Statement) -> None:
         """A kind with a row of its own."""
@@ -398,7 +407,7 @@ class _Walk:
         if (rate_of := shaping(name)) is not None and rate_of in settings:
             rate = float(_core.parse_rate(str(settings[rate_of])))
             self.side.rate_bps = min(rate, self.side.rate_bps or rate)
-            shown[rate_of] = _rate(rate)
+            shown[rate_of] = units.scenario_rate(rate)
             if self.table:
                 self.leave("stab", f"{one.kind} counts the line's headers by its own words", one.line)
         values = ", ".join(f"{k} {_shown(v)}" for k, v in shown.items()) or "Linux's defaults"
@@ -421,9 +430,14 @@ class _Walk:
             counted = {"overhead": f"{b.overhead}B"} if b.overhead else {}
             counted |= {"mpu": f"{b.mpu}B"} if b.mpu else {}
             counted |= {"framing": b.cells} if b.cells != "plain" else {}
-            around = {"kind": token_bucket(), "rate": f"{b.rate_bps:.0f}bps", "burst": f"{b.burst}B"}
+            around = {"kind": token_bucket(), "rate": units.scenario_rate(b.rate_bps), "burst": f"{b.burst}B"}
             queue = {**around, **counted, **(b.classes or {"queue": queue})}
         self.side.queue = queue
+
+
+def _headers(said: Mapping[str, Any]) -> tuple[bool, int, int]:
+    """What a class counts of headers: in cells or not, overhead, and the least that a packet takes."""
+    return said.get("linklayer") == "atm", said.get("overhead", 0), said.get("mpu", 0)
 
 
 def _shown(value: object) -> str:
@@ -450,29 +464,3 @@ def _known_words(one: Statement, leave: Leave) -> list[str]:
         else:
             kept.append(word)
     return kept
-
-
-def _rate(bits: float) -> str:
-    """As a scenario has it."""
-    text = units.rate_text(bits)
-    return next((text.replace(tc, ours) for tc, ours in _RATES if tc in text), text)
-
-
-def _netem_text(said: netem.Netem) -> str:
-    parts = []
-    if said.delay_s:
-        spread = f" ± {law.seconds(said.jitter_s)}" if said.jitter_s else ""
-        parts.append(f"delay {law.seconds(said.delay_s)}{spread}")
-    for name in ("loss", "duplicate", "reorder", "corrupt"):
-        if share := getattr(said, name):
-            parts.append(f"{name} {100 * share:g} %")
-    if said.gemodel is not None:
-        to_bad, to_good, bad, good = (100 * x for x in said.gemodel)
-        parts.append(
-            f"loss {bad:g} % in a bad state ({to_bad:g} % to it, {to_good:g} % back), {good:g} % in a good one"
-        )
-    if said.rate_bps is not None:
-        parts.append(f"rate {_rate(said.rate_bps)}")
-    if said.limit_said:
-        parts.append(f"limit {said.limit} packets")
-    return ", ".join(parts) or "nothing"

@@ -190,13 +190,19 @@ def _filter(device: Device, one: Statement, leave: Callable[[str, str, int], Non
             one.line,
         )
         return
-    for name in ("flowid", "classid"):
-        if name in words[:-1]:
-            device.chosen.append(handle(words[words.index(name) + 1]))
-            if (code := _code_point(words)) is not None:
-                device.coded.setdefault(device.chosen[-1], []).append(code)
-                return
-    leave("a filter", "the simulator's flows are not told apart by addresses, ports or marks of a firewall", one.line)
+    name = next((name for name in ("flowid", "classid") if name in words[:-1]), "")
+    chosen = handle(words[words.index(name) + 1]) if name else ""
+    chooses(device, chosen, _code_point(words), leave, one.line)
+
+
+def chooses(device: Device, chosen: str, code: int | None, leave: Callable[[str, str, int], None], line: int) -> None:
+    """A filter that puts packets into a class, by a code point or by something else."""
+    if chosen:
+        device.chosen.append(chosen)
+        if code is not None:
+            device.coded.setdefault(chosen, []).append(code)
+            return
+    leave("a filter", "the simulator's flows are not told apart by addresses, ports or marks of a firewall", line)
 
 
 def _code_point(words: Sequence[str]) -> int | None:
@@ -204,8 +210,9 @@ def _code_point(words: Sequence[str]) -> int | None:
     (RFC 3168 section 5). None for any other filter."""
     if words.count("match") > 1 or len(words) > MOST_WORDS:
         return None
-    for name in ("tos", "dsfield", "ip_tos", "precedence"):
-        if name in words[:-1]:
+    for name in ("tos", "dsfield", "ip_tos", "precedence", "priority"):
+        # `priority` of IPv6 is its traffic class (tc-u32(8)).
+        if name in words[:-1] and (name != "priority" or words[words.index(name) - 1] == "ip6"):
             value, _, mask = words[words.index(name) + 1].partition("/")
             after = words[words.index(name) + 2 : words.index(name) + 3]
             mask = mask or (after[0] if after else "")

@@ -100,6 +100,11 @@ def rate_text(bits_per_s: float) -> str:
     return _largest(bits, ((10**9, "gbit"), (10**6, "mbit"), (10**3, "kbit"), (1, "bit")))
 
 
+def scenario_rate(bits_per_s: float) -> str:
+    """As a scenario has it: `18Mbps` where `tc` writes `18mbit`."""
+    return _largest(max(1, round(bits_per_s)), ((10**9, "Gbps"), (10**6, "Mbps"), (10**3, "kbps"), (1, "bps")))
+
+
 def kbit_text(bits_per_s: float) -> str:
     """In whole kilobits: never more than was asked for."""
     return f"{kbit(bits_per_s)}kbit"

@@ -29,6 +29,12 @@ KINDS: tuple[Kind, ...] = (
     Kind("flent", "Flent's files", "JSON with metadata, results and x_values", "measured.flent"),
     Kind("iperf3", "iperf3's JSON", "JSON with start and intervals or end", "measured.iperf3"),
     Kind("iperf3-text", "what iperf3 prints", "lines of `[ ID] 0.00-1.00 sec`", "measured.iperf3_text"),
+    Kind(
+        "speed-test-json",
+        "results of speed tests as JSON",
+        "JSON with download, upload and ping",
+        "measured.speed_json",
+    ),
     Kind("tc-json", "tc -j qdisc show", "a list with `kind`, `handle` and `options`", "tc"),
     Kind("sqm", "SQM of OpenWrt", "`config queue`, or `sqm.NAME.OPTION=`", "sqm"),
     Kind("fireqos", "FireQOS", "`interface DEVICE NAME input`, `output` or `bidirectional`", "fireqos"),
@@ -38,8 +44,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("ping", "logs of ping", "the head, the summary, or replies with their times", "measured.ping"),
     Kind(
         "speed-test",
-        "numbers of a speed test under load",
-        "unloaded, idle or bufferbloat beside ms",
+        "numbers of a speed test",
+        "unloaded, idle or bufferbloat beside ms; rates down and up beside a ping",
         "measured.bufferbloat",
     ),
     Kind("mahimahi", "traces of Mahimahi", "a whole number in each line, rising", "traces.mahimahi"),

@@ -13,7 +13,6 @@ from typing import Any
 from tailback import _core
 from tailback.core.scenario.read import inline
 from tailback.core.text.plain import plain
-from tailback.linux import law
 from tailback.linux.reading import of_words
 from tailback.linux.shaped import Side
 from tailback.readers.given import unpacked
@@ -82,13 +81,18 @@ def beside() -> str:
 
 def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str, Any]], list[str]]:
     """The queues as tables, each with its name, and sentences on what belongs to the path. Raises ReadError."""
-    made, said = [], []
+    made: list[dict[str, Any]] = []
+    said: list[str] = []
+    wanted: dict[str, None] = {}
     names = set(taken)
     for side in found.data.sides:
-        if side.delay_s or side.impair:
-            what = f"a delay of {law.seconds(side.delay_s)}" if side.delay_s else "losses"
+        for one in side.impair:
+            given = [f"{key.replace('_', ' ')} {_shown(value)}" for key, value in one.items() if key != "kind"]
+            options = [option for key, option in (("delay", "--rtt"), ("rate", "--rate")) if key in one]
+            wanted |= dict.fromkeys(options)
             said.append(
-                f"netem on {side.device or 'the device'}: {what} of the path is not compared; give it with --rtt"
+                f"netem on {side.device or 'the device'} ({', '.join(given)}) is the path's and is not compared"
+                + (f"; give {' and '.join(options)}" if options else "")
             )
         if not side.queue:
             continue
@@ -100,8 +104,15 @@ def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str
         names.add(name)
         made.append({**side.queue, "name": name})
     if not made:
-        raise ReadError(f"{found.title}: no queue is in it", "give a line with a qdisc; tailback run takes netem alone")
+        if said:
+            remedy = f"give {' and '.join(wanted)}, or tailback run" if wanted else "tailback run takes it"
+            raise ReadError(f"{found.title}: netem alone is a path, and no queue", remedy)
+        raise ReadError(f"{found.title}: no queue is in it", "give a line with a qdisc")
     return made, said
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # A scenario's link
@@ -136,7 +147,6 @@ def changes(found: Reading, scenario: _core.Scenario) -> tuple[list[str], list[s
     for side, prefix in ((forward, ""), (back, "reverse_")):
         if side is not None and side.impair:
             made.append(f"link.{name}.{prefix}impair={inline([*link.get(f'{prefix}impair', []), *side.impair])}")
-    made += _delays(document, name, forward, back)
     return made, said
 
 
@@ -144,34 +154,5 @@ def _put(name: str, side: Side, key: str) -> str:
     way = "the way back of " if key.startswith("reverse") else ""
     parts = [f"queue {side.name}"] if side.queue else []
     parts += [f"a shaper of {side.rate_bps / 1e6:g} Mbps"] if side.rate_bps else []
-    parts += [f"a delay of {law.seconds(side.delay_s)} more"] if side.delay_s else []
     parts += [str(i["kind"]) for i in side.impair]
     return f"{side.device or 'the line'} is {way}{name}: {', '.join(parts)}"
-
-
-def _delays(document: Mapping[str, Any], name: str, forward: Side | None, back: Side | None) -> list[str]:
-    """The delays of the link and the round trips of the flows that cross it, longer by what `netem` adds."""
-    more = {"delay": forward.delay_s if forward else 0.0, "reverse_delay": back.delay_s if back else 0.0}
-    if not any(more.values()):
-        return []
-    link = {**document.get("topology", {}), **document["link"][name]}
-    own = str(link.get("delay", "0s"))
-    own_back = str(link.get("reverse_delay", own))
-    made = [
-        f"link.{name}.{key}={inline(_longer(text, more[key]))}"
-        for key, text in (("delay", own), ("reverse_delay", own_back))
-    ]
-    for table in ("flows", "sessions"):
-        for group, flows in document.get(table, {}).items():
-            if isinstance(flows, Mapping) and "rtt" in flows:
-                rtt = flows["rtt"]
-                longer = [_longer(t, sum(more.values())) for t in (rtt if isinstance(rtt, list) else [rtt])]
-                made.append(f"{table}.{group}.rtt={inline(longer if isinstance(rtt, list) else longer[0])}")
-    return made
-
-
-def _longer(text: object, more_s: float) -> Any:
-    try:
-        return law.seconds(float(_core.parse_time(str(text))) + more_s)
-    except (ValueError, TypeError):
-        return text

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from tailback.core.scenario.read import inline
 from tailback.core.text.plain import plain
 from tailback.linux import dump
-from tailback.linux.law import seconds
 from tailback.linux.shaped import Side, sides
 from tailback.linux.tree import Tree
 from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
@@ -64,8 +63,6 @@ def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters
         way = f"{_WAYS[side.way]}, {place}"
         if side.queue:
             notes.say(f"queue ({way})", inline(side.queue))
-        if side.delay_s:
-            notes.say(f"delay of the link ({way})", seconds(side.delay_s))
         if side.impair:
             notes.say(f"impairments of the link ({way})", inline(side.impair))
     for one in counters:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tailback.linux import dump, dump_json
+from tailback.linux import dump, dump_json, netem
 from tailback.linux.classful import CLASS_WORDS, REFUSED, WORDS
 from tailback.linux.forms import forms
 from tailback.linux.shaped import Leave
 from tailback.linux.shell import Command, commands
 from tailback.linux.statement import Statement, statement
-from tailback.linux.tree import Tree, grow, put
+from tailback.linux.tree import Device, Tree, chooses, grow, put
 from tailback.linux.units import TcError
 from tailback.readers import shapers
 from tailback.readers.given import Given
@@ -78,7 +78,12 @@ def read(given: Given) -> Reading:
     notes = Notes()
     try:
         if kind == DOCUMENT:
-            return _of_queues(DOCUMENT, "output of tc -j", dump_json.of_document(given.document), notes, given.name)
+            shown = dump_json.of_document(given.document)
+            for one in shown:
+                # A document of classes names no device.
+                if not one.statement.device:
+                    one.statement = _at(one.statement, _of_handle(shown, one.statement))
+            return _of_queues(DOCUMENT, "output of tc -j", shown, notes, given.name)
         if kind == SHOWN:
             return _shown(given, notes)
         if (words := _alone(given)) is not None:
@@ -124,17 +129,20 @@ def _leave(notes: Notes) -> Leave:
 def _shown(given: Given, notes: Notes) -> Reading:
     """What `tc ... show` prints; the device may stand in the command above it."""
     found: list[dump.Queue] = []
+    filters: list[dump.Filter] = []
     device = ""
     for one in dump.queues(list(enumerate(given.text.split("\n"), 1))):
         if isinstance(one, dump.Queue):
             if not one.statement.device:
                 one.statement = _at(one.statement, device or _of_handle(found, one.statement))
             found.append(one)
+        elif isinstance(one, dump.Filter):
+            filters.append(one)
         elif (named := _DEVICE.search(one[1])) is not None:
             device = named[1]
         else:
             shapers.leave(notes, "a line", "no setting or counter of a qdisc", one[0])
-    return _of_queues(SHOWN, "output of tc qdisc show", found, notes, given.name)
+    return _of_queues(SHOWN, "output of tc qdisc show", found, notes, given.name, filters)
 
 
 def _of_handle(found: Sequence[dump.Queue], one: Statement) -> str:
@@ -147,7 +155,9 @@ def _at(one: Statement, device: str) -> Statement:
     return Statement(one.line, one.object, one.verb, device, one.parent, one.handle, one.kind, one.words, one.stab)
 
 
-def _of_queues(kind: str, title: str, found: Sequence[dump.Queue], notes: Notes, name: str) -> Reading:
+def _of_queues(
+    kind: str, title: str, found: Sequence[dump.Queue], notes: Notes, name: str, filters: Sequence[dump.Filter] = ()
+) -> Reading:
     tree = Tree()
     # A root takes away what stood there before, so that roots come first.
     for one in sorted(found, key=lambda q: q.statement.parent != "root"):
@@ -157,6 +167,23 @@ def _of_queues(kind: str, title: str, found: Sequence[dump.Queue], notes: Notes,
             put(tree, one.statement, _leave(notes))
         except TcError as e:
             shapers.leave(notes, f"{one.statement.object} {one.statement.handle}", str(e), one.statement.line)
+    # A line of a table of filters alone chooses nothing.
+    for shown in (f for f in filters if f.chosen or f.matches):
+        chooses(_with_class(tree, shown.chosen), shown.chosen, shown.code, _leave(notes), shown.line)
     if any("avpkt" in q.statement.words for q in found):
         notes.say("avpkt", "assumed 1000 B: tc does not show it")
+    if any(q.statement.kind == "netem" and _has_jitter(q.statement) for q in found):
+        notes.say("distribution of netem", "assumed uniform: tc does not show it")
     return shapers.reading(kind, title, tree, notes, name, [q for q in found if q.counters or q.tins])
+
+
+def _with_class(tree: Tree, name: str) -> Device:
+    """The device that has a class; one without any where none has it."""
+    return next((d for d in tree.devices.values() if name in d.classes), Device(""))
+
+
+def _has_jitter(one: Statement) -> bool:
+    try:
+        return netem.parse(one.words).jitter_s > 0
+    except TcError:
+        return False

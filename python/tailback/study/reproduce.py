@@ -57,6 +57,8 @@ def reproduce(
     if how.announce is not None:
         how.announce("; ".join(ahead.lines(how.jobs)))
     samples, spent = course.run(work, wanted(study, experiments), how.progress, partial(unsettled, study))
+    # Some rows may have asked for more seeds than were announced.
+    runs, reused = work.counted()
     verdicts = Judge(study, samples).all({e.id for e in experiments})
     before = Drawn(out, how.figures) if how.figures is not None else None
     sections = [_section(study, e, mode, samples, out, before) for e in experiments]
@@ -71,8 +73,8 @@ def reproduce(
         samples=samples,
         verdicts=verdicts,
         sections=sections,
-        runs=ahead.runs,
-        reused=ahead.stored,
+        runs=runs,
+        reused=reused,
         seeds=min(counts) if counts else 0,
         seconds=time.monotonic() - started,
         spent=spent,

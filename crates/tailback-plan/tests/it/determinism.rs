@@ -7,9 +7,8 @@
 //!   with `mapper = "hash"`: it hashes the numbers of nodes and flows, and more of them elsewhere means other numbers
 //!   here.)
 
-use crate::plans::{plan, point, table, values};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use crate::plans::{Folder, assert_same, files, plan, point, table, values};
+use std::path::Path;
 use tailback_plan::execute::Results;
 use tailback_plan::{Execution, Keep, Plan, Report};
 use tailback_scenario::load_text;
@@ -96,23 +95,6 @@ fn queue(spec: &str) -> String {
     format!("link.bottleneck.queue={spec}")
 }
 
-/// A folder of this test process that goes away with the value.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let dir = std::env::temp_dir().join(format!("tailback-determinism-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&dir);
-        Folder(dir)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn store(plan: &Plan, dir: &Path, jobs: usize, progress: &mut dyn FnMut(&Report) -> bool) -> Results {
     let r = plan.execute(Execution {
         keep: Some(Keep::at(dir)),
@@ -132,36 +114,6 @@ fn whole(plan: &Plan, dir: &Path, jobs: usize) -> Results {
     let r = store(plan, dir, jobs, &mut |_| true);
     assert!(!r.interrupted);
     r
-}
-
-/// Every file under a folder, by its path in it; but for the manifest, which holds times.
-fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut all = BTreeMap::new();
-    let mut folders = vec![dir.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("the folder is there") {
-            let path = entry.expect("the folder can be read").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.file_name().is_some_and(|n| n != "manifest.json") {
-                let bytes = std::fs::read(&path).expect("the file can be read");
-                all.insert(path.strip_prefix(dir).expect("it is inside").to_path_buf(), bytes);
-            }
-        }
-    }
-    all
-}
-
-fn assert_same(a: &Path, b: &Path, what: &str) {
-    let (a, b) = (files(a), files(b));
-    assert_eq!(
-        a.keys().collect::<Vec<_>>(),
-        b.keys().collect::<Vec<_>>(),
-        "{what}: files"
-    );
-    for (name, bytes) in &a {
-        assert!(*bytes == b[name], "{what}: {} differs", name.display());
-    }
 }
 
 fn points(names: &[&str]) -> Vec<tailback_plan::Combination> {

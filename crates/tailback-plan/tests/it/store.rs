@@ -1,6 +1,6 @@
 //! A folder of results survives kills, damage, a second process, another plan, and growth.
 
-use std::collections::BTreeMap;
+use crate::plans::{Folder, assert_same, files};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -47,22 +47,6 @@ fn plan() -> Plan {
     plan_of(&[20, 40, 80], 20, "200ms")
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let dir = std::env::temp_dir().join(format!("tailback-store-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&dir);
-        Folder(dir)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn execute(plan: &Plan, keep: Keep, jobs: usize, progress: &mut dyn FnMut(&Report) -> bool) -> Results {
     plan.execute(Execution {
         keep: Some(keep),
@@ -86,37 +70,6 @@ fn chunked(dir: &Path) -> Keep {
     }
 }
 
-/// Every file but the manifest, which holds times.
-fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut all = BTreeMap::new();
-    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            all.extend(files(&path));
-        } else if path.file_name().is_some_and(|n| n != "manifest.json") {
-            all.insert(path.clone(), std::fs::read(&path).expect("a file"));
-        }
-    }
-    all
-}
-
-fn inside(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let cut = |p: &Path| p.strip_prefix(dir).expect("inside").to_path_buf();
-    files(dir).into_iter().map(|(p, b)| (cut(&p), b)).collect()
-}
-
-fn assert_same(a: &Path, b: &Path, what: &str) {
-    let (a, b) = (inside(a), inside(b));
-    assert_eq!(
-        a.keys().collect::<Vec<_>>(),
-        b.keys().collect::<Vec<_>>(),
-        "{what}: files"
-    );
-    for (name, bytes) in &a {
-        assert!(*bytes == b[name], "{what}: {} differs", name.display());
-    }
-}
-
 fn stored(dir: &Path) -> Vec<Key> {
     let all = status(dir).runs.into_iter().filter(|r| r.stored);
     all.map(|r| r.key).collect()
@@ -124,7 +77,7 @@ fn stored(dir: &Path) -> Vec<Key> {
 
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a folder");
-    for (name, bytes) in inside(from) {
+    for (name, bytes) in files(from) {
         let path = to.join(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(path, bytes).expect("a file");
@@ -260,7 +213,7 @@ fn damage_is_named_and_only_what_is_damaged_runs_again() {
         let good = Folder::new(&format!("undamaged-{finish:?}"));
         let keep = |dir: &Path| Keep { finish, ..chunked(dir) };
         whole(&plan(), keep(&good.0));
-        let names: Vec<PathBuf> = inside(&good.0).into_keys().collect();
+        let names: Vec<PathBuf> = files(&good.0).into_keys().collect();
         for (n, name) in names.iter().enumerate() {
             let f = Folder::new(&format!("damaged-{finish:?}-{n}"));
             copy(&good.0, &f.0);
@@ -360,21 +313,21 @@ fn another_plan_is_kept_beside_unless_it_is_to_be_replaced() {
     let (one, other) = (plan_of(&[20], 5, "20ms"), plan_of(&[30], 4, "20ms"));
     let f = Folder::new("beside");
     whole(&one, Keep::at(&f.0));
-    let tables = inside(&f.0);
+    let tables = files(&f.0);
     whole(&other, Keep::at(&f.0));
     assert_eq!(stored(&f.0).len(), 9);
     assert_eq!(whole(&other, Keep::at(&f.0)).report.reused, 4);
     let r = whole(&one, Keep::at(&f.0));
     assert_eq!((r.report.reused, r.replaced, stored(&f.0).len()), (5, 0, 9));
     for (name, bytes) in &tables {
-        assert!(inside(&f.0)[name] == *bytes, "{}", name.display());
+        assert!(files(&f.0)[name] == *bytes, "{}", name.display());
     }
     let replace = Keep {
         others: Others::Replace,
         ..Keep::at(&f.0)
     };
     assert_eq!(whole(&one, replace).replaced, 4);
-    assert_eq!(inside(&f.0), tables);
+    assert_eq!(files(&f.0), tables);
 }
 
 #[test]
@@ -393,9 +346,9 @@ fn a_plan_that_grows_redoes_nothing() {
     // As chunks: those of the smaller plan stay as they are.
     let f = Folder::new("grown-chunks");
     whole(&plan_of(&[20], 10, "200ms"), chunked(&f.0));
-    let first = inside(&f.0);
+    let first = files(&f.0);
     assert_eq!(whole(&plan_of(&[20], 30, "200ms"), chunked(&f.0)).report.reused, 10);
-    let now = inside(&f.0);
+    let now = files(&f.0);
     assert!(first.iter().all(|(name, bytes)| now[name] == *bytes));
     assert_eq!(stored(&f.0).len(), 30);
 }
@@ -426,7 +379,7 @@ fn parts_have_folders_and_labels_of_their_own_inside_the_folder_of_results() {
     let plan = Plan::with_replications(points, &[2, 1], "source");
     let f = Folder::new("parts");
     whole(&plan, chunked(&f.0));
-    let names: Vec<String> = inside(&f.0).keys().map(|p| p.display().to_string()).collect();
+    let names: Vec<String> = files(&f.0).keys().map(|p| p.display().to_string()).collect();
     assert_eq!(names.iter().filter(|n| n.starts_with("sb/")).count(), 11, "{names:?}");
     assert_eq!(
         names.iter().filter(|n| n.starts_with("_.._up/")).count(),

@@ -1,7 +1,9 @@
 //! What the tests that run plans share: scenarios run on all cores, columns out of tables, and Student's t.
 #![allow(dead_code)]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use tailback_plan::execute::Results;
 use tailback_plan::{Combination, Execution, Plan};
 use tailback_sim::results::{Data, Table};
@@ -86,5 +88,54 @@ pub fn t95(size: usize) -> f64 {
         10 => 2.262,
         20 => 2.093,
         _ => panic!("no t for a sample of {size}"),
+    }
+}
+
+/// A folder of this test process that goes away with the value.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let (process, n) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let dir = std::env::temp_dir().join(format!("tailback-plan-{process}-{n}-{name}"));
+        let _ = std::fs::remove_dir_all(&dir);
+        Folder(dir)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Every file under a folder, by its path in it; but for the manifest, which holds times.
+pub fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut folders = vec![dir.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the folder is there") {
+            let path = entry.expect("the folder can be read").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().is_some_and(|n| n != "manifest.json") {
+                let bytes = std::fs::read(&path).expect("the file can be read");
+                all.insert(path.strip_prefix(dir).expect("it is inside").to_path_buf(), bytes);
+            }
+        }
+    }
+    all
+}
+
+pub fn assert_same(a: &Path, b: &Path, what: &str) {
+    let (a, b) = (files(a), files(b));
+    assert_eq!(
+        a.keys().collect::<Vec<_>>(),
+        b.keys().collect::<Vec<_>>(),
+        "{what}: files"
+    );
+    for (name, bytes) in &a {
+        assert!(*bytes == b[name], "{what}: {} differs", name.display());
     }
 }

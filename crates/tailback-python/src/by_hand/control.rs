@@ -14,7 +14,7 @@ use tailback_base::{Duration, Stream, Time};
 use tailback_transport::Limit;
 use tailback_transport::tcp::Config;
 use tailback_transport::tcp::congestion::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, Phase, Reset, real,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, Departure, Lost, Mistaken, Phase, Reset, real,
 };
 
 struct Hand {
@@ -109,7 +109,7 @@ impl DrivenControl {
     /// An ACK arrives. What is not given is what an ACK of a full window would say.
     #[pyo3(signature = (
         now, acked, *, rtt = None, srtt = None, sacked = 0, lost = 0, flight = None, pipe = None, ecn_echo = false,
-        phase = "open", window_limited = true, una = 0, nxt = 0
+        marked = None, phase = "open", window_limited = true, una = 0, nxt = 0
     ))]
     #[allow(clippy::too_many_arguments)] // They are named in Python.
     fn ack(
@@ -124,6 +124,7 @@ impl DrivenControl {
         #[pyo3(from_py_with = given::count_or_none)] flight: Option<u64>,
         #[pyo3(from_py_with = given::count_or_none)] pipe: Option<u64>,
         #[pyo3(from_py_with = given::switch)] ecn_echo: bool,
+        #[pyo3(from_py_with = given::count_or_none)] marked: Option<u64>,
         #[pyo3(from_py_with = given::text)] phase: &str,
         #[pyo3(from_py_with = given::switch)] window_limited: bool,
         #[pyo3(from_py_with = given::count)] una: u64,
@@ -135,6 +136,7 @@ impl DrivenControl {
             let problem = format!("phase is \"open\", \"recovery\" or \"loss\", not {phase:?}");
             return Err(PyValueError::new_err(problem));
         };
+        let marked = marked.unwrap_or(if ecn_echo { acked } else { 0 });
         self.at(py, now, move |h| {
             let flight = flight.unwrap_or(h.control.cwnd() as u64);
             h.control.on_ack(&AckEvent {
@@ -148,6 +150,12 @@ impl DrivenControl {
                 rtt,
                 srtt: srtt.or(rtt),
                 ecn_echo,
+                marked,
+                marked_packets: if marked > 0 {
+                    (marked as f64 / h.segment).ceil() as u32
+                } else {
+                    0
+                },
                 phase,
                 window_limited,
                 reports_open: false,
@@ -186,7 +194,63 @@ impl DrivenControl {
             h.control.on_congestion(&CongestionEvent {
                 now,
                 flight,
+                in_flight: flight,
                 what: sign,
+            });
+            h.control.cwnd()
+        })
+    }
+
+    /// A segment is judged lost. Amounts that are not given are those of a segment that was sent alone.
+    #[pyo3(signature = (
+        now, *, seq = 0, bytes = None, in_flight_at_send = None, lost_since_send = None, delivered = 0,
+        application_limited = false, new_range = true
+    ))]
+    #[allow(clippy::too_many_arguments)] // They are named in Python.
+    fn lost(
+        &self,
+        py: Python,
+        #[pyo3(from_py_with = given::number)] now: f64,
+        #[pyo3(from_py_with = given::count)] seq: u64,
+        #[pyo3(from_py_with = given::count_or_none)] bytes: Option<u64>,
+        #[pyo3(from_py_with = given::count_or_none)] in_flight_at_send: Option<u64>,
+        #[pyo3(from_py_with = given::count_or_none)] lost_since_send: Option<u64>,
+        #[pyo3(from_py_with = given::count)] delivered: u64,
+        #[pyo3(from_py_with = given::switch)] application_limited: bool,
+        #[pyo3(from_py_with = given::switch)] new_range: bool,
+    ) -> PyResult<f64> {
+        self.at(py, now, move |h| {
+            let bytes = bytes.unwrap_or(h.segment as u64);
+            h.control.on_lost(&Lost {
+                now: h.now,
+                seq,
+                bytes,
+                in_flight_at_send: in_flight_at_send.unwrap_or(bytes),
+                lost_since_send: lost_since_send.unwrap_or(bytes),
+                delivered,
+                application_limited,
+                new_range,
+            });
+            h.control.cwnd()
+        })
+    }
+
+    /// A segment leaves; `again`: it was sent before.
+    #[pyo3(signature = (now, seq, bytes = None, *, again = false))]
+    fn sent(
+        &self,
+        py: Python,
+        #[pyo3(from_py_with = given::number)] now: f64,
+        #[pyo3(from_py_with = given::count)] seq: u64,
+        #[pyo3(from_py_with = given::count_or_none)] bytes: Option<u64>,
+        #[pyo3(from_py_with = given::switch)] again: bool,
+    ) -> PyResult<f64> {
+        self.at(py, now, move |h| {
+            h.control.sends(&Departure {
+                now: h.now,
+                seq,
+                end: seq + bytes.unwrap_or(h.segment as u64),
+                again,
             });
             h.control.cwnd()
         })
@@ -238,10 +302,24 @@ impl DrivenControl {
         })
     }
 
-    /// The last reduction was a mistake.
-    fn undo(&self, py: Python, #[pyo3(from_py_with = given::number)] now: f64) -> PyResult<f64> {
-        self.at(py, now, |h| {
-            h.control.undo();
+    /// The last reduction was a mistake: that of a "recovery" or of a "timeout".
+    #[pyo3(signature = (now, why = "recovery"))]
+    fn undo(
+        &self,
+        py: Python,
+        #[pyo3(from_py_with = given::number)] now: f64,
+        #[pyo3(from_py_with = given::text)] why: &str,
+    ) -> PyResult<f64> {
+        let why = match why {
+            "recovery" => Mistaken::Recovery,
+            "timeout" => Mistaken::Timeout,
+            other => {
+                let problem = format!("a repair is \"recovery\" or \"timeout\", not {other:?}");
+                return Err(PyValueError::new_err(problem));
+            }
+        };
+        self.at(py, now, move |h| {
+            h.control.undo(why);
             h.control.cwnd()
         })
     }
@@ -256,6 +334,12 @@ impl DrivenControl {
     #[getter]
     fn ssthresh(&self, py: Python) -> f64 {
         self.see(py, |h| h.control.ssthresh())
+    }
+
+    /// The most that leaves at once where segments leave in trains, bytes; None: what the rate gives in a millisecond.
+    #[getter]
+    fn send_quantum(&self, py: Python) -> Option<f64> {
+        self.see(py, |h| h.control.send_quantum())
     }
 
     /// Pacing rate, bit/s; None sends as soon as the window allows.

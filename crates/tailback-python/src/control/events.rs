@@ -4,8 +4,8 @@ use super::counted::CountedAck;
 use pyo3::prelude::*;
 use tailback_base::Duration;
 use tailback_transport::tcp::congestion::{
-    AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Growth, Halve, Handover, Phase, RateSample,
-    Reset, WindowRules,
+    AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Departure, Growth, Halve, Handover, Lost, Phase,
+    RateSample, Reset, WindowRules,
 };
 
 /// The name of a phase of loss recovery.
@@ -62,6 +62,9 @@ pub struct ControlRules {
     /// What an ECN echo leaves of the window; None: what the control says.
     #[pyo3(get)]
     ecn_decrease: Option<f64>,
+    /// The receiver reports what it holds out of order.
+    #[pyo3(get)]
+    sack: bool,
 }
 
 impl ControlRules {
@@ -91,6 +94,7 @@ impl ControlRules {
                 AfterTimeout::Halve => "halve",
             },
             ecn_decrease: r.ecn_decrease,
+            sack: r.sack,
         }
     }
 }
@@ -114,6 +118,11 @@ pub struct ControlAck {
     srtt: Option<Duration>,
     #[pyo3(get)]
     ecn_echo: bool,
+    /// What this ACK says arrived marked: bytes, and packets; 0 with the echo of RFC 3168, which counts nothing.
+    #[pyo3(get)]
+    marked: u64,
+    #[pyo3(get)]
+    marked_packets: u32,
     phase: Phase,
     #[pyo3(get)]
     window_limited: bool,
@@ -136,6 +145,8 @@ impl ControlAck {
             rtt: a.rtt,
             srtt: a.srtt,
             ecn_echo: a.ecn_echo,
+            marked: a.marked,
+            marked_packets: a.marked_packets,
             phase: a.phase,
             window_limited: a.window_limited,
             una: a.una,
@@ -214,6 +225,24 @@ impl ControlRate {
         self.0.lost
     }
 
+    /// In the network just after the segment was sent that gave the sample, bytes.
+    #[getter]
+    fn in_flight_at_send(&self) -> u64 {
+        self.0.in_flight_at_send
+    }
+
+    /// Delivered since the start when that segment was sent, bytes.
+    #[getter]
+    fn delivered_at_send(&self) -> u64 {
+        self.0.delivered_at_send()
+    }
+
+    /// A segment gave the sample; without SACK, duplicates deliver something unknown.
+    #[getter]
+    fn has_data(&self) -> bool {
+        self.0.has_data()
+    }
+
     /// The interval, seconds.
     #[getter]
     fn interval(&self) -> f64 {
@@ -248,6 +277,9 @@ pub struct ControlSign {
     /// Outstanding, bytes.
     #[pyo3(get)]
     flight: u64,
+    /// In the network, without what is judged lost, bytes.
+    #[pyo3(get)]
+    in_flight: u64,
     /// A timeout of a segment that had timed out before: the threshold stays (RFC 5681 section 3.1).
     #[pyo3(get)]
     again: bool,
@@ -271,10 +303,91 @@ impl ControlSign {
             now: e.now.seconds(),
             what,
             flight: e.flight,
+            in_flight: e.in_flight,
             again: e.what == Congestion::Timeout { again: true },
             level,
             keep,
         }
+    }
+}
+
+/// A segment that is judged lost.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct ControlLost(pub Lost);
+
+#[pymethods]
+impl ControlLost {
+    #[getter]
+    fn now(&self) -> f64 {
+        self.0.now.seconds()
+    }
+
+    #[getter]
+    fn seq(&self) -> u64 {
+        self.0.seq
+    }
+
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.0.bytes
+    }
+
+    /// In the network just after it was sent, itself included, bytes.
+    #[getter]
+    fn in_flight_at_send(&self) -> u64 {
+        self.0.in_flight_at_send
+    }
+
+    /// Judged lost since it was sent, itself included, bytes.
+    #[getter]
+    fn lost_since_send(&self) -> u64 {
+        self.0.lost_since_send
+    }
+
+    /// Delivered in all by now, bytes.
+    #[getter]
+    fn delivered(&self) -> u64 {
+        self.0.delivered
+    }
+
+    #[getter]
+    fn application_limited(&self) -> bool {
+        self.0.application_limited
+    }
+
+    /// It does not continue the last range that was judged lost.
+    #[getter]
+    fn new_range(&self) -> bool {
+        self.0.new_range
+    }
+}
+
+/// A segment that leaves.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct ControlDeparture(pub Departure);
+
+#[pymethods]
+impl ControlDeparture {
+    #[getter]
+    fn now(&self) -> f64 {
+        self.0.now.seconds()
+    }
+
+    /// First unit.
+    #[getter]
+    fn seq(&self) -> u64 {
+        self.0.seq
+    }
+
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.0.end - self.0.seq
+    }
+
+    /// It was sent before.
+    #[getter]
+    fn again(&self) -> bool {
+        self.0.again
     }
 }
 

@@ -1,9 +1,9 @@
 //! A congestion control written in Python, as a connection drives it.
 //!
 //! The class is called with the rules of the window (`ControlRules`) and its own parameters. The object has
-//! `on_ack(ack)`, `on_congestion(sign)` and the attribute `cwnd`. It may have `ssthresh` and `pacing_rate`, the
-//! methods `sending_begins(now, srtt)`, `window_reset(reset)`, `take_over(before)`, `undo()` and `seed(number)`, and
-//! the attributes `limits_itself`, `own_reductions` and `ssthresh_left`. The class may have the attributes `marks`,
+//! `on_ack(ack)`, `on_congestion(sign)` and the attribute `cwnd`. It may have `ssthresh`, `pacing_rate` and
+//! `send_quantum`, the methods `on_lost(lost)`, `on_sent(sent)`, `sending_begins(now, srtt)`, `window_reset(reset)`,
+//! `take_over(before)`, `undo()` or `undo(why)`, and `seed(number)`, and the attributes `limits_itself`, `own_reductions` and `ssthresh_left`. The class may have the attributes `marks`,
 //! `echo`, `codepoint`, `wants_rate`, `spreads_reductions` and `ignores_losses`. These are the contract of the
 //! built-in controls ([`CongestionControl`](tailback_transport::tcp::CongestionControl) and
 //! [`Facts`](tailback_transport::tcp::congestion::Facts)), call for call. A method that is missing does what RFC 5681
@@ -20,7 +20,10 @@ mod events;
 mod register;
 
 pub use counted::CountedAck;
-pub use events::{ControlAck, ControlRate, ControlReset, ControlRules, ControlSign, ControlTakeover, phase_name};
+pub use events::{
+    ControlAck, ControlDeparture, ControlLost, ControlRate, ControlReset, ControlRules, ControlSign, ControlTakeover,
+    phase_name,
+};
 pub use register::{ControlClass, classes_in, control_facts, library, register_control};
 
 use crate::discipline::describe;
@@ -36,8 +39,8 @@ use tailback_base::model::{Choice, Value};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Ecn, Settings, Stream, Time, work};
 use tailback_transport::tcp::congestion::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, CongestionWindow, EchoRule, Facts, Handover, Marks,
-    Reset, WindowRules,
+    AckEvent, Asks, Congestion, CongestionControl, CongestionEvent, CongestionWindow, Departure, EchoRule, Facts,
+    Handover, Lost, Marks, Mistaken, Reset, WindowRules, always, never,
 };
 
 thread_local! {
@@ -67,6 +70,9 @@ struct ControlParts {
     reset: bool,
     takes_over: bool,
     undo: bool,
+    /// `undo` takes the kind of repair.
+    undo_why: bool,
+    quantum: bool,
     seed: bool,
     limits_itself: bool,
     own_reductions: bool,
@@ -82,6 +88,7 @@ pub struct ScriptedControl {
     /// Window and threshold after the last call, and the standard rules.
     window: CongestionWindow,
     pacing: Option<BitRate>,
+    quantum: Option<f64>,
     calls: Arc<Calls>,
     now: Time,
 }
@@ -135,6 +142,7 @@ impl ScriptedControl {
                 class: class.clone(),
                 window: CongestionWindow::new(rules),
                 pacing: None,
+                quantum: None,
                 calls: calls.clone(),
                 now: Time::ZERO,
             };
@@ -234,6 +242,18 @@ impl ScriptedControl {
                 _ => {
                     let remedy = "give bit/s from 1 to 1e15, or None to send as soon as the window allows";
                     return Err(self.unfit(method, "pacing_rate", &value, remedy));
+                }
+            };
+        }
+        if self.parts.quantum {
+            let value = object
+                .getattr(intern!(py, "send_quantum"))
+                .map_err(|e| raised(e, "send_quantum"))?;
+            self.quantum = match value.extract::<Option<f64>>() {
+                Ok(bytes) if bytes.is_none_or(|b| b.is_finite() && b > 0.0) => bytes,
+                _ => {
+                    let remedy = "give a number of bytes, or None for what the rate gives in a millisecond";
+                    return Err(self.unfit(method, "send_quantum", &value, remedy));
                 }
             };
         }
@@ -354,6 +374,16 @@ fn flag(name: &str, object: &Bound<PyAny>, what: &str, default: bool) -> Result<
         .map_err(|_| Refusal::new(format!("{name} has {what} = {}", shown(&value)), "give True or False"))
 }
 
+/// Whether a method can be called with an argument.
+fn takes_argument(object: &Bound<PyAny>, what: &str) -> bool {
+    let count = || -> PyResult<usize> {
+        let inspect = object.py().import("inspect")?;
+        let signature = inspect.call_method1("signature", (object.getattr(what)?,))?;
+        signature.getattr("parameters")?.len()
+    };
+    count().is_ok_and(|n| n > 0)
+}
+
 fn parts(name: &str, object: &Bound<PyAny>) -> Result<ControlParts, Refusal> {
     let has = |what: &str| object.hasattr(what).unwrap_or(false);
     let method = |what: &str| match object.getattr(what) {
@@ -371,6 +401,8 @@ fn parts(name: &str, object: &Bound<PyAny>) -> Result<ControlParts, Refusal> {
         reset: method("window_reset")?,
         takes_over: method("take_over")?,
         undo: method("undo")?,
+        undo_why: takes_argument(object, "undo"),
+        quantum: has("send_quantum"),
         seed: method("seed")?,
         limits_itself: has("limits_itself"),
         own_reductions: has("own_reductions"),
@@ -381,6 +413,10 @@ fn parts(name: &str, object: &Bound<PyAny>) -> Result<ControlParts, Refusal> {
 /// The words for how a receiver echoes marks, and for the code point of packets.
 const ECHOES: [&str; 2] = ["rfc3168", "every-ack"];
 const CODEPOINTS: [&str; 2] = ["ect0", "ect1"];
+
+fn asks(so: bool) -> Asks {
+    if so { always } else { never }
+}
 
 /// What the attributes of a class, or of an object of it, say of its connections.
 fn class_facts(name: &str, object: &Bound<PyAny>) -> Result<Facts, Refusal> {
@@ -395,11 +431,9 @@ fn class_facts(name: &str, object: &Bound<PyAny>) -> Result<Facts, Refusal> {
             EchoRule::Rfc3168
         },
         codepoint: if ect1 { Ecn::Ect1 } else { Ecn::Ect0 },
-        records: if flag(name, object, "wants_rate", false)? {
-            |_, _| true
-        } else {
-            |_, _| false
-        },
+        records: asks(flag(name, object, "wants_rate", false)?),
+        hears_losses: asks(object.hasattr("on_lost").unwrap_or(false)),
+        hears_departures: asks(object.hasattr("on_sent").unwrap_or(false)),
         spreads: flag(name, object, "spreads_reductions", true)?,
         colours: false,
         ignores_losses: flag(name, object, "ignores_losses", false)?,
@@ -456,6 +490,26 @@ impl CongestionControl for ScriptedControl {
         });
     }
 
+    fn on_lost(&mut self, lost: &Lost) {
+        self.now = lost.now;
+        self.call("on_lost", |c, py| {
+            c.object.call_method1(py, "on_lost", (ControlLost(*lost),)).map(drop)
+        });
+    }
+
+    fn sends(&mut self, sent: &Departure) {
+        self.now = sent.now;
+        self.call("on_sent", |c, py| {
+            c.object
+                .call_method1(py, "on_sent", (ControlDeparture(*sent),))
+                .map(drop)
+        });
+    }
+
+    fn send_quantum(&self) -> Option<f64> {
+        self.quantum
+    }
+
     fn sending_begins(&mut self, now: Time, srtt: Option<Duration>) {
         self.now = now;
         if self.parts.begins {
@@ -509,11 +563,16 @@ impl CongestionControl for ScriptedControl {
         }
     }
 
-    fn undo(&mut self) {
+    fn undo(&mut self, why: Mistaken) {
         self.window.undo();
-        self.call("undo", |c, py| match c.parts.undo {
-            true => c.object.call_method0(py, "undo").map(drop),
-            false => c.put(py),
+        let why = match why {
+            Mistaken::Recovery => "recovery",
+            Mistaken::Timeout => "timeout",
+        };
+        self.call("undo", |c, py| match (c.parts.undo, c.parts.undo_why) {
+            (true, true) => c.object.call_method1(py, "undo", (why,)).map(drop),
+            (true, false) => c.object.call_method0(py, "undo").map(drop),
+            (false, _) => c.put(py),
         });
     }
 

@@ -16,7 +16,7 @@ use tailback_base::model::{Choice, ProbeDef};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Kind, Model, Param, Settings};
 use tailback_sim::library::{Library, outside};
-use tailback_transport::tcp::congestion::{CongestionControl, Controller, EchoRule, Facts, WindowRules};
+use tailback_transport::tcp::congestion::{CongestionControl, Controller, EchoRule, Facts, WindowRules, always};
 
 /// A class of congestion controls.
 pub struct ControlClass {
@@ -162,7 +162,8 @@ pub fn register_control(
 fn facts(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<Facts> {
     let Some(class) = class else {
         return Ok(Facts {
-            records: |_, _| true,
+            records: always,
+            hears_losses: always,
             ..Facts::CLASSIC
         });
     };

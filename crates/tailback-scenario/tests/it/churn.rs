@@ -70,6 +70,7 @@ fn source(entry: &Entry, settings: &[(&str, &str)], bytes: u32) -> Box<dyn Appli
         segment: 1,
         deadline: tailback_sim::measure::quality::DEADLINE,
         streams: Streams(Named::new(1).text("churn")),
+        group: &Default::default(),
     };
     (entry.build)(&settings, context)
 }

@@ -141,25 +141,3 @@ fn connections_of_sessions_have_it() {
     assert_eq!(two_way, everywhere(18, Some(18)));
     assert!(seen(&session(""), "", "").iter().all(|row| row.2 == 18));
 }
-
-#[test]
-fn a_wrong_one_is_refused_with_a_remedy() {
-    for (given, problem, remedy) in [
-        ("\"EFF\"", "\"EFF\" is no code point", "did you mean \"EF\"?"),
-        ("64", "\"64\" is no code point", "0 to 63"),
-        ("true", "true is not a code point", "AF11 to AF43"),
-    ] {
-        let text = format!(
-            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"c\"\nrate = \"1Mbps\"\ndelay = \"1ms\"\nqueue = \
-             {{ kind = \"droptail\", buffer = \"unlimited\" }}\n[flows.f]\ndscp = {given}\n"
-        );
-        let e = load_text(&text, "test.toml", &[])
-            .map(|_| ())
-            .expect_err("it is wrong")
-            .to_string();
-        assert!(
-            e.contains(problem) && e.contains(remedy) && e.contains("flows.f.dscp"),
-            "{e}"
-        );
-    }
-}

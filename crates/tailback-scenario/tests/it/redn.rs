@@ -21,6 +21,11 @@ struct Change {
 
 /// Twelve flows, of which eight come and go, on 20 Mb/s for 60 s.
 fn network(mode: &str, more: &str, ecn: &str) -> Outcome {
+    let flows = |mbps: u32| {
+        let edge = format!(r#"{{ kind = "atbtc", committed_rate = "{mbps}Mbps" }}"#);
+        let own = format!(r#"conditioner = {edge}, tcp = {{ payload = "960B", ecn = "{ecn}" }}"#);
+        format!(r#"count = 4, rtt = ["30ms", "60ms", "120ms", "200ms"], access_rate = "100Mbps", {own}"#)
+    };
     run_text(&format!(
         r#"
         duration = "60s"
@@ -31,26 +36,10 @@ fn network(mode: &str, more: &str, ecn: &str) -> Outcome {
         rate = "20Mbps"
         delay = "1ms"
         queue = {{ kind = "redn", mode = "{mode}", max_threshold = "{H} packets", weight = 0.01 {more} }}
-        [flows.stays]
-        count = 4
-        rtt = ["30ms", "60ms", "120ms", "200ms"]
-        access_rate = "100Mbps"
-        conditioner = {{ kind = "atbtc", committed_rate = "1Mbps" }}
-        tcp = {{ payload = "960B", ecn = "{ecn}" }}
-        [flows.goes]
-        count = 4
-        rtt = ["30ms", "60ms", "120ms", "200ms"]
-        access_rate = "100Mbps"
-        conditioner = {{ kind = "atbtc", committed_rate = "3Mbps" }}
-        tcp = {{ payload = "960B", ecn = "{ecn}" }}
-        stop = "20s"
-        [flows.comes]
-        count = 4
-        rtt = ["30ms", "60ms", "120ms", "200ms"]
-        access_rate = "100Mbps"
-        conditioner = {{ kind = "atbtc", committed_rate = "5Mbps" }}
-        tcp = {{ payload = "960B", ecn = "{ecn}" }}
-        start = "40s"
+        [flows]
+        stays = {{ {} }}
+        goes = {{ stop = "20s", {} }}
+        comes = {{ start = "40s", {} }}
         [record.probabilities]
         link = "bottleneck"
         probes = ["dynamic", "static", "effective", "source"]
@@ -60,7 +49,10 @@ fn network(mode: &str, more: &str, ecn: &str) -> Outcome {
         probes = ["average"]
         on_change = false
         every = "1ms"
-        "#
+        "#,
+        flows(1),
+        flows(3),
+        flows(5),
     ))
 }
 

@@ -13,6 +13,7 @@ use crate::traffic::application::{
     AppInput, Application, Net, NodeId, PageId, Part, Side, Transfer, TransferId, TransportId,
 };
 use crate::traffic::entry::{Context, Entry, Output, Streams};
+use crate::traffic::superposed;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, FlowId, Named, Stream, Time};
 use tailback_transport::Amount;
@@ -56,6 +57,7 @@ pub fn source_alone(spec: &Spec, seed: u64, group: &GroupSpec, index: u32) -> Re
         segment: connection.as_ref().map_or(1, |c| c.segment_bytes()),
         deadline: Duration(0),
         streams: Streams(named),
+        group: &superposed::Shared::default(),
     };
     let end = Time::ZERO + spec.duration;
     Ok(Some(Alone {

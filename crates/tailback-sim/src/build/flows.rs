@@ -16,6 +16,7 @@ use crate::sim::names::PrivateEnd;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};
+use crate::traffic::superposed;
 use crate::wire::keys::Tunnel;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -121,6 +122,7 @@ pub(super) fn add_group<'s>(
     let text = stem(&g.name);
     let stem = net.stem(&text);
     let first = net.next_flow();
+    let shared = superposed::Shared::default();
     let private = usize::from(g.access.is_some()) + usize::from(g.exit.is_some());
     net.expect(g.count as usize, g.count as usize * private);
     for i in counted_as(UNITS, 0..g.count) {
@@ -179,6 +181,7 @@ pub(super) fn add_group<'s>(
             segment: connection.as_ref().map_or(1, Connection::segment_bytes),
             deadline: g.deadline.unwrap_or(DEADLINE),
             streams: Streams(named),
+            group: &shared,
         };
         let app: Box<dyn Application> = match around.ends {
             FlowEnds::Injected => Box::new(Silent),

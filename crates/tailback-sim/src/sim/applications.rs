@@ -8,6 +8,7 @@ use crate::wire::event::EventKind;
 use crate::wire::keys::Keys;
 use crate::wire::packet::{SimPacket, WirePacket};
 use crate::wire::port::Queue;
+use crate::wire::port::prefetch::prefetch;
 use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 
@@ -305,6 +306,11 @@ impl Net for View<'_> {
 
     fn relabel(&mut self, flow: FlowId, label: u32) {
         self.sim.alter_keys(flow, |keys| keys.label = label);
+    }
+
+    fn expect(&self, flow: FlowId) {
+        prefetch(&self.sim.flows.all[flow.0 as usize]);
+        prefetch(&self.sim.net.ways[flow.0 as usize]);
     }
 
     fn wake(&mut self, at: Time) {

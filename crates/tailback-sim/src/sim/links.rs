@@ -52,11 +52,18 @@ impl Sim {
         let (now, capable) = (self.now, p.ecn_bits() != Ecn::NotEct);
         let i = self.net.ports[port as usize].impair.as_mut()?;
         let v = i.judge(now, p.size(), capable, is_copy);
+        let again = v.again.map(|a| {
+            let mut copy = self.copy(p);
+            if a.marked && capable {
+                copy.mark_ce();
+                self.outlet(port).mark_wire(&copy, MarkReason::Impairment);
+            }
+            copy
+        });
         if v.drop {
             self.outlet(port).drop_before(&p, DropReason::Impairment);
-            return None;
+            return again;
         }
-        let again = v.again.then(|| self.copy(p));
         if v.mark && capable {
             p.mark_ce();
             let mut out = self.outlet(port);

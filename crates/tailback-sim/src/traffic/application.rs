@@ -163,6 +163,8 @@ pub trait Net {
     fn burst_over(&mut self, flow: FlowId, payload: u64, took: Duration);
     /// Change the destination label of a flow: packets that reach a queue from now on have the new label.
     fn relabel(&mut self, flow: FlowId, label: u32);
+    /// The next call of this application will act on this flow: bring its state near. Changes nothing but time.
+    fn expect(&self, _flow: FlowId) {}
     /// Call this application again at this instant (replaces an earlier request).
     fn wake(&mut self, at: Time);
 }

@@ -7,6 +7,7 @@
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{self, Paced, Pacer, Pattern};
+use super::superposed::{self, Superposed};
 use crate::declare::kinds::LONGEST_SECONDS;
 use tailback_base::{BitRate, Duration, Key, Kind, Model, params};
 
@@ -29,11 +30,15 @@ params! {
     pub MEAN_HOLD: Option<Duration> = Key::new("mean_hold", Kind::Time { min: 1e-6, max: LONGEST_SECONDS }, "none",
         "Mean of the exponential time for which an address is kept. Default: the whole run.",
         "thesis chapter 5: 0.5 to 5 s");
+    SUPERPOSED: bool = superposed::SUPERPOSED;
 }
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| {
+        if s.get(&SUPERPOSED) {
+            return Box::new(Superposed::new(&s.get(&RATE), s.get(&MEAN_HOLD), &context));
+        }
         let churn = Churn {
             rate: s.turn(&RATE, context.index),
             hold: s.get(&MEAN_HOLD),

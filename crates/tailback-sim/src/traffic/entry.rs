@@ -3,6 +3,7 @@
 use super::application::Application;
 use super::conflict::Conflict;
 use super::packet_sizes::Sizes;
+use super::superposed;
 use tailback_base::model::Registered;
 use tailback_base::{Duration, Model, Named, Settings, Stream};
 
@@ -104,6 +105,8 @@ pub struct Context<'a> {
     /// What arrives later than this is late.
     pub deadline: Duration,
     pub streams: Streams,
+    /// What the flows of its group share.
+    pub group: &'a superposed::Shared,
 }
 
 /// The random streams of one source, one for each quantity. Holds the name of the flow.

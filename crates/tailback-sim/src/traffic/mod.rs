@@ -18,6 +18,7 @@ pub mod packet_sizes;
 pub mod poisson;
 pub mod registry;
 pub mod session;
+pub mod superposed;
 pub mod telnet;
 pub mod trains;
 pub mod transfer;

@@ -6,6 +6,7 @@
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{self, Paced, Pacer, Pattern, even_gap};
+use super::superposed::{self, Superposed};
 use tailback_base::{BitRate, Model, params};
 
 pub static MODEL: Model = Model {
@@ -22,11 +23,15 @@ params! {
     const PARAMS;
 
     RATE: Vec<BitRate> = paced::RATE.with_doc("The mean rate of each flow.");
+    SUPERPOSED: bool = superposed::SUPERPOSED;
 }
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| {
+        if s.get(&SUPERPOSED) {
+            return Box::new(Superposed::new(&s.get(&RATE), None, &context));
+        }
         let rate = s.turn(&RATE, context.index);
         Box::new(Paced::new(Poisson { rate }, context))
     },

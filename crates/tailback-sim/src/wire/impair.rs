@@ -10,7 +10,7 @@
 //! Cost: a branch on links without impairments; else a few instructions an impairment, and one event for a packet held.
 
 use crate::declare::impairments::{Harm, Impairment};
-use crate::wire::netem::{Emulator, Verdict};
+use crate::wire::netem::Emulator;
 use crate::wire::packet::WirePacket;
 use std::collections::VecDeque;
 use tailback_base::{Stream, Time};
@@ -38,14 +38,21 @@ pub struct Impairments {
     pub release_at: Time,
 }
 
+/// A second copy of a packet: it meets all impairments anew, and is not copied again.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Again {
+    /// The copy was made of a packet that had been marked.
+    pub marked: bool,
+}
+
 /// What becomes of a packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Treatment {
     pub drop: bool,
     pub mark: bool,
     pub copy: bool,
-    /// A second copy arrives, which meets all of this anew and is not copied again.
-    pub again: bool,
+    /// A second copy arrives, also where this one is lost.
+    pub again: Option<Again>,
     /// Enter the queue at this time; `None` at once.
     pub hold_until: Option<Time>,
 }
@@ -111,7 +118,7 @@ impl Impairments {
             drop: false,
             mark: false,
             copy: false,
-            again: false,
+            again: None,
             hold_until: None,
         };
         for s in &mut self.stages {
@@ -163,13 +170,14 @@ impl Impairments {
                 Impairment::Netem(_) => {
                     let arrives = v.hold_until.unwrap_or(now);
                     let Some(emulator) = &mut s.emulator else { continue };
-                    match emulator.take(arrives, bytes, capable, is_copy, rng) {
-                        Verdict::Lost => v.drop = true,
-                        Verdict::Passes { leaves, marked, copied } => {
-                            v.mark |= marked;
-                            v.again |= copied;
-                            v.hold_until = Some(leaves);
-                        }
+                    let told = emulator.take(arrives, bytes, capable, is_copy, rng);
+                    v.mark |= told.marked;
+                    if told.copied {
+                        v.again = Some(Again { marked: v.mark });
+                    }
+                    match told.leaves {
+                        None => v.drop = true,
+                        leaves => v.hold_until = leaves,
                     }
                 }
             }

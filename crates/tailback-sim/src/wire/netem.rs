@@ -11,8 +11,9 @@
 //! neighbours that are correlated are nearly independent delays, as in Linux.
 //!
 //! In this order: a copy, a loss, a wrong bit, the limit, and then the delay, unless the packet is one that leaves at
-//! once. A packet leaves at its own time, so that one with a shorter delay overtakes. With a rate it waits for the last
-//! that is held, and takes its own time after that.
+//! once. A loss takes one of two; a wrong bit is in one of two; where no place is left both are lost. A packet leaves
+//! at its own time, so that one with a shorter delay overtakes. With a rate it waits for the last that is held, and
+//! takes its own time after that.
 //!
 //! From: tc-netem(8); S. Hemminger, "Network emulation with NetEm", 2005; Salsano, Ludovici and Ordine 2009 for the
 //! four states of losses; facts of net/sched/sch_netem.c for the arithmetic and the order; the tables follow from the
@@ -39,15 +40,12 @@ const FINE: usize = 4 * LENGTH;
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    Lost,
-    Passes {
-        /// At least the time of its arrival.
-        leaves: Time,
-        marked: bool,
-        /// Another copy arrives now.
-        copied: bool,
-    },
+pub struct Verdict {
+    /// At least the time of its arrival; `None` if it is lost.
+    pub leaves: Option<Time>,
+    pub marked: bool,
+    /// Another copy arrives now, with the same mark, whether or not this one is lost.
+    pub copied: bool,
 }
 
 /// Numbers of 32 bits, each of which keeps a part of the last one.
@@ -186,6 +184,11 @@ impl Emulator {
 
     /// A packet arrives. A copy is not copied again.
     pub fn take(&mut self, now: Time, bytes: u32, capable: bool, is_copy: bool, rng: &mut Stream) -> Verdict {
+        let lost = |copied: bool, marked: bool| Verdict {
+            leaves: None,
+            marked,
+            copied,
+        };
         let mut copied = !is_copy && self.duplicate.happens(rng);
         let mut marked = false;
         if self.losses.strikes(rng) {
@@ -195,22 +198,27 @@ impl Emulator {
                 // One of the two is lost.
                 copied = false;
             } else {
-                return Verdict::Lost;
+                return lost(false, false);
             }
         }
         while self.held.front().is_some_and(|t| *t <= now) {
             self.held.pop_front();
         }
-        if self.corrupt.happens(rng) || self.held.len() as u64 >= self.of.limit {
-            return match copied {
-                true => self.take(now, bytes, capable, true, rng),
-                false => Verdict::Lost,
-            };
+        let is_wrong = self.corrupt.happens(rng);
+        if self.held.len() as u64 >= self.of.limit {
+            return lost(false, false);
+        }
+        if is_wrong {
+            return lost(copied, marked);
         }
         let leaves = self.leaves(now, bytes, rng);
         let place = self.held.iter().rposition(|t| *t <= leaves).map_or(0, |i| i + 1);
         self.held.insert(place, leaves);
-        Verdict::Passes { leaves, marked, copied }
+        Verdict {
+            leaves: Some(leaves),
+            marked,
+            copied,
+        }
     }
 
     /// When a packet that arrives now leaves.

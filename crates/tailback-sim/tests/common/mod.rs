@@ -13,7 +13,7 @@ use tailback_sim::results::table::{Data, Table};
 use tailback_sim::spec::SizeClasses;
 use tailback_sim::traffic::application::{AppInput, Application, Ends, Net, Side};
 use tailback_sim::wire::packet::SimPacket;
-use tailback_transport::{Amount, tcp};
+use tailback_transport::{Amount, Flags, Segment, tcp};
 
 #[track_caller]
 pub fn near(x: f64, expected: f64, tolerance: f64) {
@@ -114,6 +114,21 @@ impl Application for Script {
             }
             other => self.heard.borrow_mut().push((net.now(), other)),
         }
+    }
+}
+
+/// A segment of this many bytes, all payload, without flags.
+pub fn segment(seq: u64, bytes: u32) -> Segment {
+    Segment {
+        seq,
+        payload: bytes,
+        ack: 0,
+        flags: Flags::NONE,
+        ecn: Ecn::NotEct,
+        bytes,
+        sack: Default::default(),
+        timestamps: None,
+        window: None,
     }
 }
 

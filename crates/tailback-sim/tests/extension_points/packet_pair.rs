@@ -4,7 +4,7 @@
 //! Shows: an endpoint of a user's own, paced with `Transmit::NotBefore`, and a receiver that acknowledges each packet.
 
 use crate::common::*;
-use tailback_base::{BitRate, Duration, Ecn, Time};
+use tailback_base::{BitRate, Duration, Time};
 use tailback_sim::build::network::{Direction, Network, Transport};
 use tailback_transport::{Amount, AppEvents, Endpoint, Flags, Segment, Transmit};
 
@@ -78,20 +78,6 @@ impl Endpoint for Echo {
         None
     }
     fn on_timeout(&mut self, _now: Time, _up: &mut dyn AppEvents) {}
-}
-
-fn segment(seq: u64, bytes: u32) -> Segment {
-    Segment {
-        seq,
-        payload: bytes,
-        ack: 0,
-        flags: Flags::NONE,
-        ecn: Ecn::NotEct,
-        bytes,
-        sack: Default::default(),
-        timestamps: None,
-        window: None,
-    }
 }
 
 #[test]

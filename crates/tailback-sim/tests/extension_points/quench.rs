@@ -6,12 +6,12 @@
 
 use crate::common::*;
 use std::collections::VecDeque;
-use tailback_base::{BitRate, Duration, Ecn, Packet, Request, Time};
+use tailback_base::{BitRate, Duration, Packet, Request, Time};
 use tailback_queue::{Backlog, DropReason, Line, Out, Place, QueueDiscipline, Service};
 use tailback_sim::build::network::{Built, Direction, FlowHandle, LinkId, Network, Transport};
 use tailback_sim::traffic::application::AppInput;
 use tailback_sim::wire::packet::SimPacket;
-use tailback_transport::{Amount, AppEvents, Endpoint, Flags, Segment, Transmit};
+use tailback_transport::{Amount, AppEvents, Endpoint, Segment, Transmit};
 
 /// Drop-tail that tells the source of a packet it dropped how many packets wait.
 struct Quench {
@@ -75,7 +75,7 @@ impl Endpoint for Polite {
         }
         (self.left, self.next_at) = (self.left - 1, now + self.gap);
         self.sent.borrow_mut().push(now);
-        Transmit::Segment(plain(self.sent.borrow().len() as u64, 1000))
+        Transmit::Segment(segment(self.sent.borrow().len() as u64, 1000))
     }
     fn next_timeout(&self) -> Option<Time> {
         None
@@ -101,20 +101,6 @@ impl Endpoint for Deaf {
         None
     }
     fn on_timeout(&mut self, _now: Time, _up: &mut dyn AppEvents) {}
-}
-
-fn plain(seq: u64, bytes: u32) -> Segment {
-    Segment {
-        seq,
-        payload: bytes,
-        ack: 0,
-        flags: Flags::NONE,
-        ecn: Ecn::NotEct,
-        bytes,
-        sack: Default::default(),
-        timestamps: None,
-        window: None,
-    }
 }
 
 /// a --1 Mb/s, 3 ms-- b --2 Mb/s, 7 ms-- c --100 kb/s, 1 ms, Quench of `limit`-- d; a flow from a to d.

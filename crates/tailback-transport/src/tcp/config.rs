@@ -4,7 +4,7 @@
 //! cost a flow only eight bytes. The module `resolve` makes it from the user's settings. Windows are real numbers of
 //! bytes, infinite if unlimited.
 
-use super::congestion::{CongestionControl, Controller, Marks, WindowRules};
+use super::congestion::{Asks, CongestionControl, Controller, Marks, WindowRules};
 use super::recovery::Algorithm;
 pub use super::recovery::prr::PrrBound;
 use super::recovery::sent::Keep;
@@ -193,8 +193,14 @@ impl Config {
 
     /// The records of sent segments that recovery or the controller ask for.
     pub(super) fn kept(&self) -> Option<Keep> {
-        let recorded = (self.controller.facts.records)(&self.controller_settings, &self.window);
+        let facts = &self.controller.facts;
+        let recorded = self.asks(facts.records) || self.asks(facts.hears_losses);
         self.repair.keeps.or(recorded.then_some(Keep::Records))
+    }
+
+    /// Whether the controller asks for this.
+    pub(super) fn asks(&self, asks: Asks) -> bool {
+        asks(&self.controller_settings, &self.window)
     }
 
     /// Whether a sender keeps a record of each outstanding segment.

@@ -355,6 +355,7 @@ fn window_rules(s: &Settings, header: u32) -> Result<WindowRules, Refusal> {
         },
         after_timeout: s.get(&TIMEOUT_REACTION),
         ecn_decrease: s.get(&ECN_DECREASE),
+        sack: s.get(&VARIANT) == Variant::Sack,
     })
 }
 

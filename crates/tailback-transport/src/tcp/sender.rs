@@ -339,6 +339,7 @@ impl Sender {
                 if self.block.outstanding() > 0 {
                     let test = self.block.timeout_is_worth_a_test(self.recovery.is_repairing());
                     self.recovery.on_timeout(&mut self.block, now);
+                    self.block.tell_losses(now);
                     if test {
                         self.block.begin_test();
                     }
@@ -566,6 +567,7 @@ impl Endpoint for Sender {
         }
         if now >= self.recovery.deadline(&self.block) {
             self.recovery.on_timer(&mut self.block, now);
+            self.block.tell_losses(now);
             self.allow_burst();
         }
         if now >= self.block.deadline() {

@@ -8,9 +8,8 @@
 //! The lines of `tailback conform` are such files, too. They begin behind a handshake, and name their controls.
 
 use crate::common::settings;
-use std::collections::BTreeSet;
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use crate::rows::{Pairs, get, label, pairs, rows, text_of};
+use std::path::Path;
 use std::sync::Arc;
 use tailback_base::Settings;
 use tailback_base::model::Value;
@@ -18,32 +17,9 @@ use tailback_transport::Endpoint;
 use tailback_transport::dialogues::steps::{Driven, Net, play, read};
 use tailback_transport::tcp::congestion::list::CONTROLLERS;
 use tailback_transport::tcp::{Config, connection, new_pair};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
-type Pairs = Vec<(String, String)>;
-
-macro_rules! files {
-    ($($name:ident)*) => {
-        const FILES: &[&str] = &[$(stringify!($name)),*];
-        $(#[test] fn $name() { check(stringify!($name)); })*
-    };
-}
-
-files! { connection linux linux_recovery ns2_full offload prr rack recovery rfc_details two_way undo }
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues")
-}
-
-#[test]
-fn every_file_is_played() {
-    let found = std::fs::read_dir(folder()).unwrap().map(|f| f.unwrap().path());
-    let found: BTreeSet<String> = found
-        .map(|p| p.file_stem().unwrap().to_str().unwrap().to_string())
-        .collect();
-    assert_eq!(found, FILES.iter().map(|f| f.to_string()).collect());
-}
+files! { "dialogues": connection linux linux_recovery ns2_full offload prr rack recovery rfc_details two_way undo }
 
 /// A step that does not hold is said with file, line, time, what was expected, and what happened instead.
 #[test]
@@ -87,18 +63,6 @@ fn lines_of_conform() {
     );
 }
 
-fn check(name: &str) {
-    let file = format!("tests/dialogues/{name}.toml");
-    let text = std::fs::read_to_string(folder().join(format!("{name}.toml"))).unwrap();
-    let (count, broken) = played(&file, &text);
-    assert!(
-        count > 0 && broken.is_empty(),
-        "{} of {count} broken:\n{}",
-        broken.len(),
-        broken.join("\n")
-    );
-}
-
 /// How many dialogues a file has, and what does not hold.
 fn played(file: &str, source: &str) -> (usize, Vec<String>) {
     let table = DeTable::parse(source).unwrap_or_else(|e| panic!("{file}: {e}"));
@@ -121,10 +85,7 @@ fn played(file: &str, source: &str) -> (usize, Vec<String>) {
         }
         for row in rows(get(line, "with"), get(line, "each")) {
             count += 1;
-            let label = row.iter().fold(String::new(), |mut label, (name, value)| {
-                let _ = write!(label, ", {name} = {value}");
-                label
-            });
+            let label = label(&row);
             let (words, parameters): (Pairs, Pairs) = row
                 .into_iter()
                 .partition(|(n, _)| n.chars().all(|c| c.is_ascii_uppercase()));
@@ -170,54 +131,4 @@ fn one(text: &str, values: &Pairs) -> Result<(), (u32, String)> {
         let at = b.at.0 as f64 / 1e6;
         (b.line, format!("at {at} ms expected `{}`; {}", b.step, b.got))
     })
-}
-
-fn get<'t, 'i>(table: &'t DeTable<'i>, name: &str) -> Option<&'t Spanned<DeValue<'i>>> {
-    table
-        .iter()
-        .find(|(key, _)| key.get_ref() == name)
-        .map(|(_, value)| value)
-}
-
-/// The rows of `with`, each with every combination of `each`.
-fn rows(with: Option<&Spanned<DeValue>>, each: Option<&Spanned<DeValue>>) -> Vec<Pairs> {
-    let mut rows: Vec<Pairs> = with.map_or(vec![vec![]], |w| {
-        let rows = w.get_ref().as_array().expect("with is a list");
-        rows.iter().map(|r| pairs(Some(r))).collect()
-    });
-    for (name, values) in each
-        .into_iter()
-        .flat_map(|e| e.get_ref().as_table().expect("each is a table"))
-    {
-        let values = values.get_ref().as_array().expect("each has lists");
-        let one = |row: &Pairs, v| [row.clone(), vec![(name.get_ref().to_string(), text_of(v))]].concat();
-        rows = rows
-            .iter()
-            .flat_map(|r| values.iter().map(move |v| one(r, v)))
-            .collect();
-    }
-    rows
-}
-
-fn pairs(of: Option<&Spanned<DeValue>>) -> Pairs {
-    let table = of.into_iter().flat_map(|v| v.get_ref().as_table().expect("a table"));
-    let rows = table.flat_map(|(name, value)| match value.get_ref() {
-        DeValue::Table(_) => pairs(Some(value))
-            .into_iter()
-            .map(|(inside, v)| (format!("{}.{inside}", name.get_ref()), v))
-            .collect(),
-        _ => vec![(name.get_ref().to_string(), text_of(value))],
-    });
-    rows.collect()
-}
-
-/// A value as a setting has it.
-fn text_of(value: &Spanned<DeValue>) -> String {
-    match value.get_ref() {
-        DeValue::String(text) => text.to_string(),
-        DeValue::Integer(n) => n.to_string(),
-        DeValue::Float(n) => n.to_string(),
-        DeValue::Boolean(b) => b.to_string(),
-        other => panic!("{other:?} is no text, number or truth value"),
-    }
 }

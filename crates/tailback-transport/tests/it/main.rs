@@ -1,6 +1,8 @@
 //! All tests of this crate that use it from outside: one program, so that it is linked once.
 
 mod common;
+#[macro_use]
+mod rows;
 
 mod change;
 mod change_at_random;

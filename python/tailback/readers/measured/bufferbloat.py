@@ -1,4 +1,5 @@
-"""The numbers of a speed test under load as people type them: waveform's, DSLReports', Ookla's and others.
+"""The numbers of a speed test as people type them or a program prints them: waveform's, DSLReports', Cloudflare's,
+Ookla's, speedtest-cli's, LibreSpeed's and others (their JSON: `speed_json.py`).
 
 A number with a plus is what the load adds; one without is the round trip itself. The text is read word by word for what
 each number is of, in any order and on any number of lines.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
 from tailback.readers.given import Given
 from tailback.readers.measured.measurement import Measurement, Role, Series, amount, numbers
@@ -15,26 +17,54 @@ from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
 
 KIND = "speed-test"
 _LONGEST = 20_000
-_UNITS = r"(?P<unit>ms|milliseconds?|[kmg]bit/s(?:ec)?|[kmg]b/s|[kmg]bps|megabits?(?:/s(?:ec)?)?|mbits?)(?![a-z])"
-_NUMBER = re.compile(rf"(?P<plus>\+\s?)?(?P<value>\d+(?:[.,]\d+)?)\s*{_UNITS}", re.I)
+#: A time; a rate in bits or, with a large B or the word, in bytes; a size, which is neither.
+_NUMBER = re.compile(
+    r"(?P<plus>\+\s?)?(?P<value>\d+(?:[.,]\d+)?)\s*"
+    r"(?:(?P<time>ms(?:ec)?|milli-?seconds?|s(?:ec(?:ond)?s?)?)|(?P<prefix>[kmg])(?:ilo|ega|iga)?"
+    r"(?P<of>bits?|bytes?|b)(?P<per>/s(?:ec)?|ps)?)(?![a-z/])",
+    re.I,
+)
 #: What a number is of, by the last such words before it.
 _WORDS = (
-    ("idle", re.compile(r"unloaded|idle|baseline|without load|before|ping(?! under)", re.I)),
+    ("idle", re.compile(r"unloaded|idle|baseline|without load|before|ping(?! under)|hosted by", re.I)),
     ("download", re.compile(r"down(?:load(?:ing)?|stream|link)?\b", re.I)),
     ("upload", re.compile(r"up(?:load(?:ing)?|stream|link)?\b", re.I)),
     ("loaded", re.compile(r"(?<!un)loaded|under load|bloat(?!ed idle)", re.I)),
 )
+#: Numbers that are no round trip: how round trips vary, their ends, and how long something took.
+_OTHER = re.compile(
+    r"\b(?:jitter|low|high|min(?:imum)?|max(?:imum)?|iqm|dev(?:iation)?|elapsed|took|duration|test(?:ed|ing)? for)\b",
+    re.I,
+)
+_LATENCY = re.compile(r"\blatency\b|\bround trip\b|\brtt\b", re.I)
+_HEADING = re.compile(r"[^\d\n]{1,60}")
 _GRADE = re.compile(r"(?:grade|rating|bufferbloat(?: test)?)[\s:=]*\b([A-F][+-]?)(?![\w])", re.I)
+_RPM = re.compile(r"(\d+)\s*RPM", re.I)
 _MARK = re.compile(r"unloaded|bufferbloat|\bidle\b|(?:down|up)load\s*(?:active|ing)|loaded", re.I)
 
 
 def recognises(given: Given) -> bool:
     text = given.text
-    return len(text) < _LONGEST and bool(_MARK.search(text)) and bool(_NUMBER.search(text))
+    if len(text) >= _LONGEST or given.document is not None or not _NUMBER.search(text):
+        return False
+    if _MARK.search(text):
+        return True
+    found = _found(text, Notes())
+    return {"download rate", "upload rate"} <= set(found) and "idle" in found
 
 
 def read(given: Given) -> Reading:
-    notes, found = Notes(), _found(given)
+    notes = Notes()
+    found = _found(given.text, notes)
+    if grade := _GRADE.search(given.text):
+        notes.leave(f"grade {grade[1].upper()}", "it follows from the numbers, by another rule for each site")
+    for rpm in _RPM.finditer(given.text):
+        notes.leave(f"{rpm[1]} RPM", "responsiveness is a mean over several kinds of round trips")
+    return reading(found, notes, given.name)
+
+
+def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIND) -> Reading:
+    """Of numbers by what they are of: `idle`, `download total` and so on in seconds, `download rate` in bit/s."""
     idle = found.get("idle", math.nan)
     rows = []
     for role in (Role.DOWN, Role.UP):
@@ -57,47 +87,93 @@ def read(given: Given) -> Reading:
         notes.say(f"round trip, {what if what == 'loaded' else 'during ' + what}", ", ".join(words))
         if total is not None:
             rows.append(Series(f"ping during {what}", Role.PING, "s", numbers([]), numbers([]), total))
+        if what == "loaded":
+            notes.leave("the round trip under load, for the command", "nothing says which direction loaded the line")
     if not rows and not math.isfinite(idle):
         raise ReadError(
-            "no number says what it is of", 'write them as "unloaded 15 ms, download active +34 ms"', name=given.name
+            "no number says what it is of", 'write them as "unloaded 15 ms, download active +34 ms"', name=name
         )
-    if grade := _GRADE.search(given.text):
-        notes.leave(f"grade {grade[1].upper()}", "it follows from the numbers, by another rule for each site")
     made = Measurement("speed test", tuple(rows), math.nan, {}, idle_s=idle)
     command = _command(made)
     steps = (Next(command, "ask what helps on this line"),) if command else ()
     if not command:
         notes.leave("the command for this line", "both rates are needed: add download and upload in Mbps")
     usable = Written("a command", lambda: command + "\n") if command else None
-    return Reading(KIND, "the numbers of a speed test", tuple(notes.understood), notes.left, steps, made, usable)
+    return Reading(kind, "the numbers of a speed test", tuple(notes.understood), notes.left, steps, made, usable)
 
 
-def _found(given: Given) -> dict[str, float]:
-    """What each number is of: rates in bit/s, round trips in seconds."""
+def _found(text: str, notes: Notes) -> dict[str, float]:
+    """What each number is of: rates in bit/s, round trips in seconds. Each that is not taken is named."""
     found: dict[str, float] = {}
-    text, begins = given.text, 0
+    begins, way, is_jitter, others = 0, "", False, 0
     for hit in _NUMBER.finditer(text):
         before = text[max(begins, hit.start() - 80) : hit.start()]
-        after = re.split(r"[\n,;|]|\d", text[hit.end() : hit.end() + 40])[0]
+        after = re.split(r"[\n\t,;|(]|\band\b|\d", text[hit.end() : hit.end() + 40])[0]
+        # With a colon it names what comes next.
+        after = "" if after.rstrip().endswith(":") else after
         # `94 Mbps down, 11 Mbps up` has the word behind, `Download: 94 Mbps` before, or on the line before.
-        near = re.split(r"[\n,;|]", before)[-1]
-        word = _what(near) or _what(after) or _what(before)
+        near = re.split(r"[\n\t,;|(]|\band\b", before)[-1]
+        is_jitter = _under_jitter(before, is_jitter)
         begins = hit.end()
-        value = float(hit["value"].replace(",", "."))
-        unit = hit["unit"].lower()
-        if unit.startswith("milli") or unit == "ms":
-            if what := word:
-                key = (
-                    "idle"
-                    if what == "idle"
-                    else f"{what} {'added' if hit['plus'] or 'bloat' in before.lower() else 'total'}"
-                )
-                found.setdefault(key, value / 1e3)
+        word = _what(near) or _what(after) or _what(before)
+        if (key := _key(hit, near, after, before, word, way, is_jitter)) is None:
+            if hit["time"] and (is_jitter or _OTHER.search(near) or _OTHER.search(after)):
+                others += 1
+            elif hit["time"]:
+                notes.leave(hit[0], "nothing says what it is of")
+            elif hit["per"]:
+                notes.leave(hit[0], "nothing says in which direction")
             continue
-        factor = {"k": 1e3, "m": 1e6, "g": 1e9}[unit[0]]
-        if (what := word) in ("download", "upload"):
-            found.setdefault(f"{what} rate", value * factor)
+        way = next((one for one in ("download", "upload") if key == f"{one} rate"), way)
+        value = _value(hit, notes)
+        if key in found and not math.isclose(found[key], value):
+            notes.leave(hit[0], f"a second {key}: the first is taken")
+        found.setdefault(key, value)
+    if others:
+        notes.leave(f"{others} numbers of jitter or of the ends of a range", "the mean is read")
     return found
+
+
+def _under_jitter(before: str, was: bool) -> bool:
+    """Whether the last heading, a line without a number, is that of jitter."""
+    for line in before.split("\n")[:-1]:
+        if _HEADING.fullmatch(line.strip()) and re.search(r"jitter|latency|ping|speed|loss", line, re.I):
+            was = "jitter" in line.lower()
+    return was
+
+
+def _key(
+    hit: re.Match[str], near: str, after: str, before: str, word: str | None, way: str, is_jitter: bool
+) -> str | None:
+    """What a number is of; None where that is not known."""
+    if not hit["time"]:
+        is_rate = hit["per"] or hit["of"].lower() in ("bit", "bits")
+        return f"{word} rate" if word in ("download", "upload") and is_rate else None
+    if is_jitter or _OTHER.search(near) or _OTHER.search(after):
+        return None
+    here = _what(near) or _what(after)
+    if way and here is None and (_LATENCY.search(near) or (not near.strip() and word is None)):
+        # Behind a rate, on its line or alone on the next one: the round trip while it was measured.
+        word = way
+    elif word is None and _LATENCY.search(near):
+        word = "idle"
+    if word is None:
+        return None
+    return "idle" if word == "idle" else f"{word} {'added' if hit['plus'] or 'bloat' in before.lower() else 'total'}"
+
+
+def _value(hit: re.Match[str], notes: Notes) -> float:
+    """In seconds or bit/s. A large B is a byte beside small letters; where all are large nobody can tell."""
+    value = float(hit["value"].replace(",", "."))
+    if hit["time"]:
+        return value / 1e3 if hit["time"].lower().startswith("m") else value
+    unit = hit[0][len(hit["plus"] or "") + len(hit["value"]) :].strip()
+    is_bytes = hit["of"].lower().startswith("byte") or (hit["of"] == "B" and not unit.isupper())
+    if is_bytes or hit["of"] == "B":
+        notes.say(
+            f"{hit['value']} {unit}", "megabytes: 8 bits each" if is_bytes else "assumed bits, as most people mean"
+        )
+    return value * {"k": 1e3, "m": 1e6, "g": 1e9}[hit["prefix"].lower()] * (8 if is_bytes else 1)
 
 
 def _what(text: str) -> str | None:

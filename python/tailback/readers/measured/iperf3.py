@@ -44,9 +44,9 @@ def read(given: Given) -> Reading:
     bidir = bidir or "sum_sent_bidir_reverse" in end or "sum_bidir_reverse" in end
     first, second = (Role.DOWN, Role.UP) if reverse else (Role.UP, Role.DOWN)
     _say_settings(start, test, udp, reverse, bidir, notes)
-    series = _rates(d, end, first, "", notes)
+    series = _rates(d, end, first, "", udp, notes)
     if bidir:
-        series += _rates(d, end, second, "_bidir_reverse", notes)
+        series += _rates(d, end, second, "_bidir_reverse", udp, notes)
     if not series:
         raise ReadError(
             "iperf3's result has no intervals and no totals", "give a run that has finished", name=given.name
@@ -118,7 +118,9 @@ def _way(reverse: bool, bidir: bool) -> str:
     return "both directions at once" if bidir else "download (--reverse)" if reverse else "upload"
 
 
-def _rates(d: Mapping[str, Any], end: Mapping[str, Any], role: Role, which: str, notes: Notes) -> list[Series]:
+def _rates(
+    d: Mapping[str, Any], end: Mapping[str, Any], role: Role, which: str, udp: bool, notes: Notes
+) -> list[Series]:
     """The sum of all streams of a direction over time, with the mean of the whole."""
     times, values = [], []
     omitted = 0
@@ -136,9 +138,22 @@ def _rates(d: Mapping[str, Any], end: Mapping[str, Any], role: Role, which: str,
     stated = [_number(_table(end.get(name)).get("bits_per_second")) for name in names]
     # A receiver that could not be asked has no rate.
     mean = next((rate for rate in stated if rate > 0), math.nan)
+    if math.isfinite(mean) and not stated[0] > 0:
+        mean *= 1 - _say_sent(_table(end.get(f"sum{which}")) if udp and stated[1] > 0 else {}, role, notes)
     if not values and not math.isfinite(mean):
         return []
     return [Series(role.value, role, "bit/s", numbers(times), numbers(values), mean, whole=True)]
+
+
+def _say_sent(totals: Mapping[str, Any], role: Role, notes: Notes) -> float:
+    """Says that a mean is what was sent, and gives the part of it that was lost, where that is known: the one total of
+    UDP before 3.2 has the sender's rate and the receiver's losses."""
+    lost, packets = _number(totals.get("lost_packets")), _number(totals.get("packets"))
+    if packets > 0 and 0 <= lost <= packets:
+        notes.say(f"mean, {role.value}", "assumed: the rate of the sender less what was lost")
+        return lost / packets
+    notes.say(f"mean, {role.value}", "as sent: the receiver's total is missing, and what arrived is unknown")
+    return 0.0
 
 
 def _round_trips(d: Mapping[str, Any]) -> list[Series]:

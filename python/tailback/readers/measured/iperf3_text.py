@@ -1,82 +1,277 @@
-"""What iperf3 prints for people: intervals of `[ ID]` and `[SUM]`, and the last lines, of sender and receiver."""
+"""What iperf3 and iperf 2 print for people: intervals of `[ ID]` and `[SUM]`, and the totals of sender and receiver.
+
+Directions are those of the client, also in what the server prints. A rate is that which arrived; where the text has
+only that of the sender, this is said. Bits have prefixes of 1000, bytes of 1024 (iperf3, `units.c`).
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
 
 from tailback.readers.given import Given
 from tailback.readers.measured.measured_line import next_commands, written
-from tailback.readers.measured.measurement import Measurement, Role, Series, numbers, said
-from tailback.readers.reading import Notes, ReadError, Reading
-from tailback.readers.traces.heads import rate_unit
+from tailback.readers.measured.measurement import Measurement, Role, Series, amount, numbers, said
+from tailback.readers.reading import Notes, ReadError, Reading, short
 
 KIND = "iperf3-text"
+#: A row; a time or a title may stand before it (`--timestamps`, `--title`).
 _ROW = re.compile(
-    r"^\[\s*(?P<id>\d+|SUM)\](?:\[(?P<role>[RT]X)-[CS]\])?\s+"
+    r"^[^\[]{0,80}\[\s*(?P<id>\d{1,9}|SUM)\](?:\[(?P<tag>[RT]X-[CS])\])?\s+"
     r"(?P<from>\d+(?:\.\d+)?)\s*-\s*(?P<to>\d+(?:\.\d+)?)\s+sec\s+"
-    r"\d+(?:\.\d+)? [KMGT]?Bytes\s+(?P<rate>\d+(?:\.\d+)?) (?P<unit>[KMG]?bits/sec)(?P<rest>.*)$"
+    r"\d+(?:\.\d+)? [KMGT]?Bytes\s+(?P<rate>\d+(?:\.\d+)?) (?P<prefix>[KMGT]?)(?P<of>bits|Bytes)/sec(?P<rest>.*)$"
 )
-_LOSS = re.compile(r"(\d+)/(\d+) \([\d.e+-]+%\)")
-_SEEN = 200
+_LOSS = re.compile(r"(?:(?P<jitter>[\d.]+) ms\s+)?(?P<lost>\d{1,15})/\s*(?P<all>\d{1,15}) \([^)]*\)")
+_AGAIN = re.compile(r"^\s+(\d{1,12})\s+sender")
+_BEGINS = ("Connecting to host", "Accepted connection from", "Client connecting to", "Starting Test")
+#: What a line may have before what it says: a title or a time.
+_SAID = r"(?:^|\s)"
+_TAGS = {"RX-C": Role.DOWN, "TX-C": Role.UP, "RX-S": Role.UP, "TX-S": Role.DOWN}
+_LONGEST, _SEEN = 400, 200
+#: A step shorter than this part of the others has too few packets for a rate.
+_LEAST_STEP = 0.5
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A row: of which stream and direction, from when to when, which rate, and what stands behind it."""
+
+    id: str
+    tag: str
+    since: float
+    until: float
+    rate_bps: float
+    rest: str
+    #: It is of what the server reports to a client of iperf 2.
+    reported: bool = False
+
+    @property
+    def end(self) -> str:
+        """Which end's total it is; empty for a step."""
+        return next((end for end in ("sender", "receiver") if end in self.rest), "")
+
+
+@dataclass
+class _Run:
+    """One run of the program."""
+
+    steps: list[_Step] = field(default_factory=list)
+    reverse: bool = False
+    #: The server printed it.
+    served: bool = False
+    #: iperf 2 printed it.
+    old: bool = False
+    udp: bool = False
+    control: str = ""
+    error: str = ""
 
 
 def recognises(given: Given) -> bool:
-    return any(_ROW.match(line) for _, line in given.filled[:_SEEN] if len(line) < 400)
+    return any(_ROW.match(line) for _, line in given.filled[:_SEEN] if len(line) < _LONGEST)
+
+
+def _runs(given: Given, notes: Notes) -> list[_Run]:
+    """The runs of a text. What a client prints of its server is left out: it is the same run once more."""
+    runs, of_server, reported = [_Run()], 0, False
+    repeats = False
+    for number, line in given.filled:
+        if len(line) >= _LONGEST:
+            continue
+        run = runs[-1]
+        if any(re.search(_SAID + begin, line) for begin in _BEGINS[:3]):
+            repeats = repeats and "Accepted" in line
+            if run.steps and not repeats:
+                runs.append(run := _Run())
+            if not repeats:
+                run.served = "Accepted" in line
+                run.old = "Client connecting" in line
+        elif re.search(_SAID + "Server output:", line):
+            of_server, repeats = number, True
+        elif repeats:
+            continue
+        elif (m := _ROW.match(line)) is not None:
+            step = _step(m, reported)
+            if run.steps and run.steps[-1].end and not step.end:
+                runs.append(run := _Run(reverse=run.reverse, served=run.served, old=run.old))
+            run.steps.append(step)
+            run.udp = run.udp or _LOSS.search(step.rest) is not None
+        else:
+            reported = "Server Report" in line
+            _said(run, line)
+    if of_server:
+        notes.leave("what the server printed", "it is the same run once more", of_server)
+    return [run for run in runs if run.steps]
+
+
+def _said(run: _Run, line: str) -> None:
+    """What a line says that is no row."""
+    run.reverse = run.reverse or "Reverse mode" in line
+    run.udp = run.udp or "Total Datagrams" in line
+    if line.startswith("snd_tcp_congestion "):
+        run.control = short(line.split()[1])
+    if (found := re.search(r"iperf3: (?:error|interrupt) - (.*)", line)) is not None:
+        run.error = short(found[1].split(":")[0])
+    if line.startswith("Server listening on") and run.old:
+        run.error = "both"
+
+
+def _step(m: re.Match[str], reported: bool) -> _Step:
+    factor = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}[m["prefix"]]
+    unit = 8.0 * 1024**factor if m["of"] == "Bytes" else 1000.0**factor
+    times = (float(m["from"]), float(m["to"]))
+    return _Step(m["id"], m["tag"] or "", *times, float(m["rate"]) * unit, m["rest"], reported)
 
 
 def read(given: Given) -> Reading:
     notes = Notes()
-    reverse = any(line.startswith("Reverse mode") for _, line in given.filled[:_SEEN])
-    rows = [(n, m) for n, line in given.filled if len(line) < 400 and (m := _ROW.match(line))]
-    flows = {m["id"] for _, m in rows if m["id"] != "SUM"}
-    # With several streams only their sum is read.
-    which = "SUM" if any(m["id"] == "SUM" for _, m in rows) else None
-    series, lost, packets = [], 0, 0
-    for role in (Role.DOWN, Role.UP):
-        mine = [m for _, m in rows if (which is None or m["id"] == which) and _role(m, reverse) is role]
-        steps = [m for m in mine if "sender" not in m["rest"] and "receiver" not in m["rest"]]
-        ends = [m for m in mine if "receiver" in m["rest"]] or [m for m in mine if "sender" in m["rest"]]
-        if not mine:
-            continue
-        values = [_rate(m) for m in steps if "omitted" not in m["rest"]]
-        times = [_time(m["from"]) for m in steps if "omitted" not in m["rest"]]
-        mean = _rate(ends[-1]) if ends else math.nan
-        series.append(Series(role.value, role, "bit/s", numbers(times), numbers(values), mean, whole=True))
-        if ends and (loss := _LOSS.search(ends[-1]["rest"])):
-            lost, packets = lost + int(loss[1]), packets + int(loss[2])
-    if not series:
+    runs = _runs(given, notes)
+    if not runs:
         raise ReadError("iperf3's text has no rates", "give its whole output, or use --json", name=given.name)
-    both = len(series) > 1
-    notes.say("direction", "both directions at once" if both else "download (Reverse mode)" if reverse else "upload")
-    notes.say("flows", str(len(flows) or 1))
-    for s in series:
-        notes.say(s.name, said(s))
-    if packets:
-        notes.say("lost", f"{lost} of {packets} datagrams, {100 * lost / packets:.3g} %")
-    notes.say("digits", "those that iperf3 prints; --json has more")
-    if which:
-        notes.leave("the rates of single streams", "their sum is read")
+    run = runs[0]
+    if run.error == "both":
+        raise ReadError(
+            "iperf 2 measured both directions at once, and its rows do not say which is which",
+            "use iperf3 --bidir",
+            name=given.name,
+        )
+    program = "iperf 2" if run.old else "iperf3"
+    by_role = {role: [s for s in run.steps if _role(run, s) is role] for role in (Role.DOWN, Role.UP)}
+    ways = [role for role, steps in by_role.items() if steps]
+    both = len(ways) > 1
+    notes.say("protocol", "UDP" if run.udp else "TCP")
+    notes.say("direction", "both directions at once" if both else _way(run, ways[0]))
+    made = [_of_role(run, role, by_role[role], both, notes) for role in ways]
+    notes.say("digits", f"those that {program} prints; --json has more" if not run.old else "those that it prints")
+    if len(runs) > 1:
+        notes.leave(f"{len(runs) - 1} more runs", "the first is read; give each on its own")
+    if run.error:
+        notes.leave("what came after the error", f"{program} stopped ({run.error})")
     notes.leave("names and addresses", "they are not kept")
-    settings = {f"{s.role.value} flows": str(len(flows) or 1) for s in series} if not both else {}
-    length = max((_time(m["to"]) for _, m in rows), default=math.nan)
-    found = Measurement("iperf3", tuple(series), length, settings, packets or None, packets - lost if packets else None)
-    return Reading(
-        KIND, "iperf3's output", tuple(notes.understood), notes.left, next_commands(found), found, written(found)
+    settings = {f"{way.value} flows": str(one.flows) for way, one in zip(ways, made, strict=True)}
+    settings |= {"control": run.control} if run.control else {}
+    lost = made[0].loss if not both else None
+    found = Measurement(
+        program,
+        tuple(one.series for one in made),
+        max(s.until for s in run.steps),
+        settings,
+        lost[1] if lost else None,
+        lost[1] - lost[0] if lost else None,
+        made[0].again if not both else None,
     )
+    title = f"output of {program}, {'UDP' if run.udp else 'TCP'}"
+    return Reading(KIND, title, tuple(notes.understood), notes.left, next_commands(found), found, written(found))
 
 
-def _role(m: re.Match[str], reverse: bool) -> Role:
-    if m["role"]:
-        return Role.DOWN if m["role"] == "RX" else Role.UP
-    return Role.DOWN if reverse else Role.UP
+def _way(run: _Run, role: Role) -> str:
+    return role.value + (" (Reverse mode)" if run.reverse else "") + (", seen by the server" if run.served else "")
 
 
-def _rate(m: re.Match[str]) -> float:
-    return (float(m["rate"]) if m["rate"].count(".") < 2 else math.nan) * rate_unit(
-        m["unit"].replace("bits/sec", "bit/s")
-    )
+def _role(run: _Run, step: _Step) -> Role:
+    if step.tag:
+        return _TAGS[step.tag]
+    if run.served:
+        # A server that receives has a rate of its own as a receiver, or no total at all.
+        ends = {s.end: s.rate_bps for s in run.steps if s.end}
+        return Role.DOWN if ends.get("sender", 0) > 0 and not ends.get("receiver", 0) > 0 else Role.UP
+    return Role.DOWN if run.reverse else Role.UP
 
 
-def _time(text: str) -> float:
-    return float(text) if text.count(".") < 2 and text != "." else math.nan
+@dataclass(frozen=True)
+class _OfRole:
+    series: Series
+    flows: int
+    #: Lost and all datagrams, by the receiver.
+    loss: tuple[int, int] | None
+    again: int | None
+
+
+def _of_role(run: _Run, role: Role, rows: Sequence[_Step], both: bool, notes: Notes) -> _OfRole:
+    """The sum of all streams of a direction: over time, and its mean."""
+    streams = sorted({s.id for s in rows} - {"SUM"})
+    sums = [s for s in rows if s.id == "SUM"]
+    if sums:
+        notes.leave("the rates of single streams", "their sum is read")
+    chosen = sums or list(rows)
+    whole = _totals(chosen)
+    spans = {(s.since, s.until) for s in whole} if run.old else set()
+    steps = [s for s in chosen if not s.end and s not in whole and (s.since, s.until) not in spans]
+    omitted = {s.since for s in steps if "omitted" in s.rest}
+    if omitted:
+        notes.leave(f"{len(omitted)} intervals at the beginning", "iperf3 was asked to omit them")
+    kept = [s for s in steps if "omitted" not in s.rest]
+    usual = median(s.until - s.since for s in kept) if kept else 0.0
+    brief = [s for s in kept if s.until - s.since < _LEAST_STEP * usual]
+    if brief:
+        notes.leave(f"the interval from {brief[0].since:g} s", "it is too short for a rate")
+    times, values = _summed([s for s in kept if s not in brief])
+    mean, loss, why = _mean(run, whole)
+    where = f", {role.value}" if both else ""
+    series = Series(role.value, role, "bit/s", numbers(times), numbers(values), mean, whole=True)
+    notes.say(f"flows{where}", str(len(streams) or 1))
+    notes.say(role.value, said(series))
+    if why:
+        notes.say(f"mean{where}", why)
+    if run.udp and role is Role.UP and len(values) and not run.served and not run.old:
+        notes.say(f"over time{where}", "as sent: the client does not see what arrived in an interval")
+    if loss is not None and loss[1]:
+        notes.say(f"lost{where}", f"{loss[0]} of {loss[1]} datagrams, {100 * loss[0] / loss[1]:.3g} %")
+    elif run.udp:
+        notes.say(f"lost{where}", "unknown: the receiver's line is missing")
+    jitter = [m["jitter"] for s in whole if s.end != "sender" and (m := _LOSS.search(s.rest)) and m["jitter"]]
+    if jitter and jitter[-1].count(".") < 2:
+        notes.say(f"jitter{where}", amount(float(jitter[-1]) / 1e3, "s"))
+    counts = [int(m[1]) for s in whole if not run.udp and (m := _AGAIN.match(s.rest))]
+    if counts:
+        notes.say(f"sent again{where}", f"{sum(counts)} segments")
+    return _OfRole(series, len(streams) or 1, loss, sum(counts) if counts else None)
+
+
+def _totals(rows: Sequence[_Step]) -> list[_Step]:
+    """The rows of whole runs: those of an end, and where no end is named the last of each stream that begins at 0 and
+    is longer than the others."""
+    named = [s for s in rows if s.end or s.reported]
+    if named:
+        return named
+    if len({(s.since, s.until) for s in rows}) == 1 and rows[0].since == 0:
+        return list(rows)
+    usual = median(s.until - s.since for s in rows)
+    long = [s for s in rows if s.since == 0 and s.until - s.since > 1.5 * usual]
+    return list({s.id: s for s in long}.values())
+
+
+def _summed(steps: Sequence[_Step]) -> tuple[list[float], list[float]]:
+    """Over streams, at the times that all of them have."""
+    streams = {s.id for s in steps}
+    found: dict[float, dict[str, float]] = {}
+    for s in steps:
+        found.setdefault(s.since, {})[s.id] = s.rate_bps
+    all_there = {since: rates for since, rates in found.items() if len(rates) == len(streams)}
+    return list(all_there), [math.fsum(rates.values()) for rates in all_there.values()]
+
+
+def _mean(run: _Run, whole: Sequence[_Step]) -> tuple[float, tuple[int, int] | None, str]:
+    """The rate that arrived, what was lost, and what a reader should know of the rate."""
+
+    def of(end: str) -> float:
+        return math.fsum({s.id: s.rate_bps for s in whole if s.end == end}.values())
+
+    losses = {s.id: (int(m["lost"]), int(m["all"])) for s in whole if s.end != "sender" and (m := _LOSS.search(s.rest))}
+    loss = (sum(x for x, _ in losses.values()), sum(x for _, x in losses.values())) if losses else None
+    if (got := of("receiver")) > 0:
+        return got, loss, ""
+    if (sent := of("sender")) > 0:
+        return sent, None, "as sent: the receiver's total is missing, and what arrived is unknown"
+    if not whole:
+        return math.nan, None, "over the intervals: the totals are missing"
+    total = of("")
+    if loss is not None and loss[1] and not run.old:
+        # Before 3.2 the one row of UDP has the sender's rate and the receiver's losses.
+        return total * (1 - min(loss[0] / loss[1], 1.0)), loss, "assumed: the rate of the sender less what was lost"
+    reported = [s for s in whole if s.reported]
+    if run.old and run.udp and not reported:
+        return total, None, "as sent: the server's report is missing, and what arrived is unknown"
+    return total, loss, ""

@@ -134,7 +134,8 @@ def said(series: Series) -> str:
     parts = [f"mean {series.written(series.mean)}"]
     if len(series.values):
         parts += [f"median {series.written(series.median)}", f"99th percentile {series.written(series.p99)}"]
-    return f"{', '.join(parts)} ({len(series.values)} values)"
+    many = len(series.values)
+    return f"{', '.join(parts)} ({many} value{'' if many == 1 else 's'})" if many else parts[0]
 
 
 def numbers(values: Sequence[float]) -> Numbers:

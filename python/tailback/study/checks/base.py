@@ -105,10 +105,14 @@ class Everywhere(Measured, kw_only=True, frozen=True):
     average: bool = False
 
     def everywhere(self, judge: Evidence) -> Iterator[tuple[str, Place | Sequence[Place]]]:
-        """Each discipline at each place, or over all places."""
+        """Each discipline at each place, or over all places, with a finding for each."""
+        yield from judge.separately(self.asked(judge))
+
+    def asked(self, judge: Evidence) -> Iterator[tuple[str, Place | Sequence[Place]]]:
+        """The same, where what is read for a finding is told by another check."""
         places = judge.places(self)
         where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
-        yield from judge.separately((discipline, w) for discipline in each(self.of) for w in where)
+        yield from ((discipline, w) for discipline in each(self.of) for w in where)
 
 
 class Published(Table, kw_only=True, frozen=True):

@@ -20,9 +20,8 @@ class Order(Measured, kw_only=True, frozen=True):
         return ORDER
 
     def decide(self, judge: Evidence) -> list[Finding]:
-        findings = []
-        for a, b in itertools.pairwise(self.order):
-            pair = Rival(
+        pairs = [
+            Rival(
                 runs=self.runs,
                 measure=self.measure,
                 class_=self.class_,
@@ -31,5 +30,8 @@ class Order(Measured, kw_only=True, frozen=True):
                 above=b,
                 average=self.average,
             )
-            findings += pair.decide(judge)
-        return findings
+            for a, b in itertools.pairwise(self.order)
+        ]
+        # All pairs in one: a pair in doubt asks for more seeds of its own two disciplines.
+        asked = ((pair, one) for pair in pairs for one in pair.asked(judge))
+        return [pair.at(judge, *one) for pair, one in judge.separately(asked)]

@@ -49,9 +49,9 @@ class Rival(Everywhere, kw_only=True, frozen=True):
         return ORDER if self.near is None else super().kind(judge)
 
     def decide(self, judge: Evidence) -> list[Finding]:
-        return [self._at(judge, *one) for one in self.everywhere(judge)]
+        return [self.at(judge, *one) for one in self.everywhere(judge)]
 
-    def _at(self, judge: Evidence, discipline: str, where: Place | Sequence[Place]) -> Finding:
+    def at(self, judge: Evidence, discipline: str, where: Place | Sequence[Place]) -> Finding:
         m, name, (word, other) = MEASURES[self.measure], judge.title(discipline), self.relation
         place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
         what = f"{name}, {place}"

@@ -173,6 +173,11 @@ class Work:
         estimate = Estimate.of_costs(len(points), len(jobs), [j.cost_s for j in todo if not j.live], live)
         return replace(estimate, at_most=len(self.jobs))
 
+    def counted(self) -> tuple[int, int]:
+        """How many runs were needed, those included that rows have asked for, and how many of them were stored."""
+        needed = [j for i, j in enumerate(self.jobs) if i not in self.spare]
+        return len(needed), sum(j.kept for j in needed)
+
     def read(self, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> Samples:
         """The samples of the runs that are stored, of which some may be measured already. Nothing is run or written."""
         store = _core.StoredRuns(self.dir)

@@ -42,8 +42,9 @@ params! {
          eight, each with seven eighths of the rate of the one before; eight by precedence; or one for all.",
         "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8); Linux cake");
     ISOLATION: Isolation = Key::choice("isolation", "triple",
-        "Between whom the line is shared: flows, and of these both hosts, source hosts or destination hosts; flows \
-         alone; nobody.", "Linux cake");
+        "What shares the line evenly: hosts, and then their flows, where a host is one at either end, at the source, or \
+         at the destination; flows, whichever host they belong to; or nothing, so that all packets wait in one queue.",
+        "Linux cake");
     TRANSLATED: Translated = Key::choice("translated", "neither",
         "The side whose hosts are behind address translation, and look like one host here; with neither every host is \
          seen, as with Linux's nat.", "tc-cake(8), nonat");

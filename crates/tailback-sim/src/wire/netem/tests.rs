@@ -32,10 +32,7 @@ impl Case {
 
     /// When a packet that arrives at this time leaves, if it is not lost.
     fn leaves(&mut self, ns: u64) -> Option<u64> {
-        match self.take(ns) {
-            Verdict::Passes { leaves, .. } => Some(leaves.0),
-            Verdict::Lost => None,
-        }
+        self.take(ns).leaves.map(|t| t.0)
     }
 
     /// Which of so many packets are lost.
@@ -267,29 +264,33 @@ fn marks_copies_and_wrong_bits() {
     let taken: Vec<Verdict> = (0..20_000)
         .map(|i| c.emulator.take(Time(i), 1500, true, false, &mut c.rng))
         .collect();
-    let marks = taken
-        .iter()
-        .filter(|v| matches!(v, Verdict::Passes { marked: true, .. }))
-        .count();
+    let marks = taken.iter().filter(|v| v.marked).count();
     assert!(
-        (5700..6300).contains(&marks) && taken.iter().all(|v| *v != Verdict::Lost),
+        (5700..6300).contains(&marks) && taken.iter().all(|v| v.leaves.is_some()),
         "{marks}"
     );
     // Of two copies one is lost with a loss.
     let mut c = Case::new(&[("duplicate", "0.2"), ("loss", "0.5"), ("limit", "1000000")]);
     let taken: Vec<Verdict> = (0..40_000).map(|i| c.take(i)).collect();
-    let lost = taken.iter().filter(|v| **v == Verdict::Lost).count() as f64 / 40_000.0;
-    let twice = taken
-        .iter()
-        .filter(|v| matches!(v, Verdict::Passes { copied: true, .. }))
-        .count() as f64
-        / 40_000.0;
+    let part = |of: fn(&Verdict) -> bool| taken.iter().filter(|v| of(v)).count() as f64 / 40_000.0;
+    let (lost, twice) = (part(|v| v.leaves.is_none()), part(|v| v.copied));
     assert!(
         (lost - 0.4).abs() < 0.01 && (twice - 0.1).abs() < 0.01,
         "{lost} {twice}"
     );
     let copy = c.emulator.take(Time(50_000), 1500, false, true, &mut c.rng);
-    assert!(!matches!(copy, Verdict::Passes { copied: true, .. }));
+    assert!(!copy.copied);
+    // A wrong bit is in one of the two.
+    let mut c = Case::new(&[("duplicate", "1"), ("corrupt", "1"), ("loss", "0.4"), ("ecn", "true")]);
+    let taken: Vec<Verdict> = (0..1000)
+        .map(|i| c.emulator.take(Time(i), 1500, true, false, &mut c.rng))
+        .collect();
+    assert!(taken.iter().all(|v| v.leaves.is_none() && v.copied));
+    let marks = taken.iter().filter(|v| v.marked).count();
+    assert!((340..460).contains(&marks), "{marks}");
+    // Where no place is left both are lost.
+    let mut c = Case::new(&[("duplicate", "1"), ("delay", "1s"), ("limit", "1")]);
+    assert!(c.take(0).copied && !c.take(1).copied);
     let lost = share(&Case::new(&[("corrupt", "0.1")]).losses(40_000));
     assert!((lost - 0.1).abs() < 0.005, "{lost}");
 }

@@ -27,11 +27,12 @@ mod filters;
 mod mode;
 
 use super::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Marks, Phase, RateSample,
-    Reset, WindowRules,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Marks, Mistaken, Phase,
+    RateSample, Reset, WindowRules,
 };
 
-use filters::{Bursts, Fastest};
+use super::greatest::Greatest;
+use filters::Bursts;
 use mode::Mode;
 use std::sync::Arc;
 use tailback_base::model::{Key, Model, Probe};
@@ -93,7 +94,7 @@ params! {
 /// Version 1 answers neither marks nor losses: the rate that is delivered is its signal.
 pub const FACTS: Facts = Facts {
     marks: Marks::Ignores,
-    records: |_, _| true,
+    records: super::always,
     spreads: false,
     ignores_losses: true,
     linux: Some("bbr"),
@@ -138,7 +139,7 @@ pub struct Bbr {
     ssthresh: f64,
     /// Bytes of payload a second.
     pacing: f64,
-    fastest: Fastest,
+    fastest: Greatest,
     /// The least round trip of all. A sample over a shorter interval is not believed.
     least: Duration,
     rtprop: Option<Duration>,
@@ -186,7 +187,7 @@ impl Bbr {
             ssthresh: f64::INFINITY,
             pacing: 0.0,
             rules: rules.clone(),
-            fastest: Fastest::default(),
+            fastest: Greatest::default(),
             least: Duration(u64::MAX),
             rtprop: None,
             stamp: Time::ZERO,
@@ -285,7 +286,7 @@ impl Bbr {
         }
         let rate = r.delivered as f64 / r.interval.seconds();
         if !r.application_limited || rate >= self.rate() {
-            self.fastest.enter(self.round, rate);
+            self.fastest.enter(self.round, rate, RATE_ROUNDS);
         }
         begins
     }
@@ -598,7 +599,8 @@ impl CongestionControl for Bbr {
         let Some(srtt) = from.srtt else { return };
         let least = from.least_rtt.unwrap_or(srtt);
         (self.least, self.rtprop, self.stamp) = (least, Some(least), from.now);
-        self.fastest.enter(self.round, from.cwnd / srtt.seconds().max(1e-6));
+        self.fastest
+            .enter(self.round, from.cwnd / srtt.seconds().max(1e-6), RATE_ROUNDS);
         (self.delivered, self.next_round) = (from.delivered, from.delivered);
         self.filled = true;
         self.probe_bandwidth(from.now);
@@ -609,7 +611,7 @@ impl CongestionControl for Bbr {
     }
 
     /// What looked like a full pipe may have been caused by the mistake.
-    fn undo(&mut self) {
+    fn undo(&mut self, _why: Mistaken) {
         (self.full_rate, self.full_rounds) = (0.0, 0);
         self.cwnd = self.cwnd.max(self.prior);
     }

@@ -17,7 +17,7 @@
 //! State: the window of `window.rs`, and the law's four numbers. An ACK in avoidance costs one power.
 
 use super::window::CongestionWindow;
-use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Mistaken, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, choice, params};
@@ -127,7 +127,7 @@ impl CongestionControl for Binomial {
         self.window.take_over(from);
     }
 
-    fn undo(&mut self) {
+    fn undo(&mut self, _why: Mistaken) {
         self.window.undo();
     }
 
@@ -249,7 +249,7 @@ mod tests {
                     300 | 900 => clock.sign(&mut **c, Congestion::Loss),
                     1200 => clock.sign(&mut **c, Congestion::Ecn),
                     1500 => clock.sign(&mut **c, Congestion::Timeout { again: false }),
-                    1510 => c.undo(),
+                    1510 => c.undo(Mistaken::Recovery),
                     _ => {}
                 }
                 seen.push((c.cwnd(), c.ssthresh()));

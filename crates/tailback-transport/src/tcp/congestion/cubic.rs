@@ -26,8 +26,8 @@
 
 use super::window::{CongestionWindow, real};
 use super::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Phase, Reset, WindowRules,
-    cubic_linux,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Mistaken, Phase, Reset,
+    WindowRules, cubic_linux,
 };
 use std::sync::Arc;
 use tailback_base::model::Probe;
@@ -241,7 +241,7 @@ impl CongestionControl for Cubic {
             if self.window.may_grow(a) {
                 self.window.slow_start(a);
             } else {
-                self.window.stay(a);
+                self.window.stay(a, None);
             }
         } else if self.window.may_grow(a) {
             self.grow(a);
@@ -280,7 +280,7 @@ impl CongestionControl for Cubic {
     }
 
     /// Section 4.9: restore window, threshold, Wmax, K and the beginning of the epoch.
-    fn undo(&mut self) {
+    fn undo(&mut self, _why: Mistaken) {
         self.window.undo();
         self.curve = self.before;
     }
@@ -497,7 +497,7 @@ mod tests {
         let before = state(&*c);
         clock.sign(&mut *c, Congestion::Timeout { again: false });
         assert_ne!(state(&*c), before);
-        c.undo();
+        c.undo(Mistaken::Recovery);
         assert_eq!(state(&*c), before);
     }
 }

@@ -19,7 +19,8 @@ use super::train::AckTrain;
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
 use super::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Handover, Phase, Reset, WindowRules,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Handover, Mistaken, Phase, Reset,
+    WindowRules,
 };
 use std::sync::Arc;
 use tailback_base::model::Probe;
@@ -66,7 +67,6 @@ pub struct LinuxCubic {
     curve: LinuxCurve,
     before: LinuxCurve,
     least: Option<Duration>,
-    train: Option<AckTrain>,
     count: WholeSegments,
     /// The window for which the curve was last read, when, and how many acknowledged segments add one then.
     last: (f64, Time, f64),
@@ -87,10 +87,14 @@ const READ: [Probe<LinuxCubic>; 3] = [
 ];
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
-    let watched = own.get(&HYSTART);
     let (linux, beta) = (rules.form == ControlForm::Linux, own.get(&BETA));
+    let window = CongestionWindow::new(rules);
+    let train = if linux { AckTrain::default() } else { AckTrain::of_ns3() };
     Box::new(LinuxCubic {
-        window: CongestionWindow::new(rules).with_hystart(watched),
+        window: match own.get(&HYSTART) {
+            true => window.with_hystart(true),
+            false => window.with_start(Some(Box::new(train))),
+        },
         c: own.get(&C),
         beta: if linux { libm::round(beta * PARTS) / PARTS } else { beta },
         fast_convergence: own.get(&FAST_CONVERGENCE),
@@ -98,7 +102,6 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
         curve: LinuxCurve::default(),
         before: LinuxCurve::default(),
         least: None,
-        train: (!watched).then(if linux { AckTrain::default } else { AckTrain::of_ns3 }),
         count: WholeSegments::default(),
         last: (0.0, Time::ZERO, 0.0),
         heard: Time::ZERO,
@@ -188,19 +191,11 @@ impl LinuxCubic {
         }
     }
 
-    /// Take the round trip of this ACK, and see whether it ends slow start.
+    /// Take the round trip of this ACK.
     fn take_round_trip(&mut self, a: &AckEvent<'_>) {
         let settled = self.curve.epoch.is_none_or(|e| a.now.since(e.begin) >= SETTLES);
         if let Some(r) = a.rate.and_then(|r| r.rtt).or(a.rtt).filter(|_| settled) {
             self.least = Some(self.least.map_or(r, |l| l.min(r)));
-        }
-        let (window, wire) = (self.segments(), self.window.rules.wire);
-        if let (Some(train), Some(least)) = (&mut self.train, self.least)
-            && a.acked > 0
-            && self.window.in_slow_start()
-            && train.ends(a, least, window, wire)
-        {
-            self.window.ssthresh = self.window.cwnd;
         }
     }
 
@@ -213,7 +208,7 @@ impl LinuxCubic {
             self.count.acknowledged(a, segment)
         };
         if self.window.in_slow_start() {
-            acked = self.window.slow_start_whole(a, acked);
+            acked = self.window.slow_start_whole(a, acked, self.least);
         }
         if acked > 0.0 {
             let each = self.each(acked, a.now);
@@ -236,7 +231,7 @@ impl CongestionControl for LinuxCubic {
         if self.window.may_grow(a) {
             self.grow(a);
         } else {
-            self.window.stay(a);
+            self.window.stay(a, self.least);
             if let Some(epoch) = &mut self.curve.epoch
                 && self.window.rules.form == ControlForm::Ns3
                 && a.phase == Phase::Open
@@ -258,9 +253,7 @@ impl CongestionControl for LinuxCubic {
         }
         self.curve.w_max = match e.what {
             Congestion::Timeout { .. } | Congestion::LostSyn => {
-                if let Some(train) = &mut self.train {
-                    train.restart();
-                }
+                self.window.watch_again();
                 0.0
             }
             Congestion::Loss | Congestion::Ecn | Congestion::Request { .. } => {
@@ -310,7 +303,7 @@ impl CongestionControl for LinuxCubic {
         (self.before, self.heard) = (self.curve, from.now);
     }
 
-    fn undo(&mut self) {
+    fn undo(&mut self, _why: Mistaken) {
         self.window.undo();
         if !self.is_linux() {
             self.curve = self.before;

@@ -21,7 +21,7 @@
 
 use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};
-use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Phase, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Mistaken, Phase, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{ProbeDef, Settings, params};
@@ -108,9 +108,7 @@ impl Dctcp {
 impl CongestionControl for Dctcp {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
         self.total += a.acked;
-        if a.ecn_echo {
-            self.marked += a.acked;
-        }
+        self.marked += a.marked;
         if self.round.is_over(a) {
             self.end_round();
         }
@@ -140,7 +138,7 @@ impl CongestionControl for Dctcp {
         (self.round, self.reduced) = (Round::beginning(from.nxt), Round::beginning(from.nxt));
     }
 
-    fn undo(&mut self) {
+    fn undo(&mut self, _why: Mistaken) {
         self.window.undo();
     }
 

@@ -18,6 +18,17 @@ tailback_base::choice! {
     }
 }
 
+/// Whether a control asks for something, from its own parameters and the rules of the window.
+pub type Asks = fn(&Settings, &WindowRules) -> bool;
+
+pub fn never(_: &Settings, _: &WindowRules) -> bool {
+    false
+}
+
+pub fn always(_: &Settings, _: &WindowRules) -> bool {
+    true
+}
+
 /// See the fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
@@ -27,13 +38,16 @@ pub struct Facts {
     pub echo: EchoRule,
     /// The codepoint of its ECN-capable packets: ECT(0), or ECT(1) for a scalable control (RFC 9331).
     pub codepoint: Ecn,
-    /// Whether it uses delivery-rate samples, for which the sender records each segment. From its own parameters and
-    /// the rules of the window.
-    pub records: fn(&Settings, &WindowRules) -> bool,
+    /// Whether it uses delivery-rate samples, for which the sender records each segment.
+    pub records: Asks,
+    /// Whether it is told of [each lost segment](super::CongestionControl::on_lost); then it gets rate samples too.
+    pub hears_losses: Asks,
+    /// Whether it is told of [each segment that leaves](super::CongestionControl::sends).
+    pub hears_departures: Asks,
     /// Whether a reduction of its window may be spread over a round trip (RFC 9937). Not for a control that sets window
     /// and rate from its own model.
     pub spreads: bool,
-    /// It gives each segment its code point.
+    /// It gives each segment its code point, of which it is [told](super::CongestionControl::sends) just before.
     pub colours: bool,
     /// A loss is no sign of congestion for it.
     pub ignores_losses: bool,
@@ -47,7 +61,9 @@ impl Facts {
         marks: Marks::Answers,
         echo: EchoRule::Rfc3168,
         codepoint: Ecn::Ect0,
-        records: |_, _| false,
+        records: never,
+        hears_losses: never,
+        hears_departures: never,
         spreads: true,
         colours: false,
         ignores_losses: false,

@@ -17,6 +17,7 @@
 
 use super::AckEvent;
 use super::round::Round;
+use super::slow_start::{SlowStart, SlowStartAdvice, StartView};
 use tailback_base::Duration;
 
 /// RFC 9406 section 4.3, Tunable Constants.
@@ -26,17 +27,8 @@ const THRESHOLD_DIVISOR: u64 = 8;
 const SAMPLES: u32 = 8;
 const CONSERVATIVE_ROUNDS: u32 = 5;
 /// RFC 9406 section 4.3: L, the most segments per ACK without pacing.
-pub const MOST_SEGMENTS: f64 = 8.0;
-pub const CONSERVATIVE_GROWTH: f64 = 1.0 / 4.0;
-
-/// How slow start may react to an ACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SlowStartAdvice {
-    Grow,
-    GrowLess,
-    /// The threshold becomes the present window.
-    End,
-}
+const MOST_SEGMENTS: f64 = 8.0;
+const CONSERVATIVE_GROWTH: f64 = 1.0 / 4.0;
 
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 enum Stage {
@@ -64,15 +56,17 @@ fn threshold(last: Duration) -> Duration {
     Duration(last.0 / THRESHOLD_DIVISOR).clamp(LEAST_THRESHOLD, MOST_THRESHOLD)
 }
 
-impl HystartPlusPlus {
-    /// Judge an ACK that arrives in slow start, whether or not the window may grow on it.
-    pub fn judge(&mut self, a: &AckEvent<'_>) -> SlowStartAdvice {
+impl SlowStart for HystartPlusPlus {
+    fn judge(&mut self, a: &AckEvent<'_>, seen: &StartView) -> SlowStartAdvice {
+        if !seen.first {
+            return SlowStartAdvice::Usual;
+        }
         if self.round.is_over(a) {
             (self.last, self.current, self.samples) = (self.current, None, 0);
             if let Stage::Conservative { rounds, .. } = &mut self.stage {
                 *rounds += 1;
                 if *rounds >= CONSERVATIVE_ROUNDS {
-                    return SlowStartAdvice::End;
+                    return SlowStartAdvice::End { spent: true };
                 }
             }
         }
@@ -92,10 +86,13 @@ impl HystartPlusPlus {
                 _ => {}
             }
         }
-        match self.stage {
-            Stage::Usual => SlowStartAdvice::Grow,
-            Stage::Conservative { .. } => SlowStartAdvice::GrowLess,
-        }
+        // RFC 9406 section 4.2: "cwnd = cwnd + (min(N, L * SMSS) / CSS_GROWTH_DIVISOR)".
+        let share = match self.stage {
+            Stage::Usual => 1.0,
+            Stage::Conservative { .. } => CONSERVATIVE_GROWTH,
+        };
+        let most = MOST_SEGMENTS;
+        SlowStartAdvice::Grow { share, most }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The controllers a scenario can name: one row each.
 
-use super::{Controller, bbr, binomial, cubic, dctcp, prague, reno, scalable, two_windows, vegas};
+use super::{Controller, bbr, bbr3, binomial, cubic, dctcp, prague, reno, scalable, two_windows, vegas};
 use tailback_base::model::Alias;
 
 /// In the order of the reference page.
@@ -40,6 +40,12 @@ pub static CONTROLLERS: &[Controller] = &[
         also: &[Alias::ns3("TcpBbr")],
         facts: bbr::FACTS,
         build: bbr::build,
+    },
+    Controller {
+        model: &bbr3::MODEL,
+        also: &[],
+        facts: bbr3::FACTS,
+        build: bbr3::build,
     },
     Controller {
         model: &prague::MODEL,

@@ -2,24 +2,28 @@
 //!
 //! Loss recovery decides *what* to send and *that* something was lost; a controller decides the window. Its inputs
 //! are one [`AckEvent`] for every ACK, after recovery has judged it, and one [`CongestionEvent`] for every sign of
-//! congestion. Its outputs are the window and the pacing rate. A controller knows nothing about segments and timers,
-//! so a new one is one new file here, with its parameters, and one row in [`list`].
+//! congestion; one that asks for it in its [`Facts`] gets delivery rates, each lost segment, and each that leaves. Its
+//! outputs are the window, the pacing rate and the size of a train. A controller knows nothing about timers, so a new
+//! one is one new file here, with its parameters, and one row in [`list`].
 //!
 //! Windows are real numbers of bytes: growth in congestion avoidance is a fraction of a segment, and the recorded
 //! window shows it. The sender rounds down to whole segments by sending only what fits.
 
 pub mod bbr;
+pub mod bbr3;
 pub mod binomial;
 pub mod cubic;
 mod cubic_linux;
 pub mod dctcp;
 pub mod facts;
+pub mod greatest;
 mod hystart;
 pub mod list;
 pub mod prague;
 pub mod reno;
 pub mod round;
 pub mod scalable;
+pub mod slow_start;
 #[cfg(test)]
 mod testing;
 mod train;
@@ -28,7 +32,7 @@ pub mod vegas;
 mod whole;
 mod window;
 
-pub use facts::{Facts, Marks};
+pub use facts::{Asks, Facts, Marks, always, never};
 pub use window::{CongestionWindow, real};
 
 use crate::limit::Limit;
@@ -68,6 +72,11 @@ pub struct AckEvent<'a> {
     pub srtt: Option<Duration>,
     /// The ACK carries ECE. Under [`EchoRule::EveryAck`] this means that all it acknowledges was marked.
     pub ecn_echo: bool,
+    /// What this ACK says arrived marked, as far as the receiver counts: bytes, and packets. Under
+    /// [`EchoRule::EveryAck`] all that it acknowledges if it carries ECE; 0 under [`EchoRule::Rfc3168`], whose echo
+    /// counts nothing.
+    pub marked: u64,
+    pub marked_packets: u32,
     pub phase: Phase,
     /// Whether the window was full before this ACK, so that it may grow (RFC 7661).
     pub window_limited: bool,
@@ -80,6 +89,36 @@ pub struct AckEvent<'a> {
     pub nxt: u64,
     /// For controllers that [record deliveries](Facts::records).
     pub rate: Option<&'a RateSample>,
+}
+
+/// A segment that is judged lost, by an ACK or by a timer. Amounts are bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lost {
+    pub now: Time,
+    /// First unit, and how many.
+    pub seq: u64,
+    pub bytes: u64,
+    /// In the network just after it was sent, itself included.
+    pub in_flight_at_send: u64,
+    /// Judged lost since it was sent, itself included.
+    pub lost_since_send: u64,
+    /// Delivered in all by now.
+    pub delivered: u64,
+    /// The application limited the sender when it was sent.
+    pub application_limited: bool,
+    /// It does not continue the last range that was judged lost.
+    pub new_range: bool,
+}
+
+/// A segment that leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Departure {
+    pub now: Time,
+    /// First unit, and one past the last.
+    pub seq: u64,
+    pub end: u64,
+    /// It was sent before.
+    pub again: bool,
 }
 
 /// Signs of congestion.
@@ -105,7 +144,17 @@ pub struct CongestionEvent {
     pub now: Time,
     /// Outstanding bytes, without those that limited transmit sent (RFC 5681 section 3.2).
     pub flight: u64,
+    /// In the network, as far as records or `flight` show: without what is judged lost, in particular by this timeout.
+    pub in_flight: u64,
     pub what: Congestion,
+}
+
+/// The kind of repair that proves to be a mistake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mistaken {
+    /// Fast recovery: nothing was lost, it only came late.
+    Recovery,
+    Timeout,
 }
 
 /// Reasons to set the window other than a sign of congestion.
@@ -173,6 +222,8 @@ pub struct RateSample {
     pub in_flight: u64,
     /// Judged lost over the interval, bytes.
     pub lost: u64,
+    /// In the network just after the segment was sent that gave the sample, itself included; bytes.
+    pub in_flight_at_send: u64,
     pub interval: Duration,
     /// Time until the pacer lets the next segment go.
     pub until_next: Duration,
@@ -181,17 +232,33 @@ pub struct RateSample {
     pub application_limited: bool,
 }
 
+impl RateSample {
+    /// A segment gave the sample. Without SACK, duplicates deliver something, and it is not known which segment.
+    pub fn has_data(&self) -> bool {
+        self.delivered > 0
+    }
+
+    /// Delivered in total when the segment was sent that gave the sample, bytes.
+    pub fn delivered_at_send(&self) -> u64 {
+        self.total - self.delivered
+    }
+}
+
 /// A congestion controller of one connection.
 pub trait CongestionControl: Send {
     /// An ACK arrived; called once for each, after recovery has judged it and before anything is sent.
     fn on_ack(&mut self, a: &AckEvent<'_>);
     fn on_congestion(&mut self, e: &CongestionEvent);
-    /// Sending begins, for the first time or after a rest: nothing was outstanding.
+    /// A segment is judged lost. Told to a control that [asks](Facts::hears_losses), before the sign of congestion that
+    /// this may be, and before the ACK that shows it. A tail that a probe has repaired is told as one segment.
+    fn on_lost(&mut self, _lost: &Lost) {}
+    /// Sending begins, for the first time or after a rest: nothing was outstanding, because the application had nothing
+    /// to send. Called before the segment leaves.
     fn sending_begins(&mut self, _now: Time, _srtt: Option<Duration>) {}
     /// Draw what is random in it; called once, when the connection is made.
     fn draw(&mut self, _rng: &mut Stream) {}
-    /// A segment leaves; `again`: it was sent before. Told to a control that [colours](Facts::colours).
-    fn sends(&mut self, _seq: u64, _end: u64, _again: bool) {}
+    /// A segment leaves. Told to a control that [asks](Facts::hears_departures).
+    fn sends(&mut self, _sent: &Departure) {}
     /// The code point of the segment that it was told of last; `None` from a control that leaves it to the flow.
     fn colour(&self) -> Option<Dscp> {
         None
@@ -209,7 +276,7 @@ pub trait CongestionControl: Send {
         self.ssthresh()
     }
     /// The last reduction was a mistake (RFC 4015): restore what it took.
-    fn undo(&mut self) {}
+    fn undo(&mut self, _why: Mistaken) {}
     /// How often it has reduced the window because of marks reported by ACKs.
     fn own_reductions(&self) -> u64 {
         0
@@ -224,6 +291,11 @@ pub trait CongestionControl: Send {
     fn ssthresh(&self) -> f64;
     /// The pacing rate, counting bytes on the wire; `None` sends as soon as the window allows.
     fn pacing(&self) -> Option<BitRate> {
+        None
+    }
+    /// The most that leaves at once, bytes, where segments leave in trains (`offload`); `None`: what the pacing rate
+    /// gives in a millisecond.
+    fn send_quantum(&self) -> Option<f64> {
         None
     }
     /// The present value of the probe with this index in the controller's model.
@@ -296,6 +368,8 @@ pub struct WindowRules {
     pub after_timeout: AfterTimeout,
     /// What an ECN echo leaves of the window; overrides the controller's own share.
     pub ecn_decrease: Option<f64>,
+    /// The receiver reports what it holds out of order, so that more than one loss a round trip is found.
+    pub sack: bool,
 }
 
 impl Registered for Controller {

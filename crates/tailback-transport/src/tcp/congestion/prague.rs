@@ -24,7 +24,9 @@
 
 use super::round::Round;
 use super::window::CongestionWindow;
-use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Facts, Handover, Phase, Reset, WindowRules};
+use super::{
+    AckEvent, Congestion, CongestionControl, CongestionEvent, Facts, Handover, Mistaken, Phase, Reset, WindowRules,
+};
 use crate::limit::Limit;
 use std::sync::Arc;
 use tailback_base::model::Probe;
@@ -218,7 +220,7 @@ impl CongestionControl for Prague {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
         (self.srtt, self.pipe) = (a.srtt.or(self.srtt), a.pipe as f64);
         let vrtt = self.vrtt();
-        let marked = if a.ecn_echo { a.acked } else { 0 };
+        let marked = a.marked;
         let over = |p: &Period| !p.is_over(a, vrtt);
         (self.reduced, self.lost) = (self.reduced.filter(over), self.lost.filter(over));
         if std::mem::take(&mut self.losing) {
@@ -237,7 +239,7 @@ impl CongestionControl for Prague {
         if marked > 0 {
             self.answer_marks(a);
         }
-        self.grow(a, a.acked - marked);
+        self.grow(a, a.acked.saturating_sub(marked));
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
@@ -262,7 +264,7 @@ impl CongestionControl for Prague {
         }
     }
 
-    fn undo(&mut self) {
+    fn undo(&mut self, _why: Mistaken) {
         self.window.undo();
         (self.lost, self.losing) = (None, false);
     }
@@ -418,6 +420,7 @@ mod tests {
                     c.on_congestion(&CongestionEvent {
                         now,
                         flight: 40_000,
+                        in_flight: 40_000,
                         what: Congestion::Loss,
                     });
                 }

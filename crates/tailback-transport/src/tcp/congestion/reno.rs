@@ -13,7 +13,7 @@
 
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
-use super::{AckEvent, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Mistaken, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, params};
@@ -77,7 +77,7 @@ impl Reno {
             return;
         };
         if !w.may_grow(a) {
-            w.stay(a);
+            w.stay(a, None);
             return;
         }
         let segment = w.rules.segment;
@@ -86,7 +86,7 @@ impl Reno {
             ControlForm::Standard | ControlForm::Linux => whole.delivered(a, segment),
         };
         if w.in_slow_start() {
-            acked = w.slow_start_whole(a, acked);
+            acked = w.slow_start_whole(a, acked, None);
         }
         if acked > 0.0 {
             w.cwnd += whole.count(acked, libm::floor(w.cwnd / segment)) * segment;
@@ -102,7 +102,7 @@ impl CongestionControl for Reno {
         }
         let w = &mut self.window;
         if !w.may_grow(a) {
-            w.stay(a);
+            w.stay(a, None);
             return;
         }
         if w.in_slow_start() {
@@ -131,7 +131,7 @@ impl CongestionControl for Reno {
         self.window.take_over(from);
     }
 
-    fn undo(&mut self) {
+    fn undo(&mut self, _why: Mistaken) {
         self.window.undo();
     }
 
@@ -306,7 +306,7 @@ mod tests {
         c.on_congestion(&sign(Congestion::Timeout { again: false }, 10_000));
         c.on_ack(&acked(1000));
         assert_eq!((c.cwnd(), c.ssthresh()), (2000.0, 5000.0));
-        c.undo();
+        c.undo(Mistaken::Recovery);
         assert_eq!((c.cwnd(), c.ssthresh()), (10_000.0, f64::INFINITY));
     }
 

@@ -20,7 +20,9 @@
 //! the law exact; the original gives 2 (1 - p) / p. The echo is that of RFC 8257. An ACK costs a division.
 
 use super::window::{CongestionWindow, LEAST_SSTHRESH, real};
-use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Facts, Handover, Phase, Reset, WindowRules};
+use super::{
+    AckEvent, Congestion, CongestionControl, CongestionEvent, Facts, Handover, Mistaken, Phase, Reset, WindowRules,
+};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Ecn, Settings, params};
@@ -78,7 +80,7 @@ impl Scalable {
         let w = &mut self.window;
         let left = match w.in_slow_start() {
             true => w.cwnd * KEPT,
-            false => w.cwnd - self.per_mark * real(a.acked),
+            false => w.cwnd - self.per_mark * real(a.marked),
         };
         w.cwnd = left.max(LEAST_SSTHRESH * w.rules.segment);
         w.ssthresh = w.cwnd;
@@ -91,7 +93,7 @@ impl CongestionControl for Scalable {
         if a.acked == 0 || a.phase == Phase::Recovery {
             return;
         }
-        if a.ecn_echo {
+        if a.marked > 0 {
             self.answer_mark(a);
         }
         let w = &mut self.window;
@@ -117,7 +119,7 @@ impl CongestionControl for Scalable {
         self.window.take_over(from);
     }
 
-    fn undo(&mut self) {
+    fn undo(&mut self, _why: Mistaken) {
         self.window.undo();
     }
 

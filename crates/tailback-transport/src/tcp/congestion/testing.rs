@@ -17,6 +17,8 @@ pub fn acked(bytes: u64) -> AckEvent<'static> {
         rtt: None,
         srtt: None,
         ecn_echo: false,
+        marked: 0,
+        marked_packets: 0,
         phase: Phase::Open,
         window_limited: true,
         reports_open: false,
@@ -32,6 +34,7 @@ pub fn sign(what: Congestion, flight: u64) -> CongestionEvent {
     CongestionEvent {
         now: Time::ZERO,
         flight,
+        in_flight: flight,
         what,
     }
 }
@@ -62,6 +65,9 @@ impl AckClock {
             ..acked(1000)
         };
         with(&mut a);
+        if a.ecn_echo {
+            (a.marked, a.marked_packets) = (a.acked, 1);
+        }
         c.on_ack(&a);
     }
 
@@ -73,6 +79,11 @@ impl AckClock {
     pub fn sign(&self, c: &mut dyn CongestionControl, what: Congestion) {
         let now = Time::from_seconds(self.now);
         let flight = c.cwnd() as u64;
-        c.on_congestion(&CongestionEvent { now, flight, what });
+        c.on_congestion(&CongestionEvent {
+            now,
+            flight,
+            in_flight: flight,
+            what,
+        });
     }
 }

@@ -11,6 +11,7 @@
 
 use super::AckEvent;
 use super::round::Round;
+use super::slow_start::{SlowStart, SlowStartAdvice, StartView};
 use tailback_base::{Duration, Time};
 
 /// ACKs at most this far apart belong to one train.
@@ -49,7 +50,7 @@ impl AckTrain {
 
     /// Whether slow start ends with this ACK. `least`: the least round trip of all; the window is `window` segments
     /// of `wire` bytes.
-    pub fn ends(&mut self, a: &AckEvent<'_>, least: Duration, window: f64, wire: f64) -> bool {
+    fn ends(&mut self, a: &AckEvent<'_>, least: Duration, window: f64, wire: f64) -> bool {
         if self.round.is_over(a) {
             (self.begun, self.last_ack) = (a.now, a.now);
             (self.least_of_round, self.samples) = (None, 0);
@@ -86,9 +87,21 @@ impl AckTrain {
         }
         self.found
     }
+}
+
+impl SlowStart for AckTrain {
+    fn judge(&mut self, a: &AckEvent<'_>, seen: &StartView) -> SlowStartAdvice {
+        let window = libm::floor(seen.cwnd / seen.segment + 1e-9);
+        match seen.least {
+            Some(least) if a.acked > 0 && self.ends(a, least, window, seen.wire) => {
+                SlowStartAdvice::End { spent: false }
+            }
+            _ => SlowStartAdvice::Usual,
+        }
+    }
 
     /// After a timeout the next slow start is also watched.
-    pub fn restart(&mut self) {
+    fn restart(&mut self) {
         *self = AckTrain {
             ns3: self.ns3,
             ..AckTrain::default()

@@ -35,7 +35,10 @@
 //! outstanding; a new one also a push.
 
 use super::window::CongestionWindow;
-use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Facts, Handover, Reset, WindowRules, real};
+use super::{
+    AckEvent, Congestion, CongestionControl, CongestionEvent, Departure, Facts, Handover, Mistaken, Reset, WindowRules,
+    real,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model, Probe};
@@ -85,6 +88,7 @@ params! {
 
 pub const FACTS: Facts = Facts {
     colours: true,
+    hears_departures: super::always,
     ..Facts::CLASSIC
 };
 
@@ -229,7 +233,8 @@ impl CongestionControl for TwoWindows {
         };
     }
 
-    fn sends(&mut self, seq: u64, end: u64, again: bool) {
+    fn sends(&mut self, sent: &Departure) {
+        let Departure { seq, end, again, .. } = *sent;
         let at = self.outstanding.partition_point(|s| s.end <= seq);
         let was_sent = self.outstanding.get(at).is_some_and(|s| s.seq <= seq);
         if was_sent {
@@ -260,7 +265,7 @@ impl CongestionControl for TwoWindows {
         self.window.take_over(from);
     }
 
-    fn undo(&mut self) {
+    fn undo(&mut self, _why: Mistaken) {
         self.window.undo();
         self.marked = self.marked_before.min(self.window.cwnd);
     }

@@ -27,7 +27,7 @@
 
 use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};
-use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Phase, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Mistaken, Phase, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Duration, ProbeDef, Settings, Time, params};
@@ -248,7 +248,7 @@ impl CongestionControl for Vegas {
         self.repairing = from.srtt.is_some();
     }
 
-    fn undo(&mut self) {
+    fn undo(&mut self, _why: Mistaken) {
         self.window.undo();
     }
 

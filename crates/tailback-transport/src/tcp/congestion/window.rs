@@ -9,12 +9,14 @@
 //! segments for a window with a fraction (ns-2), byte counting (RFC 3465), growth while the window is not the limit
 //! (ns-2).
 
-use super::hystart::{CONSERVATIVE_GROWTH, HystartPlusPlus, MOST_SEGMENTS, SlowStartAdvice};
+use super::hystart::HystartPlusPlus;
+use super::slow_start::{SlowStart, SlowStartAdvice, StartView};
 use super::{
-    AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Growth, Halve, Handover, Phase, Reset,
+    AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Departure, Growth, Halve, Handover, Phase, Reset,
     WindowRules,
 };
 use std::sync::Arc;
+use tailback_base::Duration;
 
 /// RFC 5681 equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)".
 pub const LEAST_SSTHRESH: f64 = 2.0;
@@ -38,8 +40,8 @@ pub struct CongestionWindow {
     /// Both before the last reduction.
     before: (f64, f64),
     pub rules: Arc<WindowRules>,
-    /// Watches the first slow start.
-    hystart: Option<Box<HystartPlusPlus>>,
+    /// What may end slow start before a loss.
+    start: Option<Box<dyn SlowStart>>,
 }
 
 impl CongestionWindow {
@@ -50,15 +52,21 @@ impl CongestionWindow {
             ssthresh: windows.1,
             before: windows,
             rules: rules.clone(),
-            hystart: None,
+            start: None,
         }
     }
 
-    /// The same; HyStart++ ends its first slow start if `watched`.
+    /// The same; this rule may end slow start.
     #[must_use]
-    pub fn with_hystart(mut self, watched: bool) -> CongestionWindow {
-        self.hystart = watched.then(Box::default);
+    pub fn with_start(mut self, rule: Option<Box<dyn SlowStart>>) -> CongestionWindow {
+        self.start = rule;
         self
+    }
+
+    /// The same; HyStart++ ends the first slow start if `watched`.
+    #[must_use]
+    pub fn with_hystart(self, watched: bool) -> CongestionWindow {
+        self.with_start(watched.then(|| Box::<HystartPlusPlus>::default() as Box<dyn SlowStart>))
     }
 
     /// Window and threshold of the control before. What that one reduced is not given back.
@@ -81,42 +89,70 @@ impl CongestionWindow {
         self.cwnd < self.ssthresh
     }
 
-    /// An ACK on which the window may not grow; the watch over slow start still gets its round trip.
+    /// An ACK on which the window may not grow; the rule of slow start still sees it. `least`: the least round trip, if
+    /// the control keeps one.
     #[inline]
-    pub fn stay(&mut self, a: &AckEvent<'_>) {
-        if self.hystart.is_some() && self.ssthresh.is_infinite() {
-            self.watch(a);
+    pub fn stay(&mut self, a: &AckEvent<'_>, least: Option<Duration>) {
+        if self.start.is_some() && self.in_slow_start() {
+            self.ask(a, least);
         }
     }
 
-    /// How slow start may react to this ACK.
+    /// A segment leaves.
+    pub fn sends(&mut self, sent: &Departure) {
+        if self.in_slow_start()
+            && let Some(rule) = &mut self.start
+        {
+            rule.sends(sent);
+        }
+    }
+
+    /// What the rule says of this ACK. If it ends slow start, the threshold is the present window.
     #[cold]
     #[inline(never)]
-    fn watch(&mut self, a: &AckEvent<'_>) -> SlowStartAdvice {
-        let verdict = self.hystart.as_mut().map_or(SlowStartAdvice::Grow, |h| h.judge(a));
-        if verdict == SlowStartAdvice::End {
+    fn ask(&mut self, a: &AckEvent<'_>, least: Option<Duration>) -> SlowStartAdvice {
+        let seen = StartView {
+            cwnd: self.cwnd,
+            first: self.ssthresh.is_infinite(),
+            least,
+            segment: self.rules.segment,
+            wire: self.rules.wire,
+        };
+        let Some(rule) = &mut self.start else {
+            return SlowStartAdvice::Usual;
+        };
+        let advice = rule.judge(a, &seen);
+        if matches!(advice, SlowStartAdvice::End { .. }) {
             self.ssthresh = self.cwnd;
         }
-        verdict
+        advice
     }
 
-    /// RFC 9406 section 4.2: "cwnd = cwnd + (min(N, L * SMSS) / CSS_GROWTH_DIVISOR)".
+    /// Slow start as the rule says; false: as usual.
     #[cold]
     #[inline(never)]
-    fn watched_slow_start(&mut self, a: &AckEvent<'_>) {
-        let most = real(a.acked).min(MOST_SEGMENTS * self.rules.segment);
-        self.cwnd += match self.watch(a) {
-            SlowStartAdvice::Grow => most,
-            SlowStartAdvice::GrowLess => most * CONSERVATIVE_GROWTH,
-            SlowStartAdvice::End => 0.0,
-        };
+    fn follows(&mut self, a: &AckEvent<'_>, least: Option<Duration>) -> bool {
+        match self.ask(a, least) {
+            SlowStartAdvice::Usual | SlowStartAdvice::End { spent: false } => false,
+            SlowStartAdvice::End { spent: true } => true,
+            SlowStartAdvice::Grow { share, most } => {
+                self.cwnd += real(a.acked).min(most * self.rules.segment) * share;
+                true
+            }
+        }
+    }
+
+    /// A timeout: the rule begins anew.
+    pub fn watch_again(&mut self) {
+        if let Some(rule) = &mut self.start {
+            rule.restart();
+        }
     }
 
     /// RFC 5681 equation 2: "cwnd += min (N, SMSS)"; RFC 3465 section 2.3: L = 1 after a timeout.
     #[inline]
     pub fn slow_start(&mut self, a: &AckEvent<'_>) {
-        if self.hystart.is_some() && self.ssthresh.is_infinite() {
-            self.watched_slow_start(a);
+        if self.start.is_some() && (self.follows(a, None) || !self.in_slow_start()) {
             return;
         }
         let (segment, bytes) = (self.rules.segment, real(a.acked));
@@ -129,9 +165,8 @@ impl CongestionWindow {
     }
 
     /// Slow start by this many whole segments, up to the threshold; returns what is left of them.
-    pub fn slow_start_whole(&mut self, a: &AckEvent<'_>, acked: f64) -> f64 {
-        if self.hystart.is_some() && self.ssthresh.is_infinite() {
-            self.watched_slow_start(a);
+    pub fn slow_start_whole(&mut self, a: &AckEvent<'_>, acked: f64, least: Option<Duration>) -> f64 {
+        if self.start.is_some() && self.follows(a, least) {
             return 0.0;
         }
         let room = libm::ceil((self.ssthresh - self.cwnd) / self.rules.segment);

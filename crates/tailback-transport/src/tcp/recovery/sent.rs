@@ -13,13 +13,20 @@
 //! [asks for them]: crate::tcp::congestion::Facts::records
 
 mod counted;
+mod losses;
 mod reported;
 
 use crate::segment::SackBlocks;
 use crate::tcp::congestion::RateSample;
+use losses::Losses;
 use std::collections::{BTreeSet, VecDeque};
 use tailback_base::work::{counted_as, done_if_long};
 use tailback_base::{Duration, Time};
+
+/// As many bytes as a record has room for.
+fn short(bytes: u64) -> u32 {
+    bytes.min(u64::from(u32::MAX)) as u32
+}
 
 #[derive(Clone, Copy, Debug)]
 struct SentSegment {
@@ -39,6 +46,8 @@ struct SentSegment {
     delivered_at: Time,
     /// When the first segment of the interval was sent.
     first_sent: Time,
+    /// In the network just after it was sent, bytes; a number that does not fit is the largest.
+    in_flight: u32,
     application_limited: bool,
 }
 
@@ -135,6 +144,8 @@ pub struct SentList {
     duplicates: Option<Duplicates>,
     /// Without SACK: segments that duplicates stand for, and their bytes.
     counted: (u32, u64),
+    /// Segments judged lost of which the controller has not been told.
+    losses: Option<Box<Losses>>,
     /// What the last ACK covered and delivered: segments acknowledged by number, and bytes.
     acked_segments: u32,
     newly: u64,
@@ -177,6 +188,7 @@ impl SentList {
             known: SackBlocks::new(),
             duplicates: None,
             counted: (0, 0),
+            losses: None,
             acked_segments: 0,
             newly: 0,
             first_acked: None,
@@ -207,6 +219,7 @@ impl SentList {
             lost_before: self.lost,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
+            in_flight: short(self.in_flight() + end - seq),
             application_limited: self.limited_until > self.delivered,
         };
         self.in_flight += record.len();
@@ -252,6 +265,7 @@ impl SentList {
             lost_before: self.lost,
             delivered_at: now,
             first_sent: now,
+            in_flight: short(self.in_flight() + end - seq),
             application_limited: false,
         };
         self.remember(&record);
@@ -364,6 +378,9 @@ impl SentList {
         r.lost = true;
         self.lost += r.len();
         self.in_flight -= r.len();
+        if let Some(losses) = &mut self.losses {
+            losses.note(r, self.lost);
+        }
         if self.keep >= Keep::Lost {
             self.waiting.insert(r.end);
         }
@@ -415,6 +432,7 @@ impl SentList {
             newly: self.newly,
             in_flight: self.in_flight(),
             lost: self.lost - r.lost_before,
+            in_flight_at_send: u64::from(r.in_flight),
             interval,
             until_next: Duration::ZERO,
             rtt: (!r.again).then(|| now.since(r.sent)),

@@ -26,6 +26,9 @@ impl ControlBlock {
             // What recovery asks for is the same, and holds what a controller asks for.
             Some(_) => {}
         }
+        if let Some(list) = &mut self.sent {
+            list.tell_losses(cfg.asks(cfg.controller.facts.hears_losses));
+        }
         let has_sent = self.report.sent_packets > 0;
         // Otherwise the new control begins as it is made.
         if has_sent || self.report.timeouts > 0 {

@@ -33,7 +33,7 @@ pub use sequence::{FIRST, Piece, real};
 pub use undo::Evidence;
 
 use super::config::{Config, EcnMode, IdleForgets, RackForm};
-use super::congestion::{AckEvent, CongestionControl, ControlForm, Phase, RateSample, Reset};
+use super::congestion::{AckEvent, CongestionControl, ControlForm, EchoRule, Phase, RateSample, Reset};
 use super::recovery::prr::Prr;
 use super::recovery::sent::{Keep, SentList};
 use super::recovery::undo::Undo;
@@ -88,6 +88,8 @@ pub struct ControlBlock {
     /// Of `newly_lost`, what a timer found before that ACK.
     lost_by_timer: u64,
     reports_open: bool,
+    /// The controller is told of each segment that leaves.
+    tells_departures: bool,
     /// For controllers that want delivery rates.
     sent: Option<Box<SentList>>,
     /// Whether there is any of these; a plain connection has none.
@@ -123,6 +125,7 @@ impl ControlBlock {
             newly_lost: 0,
             lost_by_timer: 0,
             reports_open: false,
+            tells_departures: false,
             sent: cfg.kept().map(|keep| Box::new(Self::records_keeping(&cfg, keep))),
             more: false,
             prr: None,
@@ -142,11 +145,13 @@ impl ControlBlock {
 
     fn records_keeping(cfg: &Config, keep: Keep) -> SentList {
         let linux = cfg.repair.rack_form == RackForm::Linux;
-        SentList::keeping(keep).counting_duplicates(linux)
+        let told = cfg.asks(cfg.controller.facts.hears_losses);
+        SentList::keeping(keep).counting_duplicates(linux).telling_losses(told)
     }
 
     fn look_whether_more(&mut self) {
-        let records = self.sent.is_some() || self.usage.is_some() || self.cfg.controller.facts.colours;
+        self.tells_departures = self.cfg.asks(self.cfg.controller.facts.hears_departures);
+        let records = self.sent.is_some() || self.usage.is_some() || self.tells_departures;
         self.more = records || self.prr.is_some() || self.undo.is_some() || self.offload.is_some();
     }
 
@@ -476,11 +481,13 @@ impl ControlBlock {
     /// Pass the judged ACK to the controller: its one event per ACK.
     #[inline(always)]
     pub fn tell_controller(&mut self, a: &Ack, judged: Judged, limit: Limit, rate: Option<&RateSample>) {
+        self.tell_losses(a.now);
         let counted = match (self.more, rate) {
             (true, None) => self.sent.as_ref().and_then(|list| list.counted_sample()),
             _ => None,
         };
         let rate = rate.or(counted.as_ref());
+        let (marked, marked_packets) = if a.ecn_echo { self.marked(a.bytes) } else { (0, 0) };
         self.control.on_ack(&AckEvent {
             now: a.now,
             acked: a.bytes,
@@ -492,6 +499,8 @@ impl ControlBlock {
             rtt: a.rtt,
             srtt: self.timers.rto.srtt(),
             ecn_echo: a.ecn_echo,
+            marked,
+            marked_packets,
             phase: judged.phase,
             window_limited: a.window_limited,
             reports_open: self.reports_open,
@@ -502,6 +511,26 @@ impl ControlBlock {
         });
         if self.seq.una >= self.seq.recover {
             self.seq.after_timeout = false;
+        }
+    }
+
+    /// What an ACK of so many bytes that echoes marks says of them: bytes and packets.
+    #[cold]
+    fn marked(&self, acked: u64) -> (u64, u32) {
+        match self.cfg.controller.facts.echo {
+            EchoRule::Rfc3168 => (0, 0),
+            EchoRule::EveryAck => (acked, acked.div_ceil(u64::from(self.cfg.payload)) as u32),
+        }
+    }
+
+    /// Tell the controller of the segments that were judged lost, if it asks for that.
+    #[inline]
+    pub fn tell_losses(&mut self, now: Time) {
+        if self.more
+            && let Some(list) = &mut self.sent
+        {
+            let control = &mut self.control;
+            list.take_losses(now, |lost| control.on_lost(lost));
         }
     }
 

@@ -48,11 +48,12 @@ impl Trains {
         }
     }
 
-    fn length(&self, pace: f64, segment: f64) -> u64 {
+    /// `quantum`: what the controller lets leave at once, bytes.
+    fn length(&self, pace: f64, quantum: Option<f64>, segment: f64) -> u64 {
         if pace == f64::INFINITY {
             return self.most;
         }
-        let paced = (pace * PACED_SECONDS / segment) as u64;
+        let paced = (quantum.unwrap_or(pace * PACED_SECONDS) / segment) as u64;
         paced.max(LEAST_PACED).min(self.most)
     }
 }
@@ -62,7 +63,7 @@ impl ControlBlock {
     pub(super) fn whole_trains(&mut self, burst: u32) -> u32 {
         let segment = u64::from(self.cfg.payload);
         let Some(t) = &self.offload else { return burst };
-        let length = t.length(self.window.pace, self.cfg.segment());
+        let length = t.length(self.window.pace, self.control.send_quantum(), self.cfg.segment());
         let s = &self.seq;
         let in_order = s.nxt == s.max_sent && s.una < s.max_sent && s.resend == NONE && !s.after_timeout;
         let usual = in_order && self.window.duplicates == 0 && self.sacked_bytes() == 0 && !self.is_spreading();
@@ -87,7 +88,8 @@ impl ControlBlock {
     /// Whether the next segment leaves with those before it, although the pacer says later.
     #[cold]
     pub fn continues_train(&self, now: Time) -> bool {
-        let goes_on = |t: &Trains| t.began == now && t.sent < t.length(self.window.pace, self.cfg.segment());
+        let (pace, segment) = (self.window.pace, self.cfg.segment());
+        let goes_on = |t: &Trains| t.began == now && t.sent < t.length(pace, self.control.send_quantum(), segment);
         self.offload.as_deref().is_some_and(goes_on)
     }
 

@@ -3,12 +3,24 @@
 use super::ecn::Cut;
 use super::{ControlBlock, FIRST};
 use crate::tcp::config::{PrrBound, PrrUse};
-use crate::tcp::congestion::{AfterTimeout, Congestion, CongestionEvent, EchoRule, Reset};
+use crate::tcp::congestion::{AfterTimeout, Congestion, CongestionEvent, EchoRule, Lost, Reset};
 use tailback_base::{Request, Time};
 
 impl ControlBlock {
     pub(super) fn congested(&mut self, what: Congestion, flight: u64, now: Time) {
-        self.control.on_congestion(&CongestionEvent { now, flight, what });
+        let in_flight = self.sent.as_ref().map_or(flight, |list| list.in_flight());
+        self.signal(what, flight, in_flight, now);
+    }
+
+    /// A sign of congestion, with what is left in the network.
+    fn signal(&mut self, what: Congestion, flight: u64, in_flight: u64, now: Time) {
+        self.tell_losses(now);
+        self.control.on_congestion(&CongestionEvent {
+            now,
+            flight,
+            in_flight,
+            what,
+        });
         self.window.refresh(&*self.control);
     }
 
@@ -171,16 +183,39 @@ impl ControlBlock {
     /// A probe has repaired a loss in a window of `flight` bytes: one reduction, without recovery.
     pub fn reduce_without_recovery(&mut self, flight: u64, now: Time) {
         if self.seq.una >= self.ecn.reduced {
+            self.tell_of_tail(flight, now);
             self.congested(Congestion::Loss, flight, now);
             self.reduced(false);
             self.end_recovery(false);
         }
     }
 
+    /// A controller that is told of losses hears of the tail, whose record is gone.
+    fn tell_of_tail(&mut self, flight: u64, now: Time) {
+        let segment = u64::from(self.cfg.payload);
+        if self.cfg.asks(self.cfg.controller.facts.hears_losses) {
+            self.control.on_lost(&Lost {
+                now,
+                seq: self.seq.una.saturating_sub(segment),
+                bytes: segment,
+                in_flight_at_send: flight,
+                lost_since_send: segment,
+                delivered: self.sent.as_ref().map_or(0, |list| list.delivered()),
+                application_limited: false,
+                new_range: true,
+            });
+        }
+    }
+
     /// The retransmission timer expired: the part that does not depend on recovery. `pipe` is what recovery knows to
     /// be in the network.
     pub fn timed_out(&mut self, pipe: u64, now: Time) {
-        self.expired(pipe, false, now);
+        // Going back to the first segment leaves nothing in the network.
+        let left = match self.cfg.window.after_timeout {
+            AfterTimeout::Halve => pipe,
+            AfterTimeout::SlowStart => 0,
+        };
+        self.expired(pipe, left, false, now);
         match self.cfg.window.after_timeout {
             AfterTimeout::Halve => self.resend_first(),
             AfterTimeout::SlowStart => {
@@ -195,9 +230,10 @@ impl ControlBlock {
     /// The same if the records decide what is lost and is sent again. If the timeout goes on with a repair that was in
     /// progress, it is no further sign of congestion.
     pub fn timed_out_with_records(&mut self, pipe: u64, goes_on: bool, now: Time) {
-        self.expired(pipe, goes_on, now);
+        let left = self.sent.as_ref().map_or(0, |list| list.in_flight());
+        self.expired(pipe, left, goes_on, now);
         if self.cfg.timeout_keeps_pipe {
-            let bytes = self.sent.as_ref().map_or(0.0, |list| list.in_flight() as f64);
+            let bytes = left as f64;
             self.reset(Reset::Shift { bytes });
         }
     }
@@ -210,7 +246,7 @@ impl ControlBlock {
         }
     }
 
-    fn expired(&mut self, pipe: u64, goes_on: bool, now: Time) {
+    fn expired(&mut self, pipe: u64, left: u64, goes_on: bool, now: Time) {
         self.report.timeouts += 1;
         if self.cfg.inflates_window {
             self.take_inflation_into_window();
@@ -224,7 +260,7 @@ impl ControlBlock {
         } else {
             self.doubt(true);
         }
-        self.congested(Congestion::Timeout { again }, flight, now);
+        self.signal(Congestion::Timeout { again }, flight, left, now);
         self.reduced(false);
         self.ecn.last_cut = Cut::Timeout;
         self.remember_recover();

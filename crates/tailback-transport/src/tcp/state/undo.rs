@@ -2,7 +2,7 @@
 
 use super::{ControlBlock, Piece};
 use crate::tcp::config::{RackForm, UndoForm};
-use crate::tcp::congestion::Reset;
+use crate::tcp::congestion::{Mistaken, Reset};
 use crate::tcp::recovery::duplicate_report;
 use crate::tcp::recovery::undo::{AckAfterTimeout, Allowed, Proof, Undo};
 use tailback_base::{Duration, Time};
@@ -163,7 +163,10 @@ impl ControlBlock {
         self.end_spreading();
         self.end_inflation();
         self.forget_duplicates();
-        self.control.undo();
+        self.control.undo(match of_timeout {
+            true => Mistaken::Timeout,
+            false => Mistaken::Recovery,
+        });
         if self.cfg.repair.undo == UndoForm::Rfc4015 {
             // Section 3.2, step 5: "CWND <- FlightSize + min (bytes_acked, IW)".
             let allowance = (e.acked as f64).min(self.cfg.window.initial_window);

@@ -8,7 +8,7 @@ use crate::endpoint::Progress;
 use crate::segment::{Flags, SackBlocks, Segment};
 
 use crate::tcp::config::{EcnMode, IdleForgets, RackForm, RtoForm};
-use crate::tcp::congestion::{Congestion, ControlForm, Reset};
+use crate::tcp::congestion::{Congestion, ControlForm, Departure, Reset};
 use crate::tcp::handshake;
 use tailback_base::{Ecn, Time};
 
@@ -289,8 +289,13 @@ impl ControlBlock {
         if let Some(u) = self.usage.as_mut().filter(|_| !again) {
             u.sent = true;
         }
-        if self.cfg.controller.facts.colours {
-            self.control.sends(p.seq, p.end(), again);
+        if self.tells_departures {
+            self.control.sends(&Departure {
+                now,
+                seq: p.seq,
+                end: p.end(),
+                again,
+            });
         }
         self.count_in_spread(p.len, again);
         self.count_in_train(now);

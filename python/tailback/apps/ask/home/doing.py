@@ -7,6 +7,7 @@ OpenWrt wiki, "SQM".
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback.apps.ask.home import summary
@@ -25,11 +26,26 @@ ON_LINUX = (
 NOT_NEEDED = (
     "Nothing has to be typed: leave the line as it is. The lines are here for those who want them all the same."
 )
-#: What else is to be set up for a shaper that follows the line, and taken away with it.
+#: What else is to be set up for a shaper that follows the line: installed, told of the line, started, and taken away
+#: (cake-autorate, INSTALLATION.md).
 AUTORATE_TOO = (
-    "Install cake-autorate on the router as well. It changes `bandwidth` from then on; stop it before you undo the "
-    "lines. In its config, beside dl_if=ifb4wan and ul_if=WAN"
+    "Install cake-autorate on the router as well, after these lines or the block below; on OpenWrt (where there is no "
+    "opkg, with `apk update` and `apk add bash fping`):"
 )
+AUTORATE_INSTALL = (
+    "opkg update && opkg install bash fping",
+    "wget -O /tmp/setup.sh https://raw.githubusercontent.com/lynxthecat/cake-autorate/master/setup.sh",
+    "sh /tmp/setup.sh",
+)
+AUTORATE_CONFIG = (
+    "Write into /root/cake-autorate/config.primary.sh (with SQM the first device is ifb4 and the name of the second, "
+    "as `tc qdisc show` says):"
+)
+AUTORATE_DEVICES = ("dl_if=ifb4wan", "ul_if=WAN")
+AUTORATE_START = ("service cake-autorate enable", "service cake-autorate start")
+AUTORATE_THEN = "Then start it. It changes `bandwidth` from then on:"
+AUTORATE_ENDS = "To stop it, before you undo the lines:"
+AUTORATE_STOP = ("service cake-autorate stop", "service cake-autorate disable")
 #: What a router needs for the block of SQM, and what makes it work.
 ON_OPENWRT = (
     "this needs the package sqm-scripts. For WAN write the device towards the modem, which `ip route show default` "
@@ -41,9 +57,19 @@ UNDO_LINUX = "To undo them, on the router (also before you paste them a second t
 UNDO_OPENWRT = "To undo it, on the router (and turn flow offloading on again, if it was on):"
 #: What the numbers do not say of themselves.
 SURE = (
-    "± says how far a mean may be off (95 %) because the runs start at random; rows without it have theirs under 'All "
+    "± says how far a mean may be off (95 %) because the runs start at random; those of the other rows are under 'All "
     "measures'. It does not say how far the model is from your line: the check below the lines to paste shows that."
 )
+
+
+def autorate(config: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+    """The steps of a shaper that follows the line: a sentence, and what is typed or written."""
+    return [
+        (AUTORATE_TOO, AUTORATE_INSTALL),
+        (AUTORATE_CONFIG, (*AUTORATE_DEVICES, *config)),
+        (AUTORATE_THEN, AUTORATE_START),
+        (AUTORATE_ENDS, AUTORATE_STOP),
+    ]
 
 
 def nothing(answer: HomeComparison) -> str:
@@ -51,7 +77,7 @@ def nothing(answer: HomeComparison) -> str:
     has = MINE if MINE in answer.candidates else MODEM
     column = dict(zip(summary.names(answer), summary.heads(answer), strict=True))[has]
     sure = f" {SURE}" if len(answer.seeds) > 1 else ""
-    return f"If you do nothing, it stays as under '{column}' whenever the line is full.{sure}"
+    return f"If you change nothing, all stays as in the column '{column}' whenever the line is full.{sure}"
 
 
 def check(answer: HomeComparison) -> str:

@@ -40,18 +40,18 @@ def fitted(line: HomeLine, trial: Trial) -> HomeLine:
     test_line = replace(
         line, traffic=("bulk",), hosts_of={"bulk": (1,)}, hosts=1, transfers=TRANSFERS, readers=0, varies=None
     )
-    for _ in range(TRIES):
+    for left in reversed(range(TRIES)):
         test_line = replace(test_line, down_buffer=begin[0], up_buffer=begin[1])
         seen = added(test_line, trial)
-        near = True
+        following = list(begin)
         for i, (want, got) in enumerate(zip(wanted, seen, strict=True)):
             if want is not None and abs(got - want) > max(NEAR * want, 0.0002):
                 factor = min(4.0, max(0.25, want / max(got, 1e-5)))
-                size = min(max(LEAST_MODEM_BYTES, round(begin[i] * factor)), _bytes(MOST_S, rates[i]))
-                near, begin[i] = near and size == begin[i], size
-        if near:
+                following[i] = min(max(LEAST_MODEM_BYTES, round(begin[i] * factor)), _bytes(MOST_S, rates[i]))
+        if following == begin or not left:
             break
-    return replace(line, down_buffer=begin[0], up_buffer=begin[1])
+        begin = following
+    return replace(line, down_buffer=begin[0], up_buffer=begin[1], fit_adds=seen)
 
 
 def _bytes(seconds: float, rate_bps: float) -> int:

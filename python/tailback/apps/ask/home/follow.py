@@ -1,33 +1,49 @@
 """A shaper that follows the rate of the line: the rule of cake-autorate, on a fluid that fills the line.
 
-The rule and its numbers are those of cake-autorate 3.2 (github.com/lynxthecat/cake-autorate, `defaults.sh` and the
-README). Each 50 ms a ping comes back, and says how much longer it took than on the idle line. Where three of the last
-six took more than 30 ms longer, the line is overfull: the rate falls, at most once in 300 ms, by a factor from 0.99 to
-0.75, the lower the longer the mean of the six (0.75 from 60 ms on). Else, where more than 75 % of the shaper's rate
-pass, the rate grows by a factor up to 1.04 (4 % up to a mean of 10 ms, nothing from 30 ms on). With little load it
-returns to the base rate by 1 % a second.
+The rule, its numbers and its pace are those of cake-autorate 3.3 (github.com/lynxthecat/cake-autorate: `defaults.sh`,
+the main loop of `cake-autorate.sh`), with fping, its default. Six pingers send each 0.3 s, so that a ping comes back
+each 50 ms. Half of what it took longer than usual is the delay of each direction; what is usual rises by 0.1 % and
+falls by 90 % of the difference with each ping of a pinger. Of each direction:
+
+* Where three of the last six delays are above 30 ms, the rate falls, at most once in 300 ms, by a factor from 0.99 to
+  0.75, the lower the longer the mean of the six (0.75 from 60 ms on).
+* Else, where more than 75 % of the rate passed, it grows, once for each count of the bytes that passed (each 200 ms),
+  by a factor up to 1.04 (4 % up to a mean of 10 ms, nothing from 30 ms on).
+* Else it returns to the base rate by 1 % a second.
+
+All three times are longer by that of a largest packet at the shaper's rate.
 
 The rule is applied to a fluid, not to the packets of the run: a loaded direction sends at the shaper's rate, the line
-takes its own, and what is between them waits in the modem or at the provider. What comes out is the course of the
-shaper's rate, which the run with packets then has.
+takes its own, and what is between them waits in the modem or at the provider. A ping sees what waits when it is sent,
+and comes back as much later. What comes out is the course of the shapers' rates, which the run with packets then has.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: A ping comes back so often: six pingers, each 0.3 s.
-SAMPLE_S = 0.3 / 6
+PINGERS, PING_S = 6, 0.3
+#: A ping comes back so often.
+SAMPLE_S = PING_S / PINGERS
 WINDOW, DELAYED = 6, 3
 LATE_S, FULL_UP_S, FULL_DOWN_S = 0.030, 0.010, 0.060
 LEAST_DOWN, MOST_DOWN = 0.99, 0.75
 MOST_UP = 1.04
 HIGH_LOAD = 0.75
-REFRACTORY_S, DECAY_S, DECAY = 0.3, 1.0, 0.01
-#: The run has the shaper's rate at these times: the fluid's own.
+COUNTED_S, REFRACTORY_S, DECAY_S, DECAY = 0.2, 0.3, 1.0, 0.01
+#: How much of the difference the usual delay takes over, where a delay is longer and where it is shorter.
+RISES, FALLS = 0.001, 0.9
+#: The run has the shaper's rate at these times at the most often.
 STEP_S = 0.1
+
+#: Times nearer than this are one.
+EDGE_S = 1e-6
+
+#: Times, and the rate from each on.
+Course = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -39,32 +55,49 @@ class Bounds:
     most: float
 
 
-@dataclass
+@dataclass(frozen=True)
+class Way:
+    """A direction: the shaper's bounds, the line's rates over time, when it is full, and the buffer before the line."""
+
+    bounds: Bounds
+    line: Sequence[tuple[float, float]]
+    loaded: Sequence[tuple[float, float]]
+    buffer_bits: float
+
+
 class Shaper:
     """The rule in one direction."""
 
-    bounds: Bounds
-    rate: float
-
-    def __post_init__(self) -> None:
+    def __init__(self, bounds: Bounds, packet_bits: float) -> None:
+        self.bounds, self.packet_bits, self.rate = bounds, packet_bits, bounds.base
         self.delays: deque[float] = deque([0.0] * WINDOW, maxlen=WINDOW)
+        self.late: deque[bool] = deque([False] * WINDOW, maxlen=WINDOW)
+        self.load, self.counted = 0.0, False
         self.lowered_s = self.decayed_s = -1e9
 
-    def ping(self, now_s: float, delay_s: float, passed_bps: float) -> None:
-        """A ping is back, so much later than on the idle line, while so much passes."""
+    def passed(self, bps: float) -> None:
+        """The bytes that passed are counted anew."""
+        self.load, self.counted = bps / self.rate, True
+
+    def ping(self, now_s: float, delay_s: float) -> None:
+        """A ping is back, so much later than usual."""
+        packet_s = self.packet_bits / self.rate
+        late, full_up, full_down = (t + packet_s for t in (LATE_S, FULL_UP_S, FULL_DOWN_S))
         self.delays.append(delay_s)
+        self.late.append(delay_s > late)
         mean = sum(self.delays) / WINDOW
-        rested = now_s - self.lowered_s > REFRACTORY_S
-        if sum(d > LATE_S for d in self.delays) >= DELAYED:
+        rested = now_s - self.lowered_s > REFRACTORY_S + EDGE_S
+        if sum(self.late) >= DELAYED:
             if rested:
-                part = min(1.0, max(0.0, (mean - LATE_S) / (FULL_DOWN_S - LATE_S)))
+                part = min(1.0, max(0.0, (mean - late) / (full_down - late)))
                 self.rate *= LEAST_DOWN + part * (MOST_DOWN - LEAST_DOWN)
                 self.lowered_s = self.decayed_s = now_s
-        elif passed_bps > HIGH_LOAD * self.rate:
-            if rested:
-                part = min(1.0, max(0.0, (LATE_S - mean) / (LATE_S - FULL_UP_S)))
+        elif self.load > HIGH_LOAD:
+            if rested and self.counted:
+                part = min(1.0, max(0.0, (late - mean) / (late - full_up)))
                 self.rate *= 1 + part * (MOST_UP - 1)
-        elif now_s - self.decayed_s > DECAY_S:
+                self.counted, self.decayed_s = False, now_s
+        elif now_s - self.decayed_s > DECAY_S + EDGE_S:
             towards = self.bounds.base
             self.rate = (
                 max(towards, self.rate * (1 - DECAY)) if self.rate > towards else min(towards, self.rate * (1 + DECAY))
@@ -73,27 +106,48 @@ class Shaper:
         self.rate = min(self.bounds.most, max(self.bounds.least, self.rate))
 
 
-def course(
-    bounds: Bounds,
-    line: Sequence[tuple[float, float]],
-    loaded: Sequence[tuple[float, float]],
-    buffer_bits: float,
-    duration_s: float,
-) -> list[tuple[float, float]]:
-    """The rate of the shaper from each time on. `line` is that of the line, and `loaded` are the spans that fill it."""
-    shaper = Shaper(bounds, bounds.base)
-    waits, now, told, at = 0.0, 0.0, -1e9, 0
-    found: list[tuple[float, float]] = []
-    while now < duration_s:
-        while at + 1 < len(line) and line[at + 1][0] <= now:
-            at += 1
-        takes = max(line[at][1], 1.0)
-        sent = shaper.rate if any(a <= now < b for a, b in loaded) else 0.0
-        passed = min(takes, sent + waits / SAMPLE_S)
-        waits = min(buffer_bits, max(0.0, waits + (sent - takes) * SAMPLE_S))
-        shaper.ping(now, waits / takes, passed)
-        if now - told >= STEP_S - 1e-9 and (not found or found[-1][1] != shaper.rate):
-            found.append((now, shaper.rate))
-            told = now
-        now += SAMPLE_S
+class _Fluid:
+    """What waits in front of the line in one direction, and what passes."""
+
+    def __init__(self, way: Way) -> None:
+        self.way, self.times = way, [t for t, _ in way.line]
+        self.waits_bits = self.passed_bits = self.wait_s = 0.0
+
+    def step(self, now_s: float, rate: float) -> None:
+        takes = max(self.way.line[max(bisect_right(self.times, now_s), 1) - 1][1], 1.0)
+        sent = rate if any(a <= now_s < b for a, b in self.way.loaded) else 0.0
+        passed = min(takes, sent + self.waits_bits / SAMPLE_S)
+        self.waits_bits = min(self.way.buffer_bits, max(0.0, self.waits_bits + (sent - takes) * SAMPLE_S))
+        self.passed_bits += passed * SAMPLE_S
+        self.wait_s = self.waits_bits / takes
+
+
+def courses(ways: tuple[Way, Way], rtt_s: float, packet_bits: float, duration_s: float) -> tuple[Course, Course]:
+    """The rates of both shapers, down and up."""
+    shapers = [Shaper(way.bounds, packet_bits) for way in ways]
+    fluids = [_Fluid(way) for way in ways]
+    found: tuple[Course, Course] = ([], [])
+    usual = [0.0] * PINGERS
+    #: Pings on their way: when each is back, and how much later than on the idle line.
+    away: deque[tuple[float, float]] = deque()
+    counted_s, pinger = 0.0, 0
+    for tick in range(int(duration_s / SAMPLE_S) + 1):
+        now = tick * SAMPLE_S
+        if now - counted_s >= COUNTED_S - EDGE_S:
+            for shaper, fluid in zip(shapers, fluids, strict=True):
+                shaper.passed(fluid.passed_bits / (now - counted_s))
+                fluid.passed_bits = 0.0
+            counted_s = now
+        while away and away[0][0] <= now + EDGE_S:
+            later = away.popleft()[1] / 2
+            usual[pinger] += (RISES if later >= usual[pinger] else FALLS) * (later - usual[pinger])
+            for shaper in shapers:
+                shaper.ping(now, later - usual[pinger])
+            pinger = (pinger + 1) % PINGERS
+        for shaper, fluid, course in zip(shapers, fluids, found, strict=True):
+            fluid.step(now, shaper.rate)
+            if not course or (course[-1][1] != shaper.rate and now - course[-1][0] >= STEP_S - EDGE_S):
+                course.append((now, shaper.rate))
+        waits = sum(fluid.wait_s for fluid in fluids)
+        away.append((max(now + rtt_s + waits, away[-1][0] if away else 0.0), waits))
     return found

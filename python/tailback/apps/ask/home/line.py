@@ -115,6 +115,8 @@ class HomeLine:
     router: Router | None = None
     #: What a speed test said.
     measured: Measured | None = None
+    #: What a load adds with the buffers that were fitted to it, down and up, seconds.
+    fit_adds: tuple[float, float] | None = None
     #: What the provider's policers pass at once, down and up, bytes; None where a buffer holds what is too much.
     policer: tuple[int, int] | None = None
     #: Who wraps packets in a tunnel: `router`, `host`, or nothing.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tailback.apps.ask.given import LinkError
@@ -40,9 +40,16 @@ def candidate(text: str, line: HomeLine) -> HomeCandidate:
         "up": _said(up, "up", line.up_bps),
         "down": _said(down, "down", line.down_bps),
         "left out": queues.remarks(found),
+        "netem": _path(found.data.sides),
     }
     pasted = (None if up is None else up.queue or None, None if down is None else down.queue or None)
     return HomeCandidate(MINE, "", why={k: v for k, v in why.items() if v}, pasted=pasted)
+
+
+def _path(sides: Sequence[Side]) -> str:
+    """What is said of an emulator beside the queues."""
+    named = [side.device or "a device" for side in sides if side.impair]
+    return f"netem on {' and '.join(named)} is the path's, and is not in the answer" if named else ""
 
 
 def _start(text: str) -> str:

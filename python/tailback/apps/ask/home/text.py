@@ -73,8 +73,8 @@ def _paste(answer: HomeComparison, width: int) -> list[str]:
     found += textwrap.wrap(f"On Linux, {answer.best}: {doing.ON_LINUX}", width)
     found += ["", *(f"  {line}" for line in made.commands)]
     if answer.candidates[answer.best].follows:
-        found += ["", *textwrap.wrap(f"{doing.AUTORATE_TOO}:", width), ""]
-        found += [f"  {line}" for line in config(answer.line)]
+        for said, typed in doing.autorate(config(answer.line)):
+            found += ["", *textwrap.wrap(said, width), "", *(f"  {line}" for line in typed)]
     if made.unsaid:
         found += ["", f"These lines do not say {', '.join(made.unsaid)}."]
     found += ["", doing.UNDO_LINUX, "", *(f"  {line.text}" for line in made.undo)]

@@ -115,15 +115,18 @@ def config(line: HomeLine) -> list[str]:
 
 def _following(line: HomeLine, course: Sequence[Step], times: Timeline) -> dict[str, Any]:
     down, up = bounds(line)
+    down_full = [(p.begins, p.ends) for p in times.loaded if p.down]
+    up_full = [(p.begins, p.ends) for p in times.loaded if p.up]
+    ways = (
+        follow.Way(down, [(s.at_s, s.down_bps) for s in course], down_full, 8 * line.down_buffer),
+        follow.Way(up, [(s.at_s, s.up_bps) for s in course], up_full, 8 * line.up_buffer),
+    )
+    packet_bits = 8 * line.framing.on_wire(line.packet)
+    found = follow.courses(ways, line.rtt_s, packet_bits, times.duration_s)
     made = {}
-    for name, link, of, buffer, mine in (
-        ("shaper-down", f"{SHAPER}.reverse", down, line.down_buffer, [(s.at_s, s.down_bps) for s in course]),
-        ("shaper-up", SHAPER, up, line.up_buffer, [(s.at_s, s.up_bps) for s in course]),
-    ):
-        spans = [(p.begins, p.ends) for p in times.loaded if (p.up if link == SHAPER else p.down)]
-        found = follow.course(of, mine, spans, 8 * buffer, times.duration_s)
-        at = [_time(t) for t, _ in found]
-        made[name] = {"link": link, "rate": [f"{rate:.0f}bps" for _, rate in found], "at": at}
+    for name, link, rates in zip(("shaper-down", "shaper-up"), (f"{SHAPER}.reverse", SHAPER), found, strict=True):
+        at = [_time(t) for t, _ in rates]
+        made[name] = {"link": link, "rate": [f"{rate:.0f}bps" for _, rate in rates], "at": at}
     return made
 
 

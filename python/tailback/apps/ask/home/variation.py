@@ -143,7 +143,7 @@ _PACE = (2.0, 0.0)
 SKETCHES: Mapping[str, Variation] = MappingProxyType(
     {
         "evening": Variation(
-            "as on a cable that neighbours share in the evening, 60 to 100 % of the rate",
+            "as where neighbours share a cable in the evening, 60 to 100 % of the rate",
             2.0,
             Range(0.6, 1.0),
             Range(0.6, 1.0),
@@ -154,6 +154,17 @@ SKETCHES: Mapping[str, Variation] = MappingProxyType(
         ),
     }
 )
+#: An evening where it is no cable that many share: the same medium as by day, with less of it for each.
+EVENINGS: Mapping[str, Variation] = MappingProxyType(
+    {
+        "lte": Variation(
+            "as in a mobile cell in the evening, 15 to 60 % of the rate", 0.2, Range(0.15, 0.6), Range(0.15, 0.6), 0.8
+        ),
+        "satellite": Variation(
+            "satellites in low orbit in the evening: 35 to 80 % of the rate", 15.0, Range(0.35, 0.8), Range(0.35, 0.8)
+        ),
+    }
+)
 _RANGE = re.compile(r"\s*(\d+\.?\d*)\s*([a-z/]*)\s*(?:\.\.\.?|-|to)\s*(\d+\.?\d*)\s*([a-z/]+)\s*", re.IGNORECASE)
 _HINT = "give evening, lte, satellite, a range such as 50..200Mbps (or down,up: 50..200Mbps,5..20Mbps), or CSV files"
 
@@ -161,7 +172,8 @@ _HINT = "give evening, lte, satellite, a range such as 50..200Mbps (or down,up: 
 def varying(given: str | None, kind: str) -> Variation | None:
     """How a line of this kind varies. Raises `LinkError`."""
     if given is None or given in SKETCHES:
-        return None if given is None else SKETCHES[given]
+        evenings = EVENINGS if given == "evening" else {}
+        return None if given is None else evenings.get(kind, SKETCHES[given])
     parts = [part.strip() for part in given.split(",")]
     if 1 <= len(parts) <= 2 and all(_RANGE.fullmatch(part) for part in parts):
         down, *up = (_range(part, given) for part in parts)

@@ -23,8 +23,10 @@ WORTH = "a share costs what a load adds, and 1 ms for each per cent of the line'
 #: What follows a line, in words.
 AUTORATE = (
     "cake-autorate (github.com/lynxthecat/cake-autorate) pings all the time, lowers the shaper's rate where pings take "
-    "30 ms longer, and raises it under load where they do not"
+    "some 60 ms longer (30 ms each way), and raises it under load where they do not"
 )
+#: A fitted buffer that adds so much more or less than was measured, as a share, is said not to fit.
+FAR = 0.1
 #: A buffer that holds more than this is not filled within a speed test.
 DEEP_S = 0.8
 DEEP = " A speed test of some ten seconds does not fill so deep a buffer: it may be deeper."
@@ -55,16 +57,26 @@ def where(answer: HomeComparison) -> str:
     """Where queues are, and how that is known."""
     line = answer.line
     up, down = _size(line.up_buffer), _size(line.down_buffer)
-    if line.modem == "fitted" and line.measured is not None:
+    if line.modem == "fitted" and line.measured is not None and line.fit_adds is not None:
         parts = [("download", line.measured.added_down_s), ("upload", line.measured.added_up_s)]
-        there = [f"{1e3 * s:.0f} ms by {w}" for w, s in parts if s is not None]
+        there = [
+            f"{_ms(adds)} to a ping under {'a' if w == 'download' else 'an'} {w} ({_ms(s)} measured)"
+            for (w, s), adds in zip(parts, line.fit_adds, strict=True)
+            if s is not None
+        ]
+        far = [
+            w
+            for (w, s), adds in zip(parts, line.fit_adds, strict=True)
+            if s is not None and abs(adds - s) > max(FAR * s, 0.001)
+        ]
+        apart = f" No buffer comes nearer for the {joined(far, 'and')}." if far else ""
         times = (8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
         deep = DEEP if max(times) > DEEP_S else ""
         lacks = [w for w, s in parts if s is None]
         rest = "".join(f" The {w} was not measured under load: {MODEM_TIME} of its rate are assumed." for w in lacks)
         return (
             f"Fitted: with {up} in the modem before the upload and {down} at the provider before the download, "
-            f"{TRANSFERS} transfers add what was measured ({joined(there, 'and')}).{deep}{rest}"
+            f"{TRANSFERS} transfers add {joined(there, 'and')}.{apart}{deep}{rest}"
         )
     if line.policer is not None:
         passed = " down, ".join(_size(size) for size in line.policer)
@@ -86,7 +98,8 @@ def shaped(answer: HomeComparison) -> str:
     down, up = (_mbps(rate) for rate in line.shaped)
     why = "as asked for" if line.asked_share else f"chosen: {WORTH}"
     ways = f"{line.share} of the line's rate" + (", both ways" if line.share.down == line.share.up else ", down and up")
-    said = f"Each candidate is behind a shaper at home: {down} down, {up} up ({ways}; {why})."
+    who = f"Each candidate but {FOLLOWER}" if FOLLOWER in answer.candidates else "Each candidate"
+    said = f"{who} is behind a shaper at home: {down} down, {up} up ({ways}; {why})."
     router = line.router
     if router is None:
         known = sorted(row.most_bps for row in ROUTERS.values())
@@ -141,27 +154,34 @@ def varying(answer: HomeComparison) -> str:
     if line.varies is None or not shares:
         return ""
     high, pick = max(s for s in shares if s.down <= MOST_SHARE or s == min(shares)), answer.nearest_share
-    at = [f"at {s} {answer.shares_of} adds {1e3 * answer.added_at(s):.0f} ms" for s in dict.fromkeys((high, pick))]
+    at = [
+        f"at {s} of the rate {answer.shares_of} adds {1e3 * answer.added_at(s):.0f} ms"
+        for s in dict.fromkeys((high, pick))
+    ]
     today = answer.delivered(answer.runs[MODEM])
     gives = answer.delivered(shares[pick]) / today
     fixed = f"{', '.join(at)} and delivers {100 * gives:.0f} % of what the modem alone does"
     if FOLLOWER not in answer.candidates:
-        return f"A fixed shaper is a compromise on a line that varies: {fixed}. {AUTORATE}"
+        return f"A fixed shaper is a compromise on a line that varies: {fixed}. {AUTORATE}."
     kept = answer.delivered(answer.runs[FOLLOWER]) / today
     seen = (
-        f"here, as its rule on a fluid has it, it adds {1e3 * answer.added(FOLLOWER):.0f} ms and delivers "
-        f"{100 * kept:.0f} %"
+        f"In this model, which applies its rule to a fluid, it adds {1e3 * answer.added(FOLLOWER):.0f} ms and "
+        f"delivers {100 * kept:.0f} %"
     )
-    right = "No fixed shaper is right for" if answer.best == FOLLOWER else "A fixed shaper serves on"
+    right = "No fixed shaper is right for" if answer.best == FOLLOWER else "A fixed shaper is good enough for"
     span_s = answer.line.medium.span_s
     apart = f" (These are without the {500 * span_s:g} ms that the table has for the medium.)" if span_s else ""
-    return f"{right} this line: {fixed}. {AUTORATE}: {seen}.{apart}"
+    return f"{right} this line: {fixed}. {AUTORATE}. {seen}.{apart}"
 
 
 def conditions(answer: HomeComparison) -> str:
     line, times = answer.line, answer.times
     phases = ", ".join(f"{p.title} {p.ends - p.begins:g} s" for p in times.phases)
     ecn = marks.said(line.ecn, {line.sender: line.sender})
+    made = answer.lines(answer.best) if answer.best != MODEM else None
+    if not line.ecn and made is not None and any(" cake " in command for command in made.commands):
+        # cake marks whatever it is told, and SQM is told so.
+        ecn = f"{ecn[:-1]} at the hosts of the model; cake on the router marks packets of hosts that have it."
     seeds = capital(refine.said(len(answer.seeds)))
     return f"Phases: {phases}; the first quarter of a phase with load is counted apart, as its start. {ecn} {seeds}."
 

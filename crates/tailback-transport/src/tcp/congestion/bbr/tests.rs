@@ -49,6 +49,7 @@ impl Hand {
             newly: SEGMENT,
             in_flight: in_flight * SEGMENT,
             lost: 0,
+            in_flight_at_send: 0,
             interval,
             until_next: Duration::ZERO,
             rtt: Some(interval),
@@ -99,7 +100,7 @@ fn the_cycle_asks_for_no_more_than_the_rate_in_all() {
 fn targets_are_the_product_and_three_batches() {
     for (form, window, probing) in [("draft", 137.0, 87.0), ("linux", 140.0, 90.0)] {
         let mut b = bbr(form, "1460B", "10 packets");
-        b.fastest.enter(1, 20e6 / 8.0 * 1460.0 / 1500.0);
+        b.fastest.enter(1, 20e6 / 8.0 * 1460.0 / 1500.0, RATE_ROUNDS);
         b.rtprop = Some(Duration::from_millis(40));
         b.pacing = b.rate();
         assert_eq!(b.target(2.0) / 1460.0, window, "{form}");
@@ -153,13 +154,13 @@ fn limited_samples_only_raise_the_rate() {
 /// A rate leaves after ten rounds, when newer ones enter.
 #[test]
 fn the_rate_is_the_greatest_of_ten_rounds() {
-    let mut f = Fastest::default();
-    f.enter(1, 5.0);
+    let mut f = Greatest::default();
+    f.enter(1, 5.0, RATE_ROUNDS);
     for round in 2..=11 {
-        f.enter(round, 3.0);
+        f.enter(round, 3.0, RATE_ROUNDS);
         assert_eq!(f.get(), 5.0);
     }
-    f.enter(12, 3.0);
+    f.enter(12, 3.0, RATE_ROUNDS);
     assert_eq!(f.get(), 3.0);
 }
 

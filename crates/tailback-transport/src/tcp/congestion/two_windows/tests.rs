@@ -36,7 +36,12 @@ impl Dialogue {
 
     fn colour(&mut self, segment: u64, again: bool) -> char {
         let seq = 1 + 1000 * segment;
-        self.c.sends(seq, seq + 1000, again);
+        self.c.sends(&Departure {
+            now: Time::ZERO,
+            seq,
+            end: seq + 1000,
+            again,
+        });
         match self.c.colour() {
             Some(Dscp(10)) => 'M',
             Some(Dscp(12)) => '-',
@@ -187,7 +192,7 @@ fn after_a_timeout_one_segment_is_left_with_its_share() {
     d.c.on_congestion(&sign(Congestion::Timeout { again: false }, flight));
     assert_eq!(d.window(), 1.0);
     assert!((d.marked() - share).abs() < 1e-9);
-    d.c.undo();
+    d.c.undo(Mistaken::Recovery);
     assert!((d.marked() / d.window() - share).abs() < 1e-9);
 }
 

@@ -1,0 +1,383 @@
+//! BBR version 3: a model of the path that also remembers how much in flight was too much (draft-ietf-ccwg-bbr-06).
+//!
+//! As in version 1 the sender paces at the greatest delivery rate and keeps about two products of rate and round trip
+//! in flight. New are bounds that losses set: a loss rate above 2 % while it probes sets `inflight_longterm`, and each
+//! round trip with a loss while it does not probe lowers `bw_shortterm` and `inflight_shortterm` towards what was
+//! delivered. Probes come every two to three seconds, or after as many round trips as Reno would take to probe.
+//!
+//! ```text
+//!            no growth in three rounds,                in flight <= product,
+//!            or loss > 2 % for a round                 or three rounds
+//!   Startup ---------------------------> Drain 0.5 ------------------------> DOWN 0.9 --> CRUISE 1 --> REFILL 1
+//!   x 2.77                                                                     ^                         | one round
+//!      ^                                                                       '---- UP 1.25 <-----------'
+//!      '-- pipe not full yet -- ProbeRTT: half a product, 200 ms <-- no new minimum for 5 s (from any state)
+//!                                  '--> CRUISE
+//! ```
+//!
+//! The parts: `model` (rate, round trip, bursts of ACKs), `startup` (Startup, Drain, the full pipe), `probe_bandwidth`
+//! (the cycle), `probe_rtt`, `losses` (the bounds), `undo` (what is restored), `output` (rate, window, quantum).
+//!
+//! Where the draft leaves a choice: `Inflight(gain)` takes `max_bw`, as Linux does; `TargetInflight` in rounds is
+//! counted in segments; gains follow from the state (section 5.6.1); Drain has no bound by `inflight_longterm`
+//! (BoundCwndForModel); a lost segment's sample does not replace that of the ACK; `extra_acked` is at least 0; what
+//! was in flight where losses became too many is at least 0; the state for an undo is saved once an episode of
+//! repair, since entering DOWN clears the loss flag and the next loss would save the lowered bounds; a cautious probe
+//! (section 5.3.3.6) ends at what was in flight before the ACK, which is never below the window after it; leaving
+//! Startup by loss also says that the pipe is full now, as appendix A.2 has it. A mark counts as a loss above the
+//! threshold, once a window (section 3.7 leaves the answer open); two marked rounds end Startup.
+//!
+//! Faults of earlier revisions that are not here: in -02 to -05 `ack_phase` stays at its last value after a probe, so
+//! that the filter of the rate forgets the probe after two rounds.
+//!
+//! When it takes over an open connection, it begins in CRUISE with a bandwidth of one window a smoothed round trip.
+//! State: 500 bytes, and the records of outstanding segments, which the sender keeps. An ACK costs some hundred
+//! instructions. Departures: a sample over a shorter interval than the least round trip gives no rate (section
+//! 4.1.2.3) but counts rounds. Left out: Linux's answer to marks, and its look ahead to the next departure.
+
+mod losses;
+mod model;
+mod output;
+mod probe_bandwidth;
+mod probe_rtt;
+mod startup;
+mod undo;
+
+use super::{
+    AckEvent, Congestion, CongestionControl, CongestionEvent, Facts, Handover, Lost, Mistaken, Phase, Reset,
+    WindowRules, always,
+};
+use losses::Bounds;
+use model::{PathModel, Sample};
+use probe_bandwidth::Cycle;
+use probe_rtt::RoundTrips;
+use startup::FullPipe;
+use std::sync::Arc;
+use tailback_base::model::{Model, Probe};
+use tailback_base::{BitRate, Duration, Settings, Stream, Time};
+use undo::Saved;
+
+const DRAFT: &str = "draft-ietf-ccwg-bbr-06";
+
+/// Values that can be recorded.
+const READ: [Probe<Bbr3>; 10] = [
+    Probe::new(
+        "bottleneck_rate",
+        "bit/s",
+        "greatest delivery rate of payload in this cycle and the last",
+        |q: &Bbr3, _| q.path.max_bw() * 8.0,
+    ),
+    Probe::new("bw", "bit/s", "the same, bounded by recent losses", |q: &Bbr3, _| {
+        q.bw * 8.0
+    }),
+    Probe::new("min_rtt", "s", "least round trip in ten seconds", |q: &Bbr3, _| {
+        q.trips.least.map_or(f64::NAN, |r| r.seconds())
+    }),
+    Probe::new(
+        "pacing_gain",
+        "1",
+        "factor on the rate that gives the pacing rate",
+        |q: &Bbr3, _| q.state.pacing_gain(),
+    ),
+    Probe::new(
+        "mode",
+        "1",
+        "0 Startup, 1 Drain, 2 DOWN, 3 CRUISE, 4 REFILL, 5 UP, 6 ProbeRTT",
+        |q: &Bbr3, _| q.state as u8 as f64,
+    ),
+    Probe::new("round", "1", "round trips so far", |q: &Bbr3, _| q.path.round as f64),
+    Probe::new(
+        "inflight_longterm",
+        "segments",
+        "what may be in flight by the last probe; infinite until one lost too much",
+        |q: &Bbr3, _| q.bounds.inflight_longterm / q.rules.segment,
+    ),
+    Probe::new(
+        "inflight_shortterm",
+        "segments",
+        "what may be in flight after losses outside of probes; infinite without one in this cycle",
+        |q: &Bbr3, _| q.bounds.inflight_shortterm / q.rules.segment,
+    ),
+    Probe::new(
+        "extra_acked",
+        "segments",
+        "the most that was acknowledged beyond what the rate explains, in ten round trips",
+        |q: &Bbr3, _| q.path.extra_acked() / q.rules.segment,
+    ),
+    Probe::new("full_pipe", "1", "1 once the path was found full", |q: &Bbr3, _| {
+        f64::from(u8::from(q.full.reached))
+    }),
+];
+
+pub static MODEL: Model = Model {
+    name: "bbr3",
+    family: "congestion",
+    title: "BBR, version 3",
+    summary: "Keeps the greatest delivery rate and the least round trip of the path, paces at the one and keeps about \
+              two of their products outstanding, within bounds that losses set: more than 2 % of them while it probes \
+              says how much is too much. Version 1 is `bbr`.",
+    source: DRAFT,
+    params: &[],
+    probes: &Probe::defs(&READ),
+};
+
+/// A few losses do not slow it, and its window is not what is spread.
+pub const FACTS: Facts = Facts {
+    records: always,
+    hears_losses: always,
+    spreads: false,
+    ignores_losses: true,
+    ..Facts::CLASSIC
+};
+
+/// Section 2.8, segments.
+const LEAST_WINDOW: f64 = 4.0;
+
+/// The states (section 5.3). Their numbers are those of the probe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum State {
+    Startup,
+    Drain,
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+impl State {
+    /// Section 5.6.1.
+    fn pacing_gain(self) -> f64 {
+        match self {
+            State::Startup => startup::STARTUP_GAIN,
+            State::Drain => startup::DRAIN_GAIN,
+            State::Down => 0.9,
+            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
+            State::Up => 1.25,
+        }
+    }
+
+    fn window_gain(self) -> f64 {
+        match self {
+            State::Up => 2.25,
+            State::ProbeRtt => probe_rtt::WINDOW_GAIN,
+            _ => 2.0,
+        }
+    }
+
+    fn probes_bandwidth(self) -> bool {
+        matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
+    }
+
+    /// IsProbingBW: it deliberately sends as much as the path may take, or more.
+    fn accelerates(self) -> bool {
+        matches!(self, State::Startup | State::Refill | State::Up)
+    }
+}
+
+pub struct Bbr3 {
+    rules: Arc<WindowRules>,
+    state: State,
+    cwnd: f64,
+    /// Of the control before, of which this one makes no use; infinite where there was none.
+    ssthresh: f64,
+    /// Bytes of payload a second.
+    pacing: f64,
+    /// `max_bw` within its short-term bound, bytes a second.
+    bw: f64,
+    path: PathModel,
+    bounds: Bounds,
+    full: FullPipe,
+    cycle: Cycle,
+    trips: RoundTrips,
+    saved: Saved,
+    /// It was idle, and nothing was delivered since.
+    rested: bool,
+    rng: Stream,
+}
+
+pub fn build(_own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    Box::new(Bbr3::new(rules))
+}
+
+impl Bbr3 {
+    fn new(rules: &Arc<WindowRules>) -> Bbr3 {
+        let mut bbr = Bbr3 {
+            state: State::Startup,
+            cwnd: rules.initial_window,
+            ssthresh: f64::INFINITY,
+            pacing: 0.0,
+            bw: 0.0,
+            rules: rules.clone(),
+            path: PathModel::default(),
+            bounds: Bounds::default(),
+            full: FullPipe::default(),
+            cycle: Cycle::default(),
+            trips: RoundTrips::default(),
+            saved: Saved::default(),
+            rested: false,
+            // Replaced when the controller draws.
+            rng: Stream::new(0, "bbr3"),
+        };
+        bbr.pace_before_samples(None);
+        bbr
+    }
+
+    /// UpdateModelAndState (section 5.2.3), in its order.
+    fn update(&mut self, s: &Sample, phase: Phase) {
+        self.bounds.take_latest(s);
+        self.cycle.rounds_since_up += u64::from(self.path.take_rate(s));
+        self.adapt_short_term();
+        self.path.take_burst(s, self.bw, self.cwnd, self.full.reached);
+        self.full.look(s, self.path.round_start);
+        self.check_startup(s, phase);
+        self.check_drain(s);
+        self.update_cycle(s);
+        self.trips.take(s);
+        self.check_probe_rtt(s);
+        self.bounds.advance_latest(s);
+        self.bw = self.path.max_bw().min(self.bounds.bw_shortterm);
+    }
+
+    /// A repair is over when an ACK of new data says so.
+    fn take_phase(&mut self, phase: Phase) {
+        if phase == Phase::Open && self.saved.repairing {
+            self.end_repair();
+        }
+    }
+}
+
+impl CongestionControl for Bbr3 {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        self.take_phase(a.phase);
+        if let Some(r) = a.rate {
+            let s = self.path.sample(a, r);
+            if s.has_data {
+                self.update(&s, a.phase);
+            }
+            if s.newly > 0.0 {
+                self.rested = false;
+            }
+            self.set_pacing(self.state.pacing_gain());
+            self.set_window(s.newly);
+        } else {
+            // Nothing is delivered; what was lost may have changed the bounds.
+            self.bw = self.path.max_bw().min(self.bounds.bw_shortterm);
+            self.set_pacing(self.state.pacing_gain());
+            self.set_window(0.0);
+        }
+    }
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.take_loss(lost);
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        match e.what {
+            Congestion::Loss => {
+                self.save();
+                self.saved.repairing = true;
+            }
+            // OnEnterRTO.
+            Congestion::Timeout { .. } => {
+                self.save();
+                self.saved.repairing = true;
+                self.cwnd = e.in_flight as f64 + self.rules.segment;
+            }
+            Congestion::Ecn | Congestion::Request { .. } => self.take_mark(e),
+            Congestion::LostSyn => {}
+        }
+    }
+
+    fn draw(&mut self, rng: &mut Stream) {
+        self.rng = Stream::new(rng.bits(), "bbr3");
+    }
+
+    fn sending_begins(&mut self, now: Time, srtt: Option<Duration>) {
+        if self.path.max_bw() == 0.0 {
+            self.path.begin(now, srtt);
+            self.trips.begin(now, srtt);
+            self.pace_before_samples(srtt);
+            return;
+        }
+        // HandleRestartFromIdle (section 5.4.1).
+        self.rested = true;
+        self.path.restart_burst(now);
+        if self.state.probes_bandwidth() {
+            self.set_pacing(1.0);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(now);
+        }
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        match why {
+            Reset::OneSegment => self.cwnd = self.rules.segment,
+            Reset::LostSyn => self.cwnd = self.rules.after_lost_syn,
+            Reset::AtMost { bytes } => self.cwnd = self.cwnd.min(bytes).max(self.rules.segment),
+            Reset::RecoveryEnd { .. } => self.end_repair(),
+            // The window after a timeout is its own, and a model does not age while the application is idle.
+            Reset::Shift { .. } | Reset::Idle | Reset::IdleHalves { .. } | Reset::Restart => {}
+        }
+    }
+
+    /// CRUISE at a window a round trip: the rate until samples are greater, or two cycles have passed.
+    fn take_over(&mut self, from: &Handover) {
+        (self.cwnd, self.ssthresh) = (from.cwnd, from.ssthresh);
+        let Some(srtt) = from.srtt else { return };
+        let least = from.least_rtt.unwrap_or(srtt);
+        self.path.begin(from.now, Some(least));
+        self.path
+            .take_over(from.delivered, from.cwnd / srtt.seconds().max(1e-6));
+        self.trips.begin(from.now, Some(least));
+        self.bw = self.path.max_bw();
+        self.full.reached = true;
+        self.start_down(from.now);
+        self.state = State::Cruise;
+        self.saved.begin(from.cwnd, from.phase != Phase::Open);
+        self.set_pacing(1.0);
+    }
+
+    fn undo(&mut self, _why: Mistaken) {
+        self.restore();
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.state == State::ProbeRtt
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// Once the pipe is full, the window to go back to.
+    fn ssthresh_left(&self) -> f64 {
+        if self.full.reached {
+            self.window_to_save().max(LEAST_WINDOW * self.rules.segment)
+        } else {
+            self.ssthresh
+        }
+    }
+
+    fn pacing(&self) -> Option<BitRate> {
+        // The rate is of payload, but pacing also counts headers.
+        let bits = self.pacing * 8.0 * self.rules.wire / self.rules.segment;
+        Some(BitRate(bits.clamp(1.0, 1e15) as u64))
+    }
+
+    fn send_quantum(&self) -> Option<f64> {
+        Some(self.quantum())
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        Probe::read(&READ, self, probe, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

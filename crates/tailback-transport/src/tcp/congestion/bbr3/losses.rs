@@ -1,0 +1,154 @@
+//! What losses say (section 5.5.10 of the draft): bounds for the long term while it probes, and for the short term
+//! otherwise.
+
+use super::model::Sample;
+use super::{Bbr3, CongestionEvent, Lost, State};
+use crate::tcp::congestion::real;
+
+/// Section 2.8: the loss rate of a round trip that is tolerated while it probes, and what a reaction leaves at least.
+pub(super) const LOSS_THRESHOLD: f64 = 0.02;
+const BETA: f64 = 0.7;
+/// Section 5.3.1.3: discontiguous ranges.
+pub(super) const LOSS_RANGES: u32 = 6;
+
+/// Bytes, and bytes a second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub bw_shortterm: f64,
+    pub inflight_shortterm: f64,
+    pub inflight_longterm: f64,
+    /// The greatest rate and amount delivered in this round.
+    bw_latest: f64,
+    pub inflight_latest: f64,
+    /// The round of losses, which begins anew with the first loss.
+    round_delivered: u64,
+    pub round_start: bool,
+    pub lost_in_round: bool,
+    /// Ranges lost in it.
+    pub ranges: u32,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds {
+            bw_shortterm: f64::INFINITY,
+            inflight_shortterm: f64::INFINITY,
+            inflight_longterm: f64::INFINITY,
+            bw_latest: 0.0,
+            inflight_latest: 0.0,
+            round_delivered: 0,
+            round_start: false,
+            lost_in_round: false,
+            ranges: 0,
+        }
+    }
+}
+
+impl Bounds {
+    /// UpdateLatestDeliverySignals.
+    pub fn take_latest(&mut self, s: &Sample) {
+        self.bw_latest = self.bw_latest.max(s.rate);
+        self.inflight_latest = self.inflight_latest.max(s.delivered);
+        self.round_start = s.delivered_at_send >= self.round_delivered;
+        if self.round_start {
+            self.round_delivered = s.total;
+        }
+    }
+
+    /// AdvanceLatestDeliverySignals.
+    pub fn advance_latest(&mut self, s: &Sample) {
+        if self.round_start {
+            (self.bw_latest, self.inflight_latest) = (s.rate, s.delivered);
+        }
+    }
+
+    /// ResetCongestionSignals.
+    pub fn forget_signals(&mut self) {
+        (self.lost_in_round, self.bw_latest, self.inflight_latest) = (false, 0.0, 0.0);
+    }
+
+    /// ResetShortTermModel.
+    pub fn forget_short_term(&mut self) {
+        (self.bw_shortterm, self.inflight_shortterm) = (f64::INFINITY, f64::INFINITY);
+    }
+
+    /// LossLowerBounds: towards what was delivered, but not below 0.7 of what was allowed.
+    fn lower(&mut self, max_bw: f64, cwnd: f64) {
+        self.bw_shortterm = self.bw_latest.max(BETA * self.bw_shortterm.min(max_bw));
+        let inflight = if self.inflight_shortterm == f64::INFINITY {
+            cwnd
+        } else {
+            self.inflight_shortterm
+        };
+        self.inflight_shortterm = self.inflight_latest.max(BETA * inflight);
+    }
+}
+
+impl Bbr3 {
+    /// IsInflightTooHigh.
+    pub(super) fn is_too_high(&self, lost: f64, in_flight_at_send: f64) -> bool {
+        lost > in_flight_at_send * LOSS_THRESHOLD || (lost > 0.0 && !self.rules.sack)
+    }
+
+    /// The rest of UpdateCongestionSignals, once a round.
+    pub(super) fn adapt_short_term(&mut self) {
+        if !self.bounds.round_start {
+            return;
+        }
+        if self.bounds.lost_in_round && !self.state.accelerates() {
+            self.bounds.lower(self.path.max_bw(), self.cwnd);
+        }
+        self.bounds.lost_in_round = false;
+    }
+
+    /// NoteLoss.
+    fn note_loss(&mut self) {
+        if !self.bounds.lost_in_round {
+            self.bounds.round_delivered = self.path.delivered;
+            self.save();
+        }
+        self.bounds.lost_in_round = true;
+    }
+
+    /// HandleLostPacket.
+    pub(super) fn take_loss(&mut self, lost: &Lost) {
+        self.path.delivered = lost.delivered;
+        self.note_loss();
+        self.bounds.ranges += u32::from(lost.new_range);
+        let (in_flight, since) = (real(lost.in_flight_at_send), real(lost.lost_since_send));
+        if self.cycle.is_probe && self.is_too_high(since, in_flight) {
+            let at = inflight_at_loss(in_flight, since, real(lost.bytes));
+            self.handle_too_high(at, lost.application_limited, lost.now);
+        }
+    }
+
+    /// A mark, once a window.
+    pub(super) fn take_mark(&mut self, e: &CongestionEvent) {
+        self.note_loss();
+        if self.state == State::Startup {
+            self.mark_in_startup();
+        } else if self.cycle.is_probe {
+            self.handle_too_high(e.in_flight as f64, false, e.now);
+        }
+    }
+
+    /// HandleInflightTooHigh.
+    fn handle_too_high(&mut self, in_flight: f64, limited: bool, now: tailback_base::Time) {
+        self.cycle.too_high = true;
+        self.cycle.is_probe = false;
+        if !limited {
+            self.bounds.inflight_longterm = in_flight.max(BETA * self.target());
+        }
+        if self.state == State::Up {
+            self.saved.state = Some(State::Up);
+            self.start_down(now);
+        }
+    }
+}
+
+/// InflightAtLoss: what was in flight where losses passed the threshold, within the lost segment.
+pub(super) fn inflight_at_loss(in_flight: f64, lost: f64, size: f64) -> f64 {
+    let (before, lost_before) = (in_flight - size, lost - size);
+    let prefix = (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD);
+    before + prefix.max(0.0)
+}

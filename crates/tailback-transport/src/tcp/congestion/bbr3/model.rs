@@ -1,0 +1,161 @@
+//! The path as BBRv3 sees it: rounds, the greatest delivery rate of two cycles, and ACKs that come in bursts (sections
+//! 5.5.1 to 5.5.9 of the draft).
+
+use crate::tcp::congestion::greatest::Greatest;
+use crate::tcp::congestion::{AckEvent, RateSample, real};
+use tailback_base::{Duration, Time};
+
+/// Section 2.11: this cycle and the one before.
+const RATE_CYCLES: u64 = 1;
+/// Section 2.12, and 5.5.9 for Startup: rounds.
+const BURST_ROUNDS: u64 = 10;
+const BURST_ROUNDS_AT_START: u64 = 1;
+
+/// An ACK that delivers something. Amounts are bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub now: Time,
+    /// A segment gave the sample.
+    pub has_data: bool,
+    /// Bytes a second; 0 if the interval is too short to be believed.
+    pub rate: f64,
+    /// Delivered over the interval, and in all when its segment was sent.
+    pub delivered: f64,
+    pub delivered_at_send: u64,
+    /// Delivered by this ACK, and in all.
+    pub newly: f64,
+    pub total: u64,
+    /// Lost since the segment was sent, with what this ACK showed.
+    pub lost: f64,
+    pub in_flight_at_send: f64,
+    /// In the network before this ACK and after it.
+    pub in_flight_before: f64,
+    pub in_flight: f64,
+    pub rtt: Option<Duration>,
+    pub limited: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct PathModel {
+    fastest: Greatest,
+    cycle: u64,
+    /// The least round trip of all.
+    least: Duration,
+    /// Delivered in all, bytes.
+    pub delivered: u64,
+    pub round: u64,
+    pub round_start: bool,
+    /// The round ends with a segment that is sent after this much was delivered.
+    next_round: u64,
+    bursts: Greatest,
+    burst_since: Time,
+    burst_acked: f64,
+}
+
+impl Default for PathModel {
+    fn default() -> PathModel {
+        PathModel {
+            fastest: Greatest::default(),
+            cycle: 0,
+            least: Duration(u64::MAX),
+            delivered: 0,
+            round: 0,
+            round_start: false,
+            next_round: 0,
+            bursts: Greatest::default(),
+            burst_since: Time::ZERO,
+            burst_acked: 0.0,
+        }
+    }
+}
+
+impl PathModel {
+    pub fn begin(&mut self, now: Time, srtt: Option<Duration>) {
+        self.burst_since = now;
+        self.least = srtt.map_or(self.least, |r| self.least.min(r));
+    }
+
+    pub fn take_over(&mut self, delivered: u64, rate: f64) {
+        (self.delivered, self.next_round) = (delivered, delivered);
+        self.fastest.enter(self.cycle, rate, RATE_CYCLES);
+    }
+
+    /// Bytes a second.
+    pub fn max_bw(&self) -> f64 {
+        self.fastest.get()
+    }
+
+    /// Bytes.
+    pub fn extra_acked(&self) -> f64 {
+        self.bursts.get()
+    }
+
+    /// What this ACK says of the path (section 4.1.2.3).
+    pub fn sample(&mut self, a: &AckEvent<'_>, r: &RateSample) -> Sample {
+        let rtt = r.rtt.or(a.rtt);
+        self.least = rtt.map_or(self.least, |x| self.least.min(x));
+        self.delivered = r.total;
+        let lost = real(a.lost - a.lost_by_timer);
+        let (newly, left) = (real(r.newly), real(r.in_flight));
+        let believed = r.has_data() && r.interval.0 > 0 && r.interval >= self.least;
+        Sample {
+            now: a.now,
+            has_data: r.has_data(),
+            rate: if believed {
+                real(r.delivered) / r.interval.seconds()
+            } else {
+                0.0
+            },
+            delivered: real(r.delivered),
+            delivered_at_send: r.delivered_at_send(),
+            newly,
+            total: r.total,
+            lost: real(r.lost) + lost,
+            in_flight_at_send: real(r.in_flight_at_send),
+            in_flight_before: left + newly,
+            in_flight: (left - lost).max(0.0),
+            rtt,
+            limited: r.application_limited,
+        }
+    }
+
+    /// StartRound.
+    pub fn start_round(&mut self) {
+        self.next_round = self.delivered;
+    }
+
+    /// UpdateMaxBw with UpdateRound; returns whether a round begins.
+    pub fn take_rate(&mut self, s: &Sample) -> bool {
+        self.round_start = s.delivered_at_send >= self.next_round;
+        if self.round_start {
+            self.start_round();
+            self.round += 1;
+        }
+        if s.rate > 0.0 && (s.rate >= self.max_bw() || !s.limited) {
+            self.fastest.enter(self.cycle, s.rate, RATE_CYCLES);
+        }
+        self.round_start
+    }
+
+    /// AdvanceMaxBwFilter.
+    pub fn advance(&mut self) {
+        self.cycle += 1;
+    }
+
+    /// Sending begins again after a rest.
+    pub fn restart_burst(&mut self, now: Time) {
+        self.burst_since = now;
+    }
+
+    /// UpdateACKAggregation: what is acknowledged beyond what the rate `bw` explains, at most a window.
+    pub fn take_burst(&mut self, s: &Sample, bw: f64, cwnd: f64, settled: bool) {
+        let mut expected = bw * s.now.since(self.burst_since).seconds();
+        if self.burst_acked <= expected {
+            (self.burst_acked, self.burst_since, expected) = (0.0, s.now, 0.0);
+        }
+        self.burst_acked += s.newly;
+        let extra = (self.burst_acked - expected).clamp(0.0, cwnd);
+        let memory = if settled { BURST_ROUNDS } else { BURST_ROUNDS_AT_START };
+        self.bursts.enter(self.round, extra, memory);
+    }
+}

@@ -1,0 +1,93 @@
+//! What the model comes to: pacing rate, send quantum and window (section 5.6 of the draft).
+
+use super::{Bbr3, LEAST_WINDOW, State, startup};
+use tailback_base::Duration;
+
+/// Section 2.5: the share of the rate that is left free.
+const MARGIN: f64 = 0.01;
+/// Section 5.6.3: the quantum is what the rate gives in this time, seconds; bytes at most, segments at least.
+const QUANTUM_TIME: f64 = 1e-3;
+const MOST_QUANTUM: f64 = 65_536.0;
+const LEAST_QUANTUM: f64 = 2.0;
+/// Section 5.5.8.1: quanta in the sender, in its card, and in the receiver.
+const QUANTA: f64 = 3.0;
+
+impl Bbr3 {
+    /// InitPacingRate: the initial window in one round trip, or in a millisecond.
+    pub(super) fn pace_before_samples(&mut self, srtt: Option<Duration>) {
+        let round_trip = srtt.map_or(1e-3, |r| r.seconds()).max(1e-6);
+        self.pacing = startup::STARTUP_GAIN * self.rules.initial_window / round_trip;
+    }
+
+    /// SetPacingRateWithGain.
+    pub(super) fn set_pacing(&mut self, gain: f64) {
+        let rate = gain * self.bw * (1.0 - MARGIN);
+        if rate > 0.0 && (self.full.reached || rate > self.pacing) {
+            self.pacing = rate;
+        }
+    }
+
+    /// SetSendQuantum, bytes.
+    pub(super) fn quantum(&self) -> f64 {
+        (self.pacing * QUANTUM_TIME)
+            .min(MOST_QUANTUM)
+            .max(LEAST_QUANTUM * self.rules.segment)
+    }
+
+    pub(super) fn least_window(&self) -> f64 {
+        LEAST_WINDOW * self.rules.segment
+    }
+
+    /// BDPMultiple: so many products of this rate and the least round trip.
+    pub(super) fn product(&self, rate: f64, gain: f64) -> f64 {
+        match self.trips.least {
+            Some(least) => gain * rate * least.seconds(),
+            None => self.rules.initial_window,
+        }
+    }
+
+    /// TargetInflight.
+    pub(super) fn target(&self) -> f64 {
+        self.product(self.bw, 1.0).min(self.cwnd)
+    }
+
+    /// QuantizationBudget.
+    fn with_budget(&self, bytes: f64) -> f64 {
+        let bytes = bytes.max(QUANTA * self.quantum()).max(self.least_window());
+        if self.state == State::Up {
+            bytes + 2.0 * self.rules.segment
+        } else {
+            bytes
+        }
+    }
+
+    /// Inflight(gain), by the long-term rate.
+    pub(super) fn inflight(&self, gain: f64) -> f64 {
+        self.with_budget(self.product(self.path.max_bw(), gain))
+    }
+
+    /// SetCwnd.
+    pub(super) fn set_window(&mut self, newly: f64) {
+        let most = self.with_budget(self.product(self.bw, self.state.window_gain()) + self.path.extra_acked());
+        if self.full.reached {
+            self.cwnd = (self.cwnd + newly).min(most);
+        } else if self.cwnd < most || (self.path.delivered as f64) < self.rules.initial_window {
+            self.cwnd += newly;
+        }
+        self.cwnd = self.cwnd.max(self.least_window());
+        if self.state == State::ProbeRtt {
+            self.cwnd = self.cwnd.min(self.probe_rtt_window());
+        }
+        self.cwnd = self.cwnd.min(self.bound());
+    }
+
+    /// BoundCwndForModel.
+    fn bound(&self) -> f64 {
+        let long = match self.state {
+            State::Down | State::Refill | State::Up => self.bounds.inflight_longterm,
+            State::Cruise | State::ProbeRtt => self.with_headroom(),
+            State::Startup | State::Drain => f64::INFINITY,
+        };
+        long.min(self.bounds.inflight_shortterm).max(self.least_window())
+    }
+}

@@ -1,0 +1,107 @@
+//! Startup and Drain (sections 5.3.1 and 5.3.2 of the draft): the rate doubles each round trip until the pipe is full,
+//! then the queue of that drains.
+
+use super::losses::LOSS_RANGES;
+use super::model::Sample;
+use super::{Bbr3, Phase, State};
+
+/// Section 2.5: 4 ln 2, the least gain that doubles the rate each round trip.
+pub(super) const STARTUP_GAIN: f64 = 2.77;
+pub(super) const DRAIN_GAIN: f64 = 0.5;
+/// Section 5.3.1.2: the pipe is full if three rounds pass in which the rate grows by less than this factor.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// Section 5.3.2: Drain lasts at most so many rounds.
+const DRAIN_ROUNDS: u64 = 3;
+/// Marked rounds that end Startup, as in Linux (`bbr_full_ecn_cnt`).
+const MARKED_ROUNDS: u32 = 2;
+
+/// The estimate whether the pipe is full.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FullPipe {
+    /// It was once, and is since the last [`FullPipe::restart`].
+    pub reached: bool,
+    pub now: bool,
+    /// Bytes a second, and rounds without growth.
+    rate: f64,
+    pub rounds: u32,
+    /// The round in which Drain began.
+    drain_began: u64,
+    /// Rounds with a mark in Startup.
+    marked: u32,
+}
+
+impl FullPipe {
+    /// ResetFullBW, with the rate that counts as known.
+    pub fn restart(&mut self, rate: f64) {
+        (self.rate, self.rounds, self.now) = (rate, 0, false);
+    }
+
+    /// CheckFullBWReached.
+    pub fn look(&mut self, s: &Sample, round_start: bool) {
+        if self.now || !round_start || s.limited {
+            return;
+        }
+        if s.rate >= self.rate * FULL_GROWTH {
+            self.restart(s.rate);
+            return;
+        }
+        self.rounds += 1;
+        self.now = self.rounds >= FULL_ROUNDS;
+        self.reached |= self.now;
+    }
+}
+
+impl Bbr3 {
+    /// CheckStartupDone.
+    pub(super) fn check_startup(&mut self, s: &Sample, phase: Phase) {
+        if self.state == State::Startup && self.startup_loses(s, phase) {
+            self.leave_startup_by_loss();
+        }
+        if self.bounds.round_start {
+            self.bounds.ranges = 0;
+        }
+        if self.state == State::Startup && self.full.reached {
+            self.state = State::Drain;
+            self.full.drain_began = self.path.round;
+        }
+    }
+
+    /// CheckStartupHighLoss (section 5.3.1.3): a whole round of fast recovery in which enough ranges and more than 2 %
+    /// were lost; without SACK any loss in recovery.
+    fn startup_loses(&self, s: &Sample, phase: Phase) -> bool {
+        if phase != Phase::Recovery {
+            return false;
+        }
+        match self.rules.sack {
+            true => {
+                self.bounds.round_start
+                    && self.bounds.ranges >= LOSS_RANGES
+                    && self.is_too_high(s.lost, s.in_flight_at_send)
+            }
+            false => s.lost > 0.0,
+        }
+    }
+
+    fn leave_startup_by_loss(&mut self) {
+        self.saved.state = Some(State::Startup);
+        (self.full.reached, self.full.now) = (true, true);
+        self.bounds.inflight_longterm = self.product(self.bw, 1.0).max(self.bounds.inflight_latest);
+    }
+
+    /// A mark in Startup; a second round with one ends it.
+    pub(super) fn mark_in_startup(&mut self) {
+        self.full.marked += 1;
+        if self.full.marked >= MARKED_ROUNDS {
+            self.leave_startup_by_loss();
+        }
+    }
+
+    /// CheckDrainDone.
+    pub(super) fn check_drain(&mut self, s: &Sample) {
+        let over = s.in_flight <= self.inflight(1.0) || self.path.round > self.full.drain_began + DRAIN_ROUNDS;
+        if self.state == State::Drain && over {
+            self.start_down(s.now);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! A rule that ends slow start before a loss does: a piece beside the control.
+//!
+//! A control that has a [`CongestionWindow`](super::CongestionWindow) is given one when it is made, and asks it at each
+//! ACK of slow start. Today: HyStart++ (`hystart.rs`) and the train of Linux and ns-3 (`train.rs`).
+
+use super::{AckEvent, Departure};
+use tailback_base::Duration;
+
+/// What a rule sees beside the ACK. Amounts are bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct StartView {
+    /// The window before this ACK.
+    pub cwnd: f64,
+    /// There is no threshold: it is the first slow start of the connection.
+    pub first: bool,
+    /// The least round trip of the connection, where the control keeps one.
+    pub least: Option<Duration>,
+    /// Payload of a full segment, and the segment on the wire.
+    pub segment: f64,
+    pub wire: f64,
+}
+
+/// How slow start may react to an ACK.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum SlowStartAdvice {
+    /// As without the rule.
+    Usual,
+    /// By this share of what is acknowledged, of which at most so many segments count.
+    Grow { share: f64, most: f64 },
+    /// The threshold becomes the present window. If the ACK is not `spent` on it, it counts for avoidance.
+    End { spent: bool },
+}
+
+pub trait SlowStart: Send {
+    /// An ACK that arrives in slow start, whether or not the window may grow on it.
+    fn judge(&mut self, a: &AckEvent<'_>, seen: &StartView) -> SlowStartAdvice;
+    /// A segment leaves in slow start; for a control that [is told](super::Facts::hears_departures).
+    fn sends(&mut self, _sent: &Departure) {}
+    /// A timeout, after which another slow start begins.
+    fn restart(&mut self) {}
+}

@@ -1,0 +1,107 @@
+//! The segments judged lost, for a controller that is told of each.
+//!
+//! State: what was found since the controller was told, and where the last range ended. A loss costs a few words.
+
+use super::{SentList, SentSegment};
+use crate::tcp::congestion::Lost;
+use tailback_base::Time;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Losses {
+    found: Vec<Lost>,
+    /// One past the last unit of the last one.
+    end: u64,
+}
+
+impl Losses {
+    /// `lost`: bytes judged lost so far, with this segment.
+    pub fn note(&mut self, r: &SentSegment, lost: u64) {
+        self.found.push(Lost {
+            now: Time::ZERO,
+            seq: r.seq,
+            bytes: r.len(),
+            in_flight_at_send: u64::from(r.in_flight),
+            lost_since_send: lost - r.lost_before,
+            delivered: 0,
+            application_limited: r.application_limited,
+            new_range: r.seq != self.end,
+        });
+        self.end = r.end;
+    }
+}
+
+impl SentList {
+    /// A controller is to be told of each lost segment.
+    pub fn telling_losses(mut self, so: bool) -> SentList {
+        self.tell_losses(so);
+        self
+    }
+
+    pub fn tell_losses(&mut self, so: bool) {
+        match (so, &self.losses) {
+            (true, None) => self.losses = Some(Box::default()),
+            (true, Some(_)) => {}
+            (false, _) => self.losses = None,
+        }
+    }
+
+    /// Tell of the segments that were judged lost since the last call.
+    #[inline]
+    pub fn take_losses(&mut self, now: Time, tell: impl FnMut(&Lost)) {
+        if self.losses.as_ref().is_some_and(|l| !l.found.is_empty()) {
+            self.take(now, tell);
+        }
+    }
+
+    #[cold]
+    fn take(&mut self, now: Time, mut tell: impl FnMut(&Lost)) {
+        let delivered = self.delivered;
+        if let Some(losses) = &mut self.losses {
+            for lost in losses.found.drain(..) {
+                tell(&Lost { now, delivered, ..lost });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::recovery::sent::Keep;
+
+    /// Six segments of 1000 B. The second and third are one range, the fifth is another; each is told once, with what
+    /// was in flight when it was sent and lost since. One that is sent again and lost again is a range of its own.
+    #[test]
+    fn each_lost_segment_is_told_once_with_what_was_in_flight() {
+        for keep in [Keep::Records, Keep::Order] {
+            let mut s = SentList::keeping(keep).telling_losses(true);
+            for n in 1..=6_u64 {
+                s.sent((n - 1) * 1000, n * 1000, false, Time(n));
+            }
+            let told = |s: &mut SentList| {
+                let mut told = Vec::new();
+                s.take_losses(Time(9), |l| {
+                    told.push((l.seq, l.in_flight_at_send, l.lost_since_send, l.new_range, l.delivered));
+                });
+                told
+            };
+            assert!(told(&mut s).is_empty());
+            s.acked(1000, &[(3000, 4000), (5000, 6000)], Time(8));
+            s.lose_below(5000);
+            let lost = [
+                (1000, 2000, 1000, true, 3000),
+                (2000, 3000, 2000, false, 3000),
+                (4000, 5000, 3000, true, 3000),
+            ];
+            assert_eq!(told(&mut s), lost);
+            assert!(told(&mut s).is_empty());
+            s.sent(1000, 2000, true, Time(10));
+            s.lose_below(2000);
+            assert_eq!(told(&mut s), [(1000, 1000, 1000, true, 3000)]);
+        }
+        let mut silent = SentList::default();
+        silent.sent(0, 1000, false, Time(1));
+        silent.lose_below(1000);
+        silent.take_losses(Time(2), |l| panic!("{l:?}"));
+    }
+}

@@ -1,0 +1,72 @@
+"""What programs of speed tests write as JSON: Ookla's `speedtest -f json`, speedtest-cli and LibreSpeed's `--json`.
+
+Ookla has bytes a second (and milliseconds), speedtest-cli bits a second, LibreSpeed megabits a second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tailback.readers.given import Given
+from tailback.readers.measured.bufferbloat import reading
+from tailback.readers.reading import Notes, Reading
+
+KIND = "speed-test-json"
+#: Bits of what a number of `bandwidth`, or of `download`, counts in each second.
+_OOKLA, _CLI, _LIBRESPEED = 8.0, 1.0, 1e6
+
+
+def recognises(given: Given) -> bool:
+    return bool(_program(_row(given)))
+
+
+def _row(given: Given) -> Mapping[str, Any]:
+    """The last test: LibreSpeed writes a list."""
+    document = given.document
+    if isinstance(document, list) and document:
+        document = document[-1]
+    return document if isinstance(document, dict) else {}
+
+
+def _program(row: Mapping[str, Any]) -> str:
+    down, up = row.get("download"), row.get("upload")
+    if isinstance(down, dict) and isinstance(up, dict) and "bandwidth" in down and isinstance(row.get("ping"), dict):
+        return "Ookla's speedtest"
+    if not (_finite(down) and _finite(up) and _finite(row.get("ping")) and "bytes_received" in row):
+        return ""
+    return "LibreSpeed" if "jitter" in row else "speedtest-cli"
+
+
+def read(given: Given) -> Reading:
+    notes, row = Notes(), _row(given)
+    program = _program(row)
+    notes.say("program", program)
+    found: dict[str, float] = {}
+    for way in ("download", "upload"):
+        part = row[way]
+        if isinstance(part, dict):
+            _put(found, f"{way} rate", part.get("bandwidth"), _OOKLA)
+            under = part.get("latency")
+            # The mean of the middle half; its ends are other numbers.
+            _put(found, f"{way} total", under.get("iqm") if isinstance(under, dict) else None, 1e-3)
+        else:
+            _put(found, f"{way} rate", part, _LIBRESPEED if program == "LibreSpeed" else _CLI)
+    ping = row["ping"]
+    _put(found, "idle", ping.get("latency") if isinstance(ping, dict) else ping, 1e-3)
+    if not any(key.endswith("total") for key in found):
+        notes.leave("round trips under load", "the test does not measure them")
+    if isinstance(given.document, list) and len(given.document) > 1:
+        notes.leave(f"{len(given.document) - 1} other tests", "the last one is read")
+    notes.leave("jitter, addresses, names of providers and servers", "they are not kept")
+    return reading(found, notes, given.name, KIND)
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+
+
+def _put(found: dict[str, float], key: str, value: Any, factor: float) -> None:
+    if _finite(value) and value > 0:
+        found[key] = float(value) * factor
