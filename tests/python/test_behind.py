@@ -278,6 +278,12 @@ def left(there: Outside) -> list[str]:
         time.sleep(0.05)
 
 
+def test_a_meter_is_drawn_on_standard_error(there: Outside) -> None:
+    done = there.run(*behind(*LINE, "--meter", "--", "sh", "-c", "echo said; sleep 1.5"))
+    lines = [line for line in done.stderr.splitlines() if "packets inside" in line]
+    assert done.stdout == "said\n" and len(lines) >= 2 and "down 0.00 Mb/s" in lines[0], done.stderr
+
+
 def test_what_passed_is_stored_and_its_scenario_runs_again(there: Outside, tmp_path: Path) -> None:
     """A shaper before a modem is two links, whose order says nothing of the ends."""
     out, capture = tmp_path / "out", tmp_path / "passed.pcapng"

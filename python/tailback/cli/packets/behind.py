@@ -115,7 +115,7 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
     except OSError as e:
         raise Failure(f"the line cannot be made: {os_message(e)}") from e
     except KeyboardInterrupt:
-        raise Stopped("interrupted before the program began; nothing is left behind") from None
+        raise Stopped("interrupted; nothing is left behind") from None
     finally:
         if meter is not None:
             meter.clear()

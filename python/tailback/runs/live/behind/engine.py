@@ -21,7 +21,7 @@ from tailback.runs.live.agent import Channel
 from tailback.runs.live.behind.line import LONGEST
 
 #: For so long before a packet is due, the box polls instead of sleeping, s.
-WATCH = 30e-6
+WATCH = 60e-6
 #: The state is told so often, s.
 _TELL_EVERY = 0.1
 
