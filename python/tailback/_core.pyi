@@ -49,6 +49,7 @@ __all__ = [
     "Table",
     "Wait",
     "__version__",
+    "be_user_again",
     "capture",
     "columns",
     "combine",
@@ -100,6 +101,7 @@ __all__ = [
     "routes",
     "run_once",
     "schema_json",
+    "show_at",
     "source",
     "spread_drift",
     "spread_occupancy",
@@ -108,6 +110,7 @@ __all__ = [
     "tables_json",
     "toml_line",
     "trace",
+    "unmount",
     "write_parquet",
     "write_pcapng",
 ]

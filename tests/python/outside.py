@@ -17,6 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+if sys.platform.startswith("linux"):
+    from tailback import _core
+
 WORLD, WORLD6 = "10.50.0.1", "fd00:50::1"
 NAME = "world.test"
 #: Answers each query with the address of the world (RFC 1035 section 4.1), at this address.
@@ -107,7 +110,10 @@ class Outside:
     def serve(self, *words: str) -> subprocess.Popen[Any]:
         """A server of the world."""
         null = subprocess.DEVNULL
-        server = subprocess.Popen(self.words(words, where=self.world), stdin=null, stdout=null, stderr=null, cwd="/")
+        words_there = self.words(words, where=self.world)
+        server = subprocess.Popen(
+            words_there, stdin=null, stdout=null, stderr=null, cwd="/", preexec_fn=_core.end_with_parent
+        )
         self.started.append(server)
         return server
 
@@ -138,7 +144,9 @@ def outside(room: Path, resolver: str = "127.0.0.53") -> Iterator[Outside]:
     with contextlib.ExitStack() as stack:
         sides = []
         for text in (script, "ip link set lo up\necho ready\nexec sleep 1000\n"):
-            side = subprocess.Popen(["unshare", "-n", "-m", "bash", "-ec", text], stdout=subprocess.PIPE, text=True)
+            words = ["unshare", "-n", "-m", "bash", "-ec", text]
+            # Also where this process is killed.
+            side = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=_core.end_with_parent)
             stack.callback(side.communicate)
             stack.callback(side.kill)
             assert side.stdout is not None and side.stdout.readline() == "ready\n"

@@ -40,7 +40,8 @@ sys.addaudithook(refused)
 import tailback
 from tailback import _core
 for name in ("LiveBox", "LiveRun", "LiveSource", "live_groups", "live_results", "live_replay", "own_network",
-             "end_with_parent", "join_network", "make_tun", "open_interface", "may_be_real_time"):
+             "end_with_parent", "join_network", "make_tun", "open_interface", "may_be_real_time", "join_user",
+             "own_mounts_and_processes", "show_at", "mount_new", "unmount", "be_user_again"):
     delattr(_core, name)
 """
 
@@ -78,7 +79,7 @@ def test_a_scenario_runs_and_is_stored(tmp_path: Path) -> None:
     assert manifest["status"] == "done" and manifest["machine"]["cores"] > 0
 
 
-@pytest.mark.parametrize("words", [["live", "no-such.toml"], ["gateway", "a", "b"], ["doctor"]])
+@pytest.mark.parametrize("words", [["live", "no-such.toml"], ["gateway", "a", "b"], ["behind", "true"], ["doctor"]])
 def test_real_packets_are_refused_in_one_line(words: list[str], tmp_path: Path) -> None:
     r = lacking(f"from tailback.cli import main; main({words})", tmp_path)
     assert (r.returncode, r.stdout) == (2, "")

@@ -93,7 +93,7 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
     from tailback.runs.live.session import LiveError
 
     words = _words(command, given["shell"])
-    scenario = _scenario(given)
+    scenario, notes = _scenario(given)
     out = given["out"]
     if out is not None:
         _writable(out)
@@ -115,12 +115,18 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
     except OSError as e:
         raise Failure(f"the line cannot be made: {os_message(e)}") from e
     except KeyboardInterrupt:
-        raise Stopped("interrupted before the program began; nothing is left behind") from None
+        raise Stopped("interrupted; nothing is left behind") from None
     finally:
         if meter is not None:
             meter.clear()
     passing.own_the_terminal()
-    found = {**came.passed, "ended": _ended(came.ended), "way": came.way, "notes": came.notes, "servers": came.servers}
+    found = {
+        **came.passed,
+        "ended": _ended(came.ended),
+        "way": came.way,
+        "notes": [*notes, *came.notes],
+        "servers": came.servers,
+    }
     found["scenario"] = scenario.toml
     if came.ended.why:
         say(f"tailback behind: {came.ended.why}")
@@ -151,7 +157,8 @@ def _words(command: tuple[str, ...], shell: bool) -> tuple[str, ...]:
     return command
 
 
-def _scenario(given: dict[str, Any]) -> Any:
+def _scenario(given: dict[str, Any]) -> tuple[Any, list[str]]:
+    """The line, and what is to be said of it at the end."""
     from tailback.cli.source import reader
     from tailback.runs.live.behind import line
 
@@ -164,11 +171,10 @@ def _scenario(given: dict[str, Any]) -> Any:
         scenario, left = line.scenario(asked, base, given["overrides"])
     except line.Unusable as e:
         raise click.UsageError(str(e)) from e
-    for warning in scenario.warnings:
-        say(f"warning: {warning}")
+    notes = [str(warning) for warning in scenario.warnings]
     if left:
-        say(f"note: the program takes the place of {', '.join(left)}")
-    return scenario
+        notes.append(f"the program takes the place of {', '.join(left)} of the scenario")
+    return scenario, notes
 
 
 def _writable(out: str) -> None:

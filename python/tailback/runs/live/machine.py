@@ -38,7 +38,7 @@ class MachineCheck:
 
 
 def checks() -> list[MachineCheck]:
-    return [_network(), _tun(), _ip(), _ipv6(), _priority(), _timer(), _congestion(), _queues(), _iperf()]
+    return [_network(), _tun(), _ip(), _ipv6(), _priority(), _timer(), _congestion(), _queues(), *_programs()]
 
 
 _TRY = """
@@ -185,15 +185,21 @@ def _queues() -> MachineCheck:
     return MachineCheck("queues of the kernel", not missing, finding, remedy, needed=False)
 
 
-def _iperf() -> MachineCheck:
-    path = shutil.which("iperf3")
-    return MachineCheck(
-        "iperf3",
-        bool(path),
-        path or "missing",
-        "install the package iperf3, for `tailback live --iperf3`",
-        needed=False,
-    )
+#: Programs that some commands need: their package, and what for. One of those in a row is enough.
+_PROGRAMS = (
+    (("iperf3",), "iperf3", "`tailback live --iperf3`"),
+    (("nft",), "nftables", "the way out of `tailback behind`"),
+    (("pasta", "slirp4netns"), "passt", "the way out of `tailback behind` without root"),
+)
+
+
+def _programs() -> list[MachineCheck]:
+    found = []
+    for names, package, purpose in _PROGRAMS:
+        path = next(filter(None, map(shutil.which, names)), None)
+        remedy = f"install the package {package}, for {purpose}"
+        found.append(MachineCheck(" or ".join(names), bool(path), path or "missing", remedy, needed=False))
+    return found
 
 
 def left_behind() -> list[int]:

@@ -143,7 +143,7 @@ class _Course:
         return free[0]
 
     def _userspace(self, stack: contextlib.ExitStack, ways: network.WaysOut, pid: int) -> None:
-        name = userspace.chosen()
+        name = userspace.chosen(FAR_VARIABLE in os.environ)
         if name is None:
             self.notes.append(
                 "the outside cannot be reached without root, only what --server starts: install pasta "
@@ -170,11 +170,14 @@ class _Course:
             if has_six:
                 lines += [f"addr add {a.of6(own)}/128 dev {DEVICE} nodad", f"route add {a.of6(other)} dev {DEVICE}"]
             if side is self.near:
-                lines += [f"route add {a.four} dev {DEVICE}", f"route add default dev {DEVICE} src {a.of(own)}"]
+                lines += [
+                    f"route add {a.four} dev {DEVICE}",
+                    f"route add default via {a.of(other)} dev {DEVICE} src {a.of(own)}",
+                ]
                 if has_six:
                     lines.append(f"route add {a.six} dev {DEVICE}")
                 if not self.no_six:
-                    lines.append(f"route add default dev {DEVICE} src {a.of6(own)}")
+                    lines.append(f"route add default via {a.of6(other)} dev {DEVICE} src {a.of6(own)}")
             settings = {name: text for name in _AS_OUTSIDE if (text := _setting(name)) is not None}
             if side is self.far:
                 settings |= {"net/ipv4/ip_forward": "1", "net/ipv4/ip_unprivileged_port_start": "0"}
@@ -243,7 +246,7 @@ class _Course:
         asked, passed = self.out.forwarded()
         if passed < asked:
             chain = uplink.firewall()
-            which = f" ({chain})" if chain else ""
+            which = f" (nft list chain {chain})" if chain else ""
             self.notes.append(
                 f"the firewall of this machine{which} dropped {asked - passed} of the {asked} packets that were to be "
                 f"forwarded to the outside; let them through: {uplink.remedy(chain)}"

@@ -21,7 +21,7 @@ from tailback.runs.live.agent import Channel
 from tailback.runs.live.behind.line import LONGEST
 
 #: For so long before a packet is due, the box polls instead of sleeping, s.
-WATCH = 30e-6
+WATCH = 60e-6
 #: The state is told so often, s.
 _TELL_EVERY = 0.1
 
@@ -77,7 +77,8 @@ class Engine:
 
     def _why(self) -> str:
         with contextlib.suppress(EOFError, OSError):
-            return str(self.channel.receive()[0].get("error", "it stopped"))
+            over = f"its clock ends after {LONGEST // 86_400} days"
+            return str(self.channel.receive()[0].get("error", over))
         return "its process was killed"
 
     def stop(self) -> dict[str, Any]:

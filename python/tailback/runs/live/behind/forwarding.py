@@ -10,9 +10,7 @@ keeps the setting, and puts it back when the command is gone, however it went. W
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import select
 import signal
 import socket
 import sys
@@ -25,6 +23,8 @@ ROOMS = (Path("/run"), Path("/tmp"))
 _HEAD = "tailback-forwarding-"
 #: What ends together with the command has ended after this time, s.
 _WAIT_S = 1.0
+#: What a command says that ends by itself.
+_REGULAR = b"."
 
 
 def _room() -> Path:
@@ -46,6 +46,8 @@ def _read(path: Path) -> str:
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
     """One process at a time reads and changes the settings."""
+    import fcntl
+
     room = os.open(_room(), os.O_RDONLY)
     try:
         fcntl.flock(room, fcntl.LOCK_EX)
@@ -61,6 +63,8 @@ def _changed(fd: int) -> list[str]:
 
 def _last(fd: int) -> bool:
     """Whether no other run needs the settings."""
+    import fcntl
+
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -70,6 +74,8 @@ def _last(fd: int) -> bool:
 
 def _begin(path: Path, settings: Sequence[str]) -> tuple[int, list[str]]:
     """Set them. The descriptor whose lock says that they are needed, and those that were 0 before all runs."""
+    import fcntl
+
     with _alone():
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         if _last(fd):
@@ -160,6 +166,8 @@ class Keeper:
 
     def end(self) -> None:
         """Put back what was there, if no other run needs it."""
+        with contextlib.suppress(OSError):
+            self.end_.send(_REGULAR)
         self.end_.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
@@ -184,10 +192,11 @@ def _keep(theirs: socket.socket, settings: Sequence[str]) -> None:
         theirs.sendall(f"refused {e.strerror} ({e.filename})\n".encode())
         return
     theirs.sendall(f"kept {' '.join(opened)}\n".encode())
-    # Nothing is ever sent: the socket is readable when the command is gone.
-    select.select([theirs], [], [])
+    # The socket is readable when the command is gone.
+    is_regular = theirs.recv(1) == _REGULAR
     _end(path, fd)
-    until = time.monotonic() + _WAIT_S
+    # What a killed command leaves ends with it, and not before it.
+    until = time.monotonic() + (0 if is_regular else _WAIT_S)
     while _forget_dead() and time.monotonic() < until:
         time.sleep(0.05)
     os._exit(0)

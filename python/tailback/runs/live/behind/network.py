@@ -76,23 +76,33 @@ class WaysOut:
 def ways() -> WaysOut:
     """Raises Refused without the command `ip`."""
     routes = {family: _ip(family, "route", "show", "table", "all") for family in ("-4", "-6")}
-    defaults = {
-        family: [r for r in rows if r["dst"] == "default" and r.get("type", "unicast") == "unicast" and "dev" in r]
-        for family, rows in routes.items()
-    }
+    defaults = {family: [device for row in rows for device in _leads_out(row)] for family, rows in routes.items()}
     taken = []
     for rows in routes.values():
         for row in rows:
             if row["dst"] != "default" and row.get("type") not in ("multicast", "broadcast"):
                 network = ipaddress.ip_network(row["dst"], strict=False)
-                # Half of all addresses, as VPNs have it, is a default route too.
-                if network.prefixlen > 2 and not network.is_multicast:
+                if network.prefixlen > _HALF and not network.is_multicast:
                     taken.append(network)
     links = [link for link in _ip("link", "show") if "UP" in link["flags"] and link["ifname"] != "lo"]
-    out = {r["dev"] for rows in defaults.values() for r in rows}
+    out = {device for devices in defaults.values() for device in devices}
     mtu = min((link["mtu"] for link in links if link["ifname"] in out), default=1500)
     devices = [link["ifname"] for link in links]
-    return WaysOut(bool(defaults["-4"]), any(r["dev"] != "lo" for r in defaults["-6"]), devices, min(mtu, 1500), taken)
+    return WaysOut(bool(defaults["-4"]), bool(defaults["-6"]), devices, min(mtu, 1500), taken)
+
+
+#: Half of all addresses, of which VPNs have two, is a default route too.
+_HALF = 1
+
+
+def _leads_out(row: dict[str, Any]) -> list[str]:
+    """The interfaces of a default route."""
+    if row["dst"] != "default" and not row["dst"].endswith(f"/{_HALF}"):
+        return []
+    if row.get("type", "unicast") != "unicast":
+        return []
+    hops = row.get("nexthops", [row])
+    return [hop["dev"] for hop in hops if hop.get("dev", "lo") != "lo"]
 
 
 @dataclass(frozen=True)

@@ -9,21 +9,20 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import resource
 import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from tailback.runs.live.behind.stage import NOT_EXECUTABLE, NOT_FOUND, PASSED, ProgramStage
+from tailback.runs.live.behind.stage import NOT_EXECUTABLE, NOT_FOUND, PASSED, ProgramStage, numbers
 
 #: Within this time all members of a process group have a signal, s.
 _TOGETHER = 0.05
 #: siginfo's origins of a signal that is from a process, not from the kernel (bits/siginfo-consts.h).
 _FROM_PROCESS = (0, -1, -6)
 #: What is waited for: signals, and messages of the program's stage.
-_WAITED = {*PASSED, signal.SIGCHLD, signal.SIGIO}
+_WAITED = {*PASSED, *numbers(("SIGCHLD", "SIGIO"))}
 #: After its time is over, the program has so long to end, s.
 GRACE = 5.0
 
@@ -61,7 +60,7 @@ def take() -> tuple[frozenset[int], frozenset[int]]:
 
 
 #: Python ignores these itself.
-_OF_PYTHON = {signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE)}
+_OF_PYTHON = numbers(("SIGPIPE", "SIGXFSZ"))
 
 
 def give_back(mask: frozenset[int]) -> None:
@@ -178,6 +177,8 @@ def own_the_terminal() -> None:
 def end_as(ended: Ended) -> NoReturn:
     """This process ends as the program did."""
     if os.WIFSIGNALED(ended.status):
+        import resource
+
         number = os.WTERMSIG(ended.status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if number not in (signal.SIGKILL, signal.SIGSTOP):

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pwd
 import select
 import signal
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -31,22 +30,18 @@ _ELSEWHERE = ("/run/systemd/resolve/io.systemd.Resolve", "/run/nscd/socket", "/v
 _ROOM = Path("/tmp")
 
 #: Signals that are not for the program, or that the kernel gives to it by itself.
-_NOT_PASSED = {
-    signal.SIGKILL,
-    signal.SIGSTOP,
-    signal.SIGCHLD,
-    signal.SIGTSTP,
-    signal.SIGTTIN,
-    signal.SIGTTOU,
-    signal.SIGIO,
-    signal.SIGSEGV,
-    signal.SIGBUS,
-    signal.SIGFPE,
-    signal.SIGILL,
-    signal.SIGSYS,
-    signal.SIGTRAP,
-}
-PASSED = sorted(signal.valid_signals() - _NOT_PASSED)
+_NOT_PASSED = (
+    *("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGIO"),
+    *("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP"),
+)
+
+
+def numbers(names: Iterable[str]) -> set[int]:
+    """The signals of these names that this system has."""
+    return {int(getattr(signal, name)) for name in names if hasattr(signal, name)}
+
+
+PASSED = sorted(int(number) for number in signal.valid_signals() if number not in numbers(_NOT_PASSED))
 
 
 @dataclass(frozen=True)
@@ -67,6 +62,8 @@ def who_called_sudo() -> User | None:
     number = os.environ.get("SUDO_UID", "")
     if os.geteuid() != 0 or not number.isdigit() or number == "0":
         return None
+    import pwd
+
     try:
         row = pwd.getpwuid(int(number))
     except KeyError:
@@ -169,8 +166,8 @@ def _stage(parent: int, place: ProgramEnd, words: Sequence[str], settings: Launc
         return
     if settings.apart:
         os.setsid()
-    for number in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
-        signal.signal(number, signal.SIG_IGN)
+    for stop in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
+        signal.signal(stop, signal.SIG_IGN)
 
     def heard(number: int, _frame: object) -> None:
         with contextlib.suppress(OSError):

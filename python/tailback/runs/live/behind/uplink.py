@@ -10,7 +10,6 @@ Linux 5.12), which ends with this one. Only the forwarding of other interfaces i
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import secrets
@@ -224,22 +223,37 @@ class Uplink:
 
 
 def firewall() -> str:
-    """What of this machine's firewall drops forwarded packets, as the kernel lists it; nothing if nothing is seen."""
-    done = subprocess.run(["nft", "-j", "list", "chains"], capture_output=True, text=True, check=False)
-    with contextlib.suppress(ValueError, KeyError):
-        for item in json.loads(done.stdout)["nftables"] if done.returncode == 0 else []:
-            chain: dict[str, Any] = item.get("chain", {})
-            if chain.get("hook") == "forward" and chain.get("policy") == "drop":
-                return f"table {chain['family']} {chain['table']}, chain {chain['name']}"
+    """The chain of nftables that drops forwarded packets, as `family table chain`; nothing where none is seen."""
+    done = subprocess.run(["nft", "-j", "list", "ruleset"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return ""
+    items: list[dict[str, Any]] = json.loads(done.stdout)["nftables"]
+    last: dict[str, Any] = {}
+    for item in items:
+        if rule := item.get("rule"):
+            last[f"{rule['family']} {rule['table']} {rule['chain']}"] = rule["expr"]
+    for item in items:
+        chain = item.get("chain", {})
+        if chain.get("hook") != "forward" or chain["table"].startswith(PREFIX):
+            continue
+        name = f"{chain['family']} {chain['table']} {chain['name']}"
+        # A last rule that has no condition is a policy too.
+        rest = [word for e in last.get(name, []) for word in e if word not in ("counter", "log")]
+        if chain.get("policy") == "drop" or rest in (["drop"], ["reject"]):
+            return name
     return ""
 
 
 def remedy(chain: str) -> str:
-    """The command that lets packets of all runs through."""
-    table = chain.removeprefix("table ").replace(", chain", "") or "ip filter FORWARD"
+    """The command that lets packets of all runs through; without a chain of nftables it is one of iptables."""
+    if not chain:
+        return (
+            f"iptables -I FORWARD -i {PREFIX}+ -j ACCEPT; "
+            f"iptables -I FORWARD -o {PREFIX}+ -m conntrack --ctstate ESTABLISHED,RELATED -j ACCEPT"
+        )
     return (
-        f'nft insert rule {table} iifname "{PREFIX}*" accept; '
-        f'nft insert rule {table} oifname "{PREFIX}*" ct state established,related accept'
+        f'nft insert rule {chain} iifname "{PREFIX}*" accept; '
+        f'nft insert rule {chain} oifname "{PREFIX}*" ct state established,related accept'
     )
 
 

@@ -20,6 +20,8 @@ from tailback.runs.live.router import Refused
 NAMES = ("pasta", "slirp4netns")
 FAR_NAME = "uplink"
 _WAIT_S = 5.0
+#: The address of Ethernet of pasta's side of the link: any that is locally administered.
+_NEIGHBOUR = "02:00:00:00:00:01"
 #: The far end masquerades, as neither of both programs knows the program's addresses.
 TABLE = (
     "table inet tailback { chain out { type nat hook postrouting priority srcnat; "
@@ -27,8 +29,10 @@ TABLE = (
 )
 
 
-def chosen() -> str | None:
-    return next((name for name in NAMES if shutil.which(name)), None)
+def chosen(is_nested: bool) -> str | None:
+    """The installed one. Data do not arrive through a pasta (of March 2023) whose own way out is another."""
+    names = NAMES[::-1] if is_nested else NAMES
+    return next((name for name in names if shutil.which(name)), None)
 
 
 def words(name: str, pid: int) -> list[str]:
@@ -37,18 +41,9 @@ def words(name: str, pid: int) -> list[str]:
         spaces = ["--userns", f"/proc/{pid}/ns/user", "--netns", f"/proc/{pid}/ns/net"]
         # As root it would be another user, who may not enter our namespaces.
         same = ["--runas", f"{os.getuid()}:{os.getgid()}"] if os.getuid() == 0 else []
-        return [
-            "pasta",
-            *same,
-            "--foreground",
-            "--quiet",
-            "--config-net",
-            "--no-map-gw",
-            "-I",
-            FAR_NAME,
-            *nothing,
-            *spaces,
-        ]
+        # The way out of a program behind another line has no address of Ethernet that could be taken.
+        how = ["--foreground", "--quiet", "--config-net", "--no-map-gw", "--mac-addr", _NEIGHBOUR, "-I", FAR_NAME]
+        return ["pasta", *same, *how, *nothing, *spaces]
     return ["slirp4netns", "--configure", "--mtu=1500", "--disable-host-loopback", str(pid), FAR_NAME]
 
 
