@@ -48,7 +48,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"x" * {OBJECT_BYTES})
         self.wfile.flush()
     def log_message(self, *_): pass
-server = http.server.ThreadingHTTPServer(("", 80), Handler)
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128
+server = Server(("", 80), Handler)
 server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
 server.serve_forever()
 """
@@ -138,7 +140,7 @@ def delays(there: Outside, seconds: int) -> list[bool]:
 def page(there: Outside, _seconds: int) -> list[bool]:
     good = []
     for mbps, connections in ((10, 6), (10, 20), (50, 6)):
-        options = ["--down", f"{mbps}Mbps", "--up", f"{mbps}Mbps", "--rtt", "40ms", "--modem", "100ms"]
+        options = ["--down", f"{mbps}Mbps", "--up", f"{mbps}Mbps", "--rtt", "40ms", "--modem", "250ms"]
         urls = f"http://{WORLD}/[1-{OBJECTS}]"
         script = (
             "b=$(date +%s%N); "
@@ -161,8 +163,17 @@ def page(there: Outside, _seconds: int) -> list[bool]:
 
 
 def simulated_page(mbps: int, connections: int, delay_ms: float) -> float:
-    """The same transfers: a page whose objects wait for a free connection."""
-    buffer = int(mbps * 1e6 * 0.1 / 8)
+    """The same transfers: each connection fetches its share of the objects, one after the other."""
+    each, more = divmod(OBJECTS, connections)
+    shares = {each + 1: more, each: connections - more}
+    tcp = _TCP.replace(" }", ', connection = "two-way" }')
+    sessions = "".join(
+        f'[sessions.of-{n}]\nkind = "requests"\nclients = {clients}\nrequests = {n}\nrequest = "90B"\n'
+        f'response = {{ kind = "constant", mean = "{OBJECT_BYTES + 120}B" }}\ntcp = {tcp}\n'
+        for n, clients in shares.items()
+        if clients
+    )
+    buffer = int(mbps * 1e6 * 0.25 / 8)
     text = f"""
 duration = "60s"
 
@@ -172,19 +183,7 @@ to = "inside"
 rate = "{mbps}Mbps"
 delay = "{delay_ms}ms"
 queue = {{ kind = "droptail", buffer = "{buffer} bytes" }}
-[sessions.page]
-kind = "web"
-clients = 1
-pages = 1
-request = "90B"
-main = {{ kind = "constant", mean = "{OBJECT_BYTES + 120}B" }}
-objects = {{ kind = "constant", objects = {OBJECTS - 1} }}
-embedded = {{ kind = "constant", mean = "{OBJECT_BYTES + 120}B" }}
-parse = {{ kind = "constant", mean = "1us" }}
-think = {{ kind = "constant", mean = "1s" }}
-parallel = {connections}
-tcp = {_TCP.replace(" }", ', connection = "two-way" }')}
-"""
+{sessions}"""
     return float(max(row["asked_s"] + row["completion_s"] for row in tailback.run(text).transfers.rows()))
 
 
