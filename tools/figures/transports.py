@@ -90,6 +90,12 @@ FIGURES = {
         "10 Mb/s, 40 ms, a drop-tail buffer of 100 packets",
         24,
     ),
+    "bbr3": windowed(
+        'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "100 packets" }',
+        {"bbr3": tcp('"bbr3"', ', ecn = "off", loss = "rack"')},
+        "10 Mb/s, 40 ms, a drop-tail buffer of 100 packets",
+        16,
+    ),
     "binomial": windowed(
         TAIL_DROP,
         {

@@ -16,7 +16,7 @@ pub mod cubic;
 mod cubic_linux;
 pub mod dctcp;
 pub mod facts;
-pub mod greatest;
+mod greatest;
 mod hystart;
 pub mod list;
 pub mod prague;
