@@ -7,6 +7,7 @@ mod cycles;
 #[path = "../common/drawn.rs"]
 mod drawn;
 
+mod bbr3;
 mod bursts;
 mod changes;
 mod churn;
