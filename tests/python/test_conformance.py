@@ -7,6 +7,7 @@ or what is seen of it.
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -30,6 +31,8 @@ from tailback.apps.conformance.ways import try_ways
 LINES = {line.name: line for file in installed() for line in file.lines}
 MY_RENO = Path(tailback.__file__).parent / "examples" / "my_reno.py"
 CONTROLS = ("reno", "cubic", "dctcp", "bbr")
+#: Asked without other settings only: its lines need a path, and take seconds.
+OF_PATHS = ("bbr3",)
 
 
 class Shell:
@@ -42,6 +45,9 @@ class Shell:
 
     def write(self, segments: int | None, more: int = 0) -> None:
         self.own.write(segments, more)
+
+    def withdraw(self) -> None:
+        self.own.withdraw()
 
     def give(self, answer: GivenAck) -> None:
         self.own.give(answer)
@@ -125,6 +131,13 @@ class TwoReports(Shell):
 
     def give(self, answer: GivenAck) -> None:
         super().give(replace(answer, reports=tuple((a, min(b, a + 1)) for a, b in answer.reports)))
+
+
+class Unmoved(Shell):
+    """Its model of the path never leaves Startup, so that it has no bounds, and its rate is what it was."""
+
+    def state(self) -> Mapping[str, float]:
+        return {**super().state(), "mode": 0.0, "bottleneck_rate": 1.0, "inflight_longterm": math.inf}
 
 
 def binomial(**own: float) -> dict[str, Any]:
@@ -212,6 +225,29 @@ MUTANTS: dict[str, tuple[dict[str, Any], type[Shell]]] = {
     "rfc8257/alpha-cuts": ({"congestion": "reno"}, Shell),
     "rfc8257/one-cut-a-window": ({"congestion": "scalable"}, Shell),
     "rfc8257/losses-as-reno": ({"congestion": "cubic"}, Shell),
+    "bbr3/startup-ends-on-a-plateau": ({}, Unmoved),
+    "bbr3/startup-ends-on-loss-when-limited": ({}, Unmoved),
+    "bbr3/drain-ends-on-inflight": ({}, Unmoved),
+    "bbr3/drain-ends-after-three-rounds": ({}, Unmoved),
+    "bbr3/up-ends-on-a-plateau": ({}, Unmoved),
+    "bbr3/up-ends-on-loss-when-limited": ({}, Unmoved),
+    "bbr3/limited-without-loss-stays-in-up": ({}, Unmoved),
+    "bbr3/down-ends-on-inflight": ({}, Unmoved),
+    "bbr3/down-ends-after-its-time": ({}, Unmoved),
+    "bbr3/probe-rtt": ({}, Unmoved),
+    "bbr3/no-probe-rtt-after-a-rest": ({}, Unmoved),
+    "bbr3/aggregation-in-startup": ({}, Unmoved),
+    "bbr3/aggregation-in-cruise": ({}, Unmoved),
+    "bbr3/less-than-a-packet": ({}, Unmoved),
+    "bbr3/ten-times-the-rate": ({}, Unmoved),
+    "bbr3/the-bound-grows-faster-each-round": ({}, Unmoved),
+    "bbr3/a-tenth-of-the-rate": ({}, Unmoved),
+    "bbr3/a-policer": ({}, Unmoved),
+    "bbr3/a-spurious-recovery-is-undone": ({}, Unmoved),
+    "bbr3/a-spurious-timeout-is-undone": ({}, Unmoved),
+    "bbr3/probe-rtt-in-startup": ({}, Unmoved),
+    "bbr3/a-loss-in-up-lowers-the-bound": ({}, Unmoved),
+    "bbr3/limited-in-refill": ({}, Unmoved),
     "rfc8985/reordering-window": ({"loss": "dupthresh"}, Shell),
     "rfc8985/no-window-after-three-reports": ({}, TwoReports),
     "rfc8985/a-lost-repair-is-found": ({"loss": "dupthresh"}, Shell),
@@ -241,7 +277,7 @@ def control_of(line: Dialogue) -> str:
 @pytest.mark.parametrize("name", LINES)
 def test_our_senders_keep_every_line(name: str) -> None:
     line = LINES[name]
-    for control in CONTROLS:
+    for control in (*CONTROLS, *OF_PATHS):
         if line.is_for(control) and not spared(line, facts(control)):
             assert try_line(line, ours(line, control), accurate(control)) == "", control
 
@@ -282,6 +318,7 @@ def test_a_mutant_is_no_other_sender() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ("0ms path 3ms room 4", "write how long the line takes for a segment"),
         ("0ms jump 3", "step 1, '0ms jump 3': 'jump': there is no such step; there are open, write,"),
         ("# nothing", "the dialogue has no steps"),
         ("1ms write 1\nB write 3", "step 2, 'B write 3': 'B write 3': this step needs both ends"),
@@ -376,6 +413,25 @@ def test_the_far_end_reports_the_newest_first() -> None:
     assert [a.acked for a in answers] == [1, 1, 1, 1, 1, 3]
     assert answers[3].reports == ((6, 7), (3, 3))
     assert answers[4].reports == ((3, 3), (6, 7), (3, 3)), "what came twice is first"
+
+
+def test_a_line_has_a_queue_or_a_bucket_and_may_lose_each_tenth() -> None:
+    def due(way: tuple[int, int | None, int | None, int, int], times: list[int]) -> list[int]:
+        path = PlayedPath(FarEnd())
+        path.change(100, way, 0)
+        for n, at in enumerate(times, 1):
+            path.carry(SentSegment(at, n))
+        found = []
+        while path.next_ns is not None:
+            found.append(path.next_ns)
+            path.answer()
+        return found
+
+    assert due((10, None, None, 0, 0), [0, 0, 0, 50]) == [110, 120, 130, 160]
+    assert due((10, 1, None, 0, 0), [0, 0, 0, 0]) == [110, 120], "one is sent, one waits"
+    assert due((10, None, 2, 0, 0), [0, 0, 0, 10, 10]) == [100, 100, 110], "two at once, then one each 10 ns"
+    assert due((10, None, None, 40, 0), [0, 0, 0, 50]) == [120, 120, 160, 160]
+    assert due((0, None, None, 0, 3), [0, 1, 2, 3, 4, 5, 6]) == [100, 101, 103, 104, 106]
 
 
 def test_a_path_loses_marks_and_delays() -> None:

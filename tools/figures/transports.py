@@ -90,6 +90,21 @@ FIGURES = {
         "10 Mb/s, 40 ms, a drop-tail buffer of 100 packets",
         24,
     ),
+    "bbr3": windowed(
+        'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "100 packets" }',
+        {"bbr3": tcp('"bbr3"', ', ecn = "off", loss = "rack"')},
+        "10 Mb/s, 40 ms, a drop-tail buffer of 100 packets",
+        16,
+    ),
+    "search": windowed(
+        'rate = "20Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "1000 packets" }',
+        {
+            "search": tcp('{ kind = "cubic", search = true }'),
+            "hystart (a run of its own)": tcp('{ kind = "cubic", hystart = true }'),
+        },
+        "20 Mb/s, 40 ms, a drop-tail buffer of 1000 packets",
+        3,
+    ),
     "binomial": windowed(
         TAIL_DROP,
         {

@@ -206,14 +206,17 @@ fn numbered_step<'py>(py: Python<'py>, s: &steps::DialogueStep, now: &mut u64) -
     let d = PyDict::new(py);
     match s.when {
         Clock::At(at) => *now = at,
-        Clock::After(passed) => *now += passed,
+        Clock::After(passed) => {
+            *now += passed;
+            d.set_item("after_ns", passed)?;
+        }
     }
     d.set_item("at_ns", *now)?;
     d.set_item("number", s.line)?;
     d.set_item("text", &s.text)?;
     let of = |what: &str| d.set_item("what", what);
-    let check = |c: &steps::StateCheck| {
-        of("state")?;
+    let check = |c: &steps::StateCheck, what: &str| {
+        of(what)?;
         d.set_item("left", sum(py, &c.left)?)?;
         d.set_item("name", c.left.names().join(", "))?;
         d.set_item("words", (c.operator,))?;
@@ -258,16 +261,19 @@ fn numbered_step<'py>(py: Python<'py>, s: &steps::DialogueStep, now: &mut u64) -
             of("again")?;
             d.set_item("segments", PyTuple::new(py, &sends.numbers)?)?;
         }
-        Does::Check(c) => check(c)?,
+        Does::Check(c) => check(c, "state")?,
+        Does::Wait(c) => check(c, "wait")?,
         Does::Keep { name, value } => {
             of("keep")?;
             d.set_item("name", name)?;
             d.set_item("value", sum(py, value)?)?;
         }
-        Does::Path(round_trip) => {
+        Does::Path(p) => {
             of("path")?;
-            d.set_item("time_ns", round_trip)?;
+            d.set_item("time_ns", p.round_trip)?;
+            d.set_item("way", (p.each, p.room, p.bucket, p.grid, p.every))?;
         }
+        Does::Do(Act::Withdraw) => of("withdraw")?,
         Does::Lose { which, times } => {
             of("lose")?;
             d.set_item("segments", data(py, s, which)?)?;

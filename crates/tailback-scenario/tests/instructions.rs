@@ -217,6 +217,23 @@ fn laws_cost_little() {
     }
 }
 
+/// Version 3 of BBR may cost so much of version 1.
+const OF_BBR: f64 = 1.3;
+
+#[test]
+fn version_3_of_bbr_costs_little_more_than_version_1() {
+    if !has_valgrind() {
+        return;
+    }
+    let of = |name: &str| {
+        let flows = format!(r#"flows.bulk.tcp={{ profile = "linux", congestion = "{name}" }}"#);
+        cost("Collected :", &[], ["200ms", "700ms"], &[&flows])
+    };
+    let (one, three) = (of("bbr"), of("bbr3"));
+    println!("{three:.2} instructions a packet-hop for version 3, {one:.2} for version 1");
+    assert!(three / one <= OF_BBR, "{three:.2} for {one:.2}");
+}
+
 #[test]
 fn a_discipline_out_of_tree_costs_what_it_does_built_in() {
     if !has_valgrind() {

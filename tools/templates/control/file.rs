@@ -12,7 +12,7 @@
 //! State: the window of `window.rs`. An ACK costs a division.
 
 use super::window::CongestionWindow;
-use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Mistaken, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, params};
@@ -36,7 +36,8 @@ params! {
         "Share of the window that a loss leaves.", "");
 }
 
-/// What it needs of its connection: say here if it ignores marks, or if marks are its signal.
+/// What it needs of its connection: say here if it ignores marks, or if marks are its signal; if it wants delivery
+/// rates (`records`), each lost segment (`hears_losses`) or each that leaves (`hears_departures`).
 pub const FACTS: Facts = Facts::CLASSIC;
 
 pub struct __Type__ {
@@ -79,7 +80,7 @@ impl CongestionControl for __Type__ {
         self.window.take_over(from);
     }
 
-    fn undo(&mut self) {
+    fn undo(&mut self, _why: Mistaken) {
         self.window.undo();
     }
 

@@ -219,6 +219,14 @@ impl SenderByHand {
         })
     }
 
+    /// The application takes back what was not sent.
+    fn withdraw(&mut self) -> PyResult<()> {
+        guarded(|| {
+            self.end.withdraw(u64::MAX);
+            self.pump();
+        })
+    }
+
     /// The application writes no more; what it has written is still sent.
     fn close(&mut self) -> PyResult<()> {
         guarded(|| {

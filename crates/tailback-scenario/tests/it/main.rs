@@ -10,6 +10,7 @@ mod drawn;
 #[path = "../../../tailback-transport/tests/it/rows.rs"]
 mod rows;
 
+mod bbr3;
 mod cases;
 mod changes;
 mod churn;
@@ -26,6 +27,7 @@ mod phases;
 mod recorded_changes;
 mod redn;
 mod running_ahead;
+mod search;
 mod sessions;
 mod shapers;
 mod small_writes;

@@ -32,7 +32,7 @@ const KINDS: [&[(&str, &str)]; 9] = [
 ];
 
 /// Those that agree on the same marks.
-const CONTROLS: [&str; 5] = ["reno", "binomial", "cubic", "vegas", "bbr"];
+const CONTROLS: [&str; 6] = ["reno", "binomial", "cubic", "vegas", "bbr", "bbr3"];
 
 fn changes(values: &[(&str, &str)]) -> Vec<ControlChange> {
     let all: Vec<&'static Controller> = CONTROLLERS.iter().collect();

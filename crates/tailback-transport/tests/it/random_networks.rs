@@ -32,7 +32,7 @@ fn settings(rng: &mut Stream) -> Arc<Config> {
         ("syn_retries", "0"),
         ("max_rto", "4s"),
         ("profile", pick(&["rfc", "linux", "ns2", "ns2-full", "ns3"])),
-        ("congestion", pick(&["reno", "cubic", "bbr"])),
+        ("congestion", pick(&["reno", "cubic", "bbr", "bbr3"])),
         ("variant", pick(&["tahoe", "reno", "newreno", "sack", "sack"])),
         ("rwnd", pick(&["1000B", "1500B", "3000B", "20000B", "unlimited"])),
         ("delayed_ack", pick(&["1", "2"])),

@@ -54,6 +54,10 @@ class Turn:
     left: Sum = ()
     value: Sum = ()
     tolerance: Sum = ()
+    #: Of a path: ns that its line takes for a segment, room, bucket, grid in ns, and which segments are lost.
+    way: tuple[int, int | None, int | None, int, int] = (0, None, None, 0, 0)
+    #: So long after the step before; None: at `at_ns`.
+    after_ns: int | None = None
 
 
 def parse(text: str) -> list[Turn]:

@@ -270,6 +270,10 @@ class KernelSender:
         self._unwritten += (segments or 0) * PAYLOAD + more
         self._fill()
 
+    def withdraw(self) -> None:
+        """What the kernel has taken is sent."""
+        self._forever, self._unwritten = False, 0
+
     def _fill(self) -> None:
         while self._forever or self._unwritten:
             size = PAYLOAD * 100 if self._forever else min(self._unwritten, PAYLOAD * 100)

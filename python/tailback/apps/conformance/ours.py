@@ -67,6 +67,9 @@ class OurSender:
     def write(self, segments: int | None, more: int = 0) -> None:
         self._core.write(None if segments is None else segments * PAYLOAD + more)
 
+    def withdraw(self) -> None:
+        self._core.withdraw()
+
     def give(self, answer: GivenAck) -> None:
         reports = [(1 + (a - 1) * PAYLOAD, 1 + b * PAYLOAD) for a, b in answer.reports]
         stamps = None if answer.echo is None else (self._now, answer.echo)

@@ -21,6 +21,8 @@ STATES = {name: float(i) for i, name in enumerate(CA_STATES)}
 _ROUNDING = 1e-6
 #: A window without a bound doubles for as long as nothing is lost.
 MOST_SEGMENTS = 200_000
+#: A step waits so long for a state.
+MOST_WAITED_NS = 20_000_000_000
 
 
 class Subject(Protocol):
@@ -35,6 +37,10 @@ class Subject(Protocol):
 
     def write(self, segments: int | None, more: int = 0) -> None:
         """Segments and bytes beyond them; None: without end."""
+        ...
+
+    def withdraw(self) -> None:
+        """Take back what was not sent."""
         ...
 
     def give(self, answer: GivenAck) -> None: ...
@@ -57,6 +63,8 @@ class Player:
     now_ns: int = 0
     last_ns: int = 0
     count: int = 0
+    #: When the step before was due, or over if it waited.
+    due_ns: int = 0
 
     def __post_init__(self) -> None:
         self.unseen: list[SentSegment] = []
@@ -118,16 +126,21 @@ def play(steps: Sequence[Turn], subject: Subject, far: FarEnd) -> None:
     player = Player(subject, PlayedPath(far), dict(STATES))
     for step in steps:
         try:
-            player.pass_to(step.at_ns)
+            player.due_ns = step.at_ns if step.after_ns is None else player.due_ns + step.after_ns
+            player.pass_to(player.due_ns)
             _DO[step.what](player, step)
         except (NotKept, DialogueError) as e:
-            e.args = (f"step {step.number}, {step.at_ns / 1e6:g} ms, `{step.text}`: {e}",)
+            e.args = (f"step {step.number}, {player.due_ns / 1e6:g} ms, `{step.text}`: {e}",)
             raise
 
 
 def _write(player: Player, step: Turn) -> None:
     player.subject.write(*((None,) if step.count is None else divmod(step.count, PAYLOAD)))
     player.collect()
+
+
+def _withdraw(player: Player, step: Turn) -> None:
+    player.subject.withdraw()
 
 
 def _answer(player: Player, step: Turn) -> None:
@@ -196,12 +209,26 @@ def _state(player: Player, step: Turn) -> None:
         raise NotKept(f"{step.name} is {found:g}")
 
 
+def _wait(player: Player, step: Turn) -> None:
+    until = player.now_ns + MOST_WAITED_NS
+    while True:
+        try:
+            _state(player, step)
+        except NotKept:
+            if player.now_ns >= until:
+                raise
+            player.pass_to(player.now_ns + 1_000_000)
+        else:
+            player.due_ns = player.now_ns
+            return
+
+
 def _keep(player: Player, step: Turn) -> None:
     player.kept[step.name] = evaluate(step.value, player.value)
 
 
 def _path(player: Player, step: Turn) -> None:
-    player.way.round_trip_ns = step.time_ns
+    player.way.change(step.time_ns, step.way, player.now_ns)
 
 
 def _lose(player: Player, step: Turn) -> None:
@@ -219,10 +246,12 @@ def _late(player: Player, step: Turn) -> None:
 
 _DO = {
     "write": _write,
+    "withdraw": _withdraw,
     "answer": _answer,
     "sends": _sends,
     "again": _again,
     "state": _state,
+    "wait": _wait,
     "keep": _keep,
     "path": _path,
     "lose": _lose,

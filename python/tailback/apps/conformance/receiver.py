@@ -100,6 +100,11 @@ class PlayedPath:
     marks: set[int] = field(default_factory=set)
     marks_all: bool = False
     delays: dict[int, int] = field(default_factory=dict)
+    #: ns that the line takes for a segment, room before it, bucket, grid in ns, and which segments are lost.
+    way: tuple[int, int | None, int | None, int, int] = (0, None, None, 0, 0)
+    #: When the line is free, or the bucket full; and how many segments have come on this path.
+    busy_ns: int = 0
+    come: int = 0
     _coming: list[tuple[int, int, SentSegment, bool]] = field(default_factory=list)
     _order: int = 0
 
@@ -110,11 +115,35 @@ class PlayedPath:
         if s.number in self.losses:
             self.losses.remove(s.number)
             return
+        through = self._through_line(s.at_ns)
+        if through is None:
+            return
         marked = s.ecn in ("ect0", "ect1") and (self.marks_all or s.number in self.marks)
         self.marks.discard(s.number)
-        due = s.at_ns + self.round_trip_ns + self.delays.pop(s.number, 0)
+        due = through + self.round_trip_ns + self.delays.pop(s.number, 0)
+        if grid := self.way[3]:
+            due = -(-due // grid) * grid
         self._order += 1
         heapq.heappush(self._coming, (due, self._order, s, marked))
+
+    def change(self, round_trip_ns: int, way: tuple[int, int | None, int | None, int, int], now_ns: int) -> None:
+        """From now on it is another path; what waits before the line leaves as it would have left."""
+        self.round_trip_ns, self.way, self.come = round_trip_ns, way, 0
+        if way[2] is not None:
+            self.busy_ns = now_ns
+
+    def _through_line(self, at_ns: int) -> int | None:
+        """When a segment leaves the line; None if it is lost."""
+        each, room, bucket, _, every = self.way
+        self.come += 1
+        if every and self.come % every == 0:
+            return None
+        free = max(self.busy_ns, at_ns)
+        most = bucket - 1 if bucket is not None else room
+        if most is not None and free - at_ns > most * each:
+            return None
+        self.busy_ns = free + each
+        return at_ns if bucket is not None else self.busy_ns
 
     @property
     def next_ns(self) -> int | None:

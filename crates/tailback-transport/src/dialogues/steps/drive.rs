@@ -69,6 +69,7 @@ impl PlayedEnd for Driven {
     fn act(&mut self, act: Act, now: Time) {
         match act {
             Act::Write(n) => self.end.write(n.map_or(Amount::Unlimited, Amount::Bytes), now),
+            Act::Withdraw => self.end.withdraw(u64::MAX),
             Act::Close => self.end.close(now),
             Act::Abort => self.end.abort(now),
             Act::StayOpen => self.end.stay_open(),

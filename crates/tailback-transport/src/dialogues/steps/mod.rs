@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! open 100ms, open 100ms lost 2    the handshake, whose last SYN is answered after this time
-//! write 20, write forever    the application writes so many segments, or `write 500B` bytes
+//! write 20, write forever    the application writes so many segments, or `write 500B` bytes; `write nothing` takes
+//!                            back what was not sent
 //! close, abort, stay_open, read off, read on    what else it does
 //! < ack 3 sack 5-6,9 ece     an acknowledgement of all up to 3 arrives; so much of the rest is reported
 //! < ack 2500B win 5          one of so many bytes, with a window of five segments (or `win 500B`)
@@ -23,6 +24,9 @@
 //! wait timeouts = 1          until this holds, looked at each millisecond
 //! keep W = cwnd              a name for what a state is now
 //! path 100ms                 from now on the other end answers, after this round trip; path off
+//! path 40ms each 1ms         beside it a line that takes a segment of data in this time, after a queue; with `room 20`
+//!                            only so many wait, with `bucket 20` none waits and so many may come at once
+//! path 40ms grid 20ms        data arrive at multiples of this time; `every 10`: each tenth segment of data is lost
 //! lose 5,7, lose 5 x2        the next (two) copies do not arrive; lose nothing takes it back
 //! mark 3-9, mark all         they arrive marked; mark nothing
 //! late 5 30ms                it arrives so much later; apart 1-20 1ms: 2 by 1 ms, 3 by 2 ms, and so on
@@ -116,8 +120,7 @@ pub enum Does {
         name: String,
         value: Expr,
     },
-    /// The round trip; 0: no path.
-    Path(u64),
+    Path(PathStep),
     Lose {
         which: Which,
         times: u64,
@@ -131,11 +134,30 @@ pub enum Does {
     },
 }
 
+/// The path from now on. Times are nanoseconds; 0 stands for none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathStep {
+    /// The round trip; 0: no path.
+    pub round_trip: u64,
+    /// How long the line takes for a segment of data.
+    pub each: u64,
+    /// So many wait for it; `None`: all.
+    pub room: Option<u64>,
+    /// None waits, and so many may come at once.
+    pub bucket: Option<u64>,
+    /// Data arrive at multiples of this.
+    pub grid: u64,
+    /// Each such segment of data is lost.
+    pub every: u64,
+}
+
 /// What an application does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Bytes; `None`: without end.
     Write(Option<u64>),
+    /// Takes back what was not sent.
+    Withdraw,
     Close,
     Abort,
     StayOpen,

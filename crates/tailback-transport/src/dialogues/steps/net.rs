@@ -1,6 +1,6 @@
 //! Two ends and the path between them: who sent what and when, and what becomes of the segments that a dialogue names.
 
-use super::{Act, PAYLOAD, Sent, Which, Who};
+use super::{Act, PAYLOAD, PathStep, Sent, Which, Who};
 use crate::{Flags, Segment};
 use std::collections::BTreeMap;
 use tailback_base::{Duration, Ecn, Time};
@@ -29,8 +29,10 @@ pub struct Net<'a> {
     pub now: Time,
     /// Where the dialogue's time begins.
     pub zero: Time,
-    /// The round trip of the path.
-    pub round_trip: Duration,
+    path: PathStep,
+    /// When its line is free, or its bucket full; and how much data has come since the path is as it is.
+    busy: Time,
+    come: u64,
     /// Everything that was sent.
     pub sent: Vec<(Who, Sent)>,
     rules: Vec<Rule>,
@@ -79,7 +81,9 @@ impl<'a> Net<'a> {
             ends: [a, b],
             now: Time::ZERO,
             zero: Time::ZERO,
-            round_trip: Duration::ZERO,
+            path: PathStep::default(),
+            busy: Time::ZERO,
+            come: 0,
             sent: Vec::new(),
             rules: Vec::new(),
             acks: [0; 2],
@@ -146,8 +150,36 @@ impl<'a> Net<'a> {
         Ok(())
     }
 
+    pub(super) fn set_path(&mut self, path: PathStep) {
+        (self.path, self.come) = (path, 0);
+        // What waits before the line leaves as it would have left; a bucket is full.
+        if path.bucket.is_some() {
+            self.busy = self.now;
+        }
+    }
+
+    /// When data that are sent at `at` leave the line; `None` if they are lost.
+    fn through_line(&mut self, at: Time) -> Option<Time> {
+        let p = self.path;
+        self.come += 1;
+        if p.every > 0 && self.come.is_multiple_of(p.every) {
+            return None;
+        }
+        let free = self.busy.max(at);
+        let waits = free.since(at).0;
+        let most = p
+            .room
+            .or(p.bucket.map(|b| b - 1))
+            .map_or(u64::MAX, |n| n.saturating_mul(p.each));
+        if waits > most {
+            return None;
+        }
+        self.busy = free + Duration(p.each);
+        Some(if p.bucket.is_some() { at } else { self.busy })
+    }
+
     fn carry(&mut self, who: Who, sent: &Sent) {
-        if self.round_trip == Duration::ZERO {
+        if self.path.round_trip == 0 {
             return;
         }
         let mut s = sent.segment.clone();
@@ -178,13 +210,22 @@ impl<'a> Net<'a> {
                 }
             }
         }
-        let half = Duration(self.round_trip.0 / 2);
-        let mut due = sent.at
-            + if who == Who::A {
-                half
-            } else {
-                Duration(self.round_trip.0 - half.0)
+        let half = Duration(self.path.round_trip / 2);
+        let mut due = sent.at;
+        if who == Who::A && s.payload > 0 {
+            let Some(through) = self.through_line(sent.at) else {
+                return;
             };
+            due = through;
+        }
+        due += if who == Who::A {
+            half
+        } else {
+            Duration(self.path.round_trip - half.0)
+        };
+        if who == Who::A && self.path.grid > 0 {
+            due = Time(due.0.next_multiple_of(self.path.grid));
+        }
         for fate in taken {
             match fate {
                 OnPath::Marked if s.ecn != Ecn::NotEct => s.ecn = Ecn::Ce,

@@ -149,8 +149,8 @@ impl<'n, 'a> Playing<'n, 'a> {
                 self.kept.insert(name.clone(), value);
                 Ok(())
             }
-            Does::Path(round_trip) => {
-                self.net.round_trip = Duration(*round_trip);
+            Does::Path(path) => {
+                self.net.set_path(*path);
                 Ok(())
             }
             Does::Lose { which, times } => {

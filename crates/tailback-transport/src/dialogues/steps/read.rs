@@ -1,7 +1,8 @@
 //! The reader: text in, steps out.
 
 use super::{
-    Act, Clock, DialogueStep, Does, Expr, GivenAck, MOST_SEGMENTS, PAYLOAD, Sends, SentAck, StateCheck, Which, Who,
+    Act, Clock, DialogueStep, Does, Expr, GivenAck, MOST_SEGMENTS, PAYLOAD, PathStep, Sends, SentAck, StateCheck,
+    Which, Who,
 };
 use crate::dialogues::Fault;
 use crate::dialogues::cursor::Cursor;
@@ -105,6 +106,7 @@ fn what(c: &mut Cursor, who: Who) -> Result<Does, Fault> {
             lost: if c.take_word("lost") { whole(c, 0)? } else { 0 },
         },
         "write" if c.take_word("forever") => Does::Do(Act::Write(None)),
+        "write" if c.take_word("nothing") => Does::Do(Act::Withdraw),
         "write" => Does::Do(Act::Write(Some(bytes(c, 0)?))),
         "close" => Does::Do(Act::Close),
         "abort" => Does::Do(Act::Abort),
@@ -140,8 +142,8 @@ fn what(c: &mut Cursor, who: Who) -> Result<Does, Fault> {
                 value: Expr::read(c)?,
             }
         }
-        "path" if c.take_word("off") => Does::Path(0),
-        "path" => Does::Path(time(c)?),
+        "path" if c.take_word("off") => Does::Path(PathStep::default()),
+        "path" => Does::Path(path(c)?),
         "lose" => {
             let which = which(c)?;
             let times = match c.peek() {
@@ -349,6 +351,36 @@ fn which(c: &mut Cursor) -> Result<Which, Fault> {
         return Ok(Which::Acks(numbers(c, 1)?));
     }
     Ok(Which::Data(numbers(c, 1)?))
+}
+
+/// A round trip, and what the path does beside it.
+fn path(c: &mut Cursor) -> Result<PathStep, Fault> {
+    let mut step = PathStep {
+        round_trip: time(c)?,
+        ..PathStep::default()
+    };
+    while !c.is_at_line_end() {
+        if c.take_word("each") {
+            step.each = time(c)?;
+        } else if c.take_word("room") {
+            step.room = Some(whole(c, 0)?);
+        } else if c.take_word("bucket") {
+            step.bucket = Some(whole(c, 1)?);
+        } else if c.take_word("grid") {
+            step.grid = time(c)?;
+        } else if c.take_word("every") {
+            step.every = whole(c, 1)?;
+        } else {
+            break;
+        }
+    }
+    if step.each == 0 && (step.room.is_some() || step.bucket.is_some()) {
+        return Err(c.fault_before("write how long the line takes for a segment: `path 40ms each 1ms room 20`"));
+    }
+    if step.room.is_some() && step.bucket.is_some() {
+        return Err(c.fault_before("write `room` or `bucket`: in a bucket nothing waits"));
+    }
+    Ok(step)
 }
 
 /// A time such as `100ms`, in nanoseconds, in the line of the word before it.

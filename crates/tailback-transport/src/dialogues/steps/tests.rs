@@ -24,6 +24,8 @@ fn a_wrong_dialogue_is_said() {
         ("0ms cwnd = 3 / 4", "line 1, `/`: there is no '/' here; write + - or *"),
         ("0ms cwnd 3", "line 1, `cwnd`: there is no such step"),
         ("0ms path 3", "line 1, `3`: write a time here"),
+        ("0ms path 3ms room 4", "write how long the line takes for a segment"),
+        ("0ms path 3ms each 1ms room 4 bucket 2", "in a bucket nothing waits"),
         ("late 3\n5ms write 1", "line 2, `5`: write a time here"),
         ("# nothing", "line 1: the dialogue has no steps"),
         (
@@ -88,6 +90,10 @@ fn what_does_not_hold_is_said() {
             "they said A SYN, B SYN+ACK, A ACK 1000, B ACK",
         ),
         ("path 10ms; lose 1; write 2; 16ms B > ack 1", "it sent ack 0 [(2, 2)]"),
+        (
+            "path 10ms; write 2; path 10ms every 2; 16ms B received = 2",
+            "received is 1",
+        ),
         ("B > ack 1", "it sent no ack"),
         (
             "path 10ms; write forever; 100s cwnd > 1",

@@ -28,7 +28,8 @@
 //! threshold, once a window (section 3.7 leaves the answer open); two marked rounds end Startup.
 //!
 //! Faults of earlier revisions that are not here: in -02 to -05 `ack_phase` stays at its last value after a probe, so
-//! that the filter of the rate forgets the probe after two rounds.
+//! that the filter of the rate forgets the probe after two rounds; and `inflight_longterm` grows by a count where bytes
+//! are meant, hardly at all.
 //!
 //! When it takes over an open connection, it begins in CRUISE with a bandwidth of one window a smoothed round trip.
 //! State: 500 bytes, and the records of outstanding segments, which the sender keeps. An ACK costs some hundred

@@ -26,8 +26,8 @@
 
 use super::window::{CongestionWindow, real};
 use super::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Mistaken, Phase, Reset,
-    WindowRules, cubic_linux,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Departure, Facts, Handover, Mistaken, Phase,
+    Reset, WindowRules, cubic_linux,
 };
 use std::sync::Arc;
 use tailback_base::model::Probe;
@@ -79,14 +79,18 @@ params! {
         "The window is not below that of a linear growth with the same mean as Reno's.", "RFC 9438 section 4.3");
     pub(super) HYSTART: bool = Key::new("hystart", Kind::Bool, "false",
         "HyStart++ ends the first slow start when the round trip grows.", "RFC 9406");
+    pub(super) SEARCH: bool = Key::new("search", Kind::Bool, "false",
+        "SEARCH ends the first slow start when what is delivered falls behind what was sent; it wins over `hystart`.",
+        "draft-chung-ccwg-search-09");
     ABE: bool = Key::new("abe", Kind::Bool, "false",
         "An ECN echo leaves 0.85 of the window instead of what a loss leaves; `ecn_decrease` of tcp wins.",
         "RFC 8511 section 3.1");
 }
 
-/// With HyStart++ it compares round trips; in the forms of Linux and ns-3 it counts what was delivered.
+/// With HyStart++ or SEARCH it compares round trips; in the forms of Linux and ns-3 it counts what was delivered.
 pub const FACTS: Facts = Facts {
-    records: |own, rules| own.get(&HYSTART) || rules.form != ControlForm::Standard,
+    records: |own, rules| own.get(&HYSTART) || own.get(&SEARCH) || rules.form != ControlForm::Standard,
+    hears_departures: |own, _| own.get(&SEARCH),
     linux: Some("cubic"),
     ..Facts::CLASSIC
 };
@@ -142,7 +146,7 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
         epoch: None,
     };
     Box::new(Cubic {
-        window: CongestionWindow::new(rules).with_hystart(own.get(&HYSTART)),
+        window: CongestionWindow::new(rules).with_rule(own.get(&SEARCH), own.get(&HYSTART)),
         c: own.get(&C),
         beta: own.get(&BETA),
         echoed: if own.get(&ABE) { KEPT_AFTER_ECHO } else { own.get(&BETA) },
@@ -258,6 +262,10 @@ impl CongestionControl for Cubic {
         self.remember(e.what);
         let (beta, echoed) = (self.beta, self.echoed);
         self.window.congested(e, |w| w * beta, |w| w * echoed);
+    }
+
+    fn sends(&mut self, sent: &Departure) {
+        self.window.sends(sent);
     }
 
     fn window_reset(&mut self, why: Reset) {

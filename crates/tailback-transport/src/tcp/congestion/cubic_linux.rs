@@ -6,7 +6,7 @@
 //! of the smoothed one), in whole segments. Before the first loss at least one segment is added for twenty
 //! acknowledged. The number is computed anew when the window changes, else after a 32nd of a second. A timeout forgets
 //! the maximum, and an undone reduction does not bring it back. After a rest the curve goes on where it was. `train.rs`
-//! watches slow start, unless `hystart` asks for HyStart++.
+//! watches slow start, unless `hystart` or `search` asks for another rule.
 //!
 //! When it takes over an open connection, the maximum is the window, and the least round trip is measured anew.
 //!
@@ -14,12 +14,12 @@
 //! slow start; 300 bytes. The cost of an ACK is that of `cubic.rs`.
 
 use super::cubic;
-use super::cubic::{BETA, C, FAST_CONVERGENCE, HYSTART, RENO_FRIENDLY};
+use super::cubic::{BETA, C, FAST_CONVERGENCE, HYSTART, RENO_FRIENDLY, SEARCH};
 use super::train::AckTrain;
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
 use super::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Handover, Mistaken, Phase, Reset,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Departure, Handover, Mistaken, Phase, Reset,
     WindowRules,
 };
 use std::sync::Arc;
@@ -91,9 +91,9 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
     let window = CongestionWindow::new(rules);
     let train = if linux { AckTrain::default() } else { AckTrain::of_ns3() };
     Box::new(LinuxCubic {
-        window: match own.get(&HYSTART) {
-            true => window.with_hystart(true),
-            false => window.with_start(Some(Box::new(train))),
+        window: match (own.get(&SEARCH), own.get(&HYSTART)) {
+            (false, false) => window.with_start(Some(Box::new(train))),
+            (search, hystart) => window.with_rule(search, hystart),
         },
         c: own.get(&C),
         beta: if linux { libm::round(beta * PARTS) / PARTS } else { beta },
@@ -283,6 +283,10 @@ impl CongestionControl for LinuxCubic {
         {
             epoch.begin = (epoch.begin + now.since(self.heard) + self.trip).min(now);
         }
+    }
+
+    fn sends(&mut self, sent: &Departure) {
+        self.window.sends(sent);
     }
 
     fn window_reset(&mut self, why: Reset) {

@@ -40,14 +40,14 @@ pub struct Facts {
     pub codepoint: Ecn,
     /// Whether it uses delivery-rate samples, for which the sender records each segment.
     pub records: Asks,
-    /// Whether it is told of [each lost segment](super::CongestionControl::on_lost); then it gets rate samples too.
+    /// Whether it hears of [each lost segment](super::CongestionControl::on_lost); then it gets rate samples too.
     pub hears_losses: Asks,
-    /// Whether it is told of [each segment that leaves](super::CongestionControl::sends).
+    /// Whether it hears of [each segment that leaves](super::CongestionControl::sends).
     pub hears_departures: Asks,
     /// Whether a reduction of its window may be spread over a round trip (RFC 9937). Not for a control that sets window
     /// and rate from its own model.
     pub spreads: bool,
-    /// It gives each segment its code point, of which it is [told](super::CongestionControl::sends) just before.
+    /// It gives each segment its code point, of which it [hears](super::CongestionControl::sends) just before.
     pub colours: bool,
     /// A loss is no sign of congestion for it.
     pub ignores_losses: bool,

@@ -16,13 +16,14 @@ pub mod cubic;
 mod cubic_linux;
 pub mod dctcp;
 pub mod facts;
-pub mod greatest;
+mod greatest;
 mod hystart;
 pub mod list;
 pub mod prague;
 pub mod reno;
 pub mod round;
 pub mod scalable;
+mod search;
 pub mod slow_start;
 #[cfg(test)]
 mod testing;
@@ -250,7 +251,7 @@ pub trait CongestionControl: Send {
     fn on_ack(&mut self, a: &AckEvent<'_>);
     fn on_congestion(&mut self, e: &CongestionEvent);
     /// A segment is judged lost. Told to a control that [asks](Facts::hears_losses), before the sign of congestion that
-    /// this may be, and before the ACK that shows it. A tail that a probe has repaired is told as one segment.
+    /// this may be, and before the ACK that shows it. A tail that a probe has repaired counts as one segment.
     fn on_lost(&mut self, _lost: &Lost) {}
     /// Sending begins, for the first time or after a rest: nothing was outstanding, because the application had nothing
     /// to send. Called before the segment leaves.
@@ -259,7 +260,7 @@ pub trait CongestionControl: Send {
     fn draw(&mut self, _rng: &mut Stream) {}
     /// A segment leaves. Told to a control that [asks](Facts::hears_departures).
     fn sends(&mut self, _sent: &Departure) {}
-    /// The code point of the segment that it was told of last; `None` from a control that leaves it to the flow.
+    /// The code point of the segment that it heard of last; `None` from a control that leaves it to the flow.
     fn colour(&self) -> Option<Dscp> {
         None
     }

@@ -13,7 +13,9 @@
 
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
-use super::{AckEvent, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Mistaken, Reset, WindowRules};
+use super::{
+    AckEvent, CongestionControl, CongestionEvent, ControlForm, Departure, Facts, Handover, Mistaken, Reset, WindowRules,
+};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, params};
@@ -35,14 +37,18 @@ params! {
 
     HYSTART: bool = Key::new("hystart", Kind::Bool, "false",
         "HyStart++ ends the first slow start when the round trip grows.", "RFC 9406");
+    SEARCH: bool = Key::new("search", Kind::Bool, "false",
+        "SEARCH ends the first slow start when what is delivered falls behind what was sent; it wins over `hystart`.",
+        "draft-chung-ccwg-search-09");
     ABE: bool = Key::new("abe", Kind::Bool, "false",
         "An ECN echo leaves 0.8 of the window instead of what a loss leaves; `ecn_decrease` of tcp wins.",
         "RFC 8511 section 3.1");
 }
 
-/// With HyStart++ it compares round trips.
+/// With HyStart++ or SEARCH it compares round trips.
 pub const FACTS: Facts = Facts {
-    records: |own, _| own.get(&HYSTART),
+    records: |own, _| own.get(&HYSTART) || own.get(&SEARCH),
+    hears_departures: |own, _| own.get(&SEARCH),
     linux: Some("reno"),
     ..Facts::CLASSIC
 };
@@ -63,7 +69,7 @@ pub struct Reno {
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     Box::new(Reno {
-        window: CongestionWindow::new(rules).with_hystart(own.get(&HYSTART)),
+        window: CongestionWindow::new(rules).with_rule(own.get(&SEARCH), own.get(&HYSTART)),
         echoed: if own.get(&ABE) { KEPT_AFTER_ECHO } else { KEPT },
         whole: (rules.form != ControlForm::Standard).then(Box::default),
     })
@@ -121,6 +127,10 @@ impl CongestionControl for Reno {
         }
         let echoed = self.echoed;
         self.window.congested(e, |w| w * KEPT, |w| w * echoed);
+    }
+
+    fn sends(&mut self, sent: &Departure) {
+        self.window.sends(sent);
     }
 
     fn window_reset(&mut self, why: Reset) {

@@ -1,7 +1,8 @@
 //! A rule that ends slow start before a loss does: a piece beside the control.
 //!
 //! A control that has a [`CongestionWindow`](super::CongestionWindow) is given one when it is made, and asks it at each
-//! ACK of slow start. Today: HyStart++ (`hystart.rs`) and the train of Linux and ns-3 (`train.rs`).
+//! ACK of slow start. There are three: HyStart++
+//! (`hystart.rs`), the train of Linux and ns-3 (`train.rs`), and SEARCH (`search.rs`).
 
 use super::{AckEvent, Departure};
 use tailback_base::Duration;
@@ -34,7 +35,7 @@ pub enum SlowStartAdvice {
 pub trait SlowStart: Send {
     /// An ACK that arrives in slow start, whether or not the window may grow on it.
     fn judge(&mut self, a: &AckEvent<'_>, seen: &StartView) -> SlowStartAdvice;
-    /// A segment leaves in slow start; for a control that [is told](super::Facts::hears_departures).
+    /// A segment leaves in slow start; for a control that [asks](super::Facts::hears_departures).
     fn sends(&mut self, _sent: &Departure) {}
     /// A timeout, after which another slow start begins.
     fn restart(&mut self) {}

@@ -10,6 +10,7 @@
 //! (ns-2).
 
 use super::hystart::HystartPlusPlus;
+use super::search::Search;
 use super::slow_start::{SlowStart, SlowStartAdvice, StartView};
 use super::{
     AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Departure, Growth, Halve, Handover, Phase, Reset,
@@ -63,10 +64,14 @@ impl CongestionWindow {
         self
     }
 
-    /// The same; HyStart++ ends the first slow start if `watched`.
+    /// The same; SEARCH or HyStart++ ends the first slow start if asked for.
     #[must_use]
-    pub fn with_hystart(self, watched: bool) -> CongestionWindow {
-        self.with_start(watched.then(|| Box::<HystartPlusPlus>::default() as Box<dyn SlowStart>))
+    pub fn with_rule(self, search: bool, hystart: bool) -> CongestionWindow {
+        self.with_start(match (search, hystart) {
+            (true, _) => Some(Box::<Search>::default()),
+            (false, true) => Some(Box::<HystartPlusPlus>::default()),
+            (false, false) => None,
+        })
     }
 
     /// Window and threshold of the control before. What that one reduced is not given back.

@@ -18,15 +18,10 @@ mod reported;
 
 use crate::segment::SackBlocks;
 use crate::tcp::congestion::RateSample;
-use losses::Losses;
+use losses::{Losses, short};
 use std::collections::{BTreeSet, VecDeque};
 use tailback_base::work::{counted_as, done_if_long};
 use tailback_base::{Duration, Time};
-
-/// As many bytes as a record has room for.
-fn short(bytes: u64) -> u32 {
-    bytes.min(u64::from(u32::MAX)) as u32
-}
 
 #[derive(Clone, Copy, Debug)]
 struct SentSegment {
@@ -46,7 +41,7 @@ struct SentSegment {
     delivered_at: Time,
     /// When the first segment of the interval was sent.
     first_sent: Time,
-    /// In the network just after it was sent, bytes; a number that does not fit is the largest.
+    /// In the network just after it was sent, bytes.
     in_flight: u32,
     application_limited: bool,
 }
@@ -144,7 +139,7 @@ pub struct SentList {
     duplicates: Option<Duplicates>,
     /// Without SACK: segments that duplicates stand for, and their bytes.
     counted: (u32, u64),
-    /// Segments judged lost of which the controller has not been told.
+    /// Those the controller has not heard of.
     losses: Option<Box<Losses>>,
     /// What the last ACK covered and delivered: segments acknowledged by number, and bytes.
     acked_segments: u32,

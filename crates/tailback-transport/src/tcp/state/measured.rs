@@ -1,6 +1,7 @@
-//! What the records of sent segments say: which round trip an ACK measures, and what was reported.
+//! What the records of sent segments say: which round trip an ACK measures, what was reported, and when the rate is not
+//! that of the path.
 
-use super::ControlBlock;
+use super::{ControlBlock, real};
 use crate::tcp::config::RackForm;
 use crate::tcp::recovery::sent::SentList;
 use tailback_base::Time;
@@ -32,5 +33,23 @@ impl ControlBlock {
     /// Bytes above the ACK number that duplicates stand for, from the records.
     pub fn counted_bytes(&self) -> u64 {
         self.sent.as_ref().map_or(0, |list| list.counted_bytes())
+    }
+
+    /// Rates do not show the path's capacity while the controller deliberately sends less.
+    pub fn note_own_limit(&mut self) {
+        if let Some(list) = &mut self.sent
+            && self.control.limits_itself()
+        {
+            list.application_limited();
+        }
+    }
+
+    /// There is nothing to send. If the window has room, the application limits the rate.
+    pub fn application_limited(&mut self) {
+        if let Some(list) = &mut self.sent
+            && real(list.in_flight()) + self.cfg.segment() <= self.window.cwnd
+        {
+            list.application_limited();
+        }
     }
 }

@@ -11,7 +11,7 @@
 //! * `reduce`, `ecn`: what cuts the window: at most one reduction a window;
 //! * `spread`: reductions spread over a round trip; `undo`: those that are taken back;
 //! * `offload`: segments that leave in trains; `pacing`: what a pacer forgives; `usage`: whether the window was full;
-//! * `control`: another congestion control takes over.
+//! * `control`: another congestion control takes over; `told`: what it hears beside ACKs, if it asks.
 
 mod control;
 mod ecn;
@@ -24,6 +24,7 @@ pub mod rto;
 mod sequence;
 mod spread;
 mod timers;
+mod told;
 mod undo;
 mod usage;
 mod window;
@@ -33,7 +34,7 @@ pub use sequence::{FIRST, Piece, real};
 pub use undo::Evidence;
 
 use super::config::{Config, EcnMode, IdleForgets, RackForm};
-use super::congestion::{AckEvent, CongestionControl, ControlForm, EchoRule, Phase, RateSample, Reset};
+use super::congestion::{AckEvent, CongestionControl, ControlForm, Phase, RateSample, Reset};
 use super::recovery::prr::Prr;
 use super::recovery::sent::{Keep, SentList};
 use super::recovery::undo::Undo;
@@ -88,7 +89,7 @@ pub struct ControlBlock {
     /// Of `newly_lost`, what a timer found before that ACK.
     lost_by_timer: u64,
     reports_open: bool,
-    /// The controller is told of each segment that leaves.
+    /// The controller hears of each segment that leaves.
     tells_departures: bool,
     /// For controllers that want delivery rates.
     sent: Option<Box<SentList>>,
@@ -511,44 +512,6 @@ impl ControlBlock {
         });
         if self.seq.una >= self.seq.recover {
             self.seq.after_timeout = false;
-        }
-    }
-
-    /// What an ACK of so many bytes that echoes marks says of them: bytes and packets.
-    #[cold]
-    fn marked(&self, acked: u64) -> (u64, u32) {
-        match self.cfg.controller.facts.echo {
-            EchoRule::Rfc3168 => (0, 0),
-            EchoRule::EveryAck => (acked, acked.div_ceil(u64::from(self.cfg.payload)) as u32),
-        }
-    }
-
-    /// Tell the controller of the segments that were judged lost, if it asks for that.
-    #[inline]
-    pub fn tell_losses(&mut self, now: Time) {
-        if self.more
-            && let Some(list) = &mut self.sent
-        {
-            let control = &mut self.control;
-            list.take_losses(now, |lost| control.on_lost(lost));
-        }
-    }
-
-    /// Rates do not show the path's capacity while the controller deliberately sends less.
-    pub fn note_own_limit(&mut self) {
-        if let Some(list) = &mut self.sent
-            && self.control.limits_itself()
-        {
-            list.application_limited();
-        }
-    }
-
-    /// There is nothing to send. If the window has room, the application limits the rate.
-    pub fn application_limited(&mut self) {
-        if let Some(list) = &mut self.sent
-            && real(list.in_flight()) + self.cfg.segment() <= self.window.cwnd
-        {
-            list.application_limited();
         }
     }
 

@@ -3,7 +3,7 @@
 use super::ecn::Cut;
 use super::{ControlBlock, FIRST};
 use crate::tcp::config::{PrrBound, PrrUse};
-use crate::tcp::congestion::{AfterTimeout, Congestion, CongestionEvent, EchoRule, Lost, Reset};
+use crate::tcp::congestion::{AfterTimeout, Congestion, CongestionEvent, EchoRule, Reset};
 use tailback_base::{Request, Time};
 
 impl ControlBlock {
@@ -187,23 +187,6 @@ impl ControlBlock {
             self.congested(Congestion::Loss, flight, now);
             self.reduced(false);
             self.end_recovery(false);
-        }
-    }
-
-    /// A controller that is told of losses hears of the tail, whose record is gone.
-    fn tell_of_tail(&mut self, flight: u64, now: Time) {
-        let segment = u64::from(self.cfg.payload);
-        if self.cfg.asks(self.cfg.controller.facts.hears_losses) {
-            self.control.on_lost(&Lost {
-                now,
-                seq: self.seq.una.saturating_sub(segment),
-                bytes: segment,
-                in_flight_at_send: flight,
-                lost_since_send: segment,
-                delivered: self.sent.as_ref().map_or(0, |list| list.delivered()),
-                application_limited: false,
-                new_range: true,
-            });
         }
     }
 

@@ -271,8 +271,8 @@ fn limited_samples_only_raise_the_rate() {
     assert!((h.q.path.max_bw() / rate - 1.5).abs() < 1e-9);
 }
 
-/// Losses of more than 2 % of what was in flight end UP, and what was in flight where they passed that is the bound, but
-/// at least 0.7 of the target. Fewer losses do not.
+/// Losses of more than 2 % of what was in flight end UP, and what was in flight where they passed that is the bound,
+/// but at least 0.7 of the target. Fewer losses do not.
 #[test]
 fn a_probe_that_loses_too_much_sets_the_bound() {
     let mut h = Hand::settle();

@@ -1,10 +1,15 @@
-//! The segments judged lost, for a controller that is told of each.
+//! The segments judged lost, for a controller that hears of each.
 //!
-//! State: what was found since the controller was told, and where the last range ended. A loss costs a few words.
+//! State: what was found since the controller heard of it, and where the last range ended. A loss costs a few words.
 
 use super::{SentList, SentSegment};
 use crate::tcp::congestion::Lost;
 use tailback_base::Time;
+
+/// As many bytes as a record has room for.
+pub(super) fn short(bytes: u64) -> u32 {
+    bytes.min(u64::from(u32::MAX)) as u32
+}
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
@@ -31,7 +36,7 @@ impl Losses {
 }
 
 impl SentList {
-    /// A controller is to be told of each lost segment.
+    /// A controller is to hear of each lost segment.
     pub fn telling_losses(mut self, so: bool) -> SentList {
         self.tell_losses(so);
         self
@@ -69,7 +74,7 @@ mod tests {
     use super::*;
     use crate::tcp::recovery::sent::Keep;
 
-    /// Six segments of 1000 B. The second and third are one range, the fifth is another; each is told once, with what
+    /// Six segments of 1000 B. The second and third are one range, the fifth is another; each is heard of once, with what
     /// was in flight when it was sent and lost since. One that is sent again and lost again is a range of its own.
     #[test]
     fn each_lost_segment_is_told_once_with_what_was_in_flight() {

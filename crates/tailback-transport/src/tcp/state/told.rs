@@ -1,0 +1,44 @@
+//! What a controller hears if it asks: each lost segment, and marks as counts.
+
+use super::ControlBlock;
+use crate::tcp::congestion::{EchoRule, Lost};
+use tailback_base::Time;
+
+impl ControlBlock {
+    /// What an ACK of so many bytes that echoes marks says of them: bytes and packets.
+    #[cold]
+    pub(super) fn marked(&self, acked: u64) -> (u64, u32) {
+        match self.cfg.controller.facts.echo {
+            EchoRule::Rfc3168 => (0, 0),
+            EchoRule::EveryAck => (acked, acked.div_ceil(u64::from(self.cfg.payload)) as u32),
+        }
+    }
+
+    /// Tell the controller of the segments that were judged lost, if it asks for that.
+    #[inline]
+    pub fn tell_losses(&mut self, now: Time) {
+        if self.more
+            && let Some(list) = &mut self.sent
+        {
+            let control = &mut self.control;
+            list.take_losses(now, |lost| control.on_lost(lost));
+        }
+    }
+
+    /// A controller that asks for losses hears of the tail, whose record is gone.
+    pub(super) fn tell_of_tail(&mut self, flight: u64, now: Time) {
+        let segment = u64::from(self.cfg.payload);
+        if self.cfg.asks(self.cfg.controller.facts.hears_losses) {
+            self.control.on_lost(&Lost {
+                now,
+                seq: self.seq.una.saturating_sub(segment),
+                bytes: segment,
+                in_flight_at_send: flight,
+                lost_since_send: segment,
+                delivered: self.sent.as_ref().map_or(0, |list| list.delivered()),
+                application_limited: false,
+                new_range: true,
+            });
+        }
+    }
+}
