@@ -28,7 +28,9 @@ _NAMES: dict[str, str] = {
     "runs.campaign.sweep": "Sweep",
     "runs.result": "Result RunError load_result run",
     "core.scenario.controls": "congestion",
-    "runs.builder": "Network Queue drive drive_congestion dumbbell mark network packet parking_lot queue",
+    "runs.builder": (
+        "Network Queue drive drive_congestion dumbbell fat_tree leaf_spine mark network packet parking_lot queue star"
+    ),
     "apps.ask.link": "compare_queues",
     "apps.ask.home": "home_line",
 }

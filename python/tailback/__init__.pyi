@@ -28,11 +28,14 @@ from tailback.runs.builder import Queue as Queue
 from tailback.runs.builder import drive as drive
 from tailback.runs.builder import drive_congestion as drive_congestion
 from tailback.runs.builder import dumbbell as dumbbell
+from tailback.runs.builder import fat_tree as fat_tree
+from tailback.runs.builder import leaf_spine as leaf_spine
 from tailback.runs.builder import mark as mark
 from tailback.runs.builder import network as network
 from tailback.runs.builder import packet as packet
 from tailback.runs.builder import parking_lot as parking_lot
 from tailback.runs.builder import queue as queue
+from tailback.runs.builder import star as star
 from tailback.runs.campaign.load import load_sweep as load_sweep
 from tailback.runs.campaign.plan import Plan as Plan
 from tailback.runs.campaign.sweep import Sweep as Sweep

@@ -31,6 +31,9 @@ traffic = { kind = "video", rate = "1Mbps" }
 deadline = "150ms"
 [flows.files]
 traffic = { kind = "transfer", size = "20kB" }
+[workload.web]
+sizes = { kind = "constant", mean = "5kB" }
+mean_gap = "500ms"
 """
 
 

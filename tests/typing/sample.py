@@ -16,7 +16,14 @@ def networks() -> list[tb.Network]:
     lab = tb.dumbbell(flows=100, bottleneck="500Mbps", rtt="100ms", queue=red)
     lab.flows("mice", count=10).record(link="bottleneck", probes=["queue"], every="10ms").set(warmup="1s")
     chain = tb.parking_lot(hops=3, flows={"long": {"count": 2}}, queue="droptail")
-    return [lab, chain, tb.network(), tb.network(lab.to_dict())]
+    ports: tb.Queue = tb.queue("droptail", buffer="100 packets")
+    fabrics = [
+        tb.star(4, rate="10Gbps", delay="1us", queue=ports),
+        tb.leaf_spine(2, 2, 4, rate="10Gbps", delay="1us", queue=ports).set(paths="flow"),
+        tb.fat_tree(4, rate="10Gbps", delay="1us", queue=ports),
+    ]
+    fabrics[1].workload("search", sizes="web-search", load=0.5)
+    return [lab, chain, *fabrics, tb.network(), tb.network(lab.to_dict())]
 
 
 def results(net: tb.Network) -> None:

@@ -137,6 +137,12 @@ pub fn digits(n: u32) -> impl Iterator<Item = u8> {
     })
 }
 
+/// A number from which each bit of `x` is equally likely to change each bit: one step of SplitMix64 (Steele, Lea and
+/// Flood 2014).
+pub fn mixed(mut x: u64) -> u64 {
+    split_mix(&mut x)
+}
+
 fn split_mix(x: &mut u64) -> u64 {
     *x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *x;

@@ -133,7 +133,9 @@ pub fn transports(s: &Spec) -> Vec<&Settings> {
     });
     let own = s.flows.iter().map(|g| &g.transport);
     let of_sessions = s.sessions.iter().map(|g| &g.transport);
+    let of_workloads = s.workloads.iter().map(|w| &w.transport);
     own.chain(of_sessions)
+        .chain(of_workloads)
         .chain(changes.flatten().map(ControlChange::control))
         .collect()
 }

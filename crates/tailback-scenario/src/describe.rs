@@ -154,6 +154,9 @@ fn find(name: &str) -> Result<Meaning, String> {
     if !profiles.is_empty() {
         return Ok(Meaning::Profiles(profiles));
     }
+    if let Some(absent) = super::absent::sentence(name) {
+        return Err(absent);
+    }
     let families = catalogue().families().iter().map(|f| f.name);
     let named = catalogue().all().flat_map(of).map(|(_, p)| p.name);
     let hint = match nearest(name, catalogue().all().map(|m| m.name).chain(families).chain(named)) {

@@ -44,6 +44,7 @@
 //! assert_eq!(e.problem, "the run was interrupted");
 //! ```
 
+mod absent;
 mod aliases;
 mod canonical;
 pub mod check;

@@ -8,7 +8,7 @@ use super::document::{Node, Tree};
 use super::error::At;
 use serde_json::{Map, Value, json};
 use tailback_base::model::{Catalogue, Kind, Model, Param, Raw};
-use tailback_sim::declare::{changes, tables};
+use tailback_sim::declare::{changes, tables, workload};
 use tailback_sim::library::Library;
 
 /// Numbers as the unit parser reads them.
@@ -26,6 +26,7 @@ pub fn schema() -> Value {
         &tables::LINK,
         &tables::SWITCH,
         &tables::FLOWS,
+        &workload::WORKLOAD,
         &changes::CHANGE,
         &tables::RECORD,
     ] {
@@ -38,18 +39,18 @@ pub fn schema() -> Value {
             definitions.insert(format!("{}.{}", family.name, model.name), object(model, true));
         }
     }
-    // In a flows table the transport's name is a key, and `kind` is said by it.
+    // In a table of flows or of a workload the transport's name is a key, and `kind` is said by it.
     for model in catalogue().family("transport") {
         let reference = format!("flows.{}", model.name);
         definitions.insert(reference.clone(), object(model, false));
-        if let Some(properties) = definitions
-            .get_mut("flows")
-            .and_then(|f| f["properties"].as_object_mut())
-        {
-            properties.insert(
-                model.name.to_string(),
-                json!({ "$ref": format!("#/$defs/{reference}"), "description": model.summary }),
-            );
+        for owner in ["flows", workload::WORKLOAD.name] {
+            let properties = definitions.get_mut(owner).and_then(|f| f["properties"].as_object_mut());
+            if let Some(properties) = properties {
+                properties.insert(
+                    model.name.to_string(),
+                    json!({ "$ref": format!("#/$defs/{reference}"), "description": model.summary }),
+                );
+            }
         }
     }
     definitions.insert("sessions".into(), sessions());
@@ -57,7 +58,7 @@ pub fn schema() -> Value {
     top["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     top["title"] = json!("tailback scenario");
     top["required"] = json!(["duration"]);
-    top["anyOf"] = json!([{ "required": ["flows"] }, { "required": ["sessions"] }]);
+    top["anyOf"] = json!([{ "required": ["flows"] }, { "required": ["sessions"] }, { "required": ["workload"] }]);
     top["$defs"] = Value::Object(definitions);
     top
 }

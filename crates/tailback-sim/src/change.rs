@@ -21,6 +21,8 @@ pub enum Values {
     Loss(Vec<f64>),
     /// The settings of a link's queue; its packets and its state stay.
     Queue(Vec<Arc<Settings>>),
+    /// Whether a link is up: both directions have the same change.
+    Up(Vec<bool>),
     /// Of flows, at schedulers that share the line by weight; packets that already wait keep their old weight.
     Weight(Vec<f64>),
     /// Of the sources of flows; window and threshold stay.
@@ -35,6 +37,7 @@ impl Values {
             Values::Delay(v) => v.len(),
             Values::Loss(v) | Values::Weight(v) => v.len(),
             Values::Queue(v) => v.len(),
+            Values::Up(v) => v.len(),
             Values::Congestion(v) => v.len(),
         }
     }
@@ -64,6 +67,20 @@ impl Schedule {
 pub struct Change {
     pub to: Values,
     pub when: Schedule,
+}
+
+impl Schedule {
+    /// The same instants, later.
+    #[must_use]
+    pub fn later(&self, by: Duration) -> Schedule {
+        match self {
+            Schedule::At(times) => Schedule::At(times.iter().map(|t| *t + by).collect()),
+            Schedule::Every { from, period } => Schedule::Every {
+                from: *from + by,
+                period: *period,
+            },
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! From a [`Spec`] and a seed to an [`Outcome`].
 
 use crate::build::hooks::{Hooks, interrupted};
-use crate::build::{Prepared, prepare};
+use crate::build::{Prepared, lone, prepare};
 use crate::declare::tables::End;
 use crate::library::outside::outside_in;
 use crate::results::laws;
@@ -86,6 +86,7 @@ pub fn read(spec: &Spec, hooks: &Hooks, prepared: Prepared) -> Result<Outcome, R
         return Err(Refusal::new(problem, "give a shorter warm-up, or longer sessions"));
     }
     built.sim.finish();
+    lone::run(&mut built.sim)?;
     let frame = Frame {
         port_names: &built.port_names,
         reported: &reported,

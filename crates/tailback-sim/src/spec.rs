@@ -6,8 +6,10 @@
 use crate::change::{Change, Values};
 use crate::declare::impairments::Impairment;
 use crate::declare::instants::Instants;
+use crate::declare::paths::Paths;
 use crate::declare::tables::{DELAY_ONLY_BPS, End, TunnelHash};
 use crate::traffic::session::{self, ServersAsked};
+use crate::traffic::workload::{Gaps, ListedFlow, Pattern};
 use std::fmt;
 use std::sync::Arc;
 use tailback_base::{BitRate, Dscp, Duration, Settings, Size};
@@ -29,12 +31,29 @@ pub struct Spec {
     pub switches: Vec<SwitchSpec>,
     pub flows: Vec<GroupSpec>,
     pub sessions: Vec<SessionSpec>,
+    pub workloads: Vec<WorkloadSpec>,
     pub end: End,
     pub record: Vec<RecordSpec>,
     /// Keep one row for each drop and mark.
     pub log_drops: bool,
     pub size_classes: SizeClasses,
     pub marking: Marking,
+    pub path_rules: PathRules,
+}
+
+/// How nodes choose among equal paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct PathRules {
+    /// That of the run unless it is given.
+    pub seed: Option<u64>,
+    /// All nodes have the same seed.
+    pub one_seed: bool,
+    /// A longer pause ends a flowlet.
+    pub flowlet_gap: Duration,
+    /// From a link's failure or return to the new routes.
+    pub route_delay: Duration,
+    /// What is on the way over a link that fails still arrives.
+    pub keeps: bool,
 }
 
 /// How the table of completions classes sizes.
@@ -167,6 +186,10 @@ pub struct GroupSpec {
     pub from: String,
     /// The node where the destinations attach (or live, without `exit`).
     pub to: String,
+    /// Which of all shortest paths they take.
+    pub paths: Paths,
+    /// Nodes that they pass, if those are given.
+    pub via: Vec<String>,
     /// Flow i has the entry at i modulo the length; used by schedulers that share by weight.
     pub weight: Vec<f64>,
     /// Each flow has its own source host behind such a link.
@@ -223,6 +246,8 @@ pub struct SessionSpec {
     pub to: String,
     /// The nodes that pages draw their servers from, where their kind does so.
     pub page_servers: Vec<String>,
+    /// Which of all shortest paths the connections take.
+    pub paths: Paths,
     /// Client i has entry i modulo the length.
     pub weight: Vec<f64>,
     /// Each server has its own host behind such a link.
@@ -258,6 +283,39 @@ impl SessionSpec {
             ServersAsked::All => self.servers,
         }
     }
+}
+
+/// Flows among many hosts, each over a connection of its own.
+#[derive(Clone, Debug)]
+pub struct WorkloadSpec {
+    pub name: String,
+    /// Nodes.
+    pub hosts: Vec<String>,
+    pub flows: WorkloadFlows,
+    /// How many flows there are at most.
+    pub most: Option<u64>,
+    /// Which of all shortest paths the connections take.
+    pub paths: Paths,
+    /// A model of family `transport` that is a connection.
+    pub transport: Settings,
+    /// Of all packets that the ends of its connections send.
+    pub dscp: Dscp,
+    pub start: Duration,
+    pub stop: Option<Duration>,
+}
+
+/// Where the flows of a workload come from.
+#[derive(Clone, Debug)]
+pub enum WorkloadFlows {
+    Drawn {
+        pattern: Pattern,
+        fan_in: u32,
+        gaps: Gaps,
+        /// A model of family `transfer-size`.
+        sizes: Settings,
+    },
+    /// In the order of their times.
+    Listed(Arc<[ListedFlow]>),
 }
 
 /// A private link for each flow of a group, between its own host and the network. Lists are taken in turn.

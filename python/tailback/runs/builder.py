@@ -238,6 +238,14 @@ class Network:
         return self._put("sessions", name, {"kind": kind} | _ends(from_, to) | _plain(params))
 
     @checked
+    def workload(self, name: str, **params: Any) -> Network:
+        """Add flows among many hosts; parameters as in `[workload.NAME]`.
+
+        net.workload("search", sizes="web-search", load=0.5, tcp={"congestion": "dctcp", "ecn": "on"})
+        """
+        return self._put("workload", name, _plain(params))
+
+    @checked
     def record(self, name: str | None = None, **params: Any) -> Network:
         """Record probes of a link or of a group of flows; parameters as in the scenario's `[record.NAME]`."""
         return self._add("record", name, params)
@@ -283,7 +291,7 @@ class Network:
 
     def set(self, **top: Any) -> Network:
         """Set what stands at the top of a scenario: `duration`, `warmup`, `seed`, `interval`, `log_drops`, `marking`,
-        `end`, `name`."""
+        `end`, `paths`, `name`."""
         settings = _plain(top)
         for key, value in settings.items():
             check_names({key: value}, key)
@@ -362,7 +370,7 @@ class Network:
     def __repr__(self) -> str:
         parts = [
             f"{k} {', '.join(self.document[k])}"
-            for k in ("link", "switch", "flows", "sessions", "change", "record")
+            for k in ("link", "switch", "flows", "sessions", "workload", "change", "record")
             if self.document.get(k)
         ]
         topology = self.document.get("topology")
@@ -425,6 +433,58 @@ def parking_lot(
     hops = count("hops", hops, 1, MOST_COUNTED)
     ports = [f"hop{i}" for i in range(1, hops + 1)]
     return _topology({"kind": "parking-lot", "hops": hops}, ports, flows=flows, of_flows=of_flows, link=link)
+
+
+@checked
+def star(hosts: int, *, rate: str, delay: str, queue: QueueGiven, **params: Any) -> Network:
+    """One switch, `hub`, and hosts `host1` ..; other parameters as in `tailback describe star`.
+
+    >>> net = tb.star(4, rate="1Gbps", delay="10us", queue="droptail").flows("bulk", "host1", "host2")
+    >>> net.run(duration="10ms").groups["group"].tolist()
+    ['bulk']
+    """
+    return _fabric("star", hosts=hosts, rate=rate, delay=delay, queue=queue, **params)
+
+
+@checked
+def leaf_spine(
+    leaves: int, spines: int, hosts: int, *, rate: str, delay: str, queue: QueueGiven, **params: Any
+) -> Network:
+    """Switches `leaf1` .. and `spine1` .., and `hosts` hosts at each leaf; other parameters as in
+    `tailback describe leaf-spine`.
+
+    >>> net = tb.leaf_spine(2, 2, 4, rate="10Gbps", delay="1us", queue=tb.queue("droptail", buffer="100 packets"))
+    >>> net = net.set(paths="flow").workload("search", sizes="web-search", load=0.5, flows=20)
+    >>> int(net.run(duration="20ms").slowdowns["count"][0])
+    20
+    """
+    keys = {"leaves": leaves, "spines": spines, "hosts": hosts, "rate": rate, "delay": delay, "queue": queue}
+    return _fabric("leaf-spine", **keys, **params)
+
+
+@checked
+def fat_tree(k: int, *, rate: str, delay: str, queue: QueueGiven, **params: Any) -> Network:
+    """Three layers of switches with `k` ports each, and k*k*k/4 hosts; other parameters as in
+    `tailback describe fat-tree`.
+
+    >>> net = tb.fat_tree(4, rate="10Gbps", delay="1us", queue="droptail").set(paths="flow")
+    >>> net.flows("bulk", "host1", "host16").document["topology"]["k"]
+    4
+    """
+    return _fabric("fat-tree", k=k, rate=rate, delay=delay, queue=queue, **params)
+
+
+def _fabric(kind: str, **params: Any) -> Network:
+    net = Network()
+    for key in ("queue", "host_queue"):
+        if callable(params.get(key)):
+            raise TypeError(
+                f"{key} of a {kind} stands for many ports: name a queue, and give a class of your own to single links "
+                'with net.link("host1", queue=...)'
+            )
+    net.document["topology"] = _plain({"kind": kind, **params})
+    check_names(net.document, "topology")
+    return net
 
 
 @checked

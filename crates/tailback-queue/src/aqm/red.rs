@@ -89,6 +89,21 @@ const PROFILES: &[Profile] = &[
             ("ns2_guards", "true"),
         ],
     },
+    Profile {
+        name: "step",
+        doc: "a switch for DCTCP: marks every packet that finds more than 65 others, the threshold for 10 Gb/s; give \
+              both thresholds to move it",
+        values: &[
+            ("min_threshold", "65 packets"),
+            ("max_threshold", "65 packets"),
+            ("weight", "1"),
+            ("max_probability", "1"),
+            ("gentle", "false"),
+            ("mark_cap", "1"),
+            ("mark_above_max", "true"),
+            ("wait", "false"),
+        ],
+    },
 ];
 
 /// Values that can be recorded.

@@ -14,6 +14,7 @@ use tailback_queue::pieces::params::BUFFER;
 use tailback_queue::shaped;
 use tailback_sim::change::Values;
 use tailback_sim::declare::impairments::Impairment;
+use tailback_sim::declare::paths::Paths;
 use tailback_sim::library::Library;
 use tailback_sim::sim::route::{Arc, Router};
 use tailback_sim::spec::{AccessSpec, DirectionSpec, Spec};
@@ -57,6 +58,8 @@ pub struct Use {
     pub brings: Brings,
     /// Ports on the path of the data, by their index in [`Lines::all`].
     pub way: Vec<usize>,
+    /// The other ports of equal paths, if packets take those too.
+    pub beside: Vec<usize>,
     /// Round trip without queues, seconds.
     pub round_trip: f64,
     /// The sum of the private lines, bit/s.
@@ -89,9 +92,10 @@ impl<'a> Lines<'a> {
         let mut ways = Ways::of(spec);
         let mut flows = Vec::with_capacity(spec.flows.len());
         for g in &spec.flows {
-            let way = ways.between(&g.from, &g.to);
+            let way = ways.over(&g.from, &g.via, &g.to);
+            let beside = ways.beside(&g.from, &g.to, g.paths, &way);
             let brings = Brings::of(spec, g, library);
-            flows.push(Use::new(brings, way, &all, [&g.access, &g.exit]));
+            flows.push(Use::new(brings, (way, beside), &all, [&g.access, &g.exit]));
         }
         let mut sessions = Vec::with_capacity(spec.sessions.len());
         for s in &spec.sessions {
@@ -99,7 +103,8 @@ impl<'a> Lines<'a> {
             let slowest = way.iter().map(|p| all[*p].rate).fold(f64::INFINITY, f64::min);
             let delay: f64 = way.iter().map(|p| all[*p].spec.longest_delay().seconds()).sum();
             let brings = session_load::brings(spec, s, library, slowest, 2.0 * delay);
-            sessions.push(Use::new(brings, way, &all, [&s.access, &s.exit]));
+            let beside = ways.beside(&s.from, &s.to, s.paths, &way);
+            sessions.push(Use::new(brings, (way, beside), &all, [&s.access, &s.exit]));
         }
         let mut lines = Lines { all, flows, sessions };
         lines.share(library);
@@ -139,7 +144,8 @@ impl<'a> Lines<'a> {
             for (i, u) in &members {
                 let b = &u.brings;
                 let own = (b.flows * b.first + u.carried).min(b.flows * b.cap).min(b.packets);
-                let part = b.flows * b.first + OVERSHOOT * held * (b.flows / flows).clamp(0.25, 1.0);
+                let paths = 1.0 + u.beside.len() as f64;
+                let part = b.flows * b.first + OVERSHOOT * held * paths * (b.flows / flows).clamp(0.25, 1.0);
                 let struck: f64 = u.way.iter().map(|p| struck(&self.all[*p])[0]).fold(0.0, f64::max);
                 let until_loss = b.flows * (b.first + FIRST_LOSS / struck);
                 outstanding_of[*i] = own.min(part).min(until_loss);
@@ -164,7 +170,7 @@ impl<'a> Lines<'a> {
         let mut of_datagrams = vec![0.0; all.len()];
         for u in flows.iter().chain(sessions.iter()) {
             let b = &u.brings;
-            for &p in &u.way {
+            for &p in u.way.iter().chain(&u.beside) {
                 all[p].flows += b.flows;
                 all[p].packet = all[p].packet.min(b.packet);
                 seconds[p] = seconds[p].max(b.seconds);
@@ -246,8 +252,18 @@ impl<'a> Line<'a> {
 }
 
 impl Use {
-    fn new(brings: Brings, way: Vec<usize>, all: &[Line], private: [&Option<AccessSpec>; 2]) -> Use {
-        let slowest = way.iter().map(|p| all[*p].rate).fold(f64::INFINITY, f64::min);
+    fn new(
+        brings: Brings,
+        (way, beside): (Vec<usize>, Vec<usize>),
+        all: &[Line],
+        private: [&Option<AccessSpec>; 2],
+    ) -> Use {
+        let rates = |ports: &[usize]| ports.iter().map(|p| all[*p].rate).collect::<Vec<f64>>();
+        let slowest = match beside.is_empty() {
+            true => rates(&way).into_iter().fold(f64::INFINITY, f64::min),
+            // At most what all together carry.
+            false => rates(&way).into_iter().chain(rates(&beside)).sum(),
+        };
         let delay: f64 = way.iter().map(|p| all[*p].spec.longest_delay().seconds()).sum();
         let (mut own, mut extra) = (f64::INFINITY, 0.0);
         for a in private.into_iter().flatten() {
@@ -273,6 +289,7 @@ impl Use {
             round_trip,
             private: own,
             way,
+            beside,
             brings,
         }
     }
@@ -352,6 +369,34 @@ impl<'a> Ways<'a> {
             peer,
             found: HashMap::new(),
         }
+    }
+
+    /// The ports of a way over given nodes.
+    fn over(&mut self, from: &str, via: &[String], to: &str) -> Vec<usize> {
+        let nodes: Vec<&str> = [from]
+            .into_iter()
+            .chain(via.iter().map(String::as_str))
+            .chain([to])
+            .collect();
+        nodes
+            .windows(2)
+            .flat_map(|pair| self.between(pair[0], pair[1]))
+            .collect()
+    }
+
+    /// The ports of equal paths that are not on this way, if packets take those.
+    fn beside(&mut self, from: &str, to: &str, paths: Paths, way: &[usize]) -> Vec<usize> {
+        let (Some(&from), Some(&to)) = (self.nodes.get(from), self.nodes.get(to)) else {
+            return vec![];
+        };
+        if paths == Paths::First {
+            return vec![];
+        }
+        let all = self.router.equal_ports(NodeId(from), NodeId(to), &self.peer);
+        all.into_iter()
+            .map(|p| p as usize)
+            .filter(|p| !way.contains(p))
+            .collect()
     }
 
     /// The ports from one node to another; empty if there is no route.

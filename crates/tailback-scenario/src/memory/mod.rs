@@ -7,7 +7,7 @@
 //! runs.
 //!
 //! `traffic` computes what sources send, `session_load` what sessions do, `lines` on which path and how much of it;
-//! `packets`, `flows`, `sessions`, `queues` and `records` compute what is stored of it.
+//! `packets`, `flows`, `sessions`, `workloads`, `queues` and `records` compute what is stored of it.
 //!
 //! For a run that loses very many packets one part is an estimate: the log of drops, whose rows depend on how TCP
 //! responds to losses (`losses.rs`).
@@ -24,6 +24,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod traffic;
+mod workloads;
 
 use lines::Lines;
 use std::collections::HashMap;
@@ -54,6 +55,7 @@ pub fn bound(spec: &Spec, library: &Library) -> Vec<MemoryPart> {
     parts.add("run", EVERY_RUN, 0.0);
     flows::add(&mut parts, spec, &lines);
     sessions::add(&mut parts, spec, &lines);
+    workloads::add(&mut parts, spec, library);
     queues::add(&mut parts, spec, library, &lines);
     packets::add(&mut parts, spec, &lines);
     records::add(&mut parts, spec, &lines);

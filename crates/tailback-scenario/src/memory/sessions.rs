@@ -7,7 +7,7 @@ use tailback_sim::sim::transfers::{PageRow, TransferRow};
 use tailback_sim::spec::Spec;
 
 /// Its size and times in the classes of the table of completions: in four of them, three times each.
-const TIMES: f64 = 13.0 * 8.0;
+pub const TIMES: f64 = 13.0 * 8.0;
 
 /// Add the memory of sessions: members, hosts, open connections, rows of transfers and pages.
 pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {

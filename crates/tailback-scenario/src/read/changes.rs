@@ -14,7 +14,7 @@ use tailback_queue::params::QUEUE;
 use tailback_queue::{marking, registry, shaped};
 use tailback_sim::change::{Change, Schedule, Values};
 use tailback_sim::declare::changes::{
-    AT, CHANGE, CONGESTION, DELAYS, EVERY, FLOWS, FROM, LINK, LOSSES, MAHIMAHI, QUEUES, RATES, TRACE, WEIGHTS,
+    AT, CHANGE, CONGESTION, DELAYS, EVERY, FLOWS, FROM, LINK, LOSSES, MAHIMAHI, QUEUES, RATES, TRACE, UP, WEIGHTS,
 };
 use tailback_sim::declare::impairments::{Harm, Impairment};
 use tailback_sim::declare::tables::{link, top};
@@ -34,6 +34,7 @@ enum OfLink {
     Rate,
     Delay,
     Loss,
+    Up,
     Queue,
     Trace,
 }
@@ -45,10 +46,11 @@ enum OfFlows {
 }
 
 /// What a table may change, each by its key.
-const THINGS: [(&Param, Changed); 8] = [
+const THINGS: [(&Param, Changed); 9] = [
     (&RATES.param, Changed::OfLink(OfLink::Rate)),
     (&DELAYS.param, Changed::OfLink(OfLink::Delay)),
     (&LOSSES.param, Changed::OfLink(OfLink::Loss)),
+    (&UP.param, Changed::OfLink(OfLink::Up)),
     (&QUEUES, Changed::OfLink(OfLink::Queue)),
     (&TRACE.param, Changed::OfLink(OfLink::Trace)),
     (&MAHIMAHI.param, Changed::OfLink(OfLink::Trace)),
@@ -137,6 +139,7 @@ impl Table<'_> {
         let s = &self.filled.settings;
         let Some((key, what)) = self.what(r) else { return };
         match (what, s.get(&LINK), s.get(&FLOWS)) {
+            (Changed::OfLink(OfLink::Up), Some(name), None) => self.fail(r, key, &name, links),
             (Changed::OfLink(what), Some(name), None) => {
                 if let Some(direction) = self.direction(r, &name, links) {
                     self.change_link(r, key, what, direction);
@@ -162,6 +165,25 @@ impl Table<'_> {
         }
     }
 
+    /// Both directions of a link fail and return together.
+    fn fail(&self, r: &mut Reader, key: &Param, name: &str, links: &mut [LinkSpec]) {
+        if direction_of(name).1 {
+            let remedy = "name the link without .reverse";
+            return self.complain(r, key, "a link fails in both directions", remedy);
+        }
+        if self.direction(r, name, links).is_none() {
+            return;
+        }
+        let up = self.filled.settings.get(&UP);
+        let Some(change) = self.change(r, key, Values::Up(up)) else {
+            return;
+        };
+        if let Some(link) = links.iter_mut().find(|l| l.name == name) {
+            link.forward.changes.push(change.clone());
+            link.reverse.changes.push(change);
+        }
+    }
+
     fn change_link(&self, r: &mut Reader, key: &Param, what: OfLink, direction: &mut DirectionSpec) {
         let s = &self.filled.settings;
         let to = match what {
@@ -175,6 +197,7 @@ impl Table<'_> {
             OfLink::Rate => Values::Rate(s.get(&RATES)),
             OfLink::Delay => Values::Delay(s.get(&DELAYS)),
             OfLink::Loss => Values::Loss(s.get(&LOSSES)),
+            OfLink::Up => Values::Up(s.get(&UP)),
             OfLink::Queue => match self.queues(r, direction) {
                 Some(queues) => Values::Queue(queues),
                 None => return,

@@ -14,10 +14,11 @@ use super::transport::{deadline, packets, sizes, transport};
 use crate::check::{Filled, Reader, join};
 use crate::document::{Entry, Node, Tree};
 use crate::error::{At, Problem};
-use tailback_base::model::{Key, Param, Raw, Settings};
+use tailback_base::model::{Choice, Key, Param, Raw, Settings};
 use tailback_base::{BitRate, Duration, Time};
 use tailback_sim::declare::impairments::Impairment;
 use tailback_sim::declare::instants::Instants;
+use tailback_sim::declare::paths::Paths;
 use tailback_sim::declare::tables::flows::*;
 use tailback_sim::declare::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
 use tailback_sim::measure::convergence;
@@ -48,6 +49,8 @@ pub struct Around<'a> {
     pub duration: Option<Duration>,
     /// Whether the network may mark: unless the scenario says that it does not.
     pub marking: bool,
+    /// Which paths packets take unless a group says otherwise.
+    pub paths: Paths,
 }
 
 /// Read all groups.
@@ -149,6 +152,8 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     let deadline = deadline(r, &filled, [traffic.as_ref(), transport.as_ref()]);
     let (from, to) = ends(r, &filled, around)?;
     let path_delay = route(r, &filled, &from, &to, around, routes);
+    let (paths, via) = which_paths(r, &filled, (&from, &to), around, routes)?;
+    let path_delay = path_delay.and_then(|_| round_trip(&from, &via, &to, routes));
     let (mut access, exit) = private_links(r, &filled, path_delay, access_impair, exit_impair);
     if host.is_some() {
         access.get_or_insert_with(AccessSpec::no_time);
@@ -164,13 +169,13 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         r.warn(transport_at.clone(), &path, warning);
     }
     if let Some(t) = &transport
-        && let Some(hops) = routes.path(&from, &to)
+        && let Some(hops) = routes.over(&from, &via, &to)
         && let Some(warning) = advice::about(t, &hops, around.links, around.marking)
     {
         r.warn(transport_at, &path, warning);
     }
     if s.get(&COUNT) > 1
-        && let Some(hops) = routes.path(&from, &to)
+        && let Some(hops) = routes.over(&from, &via, &to)
         && let Some(warning) = advice::one_conversation((access.is_some(), exit.is_some()), &hops, around.links)
     {
         r.warn(place(node, &[COUNT.name]), &path, warning);
@@ -182,6 +187,8 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         count: s.get(&COUNT),
         from,
         to,
+        paths,
+        via,
         weight: s.get(&WEIGHT),
         access,
         exit,
@@ -247,6 +254,66 @@ pub(super) fn ends(r: &mut Reader, filled: &Filled, around: &Around) -> Option<(
     let from = end(&FROM, around.ends.as_ref().map(|e| &e.0));
     let to = end(&TO, around.ends.as_ref().map(|e| &e.1));
     Some((from?, to?))
+}
+
+/// The round trip of the first path over these nodes.
+fn round_trip(from: &str, via: &[String], to: &str, routes: &mut Routes) -> Option<Duration> {
+    let hops = routes.over(from, via, to)?;
+    Some(routes.round_trip(&hops))
+}
+
+/// Which paths a group takes, and the nodes that it passes.
+fn which_paths(
+    r: &mut Reader,
+    filled: &Filled,
+    (from, to): (&str, &str),
+    around: &Around,
+    routes: &mut Routes,
+) -> Option<(Paths, Vec<String>)> {
+    let (own, via) = (filled.settings.get(&PATHS), filled.settings.get(&VIA));
+    if via.is_empty() || !around.whole {
+        return Some((own.unwrap_or(around.paths), via));
+    }
+    if let Some(own) = own.filter(|own| *own != Paths::First) {
+        let problem = format!(
+            "via names the path, and paths = \"{}\" chooses among several",
+            own.word()
+        );
+        r.complain(filled.problem("conflict", &VIA, problem, "keep one of the two"));
+        return None;
+    }
+    if let Some(unknown) = via.iter().find(|node| !routes.has(node)) {
+        let nodes: Vec<&str> = routes.node_names().collect();
+        let (near, remedy) = among(unknown, nodes.into_iter(), "nodes");
+        let problem = format!("no link touches a node \"{}\"", crate::error::shorten(unknown, 60));
+        let problem = filled.problem("unreachable", &VIA, problem, remedy);
+        r.complain(problem.value(unknown).nearest(near.as_deref()));
+        return None;
+    }
+    let nodes: Vec<&str> = [from]
+        .into_iter()
+        .chain(via.iter().map(String::as_str))
+        .chain([to])
+        .collect();
+    let hops = routes.over(from, &via, to);
+    let mut passed: Vec<&str> = vec![from];
+    passed.extend(hops.iter().flatten().map(|h| routes.end_of(*h)));
+    let again = (1..passed.len())
+        .find(|i| passed[..*i].contains(&passed[*i]))
+        .map(|i| passed[i]);
+    let problem = match (&hops, again) {
+        (None, _) => format!("no way leads over {}", nodes.join(", ")),
+        (_, Some(node)) => format!("the way over {} passes {node} twice", nodes.join(", ")),
+        (Some(hops), _) if hops.len() > MAX_HOPS - 2 => format!("the way over these nodes has {} links", hops.len()),
+        _ => return Some((Paths::First, via)),
+    };
+    r.complain(filled.problem(
+        "conflict",
+        &VIA,
+        problem,
+        "name nodes in the order in which packets pass them",
+    ));
+    None
 }
 
 /// The delay of the path there and back; complains if there is no path.

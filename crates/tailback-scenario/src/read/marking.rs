@@ -10,10 +10,16 @@ use tailback_base::model::{Param, Settings};
 use tailback_queue::marking;
 use tailback_sim::declare::impairments::{Harm, Impairment};
 use tailback_sim::declare::tables::{link, top};
-use tailback_sim::spec::{GroupSpec, LinkSpec, Marking, MarkingBecause, SessionSpec};
+use tailback_sim::spec::{GroupSpec, LinkSpec, Marking, MarkingBecause, SessionSpec, WorkloadSpec};
 
 /// Whether the network marks. `given` is the key's value, if it is there.
-pub fn decide(r: &Reader, given: Option<bool>, groups: &[GroupSpec], sessions: &[SessionSpec]) -> Marking {
+pub fn decide(
+    r: &Reader,
+    given: Option<bool>,
+    groups: &[GroupSpec],
+    sessions: &[SessionSpec],
+    workloads: &[WorkloadSpec],
+) -> Marking {
     if let Some(on) = given {
         return Marking {
             on,
@@ -22,7 +28,8 @@ pub fn decide(r: &Reader, given: Option<bool>, groups: &[GroupSpec], sessions: &
     }
     let of_groups = groups.iter().map(|g| ("flows", &g.name, &g.transport));
     let of_sessions = sessions.iter().map(|s| ("sessions", &s.name, &s.transport));
-    let mut all = of_groups.chain(of_sessions);
+    let of_workloads = workloads.iter().map(|w| ("workload", &w.name, &w.transport));
+    let mut all = of_groups.chain(of_sessions).chain(of_workloads);
     match all.find(|(_, _, transport)| r.library.transports.is_capable(transport)) {
         Some((table, name, _)) => Marking {
             on: true,

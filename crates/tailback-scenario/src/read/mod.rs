@@ -6,6 +6,7 @@
 pub mod advice;
 pub mod changes;
 pub mod conditioners;
+mod fabrics;
 pub mod flows;
 pub mod instants;
 pub mod links;
@@ -22,6 +23,7 @@ pub mod topology;
 mod trace_file;
 pub mod traces;
 pub mod transport;
+mod workloads;
 
 use crate::check::{Filled, Reader};
 use crate::document::{Document, Entry, Node, Tree};
@@ -30,11 +32,12 @@ use crate::measures::Settled;
 use names::named;
 use profiles::Profiles;
 use routes::Routes;
-use tailback_base::model::Choice;
+use tailback_base::model::{Choice, Settings};
+use tailback_sim::declare::paths::{OnFailure, PathSeeds, Paths};
 use tailback_sim::declare::tables::End;
 use tailback_sim::declare::tables::{SCENARIO, top};
 use tailback_sim::library::Library;
-use tailback_sim::spec::{GroupSpec, LinkSpec, SessionSpec, Spec};
+use tailback_sim::spec::{GroupSpec, LinkSpec, PathRules, Spec};
 
 /// The most links; routes are found for every pair of ends in use.
 const MOST_LINKS: usize = 10_000;
@@ -120,18 +123,22 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         whole,
         duration: settings.map(|s| s.get(&top::DURATION)),
         marking: given_marking != Some(false),
+        paths: settings.map_or(Paths::First, |s| s.get(&top::PATHS)),
     };
     let mut groups = groups_of(r, root, &around, &mut routes);
     let session_entries = named(r, root, &top::SESSIONS);
     let sessions = sessions::sessions(r, &session_entries, &around, &groups, &mut routes);
-    if root.given(&top::FLOWS).is_none() && root.given(&top::SESSIONS).is_none() {
+    let others = (&groups[..], &sessions[..]);
+    let workloads = workloads::workloads(r, (root, &document.file), &around, others, &mut routes);
+    let tables = [&top::FLOWS, &top::SESSIONS, &top::WORKLOADS];
+    if tables.iter().all(|family| root.given(family).is_none()) {
         r.missing(&top::FLOWS, root, "", &SCENARIO);
     }
     advice::ports::warn(r, &groups, &sessions, &around, &mut routes);
     advice::ecn::warn(r, root, &groups, &sessions);
-    advice::lines::of_use(r, &groups, &sessions, &around, &mut routes);
+    advice::lines::of_use(r, (&groups, &sessions, &workloads), &around, &mut routes);
     let duration = around.duration;
-    let marking = marking::decide(r, given_marking, &groups, &sessions);
+    let marking = marking::decide(r, given_marking, &groups, &sessions, &workloads);
     marking::follow(r, &mut links, link_tables, &marking);
     let network = changes::Changeable {
         links: &mut links,
@@ -156,7 +163,10 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
 
     let top = top?;
     let s = &top.settings;
-    let members = sessions.iter().map(|s| u64::from(s.clients));
+    let members = sessions
+        .iter()
+        .map(|s| u64::from(s.clients))
+        .chain(workloads.iter().map(|_| 1));
     let flows_in_all: u64 = groups.iter().map(|g| u64::from(g.count)).chain(members).sum();
     instants_fit(r, &top, flows_in_all);
     Some(Spec {
@@ -165,15 +175,17 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         warmup: s.get(&top::WARMUP),
         seed: s.get(&top::SEED),
         interval: s.get(&top::INTERVAL),
-        end: end(r, &top, &sessions),
+        end: end(r, &top, sessions.is_empty() && workloads.is_empty()),
         links,
         switches,
         flows: groups,
         sessions,
+        workloads,
         record,
         log_drops: s.get(&top::LOG_DROPS),
         size_classes: size_classes::read(r, root, &s.get(&top::SIZE_CLASSES)),
         marking,
+        path_rules: path_rules(s),
     })
 }
 
@@ -251,14 +263,25 @@ fn instants_fit(r: &mut Reader, top: &Filled, flows_in_all: u64) {
 }
 
 /// What ends the run.
-fn end(r: &mut Reader, top: &Filled, sessions: &[SessionSpec]) -> End {
+fn end(r: &mut Reader, top: &Filled, none_asks: bool) -> End {
     let end = top.settings.get(&top::END);
-    if end == End::Sessions && sessions.is_empty() {
+    if end == End::Sessions && none_asks {
         let problem = "the run is to end with its sessions, and there are none";
         let remedy = "add a table [sessions.NAME], or leave `end` out";
         r.complain(top.problem("conflict", &top::END, problem, remedy).value(end.word()));
     }
     end
+}
+
+/// How nodes choose among equal paths.
+fn path_rules(s: &Settings) -> PathRules {
+    PathRules {
+        seed: s.get(&top::PATH_SEED),
+        one_seed: s.get(&top::PATH_SEEDS) == PathSeeds::One,
+        flowlet_gap: s.get(&top::FLOWLET_GAP),
+        route_delay: s.get(&top::ROUTE_DELAY),
+        keeps: s.get(&top::ON_FAILURE) == OnFailure::Keep,
+    }
 }
 
 /// The name of a file without folders and ending.

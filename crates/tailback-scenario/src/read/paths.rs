@@ -15,12 +15,13 @@ use crate::document::{Entry, Node, Tree};
 use crate::error::Problem;
 use crate::measures::{Measures, Trips, WhichTrip, direction};
 use std::collections::BTreeMap;
-use tailback_base::model::{Param, Raw, Settings};
+use tailback_base::model::{Choice, Param, Raw, Settings};
 use tailback_base::quantity::{parse_rate, parse_time};
 use tailback_base::relative::{self, OfPath};
 use tailback_base::{BitRate, Duration};
 use tailback_queue::fifo::droptail;
 use tailback_sim::declare::changes;
+use tailback_sim::declare::paths::Paths;
 use tailback_sim::declare::tables::flows as key;
 use tailback_sim::declare::tables::sessions::{CLIENTS, SERVERS};
 use tailback_sim::declare::tables::{FLOWS, LINK, SESSIONS, link, top};
@@ -178,6 +179,7 @@ fn round_trips(r: &mut Reader, root: &Node, own_ends: Option<(String, String)>, 
         interval: None,
         duration: None,
         marking: true,
+        paths: spread(root),
     };
     let mut routes = Routes::new(&links);
     for (family, of) in [
@@ -203,6 +205,13 @@ fn round_trips(r: &mut Reader, root: &Node, own_ends: Option<(String, String)>, 
             }
         }
     }
+}
+
+/// The paths that the whole network takes.
+fn spread(root: &Node) -> Paths {
+    let word = root.given(&top::PATHS).and_then(text_of);
+    let place = word.and_then(|word| Paths::WORDS.iter().position(|w| *w == word));
+    place.map_or(Paths::First, |i| Paths::MEANINGS[i])
 }
 
 /// A link without what stands in its tables.
@@ -249,7 +258,12 @@ fn crossing(
     own: &[Duration],
 ) -> Option<FlowsOnPath> {
     let (from, to) = ends(r, filled, around)?;
-    let path = route(r, filled, &from, &to, around, routes)?;
+    let mut path = route(r, filled, &from, &to, around, routes)?;
+    // Sessions have no such key.
+    let via = filled.settings.find_key(&key::VIA).unwrap_or_default();
+    if let Some(hops) = routes.over(&from, &via, &to) {
+        path = routes.round_trip(&hops);
+    }
     let rtt = filled.settings.get(&key::RTT);
     let turn = |list: &[Duration], i: u32| match list {
         [] => Duration::ZERO,
@@ -262,7 +276,8 @@ fn crossing(
         }
         false => turn(&rtt, i),
     };
-    let hops = routes.path(&from, &to)?;
+    let own = filled.settings.get(&key::PATHS).unwrap_or(around.paths);
+    let hops = routes.taken([&from, &to], own, &via);
     Some(FlowsOnPath {
         links: hops.iter().map(|h| around.links[h.link].name.clone()).collect(),
         trips: Trips::of((0..count).map(trip), packet)?,

@@ -1,11 +1,12 @@
 //! Which way packets will go, as far as checks need to know: whether there is a way, and how long it takes.
 //!
-//! The rule is that of [`tailback_sim::sim::route`]: the fewest hops, among those the least propagation delay; what
-//! comes back takes the same links in the opposite direction. The simulator's own router also settles ties and packs
-//! what it finds; this one names nodes in messages and needs no network built.
+//! The rule of first paths is that of [`tailback_sim::sim::route`]: the fewest hops, among those the least propagation
+//! delay; what comes back takes the same links in the opposite direction. The simulator's own router also settles ties
+//! and packs what it finds; this one names nodes in messages and needs no network built.
 
 use std::collections::BTreeMap;
 use tailback_base::Duration;
+use tailback_sim::declare::paths::Paths;
 use tailback_sim::spec::LinkSpec;
 
 /// One hop: a link, by index into the links given, and the direction.
@@ -135,6 +136,60 @@ impl<'a> Routes<'a> {
         Some(hops)
     }
 
+    /// The hops of the first path over given nodes; `None` when there is no way.
+    pub fn over(&mut self, from: &str, via: &[String], to: &str) -> Option<Vec<Hop>> {
+        let nodes: Vec<&str> = [from]
+            .into_iter()
+            .chain(via.iter().map(String::as_str))
+            .chain([to])
+            .collect();
+        let mut hops = vec![];
+        for pair in nodes.windows(2).filter(|pair| pair[0] != pair[1]) {
+            hops.extend(self.path(pair[0], pair[1])?);
+        }
+        Some(hops)
+    }
+
+    /// All hops of paths with the fewest hops, in the order of links.
+    pub fn equal(&mut self, from: &str, to: &str) -> Vec<Hop> {
+        let (Some(&from), Some(&to)) = (self.nodes.get(from), self.nodes.get(to)) else {
+            return vec![];
+        };
+        let hops_from =
+            |routes: &mut Routes<'a>, node| routes.ways_from(node).iter().map(|w| w.hops).collect::<Vec<_>>();
+        let (there, back) = (hops_from(self, from), hops_from(self, to));
+        if there[to] == FAR {
+            return vec![];
+        }
+        let on_path = |node: usize, next: usize| {
+            there[node] != FAR && back[next] != FAR && there[node] + 1 + back[next] == there[to]
+        };
+        let leaving = self.out.iter().enumerate();
+        let mut all: Vec<Hop> = leaving
+            .flat_map(|(node, out)| {
+                out.iter()
+                    .filter(move |(_, next)| on_path(node, *next))
+                    .map(|(hop, _)| *hop)
+            })
+            .collect();
+        all.sort_by_key(|h| (h.link, h.reverse));
+        all
+    }
+
+    /// The node that a hop leads to.
+    pub fn end_of(&self, hop: Hop) -> &'a str {
+        let link = &self.links[hop.link];
+        if hop.reverse { &link.from } else { &link.to }
+    }
+
+    /// The hops that data may take.
+    pub fn taken(&mut self, [from, to]: [&str; 2], paths: Paths, via: &[String]) -> Vec<Hop> {
+        match paths {
+            Paths::First => self.over(from, via, to).unwrap_or_default(),
+            _ => self.equal(from, to),
+        }
+    }
+
     /// The propagation delay of these hops there and back.
     pub fn round_trip(&self, hops: &[Hop]) -> Duration {
         hops.iter().fold(Duration::ZERO, |sum, hop| {
@@ -144,6 +199,18 @@ impl<'a> Routes<'a> {
                     ..*hop
                 })
         })
+    }
+
+    /// The nodes with one link, in natural order.
+    pub fn leaves(&self) -> Vec<&'a str> {
+        let mut leaves: Vec<&str> = self
+            .nodes
+            .iter()
+            .filter(|(_, i)| self.out[**i].len() == 1)
+            .map(|(n, _)| *n)
+            .collect();
+        leaves.sort_by(|a, b| tailback_sim::sim::names::natural(a, b));
+        leaves
     }
 
     /// The nodes that can be reached from this one, itself left out.

@@ -173,6 +173,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         from,
         to,
         page_servers,
+        paths: s.get(&PATHS).unwrap_or(around.paths),
         weight: s.get(&WEIGHT),
         access,
         exit,

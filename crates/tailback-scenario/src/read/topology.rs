@@ -3,10 +3,13 @@
 //! A `[link.NAME]` the user gives beside the helper is laid over the generated one, key by key, so that one hop of a
 //! parking lot can differ from the others, and `--set link.bottleneck.queue.buffer=...` means what it says.
 
-use crate::check::Reader;
+use super::fabrics::{self, Fabric, Made};
+use crate::check::{Filled, Reader};
 use crate::document::{Entry, Node, Tree};
 use crate::error::{At, Problem};
+use std::collections::HashMap;
 use tailback_base::model::{Param, Raw};
+use tailback_sim::declare::fabrics::HOST_QUEUE;
 use tailback_sim::declare::tables::{PARKING_LOT, link, top};
 
 /// The document with the topology's links in it.
@@ -45,12 +48,78 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
             }
         }
     }
+    if let Some(queue) = filled.part(&HOST_QUEUE) {
+        r.model(queue, &filled.key(&HOST_QUEUE), "queue");
+    }
     if r.seen() > before {
         return unchanged();
     }
-    let lot = filled.settings.find_key(&link::HOPS);
-    let hops = lot.unwrap_or(1) as usize;
-    if size(node).saturating_mul(hops) > MOST_VALUES {
+    let Some(WrittenOut { fabric, ends }) = network(r, node, &filled) else {
+        return unchanged();
+    };
+    let tables = [
+        (&top::LINKS, links(fabric.links, &node.at)),
+        (&top::SWITCHES, fabric.switches),
+    ];
+    let most = tables[0]
+        .1
+        .iter()
+        .map(|(_, keys)| keys.iter().map(|e| size(&e.node)).sum::<usize>())
+        .sum::<usize>();
+    if most > MOST_VALUES {
+        r.complain(Problem::new(
+            "limit",
+            node.at.clone(),
+            top::TOPOLOGY.name,
+            "so many links with such long lists are too much",
+            "use fewer links or shorter lists",
+        ));
+        return unchanged();
+    }
+    let mut root = root.clone();
+    for (family, made) in tables.into_iter().filter(|(_, made)| !made.is_empty()) {
+        let given = root.get(family.name);
+        if given.is_some_and(|e| !matches!(e.node.tree, Tree::Table(_))) {
+            // To be complained about.
+            continue;
+        }
+        let written = written_out(&node.at, given, made);
+        let at = given.map_or(At::Nowhere, |e| e.node.at.clone());
+        let table = Node::table(written, at);
+        if let Tree::Table(entries) = &mut root.tree {
+            match entries.iter_mut().find(|e| e.key == family.name) {
+                Some(entry) => entry.node = table,
+                None => entries.push(Entry {
+                    key: family.name.into(),
+                    key_at: At::Nowhere,
+                    node: table,
+                }),
+            }
+        }
+    }
+    Expanded { root, ends }
+}
+
+/// What a topology stands for, and where flows begin and end unless they say otherwise.
+struct WrittenOut {
+    fabric: Fabric,
+    ends: Option<(String, String)>,
+}
+
+fn network(r: &mut Reader, node: &Node, filled: &Filled) -> Option<WrittenOut> {
+    let model = filled.settings.model;
+    if fabrics::is_fabric(model.name) {
+        let fabric = fabrics::write_out(r, filled, model)?;
+        return Some(WrittenOut { fabric, ends: None });
+    }
+    let keys = node
+        .entries()
+        .iter()
+        .filter(|e| e.key != "kind" && e.key != link::HOPS.name);
+    let keys: Vec<Entry> = keys.cloned().collect();
+    let hops = filled.settings.find_key(&link::HOPS);
+    let most = hops.unwrap_or(1) as usize;
+    if size(node).saturating_mul(most) > MOST_VALUES {
         r.complain(Problem::new(
             "limit",
             node.at.clone(),
@@ -58,97 +127,86 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
             "so many hops with such long lists are too much",
             "use fewer hops or shorter lists",
         ));
-        return unchanged();
+        return None;
     }
-    let names: Vec<(String, String, String)> = match lot {
-        Some(_) => (1..=hops)
-            .map(|i| (format!("hop{i}"), format!("r{}", i - 1), format!("r{i}")))
-            .collect(),
-        None => vec![("bottleneck".into(), "left".into(), "right".into())],
+    let made = |name: String, from: String, to: String| Made {
+        name,
+        from,
+        to,
+        keys: keys.clone(),
     };
-    let ends = Some((names[0].1.clone(), names[names.len() - 1].2.clone()));
-
-    let links_given = root.get(top::LINKS.name);
-    if let Some(Entry {
-        node: Node {
-            tree: Tree::Scalar(_) | Tree::List(_),
-            ..
-        },
-        ..
-    }) = links_given
-    {
-        return unchanged();
-    }
-    let written = written_out(node, links_given, names);
-    let mut root = root.clone();
-    let at = links_given.map_or(At::Nowhere, |e| e.node.at.clone());
-    let table = Node::table(written, at);
-    if let Tree::Table(entries) = &mut root.tree {
-        match entries.iter_mut().find(|e| e.key == top::LINKS.name) {
-            Some(entry) => entry.node = table,
-            None => entries.push(Entry {
-                key: top::LINKS.name.into(),
-                key_at: At::Nowhere,
-                node: table,
-            }),
-        }
-    }
-    Expanded { root, ends }
+    let links: Vec<Made> = match hops {
+        Some(_) => (1..=most)
+            .map(|i| made(format!("hop{i}"), format!("r{}", i - 1), format!("r{i}")))
+            .collect(),
+        None => vec![made("bottleneck".into(), "left".into(), "right".into())],
+    };
+    let ends = Some((links.first()?.from.clone(), links.last()?.to.clone()));
+    let switches = vec![];
+    Some(WrittenOut {
+        fabric: Fabric { links, switches },
+        ends,
+    })
 }
 
-/// The tables of the helper's links, each under what the user gives for it; then the user's other links.
-fn written_out(node: &Node, given: Option<&Entry>, names: Vec<(String, String, String)>) -> Vec<Entry> {
-    let mut links: Vec<Entry> = given.map_or(vec![], |e| e.node.entries().to_vec());
+/// The names of links, and the keys of their tables.
+fn links(links: Vec<Made>, at: &At) -> Vec<(String, Vec<Entry>)> {
+    let end = |key: &Param, value: &str| Entry {
+        key: key.name.into(),
+        key_at: at.clone(),
+        node: Node::text(value, at.clone()),
+    };
+    let table = |l: Made| {
+        let mut keys = vec![end(&link::FROM, &l.from), end(&link::TO, &l.to)];
+        keys.extend(l.keys);
+        (l.name, keys)
+    };
+    links.into_iter().map(table).collect()
+}
+
+/// The tables that a topology makes, each under what the user gives for it; then the user's others.
+fn written_out(at: &At, given: Option<&Entry>, made: Vec<(String, Vec<Entry>)>) -> Vec<Entry> {
+    let mut own: Vec<Option<Entry>> = given.map_or(vec![], |e| e.node.entries().iter().cloned().map(Some).collect());
+    let place: HashMap<String, usize> = own
+        .iter()
+        .flatten()
+        .enumerate()
+        .map(|(i, e)| (e.key.clone(), i))
+        .collect();
     let mut written = vec![];
-    for (name, from, to) in names {
-        let end = |key: &Param, value: &str| Entry {
-            key: key.name.into(),
-            key_at: node.at.clone(),
-            node: Node::text(value, node.at.clone()),
-        };
-        let mut entries = vec![end(&link::FROM, &from), end(&link::TO, &to)];
-        entries.extend(
-            node.entries()
-                .iter()
-                .filter(|e| e.key != "kind" && e.key != link::HOPS.name)
-                .cloned(),
-        );
-        match links.iter().position(|e| e.key == name) {
-            None => written.push(Entry {
+    for (name, keys) in made {
+        written.push(match place.get(&name).and_then(|i| own[*i].take()) {
+            None => Entry {
                 key: name,
-                key_at: node.at.clone(),
-                node: Node::table(entries, node.at.clone()),
-            }),
-            Some(i) => {
-                let own = links.remove(i);
-                // A value where a table belongs goes through as it is, to be complained about.
-                written.push(if matches!(own.node.tree, Tree::Table(_)) {
-                    lay_over(entries, own)
-                } else {
-                    own
-                });
-            }
-        }
+                key_at: at.clone(),
+                node: Node::table(keys, at.clone()),
+            },
+            Some(own) if matches!(own.node.tree, Tree::Table(_)) => lay_over(keys, own),
+            // A value where a table belongs goes through as it is, to be complained about.
+            Some(own) => own,
+        });
     }
-    written.append(&mut links);
+    written.extend(own.into_iter().flatten());
     written
 }
 
 /// Whether this topology table may make a link of this name. The number of hops is not looked at: a hop too many is
 /// found when the link turns out to have no ends.
 pub fn makes(topology: &Node, link: &str) -> bool {
-    if first_link(topology) == "hop1" {
-        link.strip_prefix("hop").is_some_and(|n| n.parse::<u32>().is_ok())
-    } else {
-        link == "bottleneck"
+    match fabrics::kind_of(topology) {
+        kind if fabrics::is_fabric(kind) => fabrics::makes(kind, link),
+        kind if kind == PARKING_LOT.name => link.strip_prefix("hop").is_some_and(|n| n.parse::<u32>().is_ok()),
+        _ => link == "bottleneck",
     }
 }
 
 /// The name of the first link this topology table makes.
 pub fn first_link(topology: &Node) -> &'static str {
-    let is_lot = |node: &Node| matches!(&node.tree, Tree::Scalar(Raw::Text(t)) if t == PARKING_LOT.name);
-    let lot = is_lot(topology) || topology.get("kind").is_some_and(|e| is_lot(&e.node));
-    if lot { "hop1" } else { "bottleneck" }
+    match fabrics::kind_of(topology) {
+        kind if fabrics::is_fabric(kind) => "host1",
+        kind if kind == PARKING_LOT.name => "hop1",
+        _ => "bottleneck",
+    }
 }
 
 fn lay_over(mut entries: Vec<Entry>, own: Entry) -> Entry {

@@ -7,16 +7,17 @@
 use super::network::{
     Alters, AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport, UNITS,
 };
-use crate::change::Values;
+use crate::change::{Change, Values};
+use crate::declare::paths::Paths;
 use crate::sim::ahead::looks_at_everything;
 use crate::sim::changes::Altered;
 use crate::sim::conditioners::EdgeSlot;
-use crate::sim::flow::{Carrier, Coming, Echo, Flow, FlowStats, Hears, NO_APP, NOTHING_AWAITED};
+use crate::sim::flow::{Carrier, Coming, Echo, Flow, FlowStats, Hears, NO_APP, NOTHING_AWAITED, Route};
 use crate::sim::laws::Laws;
 use crate::sim::names::{PortName, PortNames, natural};
 use crate::sim::recorder::Recorder;
 use crate::sim::route::{Arc, Router};
-use crate::sim::{AppSlot, Sim, Tick};
+use crate::sim::{AppSlot, Sim, Tick, Topology};
 use crate::traffic::application::NodeId;
 use crate::wire::event::EventKind;
 use crate::wire::impair::Impairments;
@@ -64,14 +65,33 @@ impl Network {
             link_ports[p.link as usize][p.direction()] = number as u32;
         }
         let mut sim = Sim::new(graph(self.nodes.len(), &self.links, &link_ports));
+        let fails = |l: &LinkDef| {
+            l.directions
+                .iter()
+                .flatten()
+                .any(|d| d.alters.as_ref().is_some_and(|a| a.fails()))
+        };
+        sim.net.router.equal.may_fail = self.links.iter().any(fails);
         sim.net.ports.reserve_exact(places.len());
         sim.net.peer.reserve_exact(places.len());
         for p in counted_as(UNITS, &places) {
             let link = p.link as usize;
             if let Some(d) = self.links[link].directions[p.direction()].take() {
                 let named = || p.name.say(Named::new(self.seed).text("link."), &self.stems);
-                add_port(&mut sim, d, named, link_ports[link][1 - p.direction()]);
+                add_port(
+                    &mut sim,
+                    d,
+                    named,
+                    link_ports[link][1 - p.direction()],
+                    self.rules.route_delay,
+                );
             }
+        }
+        sim.net.keeps_under_way = self.rules.keeps;
+        if self.spreads() {
+            sim.net.router.equal.gap = self.rules.flowlet_gap;
+            sim.net.router.equal.seeds = self.path_seeds();
+            same_way_back(&sim.net.ports, &places, &self.stems)?;
         }
         self.add_conditioners(&mut sim, &link_ports);
         let flow_ids = self.add_flows(&mut sim)?;
@@ -98,6 +118,24 @@ impl Network {
             link_ports,
             flow_ids,
         })
+    }
+
+    /// Whether something takes other paths than the first.
+    fn spreads(&self) -> bool {
+        let flows = self.flows.iter().map(|f| f.paths);
+        flows
+            .chain(self.transports.iter().map(|t| t.paths))
+            .any(|p| p != Paths::First)
+    }
+
+    /// The seed of the hash of each node, by its name.
+    fn path_seeds(&self) -> Vec<u64> {
+        let named = Named::new(self.rules.seed.unwrap_or(self.seed)).text("paths.");
+        let of = |node: &String| match self.rules.one_seed {
+            true => named.stream().bits(),
+            false => named.text(node).stream().bits(),
+        };
+        counted_as(8, &self.nodes).map(of).collect()
     }
 
     /// Conditioners, in the order they were handed in, and the propagation delay from each to each.
@@ -142,19 +180,33 @@ impl Network {
         Ok(flow_ids)
     }
 
+    /// The ways of a flow there and back; empty if no path leads to its destination.
+    fn ways(&self, net: &mut Topology, def: &FlowDef) -> (Route, Route) {
+        let Topology {
+            router, routes, peer, ..
+        } = net;
+        if let Some(via) = &def.via {
+            let via = via.iter().copied();
+            let nodes: Vec<NodeId> = [def.from].into_iter().chain(via).chain([def.to]).collect();
+            return router.lay_over(&nodes, routes, peer);
+        }
+        if def.paths != Paths::First {
+            let bits = def.named.text(".paths").stream().bits();
+            return router.spread([def.from, def.to], def.paths, bits, routes, peer);
+        }
+        // A host has no name and one flow.
+        match [def.from, def.to].iter().any(|n| self.nodes[n.0 as usize].is_empty()) {
+            true => router.lay(def.from, def.to, routes, peer),
+            false => router.routes(def.from, def.to, routes, peer),
+        }
+    }
+
     fn add_flow(&self, sim: &mut Sim, def: FlowDef) -> Result<FlowId, Refusal> {
         let id = FlowId(sim.flows.all.len() as u32);
         let member = matches!(def.transport, Transport::Member);
         let (forward, backward) = match member {
             true => Default::default(),
-            // A host has no name and one flow.
-            false if [def.from, def.to].iter().any(|n| self.nodes[n.0 as usize].is_empty()) => {
-                sim.net.router.lay(def.from, def.to, &mut sim.net.routes, &sim.net.peer)
-            }
-            false => sim
-                .net
-                .router
-                .routes(def.from, def.to, &mut sim.net.routes, &sim.net.peer),
+            false => self.ways(&mut sim.net, &def),
         };
         if forward.len == 0 && !member {
             let called = |node: NodeId, host: &str| match self.nodes[node.0 as usize].as_str() {
@@ -231,8 +283,37 @@ impl Network {
         sim.flows.all.push(flow);
         let ways = [forward, backward].map(|way| way.marked(def.dscp));
         sim.net.ways.push(ways);
+        if sim.net.router.equal.may_fail {
+            sim.net
+                .router
+                .equal
+                .note_bits(id.0 as usize, def.named.text(".paths").stream().bits());
+        }
         Ok(id)
     }
+}
+
+/// A request of a queue goes back along the links that the data took.
+///
+/// # Errors
+/// A queue that sends requests.
+fn same_way_back(ports: &[Port], places: &[PortPlace], stems: &[String]) -> Result<(), Refusal> {
+    let Some(place) = ports
+        .iter()
+        .zip(places)
+        .find(|(port, _)| port.sends_requests())
+        .map(|(_, place)| place)
+    else {
+        return Ok(());
+    };
+    Err(Refusal::new(
+        format!(
+            "the queue of link {} sends requests to sources, which take the way of the data back, and where paths is \
+             not \"first\" there is no such way",
+            place.name.written(stems)
+        ),
+        "leave paths out, or give another queue",
+    ))
 }
 
 /// The place of each name among all in natural order.
@@ -299,7 +380,7 @@ fn graph(nodes: usize, links: &[LinkDef], link_ports: &[[u32; 2]]) -> Router {
 }
 
 /// The next port: a queue, a line, and what harms packets before them. `peer` is the opposite direction.
-fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u32) {
+fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u32, route_delay: Duration) {
     let queue = match d.queue {
         // Departures that are computed at arrival are fixed.
         QueueChoice::DropTail(limit) if d.alters.is_none() => Queue::Fused(Fused::new(limit)),
@@ -324,11 +405,11 @@ fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u3
     sim.net.peer.push(peer);
     sim.net.ports.push(port);
     if let Some(alters) = d.alters {
-        add_changes(sim, number, *alters);
+        add_changes(sim, number, *alters, route_delay);
     }
 }
 
-fn add_changes(sim: &mut Sim, port: u32, alters: Alters) {
+fn add_changes(sim: &mut Sim, port: u32, alters: Alters, route_delay: Duration) {
     let at = &mut sim.net.ports[port as usize];
     if alters.trace.is_some() || alters.changes.iter().any(|c| matches!(c.to, Values::Rate(_))) {
         at.rate_changes();
@@ -337,8 +418,21 @@ fn add_changes(sim: &mut Sim, port: u32, alters: Alters) {
         e.server.follow(trace);
     }
     for change in alters.changes {
+        if matches!(change.to, Values::Up(_)) {
+            at_far_end(sim, port);
+            let known = Change {
+                to: change.to.clone(),
+                when: change.when.later(route_delay),
+            };
+            sim.plan_change(Altered::Routes(port), known);
+        }
         sim.plan_change(Altered::Port(port), change);
     }
+}
+
+/// What comes to the far end of a port is looked at there.
+fn at_far_end(sim: &mut Sim, port: u32) {
+    sim.net.ports[port as usize].watched_exit = true;
 }
 
 /// Propagation delay between two nodes, along the path that packets take.

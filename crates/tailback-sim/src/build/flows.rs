@@ -20,6 +20,7 @@ use crate::traffic::superposed;
 use crate::wire::keys::Tunnel;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted_as;
 use tailback_base::{Ecn, Named, Time};
@@ -98,6 +99,12 @@ fn datagrams(g: &GroupSpec) -> Transport {
     }
 }
 
+/// The nodes that the flows of a group pass, if those are given.
+fn via(net: &mut Network, g: &GroupSpec) -> Option<Rc<[NodeId]>> {
+    let nodes: Rc<[NodeId]> = g.via.iter().map(|name| net.node(name)).collect();
+    (!nodes.is_empty()).then_some(nodes)
+}
+
 /// Put the flows of one group into the network, each with its own hosts where the scenario gives access links. Where
 /// hosts have conditioners is added to `edges`.
 pub(super) fn add_group<'s>(
@@ -117,6 +124,7 @@ pub(super) fn add_group<'s>(
     let own = around.connections.get(&g.name);
     let (starts, stops) = times(g, seed);
     let source = library.source(g.traffic.model)?;
+    let via = via(net, g);
     let aggregate = [around.number(&g.aggregate[0]), around.number(&g.aggregate[1])];
     let sizes = library.sizes(g.sizes.model)?;
     let text = stem(&g.name);
@@ -156,6 +164,7 @@ pub(super) fn add_group<'s>(
             net.set_label(flow, named.text(".address").stream().bits() as u32);
         }
         net.set_aggregate(flow, aggregate);
+        net.set_paths(flow, g.paths, via.clone());
         net.set_dscp(flow, g.dscp);
         if let Some(tunnel) = &g.tunnel {
             net.set_tunnel(flow, around.tunnel(tunnel));

@@ -9,10 +9,12 @@ mod flows;
 pub mod hooks;
 mod instants;
 pub(crate) mod links;
+pub(crate) mod lone;
 pub mod network;
 pub mod paths;
 mod recordings;
 mod sessions;
+mod workloads;
 
 use crate::build::hooks::Hooks;
 use crate::declare::tables::End;
@@ -43,6 +45,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         ));
     }
     let mut net = Network::new(seed);
+    net.choose_paths(spec.path_rules);
     let mut edges = links::add(&mut net, spec, seed, hooks)?;
     let around = flows::Around {
         library: hooks.library(),
@@ -58,6 +61,9 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     }
     for s in &spec.sessions {
         sessions::add(&mut net, s, &around)?;
+    }
+    for w in &spec.workloads {
+        workloads::add(&mut net, w, &around)?;
     }
     conditioners::add(&mut net, edges, hooks.library(), seed)?;
     let mut built = net.build()?;
@@ -112,6 +118,7 @@ fn aggregates(spec: &Spec) -> Result<Vec<&str>, Refusal> {
         names.extend([s.from.as_str(), s.to.as_str()]);
         names.extend(s.page_servers.iter().map(String::as_str));
     }
+    names.extend(spec.workloads.iter().flat_map(|w| &w.hosts).map(String::as_str));
     names.sort_by(|a, b| crate::sim::names::natural(a, b));
     names.dedup();
     if names.len() > usize::from(u16::MAX) + 1 {

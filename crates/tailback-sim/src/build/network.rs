@@ -3,12 +3,14 @@
 //! [`Network::build`] then numbers everything (see `assemble.rs`).
 
 pub use super::assemble::Built;
-use crate::change::Change;
+use crate::change::{Change, Values};
 use crate::declare::impairments::Impairment;
+use crate::declare::paths::Paths;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::sim::flow::Media;
 use crate::sim::members::{MakeEnds, TransportMaker};
 use crate::sim::names::{LinkName, PrivateEnd};
+use crate::spec::PathRules;
 use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
 use crate::wire::keys::{Keys, Tunnel};
 use crate::wire::packet::SimPacket;
@@ -58,6 +60,13 @@ pub struct Alters {
     pub changes: Vec<Change>,
     /// What the rate follows in place of that of the link.
     pub trace: Option<Arc<Trace>>,
+}
+
+impl Alters {
+    /// Whether the link may fail.
+    pub(super) fn fails(&self) -> bool {
+        self.changes.iter().any(|c| matches!(c.to, Values::Up(_)))
+    }
 }
 
 impl Direction {
@@ -125,6 +134,9 @@ pub(super) struct FlowDef {
     pub label: Option<u32>,
     pub tunnel: Option<Tunnel>,
     pub dscp: Dscp,
+    pub paths: Paths,
+    /// Nodes that it passes, if those are given.
+    pub via: Option<Rc<[NodeId]>>,
 }
 
 impl FlowDef {
@@ -212,6 +224,7 @@ pub struct Network {
     pub(super) edges: Vec<(LinkId, bool, Box<dyn Conditioner<SimPacket>>)>,
     pub(super) followers: Vec<(FlowHandle, Side, u32)>,
     pub(super) hearing: Vec<u32>,
+    pub(super) rules: PathRules,
 }
 
 impl Network {
@@ -231,6 +244,7 @@ impl Network {
             edges: Vec::new(),
             followers: Vec::new(),
             hearing: Vec::new(),
+            rules: PathRules::default(),
         }
     }
 
@@ -338,6 +352,8 @@ impl Network {
             label: None,
             tunnel: None,
             dscp: Dscp::default(),
+            paths: Paths::First,
+            via: None,
         });
         handle
     }
@@ -385,6 +401,23 @@ impl Network {
     /// The DiffServ code point of all packets that the flow's ends send, or those of the connections of a member.
     pub fn set_dscp(&mut self, flow: FlowHandle, dscp: Dscp) {
         self.flows[flow.0 as usize].dscp = dscp;
+    }
+
+    /// How nodes choose among equal paths.
+    pub fn choose_paths(&mut self, rules: PathRules) {
+        self.rules = rules;
+    }
+
+    /// Which of all shortest paths a flow takes, or the nodes that it passes; the first path unless it is set.
+    pub fn set_paths(&mut self, flow: FlowHandle, paths: Paths, via: Option<Rc<[NodeId]>>) {
+        let flow = &mut self.flows[flow.0 as usize];
+        (flow.paths, flow.via) = (paths, via);
+    }
+
+    /// Which of all shortest paths the connections of this transport take.
+    pub fn spread(&mut self, transport: TransportId, paths: Paths, bits: u64) {
+        let maker = &mut self.transports[transport.0 as usize];
+        (maker.paths, maker.bits) = (paths, bits);
     }
 
     /// The numbers of the edges at which the flow enters and leaves, for queues and conditioners that distinguish
@@ -459,6 +492,8 @@ impl Network {
             make,
             stream,
             between: None,
+            paths: Paths::First,
+            bits: 0,
         });
         TransportId((self.transports.len() - 1) as u32)
     }

@@ -20,13 +20,12 @@ impl Built {
         let declared = self.sim.flows.all[..self.sim.declared()].iter().zip(&self.sim.net.ways);
         let path = |(flow, ways): (&crate::sim::flow::Flow, &[crate::sim::flow::Route; 2])| {
             let group = self.group_names[flow.group as usize].clone();
-            let route = &self.sim.net.routes[ways[0].start as usize..][..usize::from(ways[0].len)];
             let port = |p: &u32| (self.port_names.of(*p), self.sim.net.ports[*p as usize].rate());
             Path {
                 flow: format!("{group}.{}", flow.index),
                 index: flow.index,
                 group,
-                ports: route.iter().map(port).collect(),
+                ports: self.sim.net.one_path(ways[0]).iter().map(port).collect(),
             }
         };
         declared.map(path).collect()

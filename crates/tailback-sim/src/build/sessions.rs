@@ -65,6 +65,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
             ServersAsked::All => &servers,
             ServersAsked::One => &page_servers,
         };
+        net.spread(transport, s.paths, named.text(".paths").stream().bits());
         net.keep_between(transport, pairs(client, server, asked_servers, connection.is_two_way()));
         let context = Context {
             index: i,

@@ -32,6 +32,9 @@ params! {
         "One-way propagation delays of the link. No packet overtakes one that is on the way.", "");
     pub LOSSES: Vec<f64> = Key::new("loss", Kind::Each(Per::Change, &PROBABILITY), "none",
         "Probabilities of random loss before the queue of the link.", "");
+    pub UP: Vec<bool> = Key::new("up", Kind::Each(Per::Change, &Kind::Bool), "none",
+        "Whether the link, in both directions, is up: false is a failure. Routes follow after `route_delay`, at the \
+         top of the scenario, where `paths` is not \"first\".", "");
     pub QUEUES = Param::new("queue", Kind::List(&Kind::Model("queue")), "none",
         "Parameters of the link's queue, which keeps its packets and its state. Each value is a table with the \
          `kind` of that queue; parameters that the table does not give are as the link's own table has them.", "");
@@ -60,8 +63,8 @@ pub static CHANGE: Model = Model {
     family: "table",
     title: "A change during the run",
     summary: "Changes one property of a link or of a group of flows at given times. Give one of `link` and `flows`; \
-              one of `rate`, `delay`, `loss`, `queue`, `weight`, `congestion`, `trace` and `mahimahi`; and, except \
-              with a trace, one of `at` and `every`. Values are taken in turn.",
+              one of `rate`, `delay`, `loss`, `up`, `queue`, `weight`, `congestion`, `trace` and `mahimahi`; and, \
+              except with a trace, one of `at` and `every`. Values are taken in turn.",
     source: "",
     params: PARAMS,
     probes: &[],

@@ -2,8 +2,11 @@
 //! conditioner crates declare their own models, and each traffic source stands in [`crate::traffic`].
 
 pub mod changes;
+pub mod fabrics;
 pub mod impairments;
 pub mod instants;
 pub mod kinds;
 pub mod netem;
+pub mod paths;
 pub mod tables;
+pub mod workload;

@@ -28,6 +28,7 @@ pub static SCENARIO: Model = Model {
 /// The keys at the top.
 pub mod top {
     use super::*;
+    pub use crate::declare::paths::{FLOWLET_GAP, ON_FAILURE, PATH_SEED, PATH_SEEDS, PATHS, ROUTE_DELAY};
 
     params! {
         pub(super) const PARAMS;
@@ -47,6 +48,12 @@ pub mod top {
         pub BDP_RTT: Option<String> = Key::new("bdp_rtt", Kind::Text, "none",
             "The round trip of values such as \"0.5 bdp\" and \"2 rtt\": \"largest\" or \"mean\" of the flows that \
              cross the link, or a time such as \"40ms\". Default: the one that they have; several are refused.", "");
+        PATHS;
+        PATH_SEED;
+        PATH_SEEDS;
+        FLOWLET_GAP;
+        ROUTE_DELAY;
+        ON_FAILURE;
         pub LOG_DROPS: bool = Key::new("log_drops", Kind::Bool, "false",
             "Keep one row for each dropped or marked packet.", "");
         pub SIZE_CLASSES: Vec<String> = Key::new("size_classes", Kind::List(&Kind::Text), "decades",
@@ -62,6 +69,8 @@ pub mod top {
         pub FLOWS = Param::new("flows", Kind::Named("flows"), "none", "The groups of flows, by name.", "");
         pub SESSIONS = Param::new("sessions", Kind::Named("sessions"), "none",
             "Clients and servers that open connections while the run goes on, by name.", "");
+        pub WORKLOADS = Param::new("workload", Kind::Named("workload"), "none",
+            "Flows among many hosts, drawn from a distribution of sizes or listed in a file, by name.", "");
         pub END: End = Key::choice("end", "duration",
             "What ends the run: its duration, or earlier the last session that has nothing more to ask for.", "");
         pub PROFILES = Param::new("profile", Kind::Named("profile"), "none",
@@ -301,6 +310,7 @@ tailback_base::choice! {
 /// The keys of a group of flows.
 pub mod flows {
     use super::*;
+    pub use crate::declare::paths::{OWN_PATHS as PATHS, VIA};
 
     params! {
         pub(super) const PARAMS;
@@ -315,6 +325,8 @@ pub mod flows {
              do not look at it.", "");
         pub RTT: Vec<Duration> = Key::new("rtt", Kind::Each(Per::Flow, &TIME), "none",
             "The round trip with empty queues and without transmission times; sets the access delay.", "");
+        PATHS;
+        VIA;
         pub ACCESS_RATE: Vec<BitRate> = Key::new("access_rate", Kind::Each(Per::Flow, &kinds::RATE), "none",
             "Each flow has its own source host behind a link of this rate. Without it there is none, or, if a delay is \
              asked for, one that only delays.", "");
@@ -384,7 +396,7 @@ pub static SESSIONS: Model = Model {
 
 /// The keys of sessions. What flows have too is read by the keys of [`flows`].
 pub mod sessions {
-    pub use super::flows::{ACCESS_DELAY, DSCP, EXIT_DELAY, TUNNEL, TUNNEL_HASH};
+    pub use super::flows::{ACCESS_DELAY, DSCP, EXIT_DELAY, PATHS, TUNNEL, TUNNEL_HASH};
     use super::*;
 
     params! {
@@ -404,6 +416,7 @@ pub mod sessions {
             "The round trip with empty queues and without transmission times; sets the delay of the clients' links.");
         pub ACCESS_RATE: Vec<BitRate> = flows::ACCESS_RATE.with_doc(
             "Each server has its own host behind a link of this rate.");
+        PATHS;
         ACCESS_DELAY;
         pub EXIT_RATE: Vec<BitRate> = flows::EXIT_RATE.with_doc(
             "Each client has its own host behind a link of this rate.");

@@ -3,7 +3,7 @@
 //! Everything that reads a scenario or builds a network asks a [`Library`]. The standard one has what tailback ships; a
 //! caller adds to a copy of it.
 
-use crate::declare::{changes, impairments, instants, tables};
+use crate::declare::{changes, fabrics, impairments, instants, tables, workload};
 pub mod outside;
 pub mod own;
 
@@ -13,9 +13,9 @@ use crate::traffic::{entry as source, laws, packet_sizes, registry, video};
 use crate::wire::packet::SimPacket;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
-use tailback_base::Model;
 use tailback_base::model::{Catalogue, Family, Registered, Registry};
 use tailback_base::quantity::Refusal;
+use tailback_base::{Model, Settings};
 use tailback_conditioner as conditioner;
 use tailback_queue::entry::Entry;
 use tailback_queue::pieces::drop::PolicyEntry;
@@ -58,6 +58,17 @@ pub struct Library {
 
 static STANDARD: OnceLock<Library> = OnceLock::new();
 
+/// The topologies that a scenario can name.
+fn topologies() -> Vec<&'static Model> {
+    vec![
+        &tables::DUMBBELL,
+        &tables::PARKING_LOT,
+        &fabrics::STAR,
+        &fabrics::LEAF_SPINE,
+        &fabrics::FAT_TREE,
+    ]
+}
+
 impl Library {
     /// What tailback ships, and the rows of [a crate of one's own](own) that this program contains.
     pub fn standard() -> &'static Library {
@@ -68,6 +79,14 @@ impl Library {
     /// model of sizes, law or kind of session.
     pub fn add(&mut self, row: impl Addition) {
         row.add_to(self);
+    }
+
+    /// The law of these settings.
+    ///
+    /// # Panics
+    /// If it is not in the list.
+    pub fn law(&self, s: &Settings) -> Box<dyn laws::Draw> {
+        laws::made(&self.laws, s)
     }
 
     fn new() -> Library {
@@ -90,11 +109,12 @@ impl Library {
                     &tables::SWITCH,
                     &tables::FLOWS,
                     &tables::SESSIONS,
+                    &workload::WORKLOAD,
                     &changes::CHANGE,
                     &tables::RECORD,
                 ],
             ),
-            Family::new("topology", "Topologies", vec![&tables::DUMBBELL, &tables::PARKING_LOT]),
+            Family::new("topology", "Topologies", topologies()),
             queues
                 .entries()
                 .family("Queue disciplines")

@@ -189,12 +189,12 @@ fn classes(asked: &[Asked], edges: &[u64], all: bool) -> Vec<(Option<u32>, usize
     named.collect()
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     ratio(values.iter().sum(), values.len() as f64)
 }
 
 /// The q-quantile of sorted values; NaN without values.
-fn quantile(sorted: &[f64], q: f64) -> f64 {
+pub(super) fn quantile(sorted: &[f64], q: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
         return f64::NAN;
     };
@@ -283,7 +283,7 @@ fn over_all<'a>(reading: &Reading, asked: impl Iterator<Item = &'a Asked>) -> bo
 }
 
 /// The largest sizes of the classes, bytes; the last class has what is larger.
-fn edges(classes: &SizeClasses, asked: impl Iterator<Item = u64>) -> Vec<u64> {
+pub(super) fn edges(classes: &SizeClasses, asked: impl Iterator<Item = u64>) -> Vec<u64> {
     match classes {
         SizeClasses::To(edges) => edges.clone(),
         SizeClasses::Deciles => {
@@ -297,7 +297,7 @@ fn edges(classes: &SizeClasses, asked: impl Iterator<Item = u64>) -> Vec<u64> {
 }
 
 /// The name of a class; class 0 has all sizes. That of a tenth is the same in all runs.
-fn name(classes: &SizeClasses, class: usize) -> Arc<str> {
+pub(super) fn name(classes: &SizeClasses, class: usize) -> Arc<str> {
     let Some(class) = class.checked_sub(1) else {
         return ALL.into();
     };

@@ -20,6 +20,7 @@ mod pages;
 pub mod quantity;
 pub mod screen;
 mod series;
+mod slowdowns;
 pub mod summary;
 pub mod table;
 mod transfers;

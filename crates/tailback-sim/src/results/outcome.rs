@@ -3,9 +3,10 @@
 use super::column::Called;
 use super::{
     Table, completions, datagrams, delays, flows, frames, group_intervals, groups, intervals, link_intervals, links,
-    log, losses, pages, series, transfers,
+    log, losses, pages, series, slowdowns, transfers,
 };
 use crate::sim::flow::{Flow, Snapshot};
+use crate::sim::ideal::NO_PATH;
 use crate::sim::names::PortNames;
 use crate::sim::route::Router;
 use crate::sim::transfers::TransferRow;
@@ -15,10 +16,10 @@ use crate::traffic::application::{Page, Transfer};
 use crate::wire::port::Port;
 use std::ops::Index;
 use std::sync::Arc;
-use tailback_base::Time;
 use tailback_base::counters::Counter;
 use tailback_base::rng::digits;
 use tailback_base::work::counted_as;
+use tailback_base::{Duration, Time};
 
 /// A table of a run.
 pub struct TableRow {
@@ -56,6 +57,7 @@ pub static TABLES: &[TableRow] = &[
     row!(transfers, Seldom, "Transfers"),
     row!(pages, Seldom, "Pages"),
     row!(completions, Seldom, "Completion times, by size"),
+    row!(slowdowns, Seldom, "Slowdown, by size"),
     row!(datagrams, Seldom, "Datagrams"),
     row!(frames, Seldom, "Frames of video"),
     row!(delays, Seldom, "How delays are distributed"),
@@ -96,6 +98,16 @@ pub struct Frame<'a> {
     /// Start of the measured time.
     pub from: Time,
     pub to: Time,
+}
+
+/// A transfer beside what it would take on an empty path, seconds.
+pub struct Compared {
+    pub group: u32,
+    pub bytes: u64,
+    pub took: Option<f64>,
+    pub ideal: f64,
+    /// The same sender alone.
+    pub alone: Option<f64>,
 }
 
 /// A simulator that has run to its end, in the form that the tables read.
@@ -148,6 +160,23 @@ impl Reading<'_> {
         let measured = |r: &&TransferRow| r.transfer.asked >= self.frame.from;
         let rows = self.sim.apps.transfers.iter().filter(measured);
         rows.map(|r| (&self.sim.flows.all[r.member as usize], r.transfer))
+    }
+
+    /// The transfers of workloads that arrived in the measured time.
+    pub fn compared(&self) -> impl Iterator<Item = Compared> {
+        let alone = &self.sim.apps.alone.all;
+        let measured = |r: &&TransferRow| r.transfer.asked >= self.frame.from && r.path != NO_PATH;
+        let rows = self.sim.apps.transfers.iter().filter(measured);
+        rows.map(|r| Compared {
+            group: self.sim.flows.all[r.member as usize].group,
+            bytes: r.transfer.bytes,
+            took: r.transfer.done.map(|done| (done - r.transfer.asked).seconds()),
+            ideal: r.ideal.seconds(),
+            alone: alone
+                .get(r.path as usize)
+                .and_then(|a| a.time(r.transfer.bytes))
+                .map(Duration::seconds),
+        })
     }
 
     /// The pages requested in the measured time, each with the row of its member.

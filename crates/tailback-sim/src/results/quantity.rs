@@ -30,6 +30,7 @@ pub enum Stat {
     P50,
     P95,
     P99,
+    P999,
     Max,
     /// The maximum of a length or a duration.
     Longest,
@@ -45,6 +46,7 @@ impl Stat {
             Stat::P50 => format!("median {of}"),
             Stat::P95 => format!("{of}, 95th percentile"),
             Stat::P99 => format!("{of}, 99th percentile"),
+            Stat::P999 => format!("{of}, 99.9th percentile"),
             Stat::Max => format!("largest {of}"),
             Stat::Longest => format!("longest {of}"),
             Stat::Min => format!("smallest {of}"),
@@ -60,6 +62,7 @@ impl Stat {
             Stat::P50 => format!("{of} p50"),
             Stat::P95 => format!("{of} p95"),
             Stat::P99 => format!("{of} p99"),
+            Stat::P999 => format!("{of} p99.9"),
             Stat::Max | Stat::Longest => format!("{of} max"),
             Stat::Min => format!("{of} min"),
         }
@@ -143,6 +146,8 @@ pub static UNFINISHED: Quantity = Quantity::new("unfinished", "unfinished").less
 pub static COMPLETION_TIME: Quantity = Quantity::new("completion time", "time").less();
 pub static ACKED_COMPLETION_TIME: Quantity = Quantity::new("time until acknowledged", "acked").less();
 pub static SLOWDOWN: Quantity = Quantity::new("slowdown", "slowdown").less();
+pub static SLOWDOWN_IDEAL: Quantity = Quantity::new("slowdown beside the ideal", "beside ideal").less();
+pub static SLOWDOWN_ALONE: Quantity = Quantity::new("slowdown beside the sender alone", "beside alone").less();
 pub static SIZE: Quantity = Quantity::new("size", "size");
 pub static LARGER_THAN: Quantity = Quantity::new("larger than", "over");
 pub static NO_LARGER_THAN: Quantity = Quantity::new("no larger than", "up to");

@@ -24,6 +24,8 @@
 //! 7. A discipline that sends requests to sources sends them into the way back, at the near end of its port: what they
 //!    enter there has several feeders. One that sends any has to say so. At the first port of a way the end hears it
 //!    between two segments of a burst: there nothing runs ahead, and no segment is predicted.
+//! 8. Where the way of a packet has a choice among equal paths (`sim/equal.rs`), that is made by an event, when the
+//!    packet has arrived. All ports of such a way have several feeders, and its ends are called by events.
 //!
 //! So every queue that several ports share meets its packets in the order of events, and every other object its calls
 //! in the order of time: no result can tell whether a run ran ahead.
@@ -38,6 +40,7 @@
 //! that are called in the order of time), the horizon, and the armed timers of destinations that share the port of
 //! their answers, by the port in front of them.
 
+use super::equal::CHOICE;
 use super::{Sim, Tick};
 use crate::sim::flow::{Carrier, Echo, Hears, NO_APP, Route};
 use crate::sim::recorder::{Recorder, Source};
@@ -168,7 +171,7 @@ impl Sim {
     /// The rules, for the network as it stands.
     fn find_what_runs_ahead(&mut self) {
         let opened = self.ways_to_be_opened();
-        self.ahead.never = self.hears_within_bursts(opened.as_deref());
+        self.ahead.never = self.hears_within_bursts(opened.as_deref()) || self.net.router.equal.may_fail;
         if self.ahead.never || self.end_tick.is_some() {
             return;
         }
@@ -192,6 +195,9 @@ impl Sim {
             let quiet = !heard && f.hears == Hears::Nothing && !f.followed && !f.watched && !looks.flow[flow];
             let answers_only = self.destination_only_answers(flow);
             let [there, back] = self.net.ways[flow];
+            if self.net.is_spread(there) || self.net.is_spread(back) {
+                continue;
+            }
             self.flows.all[flow].runs_ahead = match f.carrier {
                 Carrier::Datagrams {
                     echo: Echo::Nothing, ..
@@ -240,6 +246,10 @@ impl Sim {
         let flows = self.net.ways.iter().zip(ends);
         for (ways, ends) in flows.chain(counted_as(16, opened).map(|ways| (ways, [false; 2]))) {
             for (way, end) in ways.iter().zip([ends[1], ends[0]]) {
+                if self.net.is_spread(*way) {
+                    // Nothing on it takes packets ahead.
+                    continue;
+                }
                 let ports = self.ports_of(*way);
                 for hop in ports.windows(2) {
                     waited_for[hop[0] as usize] |= self.ahead.takes[hop[1] as usize];
@@ -257,9 +267,11 @@ impl Sim {
     /// The ways of all connections that applications may open; none if they may open any.
     fn ways_to_be_opened(&mut self) -> Option<Vec<[Route; 2]>> {
         let mut ways = Vec::new();
-        for transport in counted_as(16, &self.apps.transports) {
-            for [from, to] in transport.between.as_ref()? {
-                let (there, back) = self.net.router.routes(*from, *to, &mut self.net.routes, &self.net.peer);
+        for number in counted_as(16, 0..self.apps.transports.len()) {
+            let transport = &self.apps.transports[number];
+            let paths = transport.paths.any();
+            for [from, to] in transport.between.clone()? {
+                let (there, back) = self.ways_between(from, to, paths, 0);
                 ways.push([there, back]);
             }
         }
@@ -275,7 +287,7 @@ impl Sim {
         // Any port may be the first of a way that is not known.
         let Some(opened) = opened else { return true };
         let mut ways = counted_as(16, self.net.ways.iter().chain(opened)).flatten();
-        ways.any(|way| self.ports_of(*way).first().is_some_and(|port| asks(*port)))
+        ways.any(|way| self.net.one_path(*way).first().is_some_and(|port| asks(*port)))
     }
 
     /// What uses each port: flows, connections that applications may open, and requests of disciplines.
@@ -299,14 +311,20 @@ impl Sim {
                     ..
                 }
             );
-            if let Some(&port) = self.ports_of(there).first() {
-                used[port as usize].first |= answered;
+            match self.ports_of(there).first() {
+                Some(&port) if port < CHOICE => used[port as usize].first |= answered,
+                Some(_) => {
+                    for &port in self.net.ports_within(there) {
+                        used[port as usize].first |= answered;
+                    }
+                }
+                None => {}
             }
         }
         for ways in counted_as(16, opened) {
             for way in ways {
                 self.enter_along(*way, Feeder::Several, &mut used);
-                for port in self.ports_of(*way) {
+                for port in self.net.ports_within(*way) {
                     used[*port as usize].opened = true;
                 }
             }
@@ -320,6 +338,14 @@ impl Sim {
 
     /// Each port of a way is entered from the one before, the first by `from`.
     fn enter_along(&self, way: Route, from: Feeder, used: &mut [Use]) {
+        if self.net.is_spread(way) {
+            for &port in self.net.ports_within(way) {
+                let to = &mut used[port as usize];
+                to.feeder = Feeder::Several;
+                to.ways += 1;
+            }
+            return;
+        }
         let mut before = from;
         for &port in self.ports_of(way) {
             let to = &mut used[port as usize];
@@ -331,6 +357,10 @@ impl Sim {
 
     /// A discipline that sends requests to sources does so when it likes, from the near end of its port.
     fn enter_requests(&self, way: Route, back: Route, used: &mut [Use]) {
+        if self.net.is_spread(way) {
+            // No port sends requests then (`build/assemble.rs`).
+            return;
+        }
         for (before, &port) in self.ports_of(way).iter().enumerate().skip(1) {
             if self.net.ports[port as usize].sends_requests() {
                 let first = self.ports_of(back)[usize::from(back.len) - before];
@@ -350,7 +380,7 @@ impl Sim {
     }
 
     pub(super) fn ports_of(&self, way: Route) -> &[u32] {
-        &self.net.routes[way.start as usize..way.start as usize + usize::from(way.len)]
+        self.net.entries(way)
     }
 
     /// Whether a port takes packets by arithmetic alone, and nothing looks on.

@@ -134,8 +134,8 @@ impl Sim {
             .zip([false, true])
             .take(directions)
         {
-            for hop in 0..usize::from(way.len) {
-                let port = self.net.routes[way.start as usize + hop];
+            for hop in 0..self.net.ports_within(way).len() {
+                let port = self.net.ports_within(way)[hop];
                 self.catch_up(port);
                 let wire = WirePacket::look(flow, backward).with_tos(way.tos);
                 let look = SimPacket { wire, keys };
@@ -244,6 +244,10 @@ impl Net for View<'_> {
 
     fn send(&mut self, transfer: TransferId, flow: FlowId, side: Side, bytes: u64, part: Part) {
         self.sim.send(transfer, flow, side, bytes, part);
+    }
+
+    fn compare_alone(&mut self, transfer: TransferId, flow: FlowId, transport: TransportId, bytes: u64) {
+        self.sim.compare_alone(transfer, flow, transport, bytes);
     }
 
     fn arrived(&mut self, transfer: TransferId, bytes: u64) -> Option<Transfer> {

@@ -5,7 +5,7 @@ use crate::change::{Change, Values};
 use crate::sim::flow::Carrier;
 use crate::traffic::application::Side;
 use crate::wire::event::EventKind;
-use crate::wire::port::Queue;
+use crate::wire::port::{Before, Queue};
 use tailback_base::work::counted_as;
 use tailback_base::{FlowId, Stream, Time};
 
@@ -13,6 +13,8 @@ use tailback_base::{FlowId, Stream, Time};
 #[derive(Clone, Debug)]
 pub(crate) enum Altered {
     Port(u32),
+    /// What routes know of this port.
+    Routes(u32),
     /// What a new congestion control leaves to chance is drawn from `rng`.
     Flows {
         flows: Vec<u32>,
@@ -60,6 +62,11 @@ impl Sim {
         *done += 1;
         match of {
             Altered::Port(port) => self.change_port(*port, &change.to, value),
+            Altered::Routes(port) => {
+                if let Values::Up(up) = &change.to {
+                    self.follow_link(*port, up[value]);
+                }
+            }
             Altered::Flows { flows, rng } => {
                 for flow in counted_as(64, flows.iter()) {
                     self.change_flow(FlowId(*flow), &change.to, value, rng);
@@ -94,6 +101,14 @@ impl Sim {
                     }
                 }
             }
+            Values::Up(up) => {
+                let keeps = self.net.keeps_under_way;
+                let bits = Before::DOWN | if keeps { 0 } else { Before::LOSES };
+                match up[value] {
+                    true => at.before &= !bits,
+                    false => at.before |= bits,
+                }
+            }
             Values::Weight(_) | Values::Congestion(_) => {}
         }
     }
@@ -110,7 +125,7 @@ impl Sim {
                     self.pump(id, Side::Source);
                 }
             }
-            Values::Rate(_) | Values::Delay(_) | Values::Loss(_) | Values::Queue(_) => {}
+            Values::Rate(_) | Values::Delay(_) | Values::Loss(_) | Values::Queue(_) | Values::Up(_) => {}
         }
     }
 }

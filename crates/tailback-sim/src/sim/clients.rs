@@ -29,6 +29,8 @@
 
 use super::Sim;
 use super::ahead::{Looks, Use};
+use super::equal::CHOICE;
+use crate::declare::paths::Paths;
 use crate::sim::flow::{Carrier, Hears, NOTHING_AWAITED};
 use crate::traffic::application::{NodeId, Side};
 use crate::wire::packet::WirePacket;
@@ -49,10 +51,12 @@ impl Sim {
             if member.is_some_and(|m| self.flows.all[m].watched || self.flows.all[m].followed || looks.flow[m]) {
                 continue;
             }
-            let Some(pairs) = self.apps.transports[transport.0 as usize].between.clone() else {
+            let maker = &self.apps.transports[transport.0 as usize];
+            let paths = maker.paths;
+            let Some(pairs) = maker.between.clone() else {
                 continue;
             };
-            let Some((last, first)) = self.ports_of_client(&pairs) else {
+            let Some((last, first)) = self.ports_of_client(&pairs, paths) else {
                 continue;
             };
             let alone = [last, first]
@@ -68,12 +72,12 @@ impl Sim {
     }
 
     /// The last port before a client and the first port of the way back. `None` if they depend on the pair of nodes.
-    fn ports_of_client(&mut self, pairs: &[[NodeId; 2]]) -> Option<(u32, u32)> {
+    fn ports_of_client(&mut self, pairs: &[[NodeId; 2]], paths: Paths) -> Option<(u32, u32)> {
         let mut ports = None;
         for [from, to] in pairs {
-            let (there, back) = self.net.router.routes(*from, *to, &mut self.net.routes, &self.net.peer);
-            let ends = (*self.ports_of(there).last()?, *self.ports_of(back).first()?);
-            if *ports.get_or_insert(ends) != ends {
+            let (there, back) = self.ways_between(*from, *to, paths.any(), 0);
+            let ends = (*self.net.entries(there).last()?, *self.net.entries(back).first()?);
+            if ends.0.max(ends.1) >= CHOICE || *ports.get_or_insert(ends) != ends {
                 return None;
             }
         }

@@ -159,7 +159,7 @@ impl Sim {
     fn path_by(&self, port: u32, look: &SimPacket) -> PathDelay {
         let ways = self.net.ways[look.wire.flow_id().0 as usize];
         let backward = usize::from(look.wire.is_backward());
-        let ports = |way: usize| &self.net.routes[ways[way].start as usize..][..usize::from(ways[way].len)];
+        let ports = |way: usize| self.net.one_path(ways[way]);
         let delay = |ports: &[u32]| {
             let sum = ports.iter().map(|p| self.net.ports[*p as usize].delay.0).sum();
             Duration(sum)
@@ -171,7 +171,7 @@ impl Sim {
         let to_edge = delay(&there[..before]);
         let from_edge = returned.map_or(to_edge, |i| delay(&back[i + 1..]));
         PathDelay {
-            round_trip: delay(there) + delay(back),
+            round_trip: delay(&there) + delay(&back),
             outside: to_edge + from_edge,
         }
     }

@@ -364,7 +364,7 @@ impl Sim {
             self.now,
             &mut self.extras,
         );
-        let way = &self.net.routes[came.start as usize..came.start as usize + usize::from(came.len)];
+        let way = self.net.entries(came);
         let links_behind = way.iter().position(|x| *x == port).unwrap_or(0);
         if links_behind == 0 {
             // The queue stands in the source itself.

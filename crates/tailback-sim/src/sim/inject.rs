@@ -25,9 +25,12 @@ impl Sim {
     /// The ports at the ends of the ways of all flows, and the shortest delay of one: so much later than an event
     /// inside the network a packet that it lets go can come out at the earliest.
     pub fn last_ports(&self) -> (Vec<u32>, Duration) {
-        let last = |r: &Route| self.net.routes[usize::from(r.len) + r.start as usize - 1];
         let ways = self.net.ways.iter().flatten().filter(|r| r.len > 0);
-        let mut ports: Vec<u32> = ways.map(last).collect();
+        let last = |r: &Route| match self.net.is_spread(*r) {
+            true => self.net.ports_within(*r),
+            false => &self.net.entries(*r)[usize::from(r.len) - 1..],
+        };
+        let mut ports: Vec<u32> = ways.flat_map(last).copied().collect();
         ports.sort_unstable();
         ports.dedup();
         let delays = ports.iter().map(|p| self.net.ports[*p as usize].delay);

@@ -1,5 +1,6 @@
 //! Links: a packet meets conditioner, impairments, queue, line and wire, in this order.
 
+use super::equal::{CHOICE, Next};
 use super::outlet::{Outlet, WorkingPort};
 use super::{Broken, Sim};
 use crate::sim::flow::Carrier;
@@ -23,6 +24,10 @@ impl Sim {
     /// arrives at the far end, if the port knows that now; if not, the rest is for later.
     #[inline(never)]
     pub(super) fn take_before(&mut self, port: u32, p: WirePacket) -> Option<Time> {
+        if self.net.ports[port as usize].before & Before::DOWN != 0 {
+            self.outlet(port).drop_before(&p, DropReason::Impairment);
+            return None;
+        }
         if self.net.ports[port as usize].before & Before::CONDITIONER != 0 {
             self.condition(port, p);
             return None;
@@ -280,13 +285,20 @@ impl Sim {
         if is_long {
             self.look_ahead(port);
         }
-        if is_watched {
-            self.show_exit(port, packet);
+        if is_watched && !self.show_exit(port, packet) {
+            return self.lose_at_far_end(port, &packet);
         }
         packet.next_hop();
         let route = self.net.ways[packet.flow_id().0 as usize][usize::from(packet.is_backward())];
         if packet.hop() < usize::from(route.len) {
-            let next = self.net.routes[route.start as usize + packet.hop()];
+            let mut next = self.net.routes[route.start as usize + packet.hop()];
+            if next >= CHOICE {
+                next = match self.choose(next, Some(port), &mut packet) {
+                    Next::Port(next) => next,
+                    Next::End => return self.arrive(packet),
+                    Next::Lost => return self.lose_at_far_end(port, &packet),
+                };
+            }
             self.offer(next, packet);
         } else {
             self.arrive(packet);
@@ -297,9 +309,13 @@ impl Sim {
         }
     }
 
-    /// A packet has reached the far end of a port that something watches.
+    /// A packet has reached the far end of a port that something watches. Returns false if it is lost there, since the
+    /// link has failed while it was on the way.
     #[cold]
-    fn show_exit(&mut self, port: u32, p: WirePacket) {
+    fn show_exit(&mut self, port: u32, p: WirePacket) -> bool {
+        if self.net.ports[port as usize].before & Before::LOSES != 0 {
+            return false;
+        }
         if self.net.ports[port as usize].before & Before::TAP_AT_EXIT != 0 {
             self.show(port, &p, |tap, at| tap.delivered(at));
         }
@@ -308,6 +324,7 @@ impl Sim {
         if edge != NO_EDGE {
             self.show_reverse(edge, p);
         }
+        true
     }
 
     /// Bring near what the next packets of a long wire will need.
@@ -322,7 +339,9 @@ impl Sim {
             let route = self.net.ways[id][usize::from(back)];
             if hop + 1 < usize::from(route.len) {
                 let next = self.net.routes[route.start as usize + hop + 1];
-                prefetch(&self.net.ports[next as usize]);
+                if let Some(next) = self.net.ports.get(next as usize) {
+                    prefetch(next);
+                }
             } else if let Carrier::Connection(ends) = &self.flows.all[id].carrier {
                 prefetch(&*ends[usize::from(!back)]);
             }

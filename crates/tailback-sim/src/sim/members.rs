@@ -6,12 +6,14 @@
 //! the intervals apply to a member as to any flow: its totals are those of the connections that are over and of those
 //! still open.
 
-use super::{Broken, Sim};
+use super::{Broken, Sim, Topology};
+use crate::declare::paths::Paths;
 use crate::sim::flow::{Carrier, Closed, Coming, DataStats, Flow, FlowStats, NOTHING_AWAITED, Route, Snapshot};
 use crate::traffic::application::{Ends, NodeId, Side, TransportId};
 use crate::wire::keys::Keys;
 use std::rc::Rc;
 use tailback_base::counters::Counter;
+use tailback_base::rng::mixed;
 use tailback_base::work::{counted_as, done};
 use tailback_base::{FlowId, Stream, Time};
 use tailback_transport::path::Path;
@@ -25,6 +27,9 @@ pub(crate) struct TransportMaker {
     pub stream: Stream,
     /// Sources and destinations of all connections that will be made with it; without them any may be.
     pub between: Option<Vec<[NodeId; 2]>>,
+    pub paths: Paths,
+    /// Where paths are chosen by a hash: stands for its connections, and is another number after each.
+    pub bits: u64,
 }
 
 /// Totals of the connections that the applications of a group opened and closed.
@@ -80,6 +85,17 @@ impl Sim {
     }
 
     /// `opener` is the side whose application sends the SYN.
+    /// The ways of a connection that an application opens.
+    pub(super) fn ways_between(&mut self, from: NodeId, to: NodeId, paths: Paths, bits: u64) -> (Route, Route) {
+        let Topology {
+            router, routes, peer, ..
+        } = &mut self.net;
+        match paths {
+            Paths::First => router.routes(from, to, routes, peer),
+            paths => router.spread([from, to], paths, bits, routes, peer),
+        }
+    }
+
     pub(super) fn open_connection(
         &mut self,
         app: u32,
@@ -95,14 +111,16 @@ impl Sim {
         }
         // One call of an application may open any number.
         done(128);
-        let (forward, backward) = self.net.router.routes(from, to, &mut self.net.routes, &self.net.peer);
+        let bits = mixed(self.apps.transports[transport.0 as usize].bits);
+        self.apps.transports[transport.0 as usize].bits = bits;
+        let (forward, backward) = self.ways_between(from, to, self.apps.transports[transport.0 as usize].paths, bits);
         let between = &self.apps.transports[transport.0 as usize].between;
         let was_declared = between.as_ref().is_none_or(|all| all.contains(&[from, to]))
             && self.apps.all[app as usize].transport.is_none_or(|own| own == transport);
         if !was_declared && self.ahead.has_any() {
             // What has been done ahead of time could not know of it.
             self.give_up(Broken {
-                port: self.net.routes[forward.start as usize],
+                port: self.net.one_path(forward).first().copied().unwrap_or(0),
                 does: "is on the way of a connection that an application opened and had not said that it would".into(),
                 remedy: "let it open connections between the client and the servers of its context alone".into(),
             });
@@ -167,6 +185,7 @@ impl Sim {
                 FlowId((self.flows.all.len() - 1) as u32)
             }
         };
+        self.net.router.equal.note_bits(id.0 as usize, bits);
         self.apps.all[app as usize].open += 1;
         self.announce(id, true);
         id
@@ -186,8 +205,8 @@ impl Sim {
     /// Add what a connection counted to the row of its member. The connection is no more.
     fn fold(&mut self, id: FlowId) -> Option<&mut Closed> {
         for way in self.net.ways[id.0 as usize] {
-            for hop in 0..usize::from(way.len) {
-                self.catch_up(self.net.routes[way.start as usize + hop]);
+            for hop in 0..self.net.ports_within(way).len() {
+                self.catch_up(self.net.ports_within(way)[hop]);
             }
         }
         let total = self.flows.all[id.0 as usize].snapshot(self.now);

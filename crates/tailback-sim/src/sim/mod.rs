@@ -13,7 +13,9 @@ pub(crate) mod conditioners;
 pub mod conservation;
 mod datagrams;
 mod endpoints;
+pub(crate) mod equal;
 pub mod flow;
+pub(crate) mod ideal;
 mod inject;
 pub mod injected;
 pub(crate) mod laws;
@@ -167,6 +169,8 @@ pub(crate) struct Topology {
     /// Ways there and back of each flow, apart from the rest of it: a packet on its way needs nothing else.
     pub ways: Vec<[Route; 2]>,
     pub router: route::Router,
+    /// What is on the way over a link that fails still arrives.
+    pub keeps_under_way: bool,
 }
 
 /// Flows, and what their ends leave to be done.
@@ -219,6 +223,8 @@ pub(crate) struct Applications {
     /// The number among aggregates of each node where sessions have ends.
     pub edge_numbers: BTreeMap<u32, u16>,
     pub transfers: Vec<transfers::TransferRow>,
+    /// The paths that transfers of workloads took.
+    pub alone: ideal::Paths,
     pub pages: Vec<transfers::PageRow>,
     pub awaited: transfers::Awaited,
     /// Members that may still ask for something.

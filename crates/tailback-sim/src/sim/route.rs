@@ -4,9 +4,12 @@
 //! take the same links in opposite directions. Hosts with a single link are peeled off first, so that ten thousand of
 //! them cost no more than the core they hang on; paths through the core are found once for each pair of its ends.
 //!
+//! Where flows share all shortest paths, [`super::equal`] lays their ways.
+//!
 //! State: the graph, and the paths found so far.
 
 use crate::sim::Sim;
+use crate::sim::equal::EqualPaths;
 use crate::sim::flow::Route;
 use crate::traffic::application::NodeId;
 use crate::wire::packet::MAX_HOPS;
@@ -26,7 +29,7 @@ pub struct Arc {
 
 /// The directions of links, by the node they leave.
 #[derive(Default)]
-struct Graph {
+pub(super) struct Graph {
     /// By node, then in order of port.
     arcs: Vec<Arc>,
     /// Where the arcs of each node begin; after the last node, where they end.
@@ -38,20 +41,25 @@ struct Graph {
 /// The graph, and the paths found so far.
 #[derive(Default)]
 pub struct Router {
-    graph: Graph,
+    pub(super) graph: Graph,
     core: BTreeMap<(u32, u32), Option<Vec<Arc>>>,
     found: BTreeMap<(u32, u32), (Route, Route)>,
     /// The path looked for last.
     way: Vec<Arc>,
+    pub(crate) equal: EqualPaths,
 }
 
 impl Graph {
-    fn arc(&self, port: u32) -> Arc {
+    pub(super) fn nodes(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    pub(super) fn arc(&self, port: u32) -> Arc {
         self.arcs[self.places[port as usize] as usize]
     }
 
     /// The arcs that leave a node.
-    fn leaving(&self, node: u32) -> &[Arc] {
+    pub(super) fn leaving(&self, node: u32) -> &[Arc] {
         let node = node as usize;
         &self.arcs[self.starts[node] as usize..self.starts[node + 1] as usize]
     }

@@ -8,6 +8,7 @@
 //! [`Net::send`]: crate::traffic::application::Net::send
 
 use super::Sim;
+use super::ideal::NO_PATH;
 use crate::sim::flow::{Carrier, Hears, NOTHING_AWAITED};
 use crate::traffic::application::{AppInput, Page, PageId, Part, Repairs, Side, Transfer, TransferId};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,6 +23,9 @@ pub struct TransferRow {
     pub transfer: Transfer,
     /// Bytes that have arrived.
     pub arrived: u64,
+    /// Of a transfer of a workload: its least time by the papers, and the kind of its path.
+    pub ideal: Duration,
+    pub path: u32,
 }
 
 impl TransferRow {
@@ -81,6 +85,8 @@ impl Sim {
                 least: Duration::ZERO,
             },
             arrived: 0,
+            ideal: Duration::ZERO,
+            path: NO_PATH,
         });
         id
     }
@@ -123,9 +129,8 @@ impl Sim {
             return Duration::ZERO;
         };
         let ports = |way: usize| {
-            let way = ways[way];
-            let numbers = &self.net.routes[way.start as usize..way.start as usize + usize::from(way.len)];
-            numbers.iter().map(|p| &self.net.ports[*p as usize])
+            let numbers = self.net.one_path(ways[way]);
+            numbers.into_iter().map(|p| &self.net.ports[p as usize])
         };
         let delay = |way: usize| Duration(ports(way).map(|p| p.delay.0).sum());
         let end = &ends[side as usize];

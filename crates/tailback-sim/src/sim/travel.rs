@@ -11,6 +11,7 @@
 //! TCP.
 
 use super::Sim;
+use super::equal::Next;
 use crate::sim::flow::{Hears, Route};
 use crate::wire::packet::WirePacket;
 use crate::wire::port::{Before, Offer};
@@ -37,7 +38,17 @@ impl Sim {
         let now = self.now;
         let mut way = self.way_of(&p);
         let waits = loop {
-            let at = &mut self.net.ports[port as usize];
+            let Some(at) = self.net.ports.get_mut(port as usize) else {
+                // No port, but a choice at the source.
+                match self.choose(port, None, &mut p) {
+                    Next::Port(first) => port = first,
+                    Next::End | Next::Lost => {
+                        self.lose_at_source(&p);
+                        break None;
+                    }
+                }
+                continue;
+            };
             let arrives = match taken.take() {
                 Some(arrives) => arrives,
                 None if at.before != Before::NOTHING => {
@@ -65,7 +76,8 @@ impl Sim {
             let hop = p.hop() + 1;
             if hop < usize::from(way.len) {
                 let next = self.net.routes[way.start as usize + hop];
-                if !self.ahead.takes[next as usize] {
+                // Never where the way has a choice.
+                if !self.ahead.takes.get(next as usize).is_some_and(|takes| *takes) {
                     break Some(arrives);
                 }
                 at.count_delivered(&p);
@@ -110,7 +122,7 @@ impl Sim {
             let next = (hop < usize::from(way.len)).then(|| self.net.routes[way.start as usize + hop]);
             let may = arrives <= self.ahead.horizon
                 && match next {
-                    Some(next) => self.ahead.takes[next as usize],
+                    Some(next) => self.ahead.takes.get(next as usize).is_some_and(|takes| *takes),
                     None => self.may_meet(port, &p, arrives),
                 };
             if !may {

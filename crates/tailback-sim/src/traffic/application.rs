@@ -136,6 +136,8 @@ pub trait Net {
     /// Write bytes for a transfer. The time of the acknowledgement of its data is recorded, and `least` grows by the
     /// time that these bytes take on an empty path.
     fn send(&mut self, transfer: TransferId, flow: FlowId, side: Side, bytes: u64, part: Part);
+    /// Compare a transfer of so many bytes, over a connection of its own, with an empty path.
+    fn compare_alone(&mut self, _transfer: TransferId, _flow: FlowId, _transport: TransportId, _bytes: u64) {}
     /// This many bytes of a transfer have arrived. Returns the transfer if this completes it.
     fn arrived(&mut self, transfer: TransferId, bytes: u64) -> Option<Transfer>;
     /// Request a page with this number of objects and this payload now: it gets a row in the table of pages. The

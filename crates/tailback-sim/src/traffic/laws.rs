@@ -15,6 +15,11 @@ const BYTES: Kind = Kind::Bytes { min: 1, max: 1 << 50 };
 pub trait Draw {
     fn draw(&self, rng: &mut Stream) -> f64;
 
+    /// The mean of draws, if it is known in closed form.
+    fn mean(&self) -> Option<f64> {
+        None
+    }
+
     /// A draw as a whole number, at least 1.
     fn whole(&self, rng: &mut Stream) -> u64 {
         (libm::round(self.draw(rng)) as u64).max(1)
@@ -81,7 +86,7 @@ macro_rules! row {
 
 /// Every law of tailback, in the order of the reference page.
 #[rustfmt::skip]
-pub static LAWS: [Law; 7] = [
+pub static LAWS: [Law; 10] = [
     row!("constant", "Always the same", "Every draw is the mean.", "",
         |s| Box::new(Constant(number(s, "mean"))), anything,
         [("mean", BYTES, SOME_TIME, "", "The value.")]),
@@ -124,7 +129,66 @@ pub static LAWS: [Law; 7] = [
         [("values", Kind::List(&BYTES), Kind::List(&SOME_TIME), "", "The values."),
          ("weights", Kind::List(&WEIGHT), Kind::List(&WEIGHT), "none",
           "How often each value is drawn, relative to the others. Default: all equally often.")]),
+    row!("cdf", "Points of a distribution function",
+        "The share of draws that are no larger than each value; between two values a draw is equally likely \
+         anywhere.", "",
+        |s| Box::new(Cdf::of(s)), shares_fit,
+        [("values", Kind::List(&VALUE), Kind::List(&SOME_TIME), "", "The values, in ascending order."),
+         ("shares", Kind::List(&PROBABILITY), Kind::List(&PROBABILITY), "",
+          "The share of draws up to each value; that of the last is 1.")]),
+    row!("web-search", "Flows of a web search cluster",
+        "Sizes of flows of a cluster that answers searches: 1.7 MB in the mean, half of them below 80 kB.",
+        "Alizadeh et al. 2010, figure 4; the points that public simulators have",
+        |_| Box::new(Cdf::known(&WEB_SEARCH)), anything, []),
+    row!("data-mining", "Flows of a data-mining cluster",
+        "Sizes of flows of a cluster that mines data: 12.7 MB in the mean, half of them below 1.1 kB.",
+        "Greenberg et al. (VL2) 2009, figure 2; the points that public simulators have",
+        |_| Box::new(Cdf::known(&DATA_MINING)), anything, []),
 ];
+
+/// The name of the law of points, which a file may give.
+pub const CDF: &str = "cdf";
+
+/// The mean of the law with these settings, if it is known.
+pub fn known_mean(s: &Settings) -> Option<f64> {
+    let law = LAWS
+        .iter()
+        .find(|l| std::ptr::eq(&l.size, s.model) || std::ptr::eq(&l.pause, s.model))?;
+    (law.build)(s).mean()
+}
+
+/// Bytes, and shares up to them.
+const WEB_SEARCH: [(f64, f64); 12] = [
+    (0.0, 0.0),
+    (10e3, 0.15),
+    (20e3, 0.2),
+    (30e3, 0.3),
+    (50e3, 0.4),
+    (80e3, 0.53),
+    (200e3, 0.6),
+    (1e6, 0.7),
+    (2e6, 0.8),
+    (5e6, 0.9),
+    (10e6, 0.97),
+    (30e6, 1.0),
+];
+const DATA_MINING: [(f64, f64); 13] = [
+    (0.0, 0.0),
+    (180.0, 0.1),
+    (216.0, 0.2),
+    (560.0, 0.3),
+    (900.0, 0.4),
+    (1_100.0, 0.5),
+    (1_870.0, 0.6),
+    (3_160.0, 0.7),
+    (10e3, 0.8),
+    (400e3, 0.9),
+    (3.16e6, 0.95),
+    (100e6, 0.98),
+    (1e9, 1.0),
+];
+
+const VALUE: Kind = Kind::Bytes { min: 0, max: 1 << 50 };
 
 const WEIGHT: Kind = Kind::Real { min: 0.0, max: 1e9 };
 const SHAPE: Kind = Kind::Real { min: 0.0, max: 10.0 };
@@ -139,6 +203,11 @@ pub fn of(laws: &[&'static Law], s: &Settings, param: &Param) -> Option<Box<dyn 
 /// The law that a parameter always holds.
 pub fn within(laws: &[&'static Law], s: &Settings, param: &Param) -> Box<dyn Draw> {
     let own = s.within(param.name);
+    (row_of(laws, own).build)(own)
+}
+
+/// The law of these settings.
+pub fn made(laws: &[&'static Law], own: &Settings) -> Box<dyn Draw> {
     (row_of(laws, own).build)(own)
 }
 
@@ -178,6 +247,10 @@ fn plain(value: &Value, param: &str) -> f64 {
 struct Constant(f64);
 
 impl Draw for Constant {
+    fn mean(&self) -> Option<f64> {
+        Some(self.0)
+    }
+
     fn draw(&self, _: &mut Stream) -> f64 {
         self.0
     }
@@ -186,6 +259,10 @@ impl Draw for Constant {
 struct Exponential(f64);
 
 impl Draw for Exponential {
+    fn mean(&self) -> Option<f64> {
+        Some(self.0)
+    }
+
     fn draw(&self, rng: &mut Stream) -> f64 {
         rng.exponential(self.0)
     }
@@ -388,7 +465,23 @@ impl Listed {
     }
 }
 
+impl Listed {
+    fn mean_of_weights(&self) -> f64 {
+        let mut before = 0.0;
+        let mut sum = 0.0;
+        for (value, up_to) in self.values.iter().zip(&self.up_to) {
+            sum += value * (up_to - before);
+            before = *up_to;
+        }
+        sum / before
+    }
+}
+
 impl Draw for Listed {
+    fn mean(&self) -> Option<f64> {
+        Some(self.mean_of_weights())
+    }
+
     fn draw(&self, rng: &mut Stream) -> f64 {
         let last = self.values.len() - 1;
         let x = rng.uniform() * self.up_to[last];
@@ -415,6 +508,81 @@ fn weights_fit(s: &Settings) -> Result<(), Conflict> {
             "weights",
             "all weights are zero".into(),
             "give the values that are drawn a weight",
+        );
+    }
+    Ok(())
+}
+
+/// Draws by the inverse of a distribution function that is linear between points.
+struct Cdf {
+    points: Vec<(f64, f64)>,
+}
+
+impl Cdf {
+    fn of(s: &Settings) -> Cdf {
+        let values = s.list("values").iter().map(|v| plain(v, "values"));
+        let shares = s.reals("shares");
+        Cdf {
+            points: values.zip(shares).collect(),
+        }
+    }
+
+    fn known(points: &[(f64, f64)]) -> Cdf {
+        Cdf {
+            points: points.to_vec(),
+        }
+    }
+}
+
+impl Draw for Cdf {
+    fn draw(&self, rng: &mut Stream) -> f64 {
+        let x = rng.uniform();
+        let last = self.points.len() - 1;
+        let above = self.points.partition_point(|p| p.1 <= x).min(last);
+        let (value, share) = self.points[above];
+        match above.checked_sub(1).map(|i| self.points[i]) {
+            Some((below, to)) if share > to => below + (value - below) * (x - to) / (share - to),
+            _ => value,
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let first = self.points.first().map_or(0.0, |p| p.0 * p.1);
+        let between = self
+            .points
+            .windows(2)
+            .map(|w| (w[1].1 - w[0].1) * (w[0].0 + w[1].0) / 2.0);
+        Some(first + between.sum::<f64>())
+    }
+}
+
+fn shares_fit(s: &Settings) -> Result<(), Conflict> {
+    let values: Vec<f64> = s.list("values").iter().map(|v| plain(v, "values")).collect();
+    let shares = s.reals("shares");
+    let wrong = |param: &'static str, problem: String, remedy: &'static str| {
+        Err(Conflict {
+            param,
+            value: None,
+            problem,
+            remedy,
+        })
+    };
+    if values.len() != shares.len() || values.is_empty() {
+        let problem = format!("{} shares stand beside {} values", shares.len(), values.len());
+        return wrong("shares", problem, "give the share of draws up to each value");
+    }
+    if values.windows(2).any(|w| w[1] < w[0]) || shares.windows(2).any(|w| w[1] < w[0]) {
+        return wrong(
+            "values",
+            "a value or a share is smaller than the one before".into(),
+            "write values and shares in ascending order",
+        );
+    }
+    if shares.last().is_none_or(|s| (s - 1.0).abs() > 1e-9) {
+        return wrong(
+            "shares",
+            "the last share is not 1".into(),
+            "let the last value be the largest",
         );
     }
     Ok(())

@@ -24,3 +24,4 @@ pub mod trains;
 pub mod transfer;
 pub mod video;
 pub mod voice;
+pub mod workload;

@@ -65,8 +65,8 @@ def plot(
 
     For any run, WHAT is a recorded quantity (queue, cwnd, ...) against time, or as a distribution (--as cdf); sojourn,
     delay or round_trip, which every run stores as distributions; goodput (a bar for each flow), goodput-over-time (that
-    of each group, with `interval` in the scenario), or completions (times of transfers by size). The default is the
-    queue if it was recorded, else goodput.
+    of each group, with `interval` in the scenario), completions (times of transfers by size), or slowdowns (of
+    workloads, by size). The default is the queue if it was recorded, else goodput.
 
     For a study, WHAT is an experiment: its figure is drawn again.
     """

@@ -42,7 +42,7 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
     else:
         path = Path(source)
         table, file, beside = read_toml(path), str(path), path.parent
-    if "scenario" not in table and table.keys() & {"duration", "topology", "link", "flows", "sessions"}:
+    if "scenario" not in table and table.keys() & {"duration", "topology", "link", "flows", "sessions", "workload"}:
         raise FileError(
             f"{file}: this is a scenario, not a sweep of one; `tailback run {file}` runs it, and a sweep is a file "
             f'with scenario = "{Path(file).name}" and a table [axis.NAME] for each thing to vary'

@@ -107,6 +107,11 @@ def in_decades(ax: Axes, which: Literal["x", "y"]) -> None:
     _decades(ax, which, _seconds)
 
 
+def in_bytes(ax: Axes) -> None:
+    """A log axis of bytes, ticks in words."""
+    _decades(ax, "x", _bytes)
+
+
 def _scaled(v: float, steps: Sequence[tuple[float, str]]) -> str:
     factor, unit = next(((f, u) for f, u in steps if v >= f * 0.999), steps[-1])
     return f"{v / factor:g} {unit}"

@@ -24,6 +24,7 @@ from tailback.show.plots.goodputs import goodput_bars, goodputs_by_kind
 from tailback.show.plots.palette import discipline
 from tailback.show.plots.points import figure_spread, is_metric, titles_of
 from tailback.show.plots.recorded import GOODPUT_OVER_TIME, by_line, distribution, over_seeds, tracks, where_of
+from tailback.show.plots.slowdowns import slowdowns, slowdowns_of
 from tailback.show.plots.style import Drawing
 
 #: Panels that a figure of goodputs has.
@@ -34,8 +35,9 @@ MOST_PANELS = 12
 def plot(result: Any, what: str = "queue", /, *, cdf: bool = False, **where: str) -> Drawing:
     """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ..., `cwnd[bbr.0]`); `goodput`, each
     flow a bar in the colour of its group; `goodput-over-time`, that of each group in each interval; `completions`,
-    times of transfers and pages against their sizes and as distributions; the distribution of `sojourn`, `delay` or
-    `round_trip`, which every run has; or an expression of columns, as boxes or distributions.
+    times of transfers and pages against their sizes and as distributions; `slowdowns` of workloads by size; the
+    distribution of `sojourn`, `delay` or `round_trip`, which every run has; or an expression of columns, as boxes or
+    distributions.
 
     With several replications a recorded quantity is drawn as its mean with the 95 % band; `replication="0"` draws the
     first alone. `cdf` draws the distribution of its values instead. `where` chooses points by label, such as
@@ -46,6 +48,8 @@ def plot(result: Any, what: str = "queue", /, *, cdf: bool = False, **where: str
         return _goodputs(result, where)
     if what == "completions":
         return _completions(result, where)
+    if what == "slowdowns":
+        return slowdowns(slowdowns_of(result, where), "nothing to draw: there are no workloads with these labels")
     if is_delay(what):
         return delays(result, what, **where)
     if is_metric(what):

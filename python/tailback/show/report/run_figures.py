@@ -51,6 +51,9 @@ def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str
     if len(results.completions) and not labels:
         caption = "Completion times by size; bars are medians of the classes. First replication."
         yield "completions", functools.partial(plots.plot, results, "completions"), caption
+    if len(results.slowdowns) and points <= MOST:
+        caption = f"Slowdown of flows by size, median and 99th percentile. {_MEANS}"
+        yield "slowdowns", functools.partial(plots.plot, results, "slowdowns"), caption
     if len(results.series):
         # With its scenario, if there is one of all runs, the units of what was recorded are known.
         if not labels and (folder / "scenario.toml").is_file():

@@ -4,11 +4,12 @@ use super::ports::of_transport;
 use crate::check::Reader;
 use crate::error::At;
 use crate::read::flows::Around;
-use crate::read::routes::Routes;
-use std::collections::BTreeMap;
+use crate::read::routes::{Hop, Routes};
+use std::collections::{BTreeMap, BTreeSet};
 use tailback_base::{BitRate, Duration, Time};
 use tailback_sim::change::{Change, Values};
-use tailback_sim::spec::{DirectionSpec, GroupSpec, LinkSpec, SessionSpec};
+use tailback_sim::declare::paths::Paths;
+use tailback_sim::spec::{DirectionSpec, GroupSpec, LinkSpec, SessionSpec, WorkloadSpec};
 
 /// Flows whose windows fill less than this share of their line are warned of.
 const FAR_BELOW: f64 = 0.5;
@@ -18,13 +19,21 @@ const REST: f64 = 0.05;
 const PACKET_BITS: u128 = 40 * 8;
 
 /// Warn of links and directions that the flows leave out or cannot fill.
-pub fn of_use(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], around: &Around, routes: &mut Routes) {
+pub fn of_use(
+    r: &mut Reader,
+    (groups, sessions, workloads): (&[GroupSpec], &[SessionSpec], &[WorkloadSpec]),
+    around: &Around,
+    routes: &mut Routes,
+) {
     let mut used = vec![false; around.links.len()];
+    let mut equal = BTreeSet::new();
     let mut limited: BTreeMap<(usize, bool), Option<f64>> = BTreeMap::new();
     for g in groups {
-        let hops = routes.path(&g.from, &g.to).unwrap_or_default();
+        let hops = routes.taken([&g.from, &g.to], g.paths, &g.via);
+        note_equal(&mut equal, g.paths, &g.via, || routes.equal(&g.from, &g.to));
         hops.iter().for_each(|h| used[h.link] = true);
-        let most = at_most(g, routes.round_trip(&hops));
+        let first = routes.over(&g.from, &g.via, &g.to).unwrap_or_default();
+        let most = at_most(g, routes.round_trip(&first)).filter(|_| g.paths == Paths::First);
         for h in &hops {
             let sum = limited.entry((h.link, h.reverse)).or_insert(Some(0.0));
             *sum = sum.zip(most).map(|(a, b)| a + b);
@@ -32,29 +41,33 @@ pub fn of_use(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], ar
     }
     for s in sessions {
         for from in s.page_servers.iter().chain([&s.from]) {
-            for h in routes.path(from, &s.to).unwrap_or_default() {
+            note_equal(&mut equal, s.paths, &[], || routes.equal(from, &s.to));
+            for h in routes.taken([from, &s.to], s.paths, &[]) {
                 used[h.link] = true;
                 limited.insert((h.link, h.reverse), None);
             }
         }
     }
-    if !around.whole || groups.is_empty() && sessions.is_empty() {
+    for w in workloads {
+        of_workload(w, around, routes, &mut used);
+        equal.extend(0..around.links.len());
+    }
+    if !around.whole || groups.is_empty() && sessions.is_empty() && workloads.is_empty() {
         return;
     }
-    for (link, _) in around.links.iter().zip(used).filter(|(_, used)| !used) {
-        let equal = around
-            .links
-            .iter()
-            .any(|l| l.name != link.name && l.from == link.from && l.to == link.to);
-        let why = if equal {
-            "packets take one path, and of equal ones always the same"
-        } else {
-            "packets take the path of the least delay"
+    for (number, link) in around.links.iter().enumerate().filter(|(number, _)| !used[*number]) {
+        let (why, remedy) = match equal.contains(&number) {
+            true => (
+                "packets take one path, and of equal ones always the same",
+                "add paths = \"flow\" or \"packet\" to share equal paths, name its ends in a group of flows, or leave \
+                 it out",
+            ),
+            false => (
+                "packets take the path of the fewest hops, and of those the one of the least delay",
+                "name its ends in a group of flows, or leave it out",
+            ),
         };
-        let text = format!(
-            "no flow crosses link {}: {why}; name its ends in a group of flows, or leave it out",
-            link.name
-        );
+        let text = format!("no flow crosses link {}: {why}; {remedy}", link.name);
         r.warn(At::Nowhere, format!("link.{}", link.name), text);
     }
     // Of several lines on a way the slowest counts.
@@ -76,6 +89,44 @@ pub fn of_use(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], ar
             most / 1e6
         );
         r.warn(At::Nowhere, format!("link.{name}"), text);
+    }
+}
+
+/// Mark the links that flows between the hosts of a workload cross.
+fn of_workload(w: &WorkloadSpec, around: &Around, routes: &mut Routes, used: &mut [bool]) {
+    if w.paths != Paths::First {
+        // Some pair of hosts uses each link between them.
+        used.fill(true);
+        return;
+    }
+    // Hosts at one switch share all but their own links.
+    let mut switches: Vec<&str> = vec![];
+    for host in &w.hosts {
+        for (i, link) in around.links.iter().enumerate() {
+            let far = match (link.from == *host, link.to == *host) {
+                (true, _) => &link.to,
+                (_, true) => &link.from,
+                _ => continue,
+            };
+            used[i] = true;
+            switches.push(far);
+        }
+    }
+    switches.sort_unstable();
+    switches.dedup();
+    for from in &switches {
+        for to in &switches {
+            for h in routes.path(from, to).unwrap_or_default() {
+                used[h.link] = true;
+            }
+        }
+    }
+}
+
+/// Note the links of equal paths where packets take only the first.
+fn note_equal(equal: &mut BTreeSet<usize>, paths: Paths, via: &[String], hops: impl FnOnce() -> Vec<Hop>) {
+    if paths == Paths::First && via.is_empty() {
+        equal.extend(hops().iter().map(|h| h.link));
     }
 }
 

@@ -6,7 +6,7 @@ use crate::check::Reader;
 use crate::error::At;
 use crate::read::flows::Around;
 use crate::read::names::place;
-use crate::read::routes::Routes;
+use crate::read::routes::{Hop, Routes};
 use std::collections::BTreeMap;
 use tailback_base::model::Settings;
 use tailback_base::{BitRate, Duration, Level, Param, Size, Value};
@@ -78,12 +78,18 @@ pub fn of_transport(t: &Settings) -> (Option<u64>, Option<u64>) {
 
 /// Warn of what the ports on the way of data cannot do, each port and each thing once.
 pub fn warn(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], around: &Around, routes: &mut Routes) {
-    let of_groups = groups.iter().map(|g| (Crossing::group(r.library, g), &g.from, &g.to));
-    let of_sessions = sessions.iter().map(|s| (Crossing::session(s), &s.from, &s.to));
-    let all: Vec<(Crossing, &String, &String)> = of_groups.chain(of_sessions).collect();
+    let of_groups = groups.iter().map(|g| {
+        let hops = routes.taken([&g.from, &g.to], g.paths, &g.via);
+        (Crossing::group(r.library, g), hops)
+    });
+    let mut all: Vec<(Crossing, Vec<Hop>)> = of_groups.collect();
+    all.extend(sessions.iter().map(|s| {
+        let hops = routes.taken([&s.from, &s.to], s.paths, &[]);
+        (Crossing::session(s), hops)
+    }));
     let mut crossed: BTreeMap<(usize, bool), Vec<&Crossing>> = BTreeMap::new();
-    for (crossing, from, to) in &all {
-        for h in routes.path(from, to).unwrap_or_default() {
+    for (crossing, hops) in &all {
+        for h in hops {
             crossed.entry((h.link, h.reverse)).or_default().push(crossing);
         }
     }

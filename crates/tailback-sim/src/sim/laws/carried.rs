@@ -77,9 +77,10 @@ impl Sim {
                 .into_iter()
                 .zip(b.received.into_iter().zip(self.net.ways[id]))
             {
-                let ports = &self.net.routes[way.start as usize..][..usize::from(way.len)];
-                for (left, &port) in (0..ports.len()).rev().zip(ports) {
-                    let g = &mut got[port as usize];
+                let entries = self.net.entries(way);
+                for (left, &port) in (0..entries.len()).rev().zip(entries) {
+                    // Of the ports of a choice each may have carried any part.
+                    let Some(g) = got.get_mut(port as usize) else { continue };
                     // A connection whose place was taken by a later one counts anew.
                     g.packets += now.0.saturating_sub(then.0);
                     g.under_way += b.under_way;
@@ -110,7 +111,7 @@ impl Sim {
             }
             if let Some(does) = goodput(&counted) {
                 let last = self.net.ways[id][0];
-                let port = self.net.routes[last.start as usize + usize::from(last.len) - 1];
+                let port = self.net.one_path(last).last().copied().unwrap_or(0);
                 return Err((port, format!("ends at a flow that {does}")));
             }
         }

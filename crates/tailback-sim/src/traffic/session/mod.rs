@@ -69,7 +69,9 @@ pub struct Asks {
 /// The mean of the law that a parameter holds, bytes or seconds.
 pub(crate) fn mean_of(s: &Settings, param: &Param) -> Option<f64> {
     let law = s.nested(param.name)?;
-    law.number("mean").or_else(|| law.number("values"))
+    law.number("mean")
+        .or_else(|| law.number("values"))
+        .or_else(|| laws::known_mean(law))
 }
 
 /// The median of a law of sizes, bytes: far below the mean if the tail is heavy.

@@ -256,6 +256,10 @@ impl Before {
     pub const TAP_AT_EXIT: u8 = 1 << 3;
     /// The conditioner may send requests to sources.
     pub const REQUESTS: u8 = 1 << 4;
+    /// The link has failed.
+    pub const DOWN: u8 = 1 << 5;
+    /// What comes to its far end is lost.
+    pub const LOSES: u8 = 1 << 6;
 }
 
 /// Fields in the order of use: where nothing waits, a packet touches the first two cache lines.

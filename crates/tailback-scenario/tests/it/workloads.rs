@@ -1,0 +1,252 @@
+//! Workloads: how much they offer, who sends to whom, what a lone flow takes, and what the table of slowdowns says.
+
+use crate::common::*;
+use tailback_scenario::load_text;
+use tailback_sim::build::hooks::Hooks;
+use tailback_sim::results::outcome::Outcome;
+use tailback_sim::results::table::Data;
+use tailback_sim::run::run;
+
+fn leaf_spine(duration: &str, workload: &str) -> String {
+    format!(
+        "duration = \"{duration}\"\npaths = \"flow\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = \
+         2\nhosts = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\nqueue = {{ kind = \"droptail\", buffer = \"400 packets\" \
+         }}\n [workload.w]\n{workload}\ntcp = {{ profile = \"linux\" }}\n"
+    )
+}
+
+fn column(o: &Outcome, table: &str, name: &str) -> Vec<f64> {
+    let table = &o[table];
+    let column = table
+        .columns
+        .iter()
+        .find(|c| c.name == name)
+        .unwrap_or_else(|| panic!("no {name}"));
+    match &column.data {
+        Data::Real(values) => values.clone(),
+        Data::Count(values) => values.iter().map(|v| *v as f64).collect(),
+        other => panic!("{name} has no numbers: {other:?}"),
+    }
+}
+
+/// What is offered at three loads lies within three standard errors of what was asked for: the number of flows is
+/// Poisson, and each has the mean and the mean square of the law.
+#[test]
+fn the_load_is_what_was_asked_for() {
+    // Exponential sizes of 50 kB: the mean square is twice the square of the mean.
+    for load in [0.3, 0.5, 0.8] {
+        let o = run_text(&leaf_spine(
+            "20ms",
+            &format!("sizes = {{ kind = \"exponential\", mean = \"50kB\" }}\nload = {load}"),
+        ));
+        let offered: f64 = column(&o, "transfers", "bytes").iter().sum();
+        let expected = load * 16.0 * 10e9 / 8.0 * 0.02;
+        let flows: f64 = expected / 50e3;
+        let error = 50e3 * (2.0 * flows).sqrt();
+        assert!(
+            (offered - expected).abs() < 3.0 * error,
+            "{load}: {offered} of {expected}, {error}"
+        );
+    }
+}
+
+/// Web-search has the mean of its points.
+#[test]
+fn presets_have_the_mean_of_their_points() {
+    let o = run_text(&leaf_spine("40ms", "sizes = \"web-search\"\nmean_gap = \"20us\"").replace("10Gbps", "1000Gbps"));
+    let bytes = column(&o, "transfers", "bytes");
+    let mean = bytes.iter().sum::<f64>() / bytes.len() as f64;
+    let deviation = (bytes.iter().map(|b| (b - mean).powi(2)).sum::<f64>() / bytes.len() as f64).sqrt();
+    assert!(bytes.len() > 1800);
+    assert!(
+        (mean - 1.711e6).abs() < 3.0 * deviation / (bytes.len() as f64).sqrt(),
+        "{mean}"
+    );
+}
+
+/// A run with a list of one flow, from host 1 to a host at so many hops.
+fn alone(bytes: u64, hops: usize, sender: &str) -> Outcome {
+    let list = std::env::temp_dir().join(format!("tailback-alone-{bytes}-{hops}-{}", std::process::id()));
+    std::fs::write(&list, format!("0 1 {bytes} 0.001\n")).expect("a temporary file");
+    let mut text = String::from("duration = \"3s\"\nend = \"sessions\"\n");
+    for i in 0..hops {
+        // The second link is slower than the others.
+        let rate = if i == 1 { "5Gbps" } else { "10Gbps" };
+        text += &format!(
+            "[link.l{i}]\nfrom = \"n{i}\"\nto = \"n{}\"\nrate = \"{rate}\"\ndelay = \"2us\"\nqueue = {{ kind = \
+             \"droptail\", buffer = \"unlimited\" }}\n",
+            i + 1
+        );
+    }
+    text += &format!(
+        "[workload.w]\nhosts = [\"n0\", \"n{hops}\"]\nlist = \"{}\"\ntcp = {sender}\n",
+        list.display()
+    );
+    let o = run_text(&text);
+    std::fs::remove_file(&list).expect("it was written");
+    o
+}
+
+/// A flow alone is as fast as the same sender alone, to a part in a thousand; over sizes and paths.
+#[test]
+fn a_lone_flow_has_a_slowdown_of_one_beside_itself() {
+    for hops in 1..=5 {
+        for bytes in [1, 100, 1460, 1461, 20_000, 1_000_001, 30_000_000] {
+            let o = alone(bytes, hops, "{ profile = \"linux\" }");
+            let beside = column(&o, "slowdowns", "slowdown_alone_max");
+            assert!(
+                (beside[0] - 1.0).abs() < 1e-3,
+                "{bytes} B over {hops} links: {}",
+                beside[0]
+            );
+        }
+    }
+}
+
+/// In closed form: without windows a lone flow takes a round trip for the SYN, and then the ideal.
+#[test]
+fn without_windows_a_lone_flow_takes_a_handshake_and_the_ideal() {
+    for hops in 1..=5 {
+        for bytes in [1, 1459, 1461, 50_000, 1_000_001, 100_000_000_u64] {
+            let o = alone(
+                bytes,
+                hops,
+                "{ initial_window = \"70000 packets\", window_cap = \"80000 packets\" }",
+            );
+            let took = column(&o, "transfers", "completion_s")[0];
+            let rates: Vec<f64> = (0..hops).map(|i| if i == 1 { 5e9 } else { 10e9 }).collect();
+            // SYN and SYN-ACK of 40 B, stored by each link.
+            let handshake: f64 = 2.0 * rates.iter().map(|r| 2e-6 + 320.0 / r).sum::<f64>();
+            let full = bytes.div_ceil(1460) - 1;
+            let last = ((bytes - full * 1460 + 40) * 8) as f64;
+            let (mut first, mut slowest, mut end) = (0.0, 0.0_f64, 0.0_f64);
+            for r in &rates {
+                first += 12_000.0 / r;
+                slowest = slowest.max(12_000.0 / r);
+                let before = if full > 0 {
+                    first + (full - 1) as f64 * slowest
+                } else {
+                    0.0
+                };
+                end = end.max(before) + last / r;
+            }
+            let ideal = end + 2e-6 * hops as f64;
+            let expected = handshake + ideal;
+            assert!(
+                (took / expected - 1.0).abs() < 1e-3,
+                "{bytes} B over {hops} links: {took} {expected}"
+            );
+            let slowdown = column(&o, "slowdowns", "slowdown_ideal_max")[0];
+            assert!((slowdown * ideal / took - 1.0).abs() < 1e-3, "{slowdown}");
+        }
+    }
+}
+
+/// Incast: a host gets as many flows at one instant as it was said, and a permutation has one source for each host.
+#[test]
+fn patterns_are_what_they_say() {
+    let o = run_text(&leaf_spine(
+        "10ms",
+        "sizes = { kind = \"constant\", mean = \"20kB\" }\nmean_gap = \"1ms\"\npattern = \"incast\"\nfan_in = 5",
+    ));
+    let asked = column(&o, "transfers", "asked_s");
+    assert!(asked.len().is_multiple_of(5) && asked.len() >= 20, "{}", asked.len());
+    assert!(asked.chunks(5).all(|c| c.iter().all(|t| *t == c[0])), "{asked:?}");
+}
+
+/// A limit of flows ends the workload, and with it the run; nothing is unfinished.
+#[test]
+fn a_workload_ends_with_its_flows() {
+    let text = "end = \"sessions\"\n".to_string()
+        + &leaf_spine(
+            "10s",
+            "sizes = \"web-search\"\nload = 0.3\nflows = 200\narrivals = \"log-normal\"",
+        );
+    let o = run_text(&text);
+    assert_eq!(column(&o, "slowdowns", "count")[0], 200.0);
+    assert_eq!(column(&o, "slowdowns", "unfinished")[0], 0.0);
+    assert!(column(&o, "slowdowns", "slowdown_ideal_p50").iter().all(|s| *s >= 1.0));
+}
+
+/// The same bytes with and without running ahead, and with all laws checked.
+#[test]
+fn workloads_run_by_events_as_they_do_ahead() {
+    for paths in ["first", "flow", "packet", "flowlet"] {
+        let text = leaf_spine("4ms", "sizes = \"web-search\"\nload = 0.5").replace("\"flow\"", &format!("\"{paths}\""));
+        let loaded = load_text(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+        let seen = |one_by_one| {
+            let hooks = Hooks {
+                one_by_one,
+                laws: true,
+                ..Hooks::default()
+            };
+            let o = run(&loaded.spec, 3, &hooks).unwrap_or_else(|e| panic!("{paths}: {e}"));
+            let columns = o
+                .tables
+                .iter()
+                .flat_map(|t| t.columns.iter().map(|c| format!("{} {:?}", c.name, c.data)));
+            columns.collect::<Vec<String>>()
+        };
+        assert!(seen(false) == seen(true), "{paths}");
+    }
+}
+
+/// What contradicts itself in a workload is said with a remedy.
+#[test]
+fn a_workload_that_cannot_be_is_refused() {
+    let cdf = std::env::temp_dir().join(format!("tailback-cdf-{}", std::process::id()));
+    std::fs::write(&cdf, "0 0\n1000 40\n500 100\n").expect("a temporary file");
+    let file = format!("sizes_file = \"{}\"\nload = 0.5", cdf.display());
+    for (workload, said) in [
+        ("sizes = \"web-search\"", "nothing says how often flows arrive"),
+        (
+            "sizes = \"web-search\"\nload = 0.5\nmean_gap = \"1ms\"",
+            "both say how often",
+        ),
+        ("load = 0.5", "sizes"),
+        (
+            "sizes = \"web-search\"\nload = 0.5\npattern = \"incast\"\nfan_in = 16",
+            "16 hosts send to one other",
+        ),
+        (
+            "sizes = \"web-search\"\nload = 0.5\nhosts = [\"host1\", \"host99\"]",
+            "\"host99\"",
+        ),
+        (
+            "sizes = { kind = \"pareto\", mean = \"10kB\", max = \"1MB\" }\nload = 0.5",
+            "give mean_gap",
+        ),
+        ("sizes = \"web-search\"\nload = 0.5\nshape = 1", "a Poisson process"),
+        (file.as_str(), "line 3"),
+    ] {
+        let e = load_text(&leaf_spine("1ms", workload), "test.toml", &[])
+            .err()
+            .map(|e| e.to_string());
+        assert!(e.as_ref().is_some_and(|e| e.contains(said)), "{workload}: {e:?}");
+    }
+    std::fs::remove_file(&cdf).expect("it was written");
+}
+
+/// Files of sizes in per cent, as fractions, and with a column between.
+#[test]
+fn files_of_sizes_have_several_forms() {
+    let mut sums = vec![];
+    for (i, text) in [
+        "0 0\n10000 50\n30000 100\n",
+        "0 0\n10000 0.5\n30000 1\n",
+        "0 1 0\n10000 1 0.5\n30000 1 1\n",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = std::env::temp_dir().join(format!("tailback-sizes-{i}-{}", std::process::id()));
+        std::fs::write(&file, text).expect("a temporary file");
+        let o = run_text(&leaf_spine(
+            "2ms",
+            &format!("sizes_file = \"{}\"\nload = 0.2", file.display()),
+        ));
+        sums.push(column(&o, "transfers", "bytes").iter().sum::<f64>());
+        std::fs::remove_file(&file).expect("it was written");
+    }
+    assert!(sums[0] > 0.0 && sums[0] == sums[1] && sums[1] == sums[2], "{sums:?}");
+}

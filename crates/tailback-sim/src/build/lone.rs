@@ -1,0 +1,115 @@
+//! The sender of a workload alone on each kind of path that its flows took: how much it had delivered when.
+//!
+//! A chain of links with the rates and delays of the path, without limits of queues, and one connection that is opened
+//! at the beginning and sends as much as the largest transfer on that path.
+
+use crate::build::network::{Direction, Network, Transport};
+use crate::sim::Sim;
+use crate::sim::ideal::PathKind;
+use crate::traffic::application::{AppInput, Application, Ends, Net, Side};
+use std::cell::RefCell;
+use std::rc::Rc;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Stream, Time};
+use tailback_transport::path::Path;
+use tailback_transport::{Amount, AppEvent};
+
+/// The longest time that a lone sender may take for its transfer, as a multiple of that of its slowest line, and in
+/// addition.
+const LONGEST: (f64, f64) = (20.0, 10.0);
+
+/// Writes once, and notes what arrives.
+struct Once {
+    bytes: u64,
+    delivered: Rc<RefCell<Vec<(u64, Time)>>>,
+}
+
+impl Application for Once {
+    fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+        match e {
+            AppInput::Start => {
+                if let Some(flow) = net.own_flow() {
+                    net.write(flow, Side::Source, Amount::Bytes(self.bytes));
+                }
+            }
+            AppInput::Transport {
+                side: Side::Destination,
+                event: AppEvent::Delivered(bytes),
+                ..
+            } => {
+                let mut delivered = self.delivered.borrow_mut();
+                let before = delivered.last().map_or(0, |d| d.0);
+                delivered.push((before + bytes, net.now()));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Run the lone sender on each kind of path that transfers took.
+///
+/// # Errors
+/// A network that cannot be built.
+pub fn run(sim: &mut Sim) -> Result<(), Refusal> {
+    for i in 0..sim.apps.alone.all.len() {
+        let alone = &sim.apps.alone.all[i];
+        let maker = &sim.apps.transports[alone.kind.transport as usize];
+        // Its own beginning of what is left to chance, always the same.
+        let mut stream = Stream::new(0, "alone");
+        let mut path = || path_of(&alone.kind);
+        let ends = (maker.make)(&mut path, &mut stream);
+        let delivered = one(&alone.kind, alone.most, alone.packet + alone.header, ends)?;
+        sim.apps.alone.all[i].delivered = delivered;
+    }
+    Ok(())
+}
+
+fn path_of(kind: &PathKind) -> Path {
+    let mut path = Path::default();
+    for (way, links) in [(&mut path.there, &kind.there), (&mut path.back, &kind.back)] {
+        for (rate, delay) in links {
+            way.lines.push(*rate);
+            way.delay = way.delay + *delay;
+        }
+    }
+    path
+}
+
+fn one(kind: &PathKind, bytes: u64, packet: u64, ends: Ends) -> Result<Vec<(u64, Time)>, Refusal> {
+    let mut net = Network::new(0);
+    let hops = kind.there.len();
+    let nodes: Vec<_> = (0..=hops).map(|i| net.node(&format!("n{i}"))).collect();
+    for i in 0..hops {
+        let (rate, delay) = kind.there[i];
+        let (back_rate, back_delay) = kind.back[hops - 1 - i];
+        let directions = [Direction::new(rate, delay), Direction::new(back_rate, back_delay)];
+        let [there, back] = directions;
+        net.link(&format!("l{i}"), nodes[i], nodes[i + 1], there, back);
+    }
+    let group = net.group("alone");
+    let flow = net.flow(group, 0, nodes[0], nodes[hops], Transport::Connection(ends));
+    let delivered = Rc::new(RefCell::new(Vec::new()));
+    let app = Once {
+        bytes,
+        delivered: delivered.clone(),
+    };
+    net.feed(flow, Box::new(app), Time::ZERO, None, true);
+    let mut built = net.build()?;
+    let slowest = kind
+        .there
+        .iter()
+        .map(|l| l.0.bits_per_second())
+        .fold(f64::INFINITY, f64::min);
+    let trip: f64 = kind.there.iter().chain(&kind.back).map(|l| l.1.seconds()).sum();
+    let line = (bytes + packet) as f64 * 8.0 / slowest;
+    let end = LONGEST.0 * (line + 50.0 * trip) + LONGEST.1;
+    let step = Duration::from_seconds((line + 20.0 * trip).max(1e-6));
+    let mut to = Time::ZERO + step;
+    // In steps: most of the longest time is not needed.
+    while delivered.borrow().last().is_none_or(|d| d.0 < bytes) && to.seconds() < end {
+        built.sim.run_until(to);
+        to = to + step;
+    }
+    drop(built);
+    Ok(delivered.take())
+}

@@ -1,0 +1,126 @@
+//! Topologies of a data centre, declared: a few keys stand for many links by name. The crate `tailback-scenario` writes
+//! them out (`read/fabrics.rs`).
+//!
+//! Each host has one link, `hostN`, from its switch to it: so results call the port of the switch by the name of the
+//! host, and the host's own port `hostN.reverse`.
+
+use super::kinds::{self, TIME};
+use super::tables::{link, switch};
+use tailback_base::model::{Key, Kind, Model, Param};
+use tailback_base::{BitRate, Duration, Size, params};
+
+const MANY: Kind = Kind::Count { min: 1, max: 10_000 };
+
+pub static LEAF_SPINE: Model = Model {
+    name: "leaf-spine",
+    family: "topology",
+    title: "Leaf and spine",
+    summary: "Switches `leaf1` .. and `spine1` .., each leaf with a link `leafI-spineJ` to each spine, and hosts \
+              `host1` .. with a link of the same name from their leaf: the first `hosts` at `leaf1`, the next at \
+              `leaf2`. `[link.leaf1-spine2]` may override fields of one. Packets share the spines if `paths` says so.",
+    source: "Al-Fares, Loukissas and Vahdat 2008; Alizadeh et al. 2010",
+    params: leaf_spine::PARAMS,
+    probes: &[],
+};
+
+pub static FAT_TREE: Model = Model {
+    name: "fat-tree",
+    family: "topology",
+    title: "Fat-tree",
+    summary: "Three layers of switches with `k` ports each: `k` pods of k/2 switches `edge1` .. and k/2 switches \
+              `agg1` .., and k*k/4 switches `core1` ..; each edge has k/2 hosts. Switch j of the k/2 `agg` of a pod \
+              has links to the cores (j-1)k/2+1 .. jk/2. Links are `hostN`, `edgeI-aggJ` and `aggI-coreJ`, all of one \
+              rate. `[link.agg1-core1]` may override fields of one.",
+    source: "Al-Fares, Loukissas and Vahdat 2008",
+    params: fat_tree::PARAMS,
+    probes: &[],
+};
+
+pub static STAR: Model = Model {
+    name: "star",
+    family: "topology",
+    title: "Star",
+    summary: "One switch, `hub`, and hosts `host1` .. with a link of the same name from it. `[link.host1]` may \
+              override fields of one.",
+    source: "",
+    params: star::PARAMS,
+    probes: &[],
+};
+
+params! {
+    pub HOST_QUEUE = Param::new("host_queue", Kind::Model("queue"), "drr",
+        "The queue of a host before its link. Default: its connections take turns of 1500 bytes, without a limit, as \
+         in Linux with fq; in a FIFO short flows would wait for the windows of long ones, which no switch marks.", "");
+    pub SHARED_BUFFER: Option<Size> = Key::new("shared_buffer", Kind::Size, "none",
+        "Each switch keeps the packets of its ports in one memory of this size, divided by dynamic thresholds, as with \
+         `[switch.NAME]`. Default: each port has its own buffer.", "Choudhury and Hahne 1998");
+    pub ALPHA: Vec<f64> = switch::ALPHA;
+    pub RATE: BitRate = link::RATE.with_doc("The rate of the links of hosts.");
+    pub DELAY: Duration = link::DELAY.with_doc("One-way propagation delay of each link.");
+    pub QUEUE = Param {
+        doc: "The queue discipline of each port of a switch, with its buffer.",
+        ..link::QUEUE
+    };
+    pub HOSTS: u32 = Key::new("hosts", MANY, "", "How many hosts.", "");
+}
+
+/// The keys of a leaf-spine.
+pub mod leaf_spine {
+    use super::*;
+
+    params! {
+        pub(super) const PARAMS;
+
+        pub LEAVES: u32 = Key::new("leaves", MANY, "", "How many leaves.", "");
+        pub SPINES: u32 = Key::new("spines", MANY, "", "How many spines.", "");
+        pub HOSTS: u32 = super::HOSTS.with_doc("How many hosts each leaf has.");
+        RATE;
+        pub SPINE_RATE: Option<BitRate> = Key::new("spine_rate", kinds::RATE, "none",
+            "The rate of the links between leaves and spines. Default: that of `oversubscription`.", "");
+        pub OVERSUBSCRIPTION: Option<f64> = Key::new("oversubscription", Kind::Real { min: 0.01, max: 1000.0 }, "none",
+            "How many times the links of a leaf's hosts together are as fast as its links to spines together. Default: \
+             1 without `spine_rate`.", "");
+        DELAY;
+        pub SPINE_DELAY: Option<Duration> = Key::new("spine_delay", TIME, "none",
+            "One-way propagation delay of the links between leaves and spines. Default: `delay`.", "");
+        QUEUE;
+        HOST_QUEUE;
+        SHARED_BUFFER;
+        ALPHA;
+    }
+}
+
+/// The keys of a fat-tree.
+pub mod fat_tree {
+    use super::*;
+
+    params! {
+        pub(super) const PARAMS;
+
+        pub K: u32 = Key::new("k", Kind::Count { min: 2, max: 22 }, "",
+            "How many ports each switch has; an even number. There are k*k*k/4 hosts.", "");
+        RATE;
+        DELAY;
+        QUEUE;
+        HOST_QUEUE;
+        SHARED_BUFFER;
+        ALPHA;
+    }
+}
+
+/// The keys of a star.
+pub mod star {
+    use super::*;
+
+    params! {
+        pub(super) const PARAMS;
+
+        HOSTS;
+        RATE;
+        DELAY;
+        QUEUE;
+        HOST_QUEUE;
+        SHARED_BUFFER;
+        ALPHA;
+    }
+}

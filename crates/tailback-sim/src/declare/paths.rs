@@ -1,0 +1,62 @@
+//! Which of several equal paths packets take, and what happens when a link fails: words and keys.
+
+use super::kinds::{SOME_TIME, TIME};
+use tailback_base::model::{Choice, Key, Kind};
+use tailback_base::{Duration, params};
+
+tailback_base::choice! {
+    /// Which of all shortest paths packets take.
+    pub enum Paths {
+        First = "first",
+        Flow = "flow",
+        Packet = "packet",
+        Flowlet = "flowlet",
+    }
+
+    /// What becomes of packets on a link that fails.
+    pub enum OnFailure {
+        Lose = "lose",
+        Keep = "keep",
+    }
+
+    /// The seeds of the hashes of nodes.
+    pub enum PathSeeds {
+        Own = "own",
+        One = "one",
+    }
+}
+
+impl Paths {
+    /// The rule by which packets may take what they may take by this one, for what has to know all of it.
+    pub fn any(self) -> Paths {
+        match self {
+            Paths::First => Paths::First,
+            _ => Paths::Packet,
+        }
+    }
+}
+
+params! {
+    pub PATHS: Paths = Key::choice("paths", "first",
+        "Which of all paths with the fewest hops packets take: the first by delay and name; one for each flow, by a \
+         hash; each packet the next one; or each flowlet one at random. ACKs take the links of the data only with \
+         \"first\". A group of flows or sessions may have its own.", "RFC 2992");
+    pub PATH_SEED: Option<u64> = Key::new("path_seed", Kind::Count { min: 0, max: i64::MAX as u64 }, "none",
+        "The seed of the hash of paths. Default: that of the run.", "");
+    pub PATH_SEEDS: PathSeeds = Key::choice("path_seeds", "own",
+        "Whether each node has a seed of its own, or all have one: then flows that met at one layer of switches \
+         choose alike at the next.", "");
+    pub FLOWLET_GAP: Duration = Key::new("flowlet_gap", SOME_TIME, "500us",
+        "A flow that pauses for longer begins a new flowlet.", "Alizadeh et al., CONGA, SIGCOMM 2014");
+    pub ROUTE_DELAY: Duration = Key::new("route_delay", TIME, "0s",
+        "How long after a link has failed or returned routes follow. Packets that come to the link before are lost.",
+        "");
+    pub ON_FAILURE: OnFailure = Key::choice("on_failure", "lose",
+        "Whether packets that are on the way over a link when it fails are lost, or still arrive.", "");
+    pub OWN_PATHS: Option<Paths> = Key::new("paths", Kind::Choice(Paths::WORDS), "none",
+        "Which of all paths with the fewest hops packets take, as at the top of the scenario, whose value is the \
+         default.", "RFC 2992");
+    pub VIA: Vec<String> = Key::new("via", Kind::List(&Kind::Text), "none",
+        "Nodes that the packets pass, in this order; ACKs take the same links back. Between two of them they take \
+         the first path.", "");
+}

@@ -1,0 +1,77 @@
+//! The table `[workload.NAME]`, declared.
+
+use super::kinds::{SOME_TIME, TIME};
+use super::tables::flows;
+pub use super::tables::flows::{DSCP, PATHS};
+use tailback_base::model::{Key, Kind, Model, Param};
+use tailback_base::{Duration, choice, params};
+
+choice! {
+    /// Which hosts send to which.
+    pub enum Pattern {
+        AllToAll = "all-to-all",
+        Permutation = "permutation",
+        Pairs = "pairs",
+        Incast = "incast",
+    }
+
+    /// How the times between arrivals lie around their mean.
+    pub enum Arrivals {
+        Poisson = "poisson",
+        LogNormal = "log-normal",
+    }
+}
+
+pub static WORKLOAD: Model = Model {
+    name: "workload",
+    family: "table",
+    title: "A workload",
+    summary: "Flows among many hosts. Each flow is a transfer over a connection of its own, which opens when the flow \
+              arrives, whatever became of those before, and closes when all is acknowledged. Each has one row in the \
+              table of transfers. A table named after a transport, such as `tcp = { congestion = \"dctcp\" }`, chooses \
+              that transport.",
+    source: "",
+    params: PARAMS,
+    probes: &[],
+};
+
+params! {
+    const PARAMS;
+
+    pub HOSTS: Vec<String> = Key::new("hosts", Kind::List(&Kind::Text), "none",
+        "The nodes that send and receive. Default: all nodes with one link.", "");
+    pub SIZES = Param::new("sizes", Kind::Model("transfer-size"), "none",
+        "How many bytes a flow has: a law, such as \"web-search\".", "");
+    pub SIZES_FILE: Option<String> = Key::new("sizes_file", Kind::Text, "none",
+        "A file of sizes and shares, in place of `sizes`: in each line a size in bytes and the share of flows up to \
+         it, as a fraction or in per cent, in ascending order.", "");
+    pub LIST: Option<String> = Key::new("list", Kind::Text, "none",
+        "A file of flows, in place of all that is drawn: in each line source, destination, bytes, and seconds from \
+         the beginning. Hosts are named, or numbered from 0.", "");
+    pub LOAD: Option<f64> = Key::new("load", Kind::Real { min: 1e-6, max: 100.0 }, "none",
+        "Payload that arrives as a share of what the links of all hosts carry.", "");
+    pub MEAN_GAP: Option<Duration> = Key::new("mean_gap", SOME_TIME, "none",
+        "Mean time from one arrival to the next, in place of `load`.", "");
+    pub ARRIVALS: Arrivals = Key::choice("arrivals", "poisson",
+        "How times between arrivals are distributed: a Poisson process, or log-normal times, which come in bursts.",
+        "");
+    pub SHAPE: f64 = Key::new("shape", Kind::Real { min: 0.0, max: 10.0 }, "2",
+        "Of log-normal times: the standard deviation of the logarithm.", "");
+    pub PATTERN: Pattern = Key::choice("pattern", "all-to-all",
+        "Which hosts send to which: two that are drawn for each flow; each to one other, and each receives from \
+         one; each to one other that is drawn; or `fan_in` of them at once to one.", "");
+    pub FAN_IN: u32 = Key::new("fan_in", Kind::Count { min: 1, max: 100_000 }, "16",
+        "With pattern incast: how many hosts send at one instant.", "");
+    pub MOST: Option<u64> = Key::new("flows", Kind::Count { min: 1, max: 1 << 32 }, "none",
+        "How many flows there are at most. Default: as many as come until it stops.", "");
+    pub TRANSPORT = Param {
+        default: "tcp",
+        doc: "The protocol of the connections.",
+        ..flows::TRANSPORT
+    };
+    PATHS;
+    DSCP;
+    pub START: Duration = Key::new("start", TIME, "0s", "When it starts.", "");
+    pub STOP: Option<Duration> = Key::new("stop", SOME_TIME, "none",
+        "When no more flows arrive. Default: at the end of the run.", "");
+}

@@ -1,0 +1,209 @@
+//! The table `slowdowns`: how much longer the flows of workloads took than on an empty path, a row for each workload
+//! and class of sizes, and first the same over all workloads if there are several.
+//!
+//! Two comparisons stand beside each other (`sim/ideal.rs`): with the ideal that papers use, and with the same sender
+//! alone on the same path. Percentiles are exact, over all flows that were done; between two sorted values they are
+//! interpolated. Flows that the end of the run cut off are counted apart.
+
+use super::column::{self, Called, called_of, table};
+use super::completions::{edges, mean, name, quantile};
+use super::quantity::{
+    ASKED_FOR, GOODPUT, LARGER_THAN, NO_LARGER_THAN, RATE, SIZE, SLOWDOWN_ALONE, SLOWDOWN_IDEAL, Stat, UNFINISHED,
+};
+use super::summary::ratio;
+use super::{Reading, Table};
+use std::sync::Arc;
+
+const ALL: &str = "all";
+
+/// The flows of one class.
+#[derive(Default)]
+struct Class {
+    count: u64,
+    bytes: u64,
+    done: u64,
+    done_bytes: u64,
+    /// Sorted at the end.
+    ideal: Vec<f64>,
+    alone: Vec<f64>,
+    /// Rates of single flows, bit/s.
+    rates: Vec<f64>,
+}
+
+struct ClassRow {
+    group: Arc<str>,
+    sizes: Arc<str>,
+    over: f64,
+    to: f64,
+    seconds: f64,
+    class: Class,
+}
+
+type Column = column::Column<ClassRow>;
+
+static COLUMNS: &[Column] = &[
+    Column::text(
+        "group",
+        "the workload; all, for those of all workloads, where there are several",
+        |r| r.group.clone(),
+    )
+    .key(),
+    Column::text(
+        "sizes",
+        "the class of sizes: up to a number of bytes, or a tenth of what was asked for; or all",
+        |r| r.sizes.clone(),
+    )
+    .key(),
+    Column::real("bytes_over", "bytes", "sizes of the class are larger than this", |r| {
+        r.over
+    })
+    .is(&LARGER_THAN),
+    Column::real(
+        "bytes_to",
+        "bytes",
+        "and no larger than this; no value where there is no largest",
+        |r| r.to,
+    )
+    .is(&NO_LARGER_THAN),
+    Column::count("count", "1", "how many flows arrived in the measured time", |r| {
+        r.class.count
+    })
+    .is(&ASKED_FOR)
+    .shown(),
+    Column::count("unfinished", "1", "of these, not done before the run ended", |r| {
+        r.class.count - r.class.done
+    })
+    .is(&UNFINISHED)
+    .shown(),
+    Column::real("bytes_mean", "bytes", "their mean payload", |r| {
+        ratio(r.class.bytes as f64, r.class.count as f64)
+    })
+    .of(&SIZE, Stat::Mean),
+    Column::real(
+        "slowdown_ideal_mean",
+        "1",
+        "time over that of the ideal: delays, and all packets back to back from the first byte on, stored by each \
+         link; mean of the flows that were done",
+        |r| mean(&r.class.ideal),
+    )
+    .of(&SLOWDOWN_IDEAL, Stat::Mean),
+    Column::real("slowdown_ideal_p50", "1", "its median", |r| {
+        quantile(&r.class.ideal, 0.5)
+    })
+    .of(&SLOWDOWN_IDEAL, Stat::P50)
+    .shown(),
+    Column::real("slowdown_ideal_p95", "1", "its 95th percentile", |r| {
+        quantile(&r.class.ideal, 0.95)
+    })
+    .of(&SLOWDOWN_IDEAL, Stat::P95),
+    Column::real("slowdown_ideal_p99", "1", "its 99th percentile", |r| {
+        quantile(&r.class.ideal, 0.99)
+    })
+    .of(&SLOWDOWN_IDEAL, Stat::P99)
+    .shown(),
+    Column::real("slowdown_ideal_p999", "1", "its 99.9th percentile", |r| {
+        quantile(&r.class.ideal, 0.999)
+    })
+    .of(&SLOWDOWN_IDEAL, Stat::P999),
+    Column::real("slowdown_ideal_max", "1", "its maximum", |r| {
+        quantile(&r.class.ideal, 1.0)
+    })
+    .of(&SLOWDOWN_IDEAL, Stat::Max),
+    Column::real(
+        "slowdown_alone_mean",
+        "1",
+        "time over that of the same sender alone on the same path, mean of the flows that were done",
+        |r| mean(&r.class.alone),
+    )
+    .of(&SLOWDOWN_ALONE, Stat::Mean),
+    Column::real("slowdown_alone_p50", "1", "its median", |r| {
+        quantile(&r.class.alone, 0.5)
+    })
+    .of(&SLOWDOWN_ALONE, Stat::P50)
+    .shown(),
+    Column::real("slowdown_alone_p95", "1", "its 95th percentile", |r| {
+        quantile(&r.class.alone, 0.95)
+    })
+    .of(&SLOWDOWN_ALONE, Stat::P95),
+    Column::real("slowdown_alone_p99", "1", "its 99th percentile", |r| {
+        quantile(&r.class.alone, 0.99)
+    })
+    .of(&SLOWDOWN_ALONE, Stat::P99)
+    .shown(),
+    Column::real("slowdown_alone_p999", "1", "its 99.9th percentile", |r| {
+        quantile(&r.class.alone, 0.999)
+    })
+    .of(&SLOWDOWN_ALONE, Stat::P999),
+    Column::real("slowdown_alone_max", "1", "its maximum", |r| {
+        quantile(&r.class.alone, 1.0)
+    })
+    .of(&SLOWDOWN_ALONE, Stat::Max),
+    Column::real(
+        "goodput_bps",
+        "bit/s",
+        "payload of the flows that were done, over the measured time",
+        |r| ratio(r.class.done_bytes as f64 * 8.0, r.seconds),
+    )
+    .is(&GOODPUT),
+    Column::real(
+        "rate_p50_bps",
+        "bit/s",
+        "payload of a flow over its time, median",
+        |r| quantile(&r.class.rates, 0.5),
+    )
+    .of(&RATE, Stat::P50),
+];
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
+}
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let rows: Vec<_> = reading.compared().collect();
+    let sizes = edges(reading.frame.size_classes, rows.iter().map(|r| r.bytes));
+    let mut groups: Vec<u32> = rows.iter().map(|r| r.group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let several = groups.len() > 1;
+    let places: Vec<Option<u32>> = several
+        .then_some(None)
+        .into_iter()
+        .chain(groups.into_iter().map(Some))
+        .collect();
+    let mut lines = vec![];
+    for place in places {
+        let mut classes: Vec<Class> = vec![];
+        classes.resize_with(sizes.len() + 2, Class::default);
+        for r in rows.iter().filter(|r| place.is_none_or(|group| r.group == group)) {
+            let own = 1 + sizes.partition_point(|to| *to < r.bytes);
+            for class in [0, own] {
+                let class = &mut classes[class];
+                class.count += 1;
+                class.bytes += r.bytes;
+                let Some(took) = r.took else { continue };
+                class.done += 1;
+                class.done_bytes += r.bytes;
+                class.ideal.push(took / r.ideal);
+                class.alone.extend(r.alone.map(|alone| took / alone));
+                class.rates.push(r.bytes as f64 * 8.0 / took);
+            }
+        }
+        for (number, mut class) in classes.into_iter().enumerate().filter(|(_, c)| c.count > 0) {
+            for values in [&mut class.ideal, &mut class.alone, &mut class.rates] {
+                values.sort_unstable_by(f64::total_cmp);
+            }
+            lines.push(ClassRow {
+                group: place.map_or(ALL.into(), |g| reading.group(g)),
+                sizes: name(reading.frame.size_classes, number),
+                over: number.checked_sub(2).map_or(0.0, |i| sizes[i] as f64),
+                to: number
+                    .checked_sub(1)
+                    .and_then(|i| sizes.get(i))
+                    .map_or(f64::NAN, |to| *to as f64),
+                seconds: reading.seconds(),
+                class,
+            });
+        }
+    }
+    table("slowdowns", COLUMNS, lines)
+}

@@ -1,0 +1,476 @@
+//! Equal paths: which of all shortest ones a flow, a packet or a flowlet takes.
+//!
+//! Equal are all paths with the fewest hops, whatever their delay: a switch that balances load looks at the number of
+//! hops alone. A node that has several next hops on such paths chooses one:
+//!
+//! * for a flow ([`Paths::Flow`]), by a hash: the 64 bits that stand for the flow's addresses and ports, mixed with the
+//!   seed of the node by SplitMix64, times the number of next hops, over 2^64. The way back has bits of its own. The
+//!   choices are made once, when the way is laid (RFC 2992 compares such hashes);
+//! * for each packet ([`Paths::Packet`]), in turn, as in Dixit et al., "On the impact of packet spraying in data center
+//!   networks", INFOCOM 2013, whose choice is random;
+//! * for a flowlet ([`Paths::Flowlet`]), at random, when no packet of the flow has come for a gap; as in Vanini et al.,
+//!   "Let it flow", NSDI 2017. Each flow has an entry of its own in each node: no two share one, as in a table of
+//!   limited size.
+//!
+//! An entry of a way is a port, or a choice: a mark and the number of the node that the packet goes to. A choice is
+//! made when the packet has arrived, in the order of events. So the ports of such ways take nothing ahead
+//! (`sim/ahead.rs`).
+//!
+//! Where links may fail, ways have room for a detour, all choices are made on the way, and routes follow a failure when
+//! they are told to: then the next hops to all goals are found anew without the links that are down. A packet goes on
+//! from where it is; it is lost if no way is left, or none of so many hops. Nothing runs ahead.
+//!
+//! State: for each node that flows go to the next hops from all nodes; the turn of each set of next hops; of flowlets
+//! the last packet and the port of each flow, by set. Cost: nothing for flows on first paths; a choice is a look-up,
+//! and for flowlets one in a hash table.
+
+use super::Sim;
+use super::route::{Graph, Router};
+use crate::declare::paths::Paths;
+use crate::sim::Topology;
+use crate::sim::flow::Route;
+use crate::traffic::application::NodeId;
+use crate::wire::packet::{MAX_HOPS, WirePacket};
+use std::collections::{BTreeMap, HashMap};
+use tailback_base::rng::mixed;
+use tailback_base::work::done;
+use tailback_base::{Duration, Time};
+use tailback_queue::DropReason;
+
+/// From here on an entry of a way is no port but a choice.
+pub const CHOICE: u32 = 1 << 31;
+/// Of a choice: it is made for a flowlet, or by the hash of the flow, and else for a packet.
+const FLOWLET: u32 = 1 << 30;
+const BY_HASH: u32 = 1 << 29;
+/// The number of a goal within a choice.
+const GOAL: u32 = BY_HASH - 1;
+/// So many choices a way has where links may fail: the longest detour.
+const DETOUR: usize = 24;
+/// No next hops.
+const NOWHERE: u32 = u32::MAX;
+
+/// The next hops of a node on equal paths.
+struct NextHops {
+    /// In ascending order.
+    ports: Vec<u32>,
+    seed: u64,
+    /// Packets, or flowlets, that have been sent on.
+    turn: u64,
+}
+
+impl NextHops {
+    /// The port for a hash.
+    fn by_hash(&self, bits: u64) -> u32 {
+        let wide = u128::from(mixed(bits ^ self.seed)) * self.ports.len() as u128;
+        self.ports[(wide >> 64) as usize]
+    }
+
+    fn in_turn(&mut self) -> u32 {
+        let n = self.ports.len() as u64;
+        self.turn += 1;
+        self.ports[(self.seed.wrapping_add(self.turn) % n) as usize]
+    }
+
+    fn at_random(&mut self) -> u32 {
+        self.turn += 1;
+        self.by_hash(mixed(self.turn))
+    }
+}
+
+/// The flowlet of a flow at a node.
+struct Flowlet {
+    /// Of the connection: another one may have its place.
+    opened: Time,
+    last: Time,
+    port: u32,
+}
+
+/// Where a packet goes from a node.
+pub(super) enum Next {
+    Port(u32),
+    /// It is at its end.
+    End,
+    /// No way is left.
+    Lost,
+}
+
+/// What a way that is chosen on the way may use.
+struct Within {
+    from: u32,
+    ports: Vec<u32>,
+}
+
+/// Next hops on equal paths, and the ways laid over them.
+#[derive(Default)]
+pub struct EqualPaths {
+    /// The seed of the hash of each node.
+    pub seeds: Vec<u64>,
+    /// A longer pause ends a flowlet.
+    pub gap: Duration,
+    sets: Vec<NextHops>,
+    /// The set of each node with these ports.
+    set_of: BTreeMap<Vec<u32>, u32>,
+    /// Links may fail, so that all choices are made on the way.
+    pub may_fail: bool,
+    /// The directions that routes leave out, by port.
+    down: Vec<bool>,
+    /// Where links may fail: the bits of each flow.
+    bits: Vec<u64>,
+    /// For each goal the set of next hops of each node.
+    goals: Vec<Vec<u32>>,
+    goal_nodes: Vec<u32>,
+    goal_of: BTreeMap<u32, u32>,
+    /// Where the entries of a way stand in the table of routes.
+    laid: BTreeMap<Vec<u32>, u32>,
+    /// By their start in that table: the ways with choices.
+    within: BTreeMap<u32, Within>,
+    flowlets: HashMap<(u32, u32, bool), Flowlet>,
+}
+
+impl EqualPaths {
+    /// The number of a goal, whose next hops are found by breadth-first search from it.
+    fn goal(&mut self, graph: &Graph, goal: u32) -> u32 {
+        if let Some(g) = self.goal_of.get(&goal) {
+            return *g;
+        }
+        let next = self.next_hops(graph, goal);
+        let number = self.goals.len() as u32;
+        self.goals.push(next);
+        self.goal_nodes.push(goal);
+        self.goal_of.insert(goal, number);
+        number
+    }
+
+    /// The next hops to a node from all others, over links that are up.
+    fn next_hops(&mut self, graph: &Graph, goal: u32) -> Vec<u32> {
+        let far = u32::MAX;
+        let mut hops = vec![far; graph.nodes()];
+        hops[goal as usize] = 0;
+        let mut layer = vec![goal];
+        let mut next = vec![NOWHERE; graph.nodes()];
+        while !layer.is_empty() {
+            let mut beyond = vec![];
+            for node in &layer {
+                for arc in graph.leaving(*node) {
+                    done(4);
+                    if self.is_down(arc.port) {
+                        continue;
+                    }
+                    // Nothing passes through a host.
+                    if hops[arc.to as usize] == far && graph.leaving(arc.to).len() > 1 {
+                        hops[arc.to as usize] = hops[*node as usize] + 1;
+                        beyond.push(arc.to);
+                    }
+                }
+            }
+            for node in &beyond {
+                let up = graph.leaving(*node).iter().filter(|a| !self.is_down(a.port));
+                let nearer = up.filter(|a| hops[a.to as usize] < hops[*node as usize]);
+                let ports: Vec<u32> = nearer.map(|a| a.port).collect();
+                next[*node as usize] = self.set(*node, ports);
+            }
+            layer = beyond;
+        }
+        next
+    }
+
+    fn is_down(&self, port: u32) -> bool {
+        self.down.get(port as usize).is_some_and(|down| *down)
+    }
+
+    /// Routes follow a link that has failed or returned: this direction of it.
+    fn follow(&mut self, graph: &Graph, port: u32, up: bool) {
+        if self.down.len() <= port as usize {
+            self.down.resize(port as usize + 1, false);
+        }
+        self.down[port as usize] = !up;
+        for number in 0..self.goals.len() {
+            self.goals[number] = self.next_hops(graph, self.goal_nodes[number]);
+        }
+    }
+
+    /// The bits of the flow in this slot.
+    pub fn note_bits(&mut self, slot: usize, bits: u64) {
+        if self.may_fail {
+            self.bits.resize(self.bits.len().max(slot + 1), 0);
+            self.bits[slot] = bits;
+        }
+    }
+
+    /// The number of a set of next hops. Ports belong to one node, so that sets of different nodes differ.
+    fn set(&mut self, node: u32, ports: Vec<u32>) -> u32 {
+        let (sets, seeds) = (&mut self.sets, &self.seeds);
+        *self.set_of.entry(ports).or_insert_with_key(|ports| {
+            sets.push(NextHops {
+                ports: ports.clone(),
+                seed: seeds.get(node as usize).copied().unwrap_or(0),
+                turn: 0,
+            });
+            (sets.len() - 1) as u32
+        })
+    }
+
+    fn next(&mut self, goal: u32, node: u32) -> Option<&mut NextHops> {
+        let set = *self.goals.get(goal as usize)?.get(node as usize)?;
+        self.sets.get_mut(set as usize)
+    }
+
+    /// The port for the next packet of a flow, at this instant.
+    fn choose(&mut self, entry: u32, node: u32, (flow, backward, opened): (u32, bool, Time), now: Time) -> Option<u32> {
+        let set = *self.goals.get((entry & GOAL) as usize)?.get(node as usize)?;
+        let hops = self.sets.get_mut(set as usize)?;
+        if hops.ports.len() == 1 {
+            return hops.ports.first().copied();
+        }
+        if entry & BY_HASH != 0 {
+            let bits = self.bits.get(flow as usize).copied().unwrap_or(0);
+            return Some(hops.by_hash(mixed(bits ^ u64::from(backward))));
+        }
+        if entry & FLOWLET == 0 {
+            return Some(hops.in_turn());
+        }
+        let gap = self.gap;
+        let flowlet = self.flowlets.entry((set, flow, backward)).or_insert(Flowlet {
+            opened: Time::NEVER,
+            last: now,
+            port: 0,
+        });
+        if flowlet.opened != opened || now - flowlet.last > gap || !hops.ports.contains(&flowlet.port) {
+            *flowlet = Flowlet {
+                opened,
+                last: now,
+                port: hops.at_random(),
+            };
+        }
+        flowlet.last = now;
+        Some(flowlet.port)
+    }
+}
+
+impl Router {
+    /// Ways there and back over equal paths; empty if no path exists. `bits` stand for the flow where paths are chosen
+    /// by a hash.
+    pub(crate) fn spread(
+        &mut self,
+        [from, to]: [NodeId; 2],
+        paths: Paths,
+        bits: u64,
+        table: &mut Vec<u32>,
+        peer: &[u32],
+    ) -> (Route, Route) {
+        let there = self.one_direction(from, to, paths, mixed(bits), table, peer);
+        let back = self.one_direction(to, from, paths, mixed(bits ^ 1), table, peer);
+        (there, back)
+    }
+
+    fn one_direction(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        paths: Paths,
+        bits: u64,
+        table: &mut Vec<u32>,
+        peer: &[u32],
+    ) -> Route {
+        let (mut entries, mut tail) = (Vec::new(), None);
+        let (mut at, mut goal) = (from.0, to.0);
+        if let [only] = *self.graph.leaving(at)
+            && at != goal
+        {
+            entries.push(only.port);
+            at = only.to;
+        }
+        if let [only] = *self.graph.leaving(goal)
+            && goal != at
+        {
+            tail = Some(peer[only.port as usize]);
+            goal = only.to;
+        }
+        let head = entries.len();
+        let mut within = Vec::new();
+        if at != goal {
+            let g = self.equal.goal(&self.graph, goal);
+            let mut level = vec![at];
+            while level != [goal] {
+                let mut ports = Vec::new();
+                for node in &level {
+                    match (self.equal.next(g, *node), paths) {
+                        (None, _) => return Route::default(),
+                        (Some(hops), Paths::Flow) => ports.push(hops.by_hash(bits)),
+                        (Some(hops), _) => ports.extend(&hops.ports),
+                    }
+                }
+                entries.push(if let [only] = ports[..] { only } else { choice(paths, g) });
+                level = ports.iter().map(|p| self.graph.arc(*p).to).collect();
+                level.sort_unstable();
+                level.dedup();
+                within.append(&mut ports);
+            }
+        }
+        if at != goal && self.equal.may_fail {
+            let g = self.equal.goal(&self.graph, goal);
+            entries.truncate(head);
+            entries.resize(head + DETOUR, choice(paths, g));
+        }
+        entries.extend(tail);
+        if entries.is_empty() || entries.len() > MAX_HOPS {
+            return Route::default();
+        }
+        within.extend(entries.iter().filter(|e| **e < CHOICE));
+        within.sort_unstable();
+        within.dedup();
+        let has_choice = entries.iter().any(|e| *e >= CHOICE);
+        let start = self.stretch(entries, table);
+        if has_choice {
+            let ports = within;
+            self.equal.within.insert(start.start, Within { from: from.0, ports });
+        }
+        start
+    }
+
+    /// All ports on paths with the fewest hops.
+    pub fn equal_ports(&mut self, from: NodeId, to: NodeId, peer: &[u32]) -> Vec<u32> {
+        let mut table = Vec::new();
+        let way = self.one_direction(from, to, Paths::Packet, 0, &mut table, peer);
+        // Ways are found again by what they consist of, and this table is gone.
+        self.equal.laid.clear();
+        match self.equal.within.remove(&way.start) {
+            Some(within) => within.ports,
+            None => table,
+        }
+    }
+
+    /// A way over given nodes, and back over the same links; between two nodes along the first path.
+    pub(crate) fn lay_over(&mut self, nodes: &[NodeId], table: &mut Vec<u32>, peer: &[u32]) -> (Route, Route) {
+        let mut ports = Vec::new();
+        for pair in nodes.windows(2).filter(|pair| pair[0] != pair[1]) {
+            let Some(path) = self.path(pair[0], pair[1], peer) else {
+                return Default::default();
+            };
+            ports.extend(path.iter().map(|a| a.port));
+        }
+        if ports.is_empty() || ports.len() > MAX_HOPS {
+            return Default::default();
+        }
+        let back = ports.iter().rev().map(|p| peer[*p as usize]).collect();
+        (self.stretch(ports, table), self.stretch(back, table))
+    }
+
+    /// The stretch of the table of routes with these entries.
+    fn stretch(&mut self, entries: Vec<u32>, table: &mut Vec<u32>) -> Route {
+        let len = entries.len() as u8;
+        let start = *self.equal.laid.entry(entries).or_insert_with_key(|entries| {
+            let start = table.len() as u32;
+            table.extend(entries);
+            start
+        });
+        Route { start, len, tos: 0 }
+    }
+}
+
+impl Topology {
+    /// What a way consists of: ports, and choices.
+    pub fn entries(&self, way: Route) -> &[u32] {
+        &self.routes[way.start as usize..][..usize::from(way.len)]
+    }
+
+    /// Whether a way has choices.
+    pub fn is_spread(&self, way: Route) -> bool {
+        way.len > 0 && self.router.equal.within.contains_key(&way.start)
+    }
+
+    /// All ports that packets may pass on a way: in the order of travel if there are no choices.
+    pub fn ports_within(&self, way: Route) -> &[u32] {
+        match self.router.equal.within.get(&way.start).filter(|_| way.len > 0) {
+            Some(within) => &within.ports,
+            None => self.entries(way),
+        }
+    }
+
+    /// The ports of one path that packets may take on a way, in the order of travel.
+    pub fn one_path(&self, way: Route) -> Vec<u32> {
+        let Router { graph, equal, .. } = &self.router;
+        let mut at = equal.within.get(&way.start).map_or(0, |w| w.from);
+        let mut ports = Vec::with_capacity(usize::from(way.len));
+        for entry in self.entries(way) {
+            let port = match *entry {
+                port if port < CHOICE => port,
+                choice => {
+                    let set = equal.goals[(choice & GOAL) as usize][at as usize];
+                    match equal.sets.get(set as usize) {
+                        Some(hops) => hops.ports[0],
+                        // It is at its goal, or no way is left.
+                        None => continue,
+                    }
+                }
+            };
+            at = graph.arc(port).to;
+            ports.push(port);
+        }
+        ports
+    }
+}
+
+impl Sim {
+    /// Where a packet goes whose way has a choice: after the port that it came over, or from its source.
+    #[inline(never)]
+    pub(super) fn choose(&mut self, entry: u32, came: Option<u32>, p: &mut WirePacket) -> Next {
+        let id = p.flow_id().0;
+        let way = self.net.ways[id as usize][usize::from(p.is_backward())];
+        let router = &mut self.net.router;
+        let node = match came {
+            Some(port) => router.graph.arc(port).to,
+            None => router.equal.within.get(&way.start).map_or(0, |w| w.from),
+        };
+        if router.equal.may_fail {
+            let last = usize::from(way.len) - 1;
+            let tail = self.net.routes[way.start as usize + last];
+            if router.equal.goal_nodes[(entry & GOAL) as usize] == node {
+                if tail >= CHOICE {
+                    return Next::End;
+                }
+                p.set_hop(last);
+                return Next::Port(tail);
+            }
+            if p.hop() + 1 >= last {
+                return Next::Lost;
+            }
+        }
+        let flow = (id, p.is_backward(), self.flows.all[id as usize].opened);
+        match router.equal.choose(entry, node, flow, self.now) {
+            Some(port) => Next::Port(port),
+            None => Next::Lost,
+        }
+    }
+
+    /// A packet is at the far end of this port, and no way is left, or the link has failed while it was on it.
+    #[cold]
+    pub(super) fn lose_at_far_end(&mut self, port: u32, p: &WirePacket) {
+        let far = self.net.peer[port as usize];
+        self.outlet(far).drop_before(p, DropReason::Impairment);
+    }
+
+    /// A packet that its source has just sent has no way.
+    #[cold]
+    pub(super) fn lose_at_source(&mut self, p: &WirePacket) {
+        let way = self.net.ways[p.flow_id().0 as usize][usize::from(p.is_backward())];
+        let port = self.net.ports_within(way).first().copied().unwrap_or(0);
+        self.outlet(port).drop_before(p, DropReason::Impairment);
+    }
+
+    /// Routes follow a direction of a link that has failed or returned.
+    pub(super) fn follow_link(&mut self, port: u32, up: bool) {
+        let Router { graph, equal, .. } = &mut self.net.router;
+        equal.follow(graph, port, up);
+    }
+}
+
+/// The entry of a way where paths are chosen by this rule.
+fn choice(paths: Paths, goal: u32) -> u32 {
+    let rule = match paths {
+        Paths::Flowlet => FLOWLET,
+        Paths::Flow => BY_HASH,
+        Paths::First | Paths::Packet => 0,
+    };
+    CHOICE | rule | goal
+}

@@ -1,0 +1,159 @@
+//! What a transfer takes where nothing else is on its path: by the papers' ideal, and by the same sender alone.
+//!
+//! The ideal has no handshake and no window: the source sends its packets back to back at the rate of its line from the
+//! first byte on, each link stores a packet before it sends it on, and the last byte arrives after the delays of all
+//! links. So it is the time of the slowest link for all packets, and of each other link for one.
+//!
+//! The same sender alone is run once for each kind of path (`build/lone.rs`), for the largest transfer on it: a sender
+//! does not know how much will follow, so a smaller transfer is done when this one has delivered as much.
+//!
+//! State: the kinds of paths that transfers have taken, each with the bytes that the lone sender had delivered at each
+//! instant. Cost: a look-up for each transfer of a workload; nothing for others.
+
+use super::Sim;
+use crate::sim::flow::Carrier;
+use crate::traffic::application::{Side, TransferId, TransportId};
+use std::collections::BTreeMap;
+use tailback_base::{BitRate, Duration, FlowId, Time};
+
+/// The kind of path of a transfer that is not compared.
+pub const NO_PATH: u32 = u32::MAX;
+
+/// A kind of path: rates and delays there and back, in order of travel.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PathKind {
+    pub there: Vec<(BitRate, Duration)>,
+    pub back: Vec<(BitRate, Duration)>,
+    /// The number of the transport.
+    pub transport: u32,
+}
+
+/// A kind of path, and what a lone sender did on it.
+#[derive(Debug)]
+pub struct LoneSender {
+    pub kind: PathKind,
+    /// The largest transfer on it, bytes.
+    pub most: u64,
+    /// Bytes of a full packet, and of its header.
+    pub packet: u64,
+    pub header: u64,
+    /// How much had been delivered when; in order.
+    pub delivered: Vec<(u64, Time)>,
+}
+
+/// The kinds of paths that transfers took.
+#[derive(Default, Debug)]
+pub struct Paths {
+    pub all: Vec<LoneSender>,
+    by_kind: BTreeMap<PathKind, u32>,
+}
+
+/// When the last byte arrives of so many bytes, in packets of `packet` bytes with a header of `header`, that leave back
+/// to back.
+pub fn ideal(bytes: u64, [packet, header]: [u64; 2], links: &[(BitRate, Duration)]) -> Duration {
+    let full = bytes.div_ceil(packet).saturating_sub(1);
+    let last = (bytes - full * packet + header) as f64 * 8.0;
+    let whole = (packet + header) as f64 * 8.0;
+    // When the packet before the last, and the last, have been sent by each link; seconds without delays.
+    let (mut first, mut slowest, mut end) = (0.0, 0.0_f64, 0.0_f64);
+    let mut delay = Duration::ZERO;
+    for (rate, link_delay) in links {
+        let rate = rate.bits_per_second();
+        first += whole / rate;
+        slowest = slowest.max(whole / rate);
+        let before = if full > 0 {
+            first + (full - 1) as f64 * slowest
+        } else {
+            0.0
+        };
+        end = end.max(before) + last / rate;
+        delay = delay + *link_delay;
+    }
+    delay + Duration::from_seconds(end)
+}
+
+impl LoneSender {
+    /// How long the lone sender took for so many bytes; `None` if it did not deliver as many.
+    pub fn time(&self, bytes: u64) -> Option<Duration> {
+        let after = self.delivered.partition_point(|d| d.0 < bytes);
+        let (delivered, at) = *self.delivered.get(after)?;
+        let missing = delivered - bytes;
+        let rates = self.kind.there.iter().map(|l| l.0.bits_per_second());
+        // The last packet is shorter: it is sent behind the one before it, or it comes earlier by what each link saves.
+        let saved: f64 = rates.clone().map(|r| missing as f64 * 8.0 / r).sum();
+        let earlier = at.seconds() - saved;
+        let behind = match after.checked_sub(1).map(|i| self.delivered[i]) {
+            Some((before, then)) => {
+                let slowest = rates.fold(f64::INFINITY, f64::min);
+                then.seconds() + (bytes - before + self.header) as f64 * 8.0 / slowest
+            }
+            None => 0.0,
+        };
+        Some(Duration::from_seconds(earlier.max(behind).min(at.seconds())))
+    }
+}
+
+impl Sim {
+    /// Compare a transfer of the source of a flow with an empty path.
+    pub(super) fn compare_alone(&mut self, id: TransferId, flow: FlowId, transport: TransportId, bytes: u64) {
+        let Carrier::Connection(ends) = &self.flows.all[flow.0 as usize].carrier else {
+            return;
+        };
+        let end = &ends[Side::Source as usize];
+        let header = end.wire_bytes(1) - 1;
+        // So many bytes that packets are full.
+        const MANY: u64 = 1 << 40;
+        let packets = (end.wire_bytes(MANY) - MANY) / header.max(1);
+        let packet = MANY.div_ceil(packets.max(1));
+        let lines = |way| {
+            let ports = self.net.one_path(way).into_iter().map(|p| &self.net.ports[p as usize]);
+            ports.map(|p| (p.rate(), p.delay)).collect::<Vec<_>>()
+        };
+        let [there, back] = self.net.ways[flow.0 as usize];
+        let kind = PathKind {
+            there: lines(there),
+            back: lines(back),
+            transport: transport.0,
+        };
+        let row = &mut self.apps.transfers[id.0 as usize];
+        row.ideal = ideal(bytes, [packet, header], &kind.there);
+        let paths = &mut self.apps.alone;
+        let number = *paths.by_kind.entry(kind).or_insert_with_key(|kind| {
+            paths.all.push(LoneSender {
+                kind: kind.clone(),
+                most: 0,
+                packet,
+                header,
+                delivered: vec![],
+            });
+            (paths.all.len() - 1) as u32
+        });
+        let alone = &mut paths.all[number as usize];
+        alone.most = alone.most.max(bytes);
+        row.path = number;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn links(rates: &[u64]) -> Vec<(BitRate, Duration)> {
+        rates.iter().map(|r| (BitRate(*r), Duration(1000))).collect()
+    }
+
+    /// By hand: one packet is stored by each link; many take the slowest link for all but one.
+    #[test]
+    fn the_ideal_is_that_of_store_and_forward() {
+        let ten = links(&[10_000_000_000; 4]);
+        // 1500 B take 1200 ns a link.
+        assert_eq!(ideal(1460, [1460, 40], &ten), Duration(4 * 1200 + 4000));
+        assert_eq!(ideal(14_600, [1460, 40], &ten), Duration(4 * 1200 + 9 * 1200 + 4000));
+        // One byte more: 41 B behind the others on the last link, 33 ns there.
+        assert_eq!(ideal(14_601, [1460, 40], &ten), Duration(13 * 1200 + 33 + 4000));
+        let slow = links(&[10_000_000_000, 1_000_000_000, 10_000_000_000]);
+        assert_eq!(ideal(14_600, [1460, 40], &slow), Duration(1200 + 120_000 + 1200 + 3000));
+        // 61 B: 49 ns, 488 ns and 49 ns.
+        assert_eq!(ideal(21, [1460, 40], &slow), Duration(586 + 3000));
+    }
+}

@@ -1,0 +1,291 @@
+//! Workloads: an application that opens a connection for each flow between two of many hosts, at random or from a list.
+//!
+//! Flows arrive at times of a process of their own, whatever becomes of those before (an open loop). Each is a transfer
+//! over a connection of its own, from its source to its destination, which closes when all is acknowledged. Who sends
+//! to whom is the pattern:
+//!
+//! * all to all: source and destination are drawn for each flow;
+//! * permutation: each host sends to one other and receives from one, drawn once (Sattolo's algorithm: one cycle over
+//!   all hosts);
+//! * pairs: each host sends to one other, drawn once; several may send to the same;
+//! * incast: a destination and so many different sources are drawn for each event, and all send at the same instant.
+//!
+//! State: the flows under way, by connection, and the permutation. What flows came to is in the table of transfers.
+//! Times, pairs and sizes are drawn from separate streams: a discipline or a sender changes none of them.
+
+use super::application::{AppInput, Application, Net, NodeId, Part, Side, TransferId, TransportId};
+use super::laws::Draw;
+pub use crate::declare::workload::{Arrivals, Pattern};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tailback_base::{Duration, Stream, Time};
+use tailback_transport::AppEvent;
+
+/// When flows arrive.
+#[derive(Clone, Copy, Debug)]
+pub struct Gaps {
+    pub arrivals: Arrivals,
+    /// Mean time from one arrival to the next, seconds.
+    pub mean: f64,
+    /// Of log-normal times: the standard deviation of the logarithm.
+    pub shape: f64,
+}
+
+impl Gaps {
+    fn draw(&self, rng: &mut Stream) -> Duration {
+        let seconds = match self.arrivals {
+            Arrivals::Poisson => rng.exponential(self.mean),
+            Arrivals::LogNormal => self.mean * libm::exp(self.shape * rng.normal() - self.shape * self.shape / 2.0),
+        };
+        Duration::from_seconds(seconds)
+    }
+}
+
+/// A flow of a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ListedFlow {
+    pub at: Time,
+    /// Places in the list of hosts.
+    pub from: u32,
+    pub to: u32,
+    pub bytes: u64,
+}
+
+/// Where flows come from.
+pub enum Flows {
+    Drawn {
+        pattern: Pattern,
+        fan_in: u32,
+        gaps: Gaps,
+        sizes: Box<dyn Draw>,
+    },
+    /// In the order of their times.
+    Listed(Arc<[ListedFlow]>),
+}
+
+/// What a workload is built with.
+pub struct Parts {
+    pub hosts: Vec<NodeId>,
+    pub flows: Flows,
+    pub transport: TransportId,
+    /// How many flows there are at most.
+    pub most: Option<u64>,
+    /// The streams of times, pairs and sizes.
+    pub streams: [Stream; 3],
+}
+
+/// A workload.
+pub struct Workload {
+    hosts: Vec<NodeId>,
+    flows: Flows,
+    transport: TransportId,
+    left: Option<u64>,
+    times: Stream,
+    pairs: Stream,
+    sizes: Stream,
+    /// Of each host the one that it sends to, where that is drawn once.
+    partners: Vec<u32>,
+    /// When the next flow, or event, comes.
+    next: Time,
+    /// The next flow of a list.
+    listed: usize,
+    open: BTreeMap<u32, TransferId>,
+    over: bool,
+    finished: bool,
+}
+
+impl Workload {
+    pub fn new(parts: Parts) -> Workload {
+        let [times, pairs, sizes] = parts.streams;
+        let mut workload = Workload {
+            hosts: parts.hosts,
+            flows: parts.flows,
+            transport: parts.transport,
+            left: parts.most,
+            times,
+            pairs,
+            sizes,
+            partners: vec![],
+            next: Time::ZERO,
+            listed: 0,
+            open: BTreeMap::new(),
+            over: false,
+            finished: false,
+        };
+        if let Flows::Drawn { pattern, .. } = workload.flows {
+            workload.partners = partners(pattern, workload.hosts.len(), &mut workload.pairs);
+        }
+        workload
+    }
+
+    /// When the flow or event after this instant comes; none if there is no more.
+    fn plan(&mut self, now: Time) {
+        self.next = match &self.flows {
+            Flows::Drawn { gaps, .. } => now + gaps.draw(&mut self.times),
+            Flows::Listed(all) => all.get(self.listed).map_or(Time::NEVER, |f| f.at),
+        };
+        self.over |= self.next == Time::NEVER || self.left == Some(0);
+    }
+
+    fn begin_flows(&mut self, net: &mut dyn Net) {
+        let n = self.hosts.len() as u64;
+        let (from, to, bytes, count) = match &self.flows {
+            Flows::Listed(all) => {
+                let flow = all[self.listed];
+                self.listed += 1;
+                return self.begin(flow.from as usize, flow.to as usize, flow.bytes, net);
+            }
+            Flows::Drawn {
+                pattern, fan_in, sizes, ..
+            } => {
+                let from = self.pairs.below(n);
+                let bytes = sizes.whole(&mut self.sizes);
+                match pattern {
+                    Pattern::AllToAll => (from, other(from, n, &mut self.pairs), bytes, 1),
+                    Pattern::Permutation | Pattern::Pairs => (from, u64::from(self.partners[from as usize]), bytes, 1),
+                    // The first that is drawn receives.
+                    Pattern::Incast => (0, from, bytes, *fan_in),
+                }
+            }
+        };
+        if count == 1 {
+            return self.begin(from as usize, to as usize, bytes, net);
+        }
+        // The first hosts of a shuffle of all but the destination.
+        let mut others: Vec<u32> = (0..n as u32).filter(|host| u64::from(*host) != to).collect();
+        for i in 0..(count as usize).min(others.len()) {
+            let j = i + self.pairs.below((others.len() - i) as u64) as usize;
+            others.swap(i, j);
+            let bytes = match (&self.flows, i) {
+                (Flows::Drawn { sizes, .. }, 1..) => sizes.whole(&mut self.sizes),
+                _ => bytes,
+            };
+            self.begin(others[i] as usize, to as usize, bytes, net);
+        }
+    }
+
+    fn begin(&mut self, from: usize, to: usize, bytes: u64, net: &mut dyn Net) {
+        if self.left == Some(0) {
+            return;
+        }
+        self.left = self.left.map(|n| n - 1);
+        let transfer = net.ask(bytes);
+        let flow = net.open(self.hosts[from], self.hosts[to], self.transport);
+        self.open.insert(flow.0, transfer);
+        net.compare_alone(transfer, flow, self.transport, bytes);
+        net.send(transfer, flow, Side::Source, bytes, Part::Data);
+        net.close(flow, Side::Source);
+    }
+
+    fn end_if_done(&mut self, net: &mut dyn Net) {
+        if self.over && self.open.is_empty() && !self.finished {
+            self.finished = true;
+            net.finished();
+        }
+    }
+}
+
+/// A host other than this one.
+fn other(host: u64, n: u64, rng: &mut Stream) -> u64 {
+    let drawn = rng.below(n - 1);
+    drawn + u64::from(drawn >= host)
+}
+
+/// The host that each sends to, where that is drawn once.
+fn partners(pattern: Pattern, n: usize, rng: &mut Stream) -> Vec<u32> {
+    match pattern {
+        Pattern::AllToAll | Pattern::Incast => vec![],
+        Pattern::Pairs => (0..n as u64).map(|host| other(host, n as u64, rng) as u32).collect(),
+        Pattern::Permutation => {
+            let mut to: Vec<u32> = (0..n as u32).collect();
+            for i in (1..n).rev() {
+                to.swap(i, rng.below(i as u64) as usize);
+            }
+            to
+        }
+    }
+}
+
+impl Application for Workload {
+    fn waits_for_transfers(&self) -> bool {
+        true
+    }
+
+    fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+        match e {
+            AppInput::Start if !self.over => {
+                self.plan(net.now());
+                if !self.over {
+                    net.wake(self.next);
+                }
+            }
+            AppInput::Wake => {
+                while !self.over && self.next <= net.now() {
+                    self.begin_flows(net);
+                    self.plan(self.next);
+                }
+                if !self.over {
+                    net.wake(self.next);
+                }
+            }
+            AppInput::Stop => self.over = true,
+            AppInput::Transport {
+                flow,
+                side: Side::Destination,
+                event: AppEvent::Delivered(bytes),
+            } => {
+                if let Some(transfer) = self.open.get(&flow.0)
+                    && net.arrived(*transfer, bytes).is_some()
+                {
+                    self.open.remove(&flow.0);
+                }
+            }
+            AppInput::Transport {
+                flow,
+                event: AppEvent::Closed,
+                ..
+            } => {
+                // One that ends before its data have arrived has given up.
+                self.open.remove(&flow.0);
+            }
+            _ => {}
+        }
+        self.end_if_done(net);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_permutation_gives_each_host_one_other() {
+        for n in [2, 3, 16, 101] {
+            let to = partners(Pattern::Permutation, n, &mut Stream::new(1, "pairs"));
+            assert!(to.iter().enumerate().all(|(i, t)| *t as usize != i));
+            assert_eq!(to.iter().collect::<BTreeSet<_>>().len(), n);
+            let pairs = partners(Pattern::Pairs, n, &mut Stream::new(1, "pairs"));
+            assert!(
+                pairs
+                    .iter()
+                    .enumerate()
+                    .all(|(i, t)| *t as usize != i && (*t as usize) < n)
+            );
+        }
+    }
+
+    #[test]
+    fn times_between_arrivals_have_their_mean() {
+        for arrivals in [Arrivals::Poisson, Arrivals::LogNormal] {
+            let gaps = Gaps {
+                arrivals,
+                mean: 0.001,
+                shape: 1.0,
+            };
+            let mut rng = Stream::new(1, "times");
+            let sum: f64 = (0..200_000).map(|_| gaps.draw(&mut rng).seconds()).sum();
+            assert!((sum / 200.0 - 1.0).abs() < 0.02, "{arrivals:?}: {sum}");
+        }
+    }
+}
