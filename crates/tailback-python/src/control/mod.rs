@@ -3,9 +3,10 @@
 //! The class is called with the rules of the window (`ControlRules`) and its own parameters. The object has
 //! `on_ack(ack)`, `on_congestion(sign)` and the attribute `cwnd`. It may have `ssthresh`, `pacing_rate` and
 //! `send_quantum`, the methods `on_lost(lost)`, `on_sent(sent)`, `sending_begins(now, srtt)`, `window_reset(reset)`,
-//! `take_over(before)`, `undo()` or `undo(why)`, and `seed(number)`, and the attributes `limits_itself`, `own_reductions` and `ssthresh_left`. The class may have the attributes `marks`,
-//! `echo`, `codepoint`, `wants_rate`, `spreads_reductions` and `ignores_losses`. These are the contract of the
-//! built-in controls ([`CongestionControl`](tailback_transport::tcp::CongestionControl) and
+//! `take_over(before)`, `undo()` or `undo(why)`, and `seed(number)`, and the attributes `limits_itself`,
+//! `own_reductions` and `ssthresh_left`. The class may have the attributes `marks`, `echo`, `codepoint`, `wants_rate`,
+//! `spreads_reductions` and `ignores_losses`. These are the contract of the built-in controls
+//! ([`CongestionControl`](tailback_transport::tcp::CongestionControl) and
 //! [`Facts`](tailback_transport::tcp::congestion::Facts)), call for call. A method that is missing does what RFC 5681
 //! says, as the built-in Reno does.
 //!

@@ -118,8 +118,8 @@ fn startup_ends_at_two_products_and_drain_empties_them() {
 }
 
 /// REFILL a round; UP three, R (1 + (1 + e) + (1 + e)^2); DOWN ((1 + e)^3 - 1) R / (1 - 0.9 * 0.99); the queue at the
-/// end of UP (1 + e)^3 - 1 of a product; ProbeRTT 200 ms and a round from CRUISE, every 5 to 5.8 s, at half a product; a
-/// cycle two to three seconds or 62 to 63 rounds; of the line 0.99 (1 - 0.113 / 5.3).
+/// end of UP (1 + e)^3 - 1 of a product; ProbeRTT 200 ms and a round from CRUISE, every 5 to 5.8 s, at half a product;
+/// a cycle two to three seconds or 62 to 63 rounds; of the line 0.99 (1 - 0.113 / 5.3).
 #[test]
 fn the_cycle_takes_the_times_of_its_closed_forms() {
     let o = alone(&drop_tail(267), [60.0, 10.0]);

@@ -4,7 +4,7 @@
 //! connection is a new controller. Window and threshold stay, and the new controller goes on from them
 //! ([`CongestionControl::take_over`](super::CongestionControl::take_over)).
 
-use super::config::{Config, EcnMode, Misfit};
+use super::config::{Asked, Config, EcnMode, Misfit};
 use super::congestion::{CongestionControl, Controller, EchoRule};
 use super::params::{ECN, MODEL};
 use super::{draw_controller, resolve};
@@ -48,6 +48,7 @@ impl ControlChange {
         let (controller, controller_settings) = resolve::congestion(congestion, controllers)?;
         let after = Config {
             controller,
+            asked: Asked::of(controller, &controller_settings, &before.window),
             controller_settings,
             ..before.clone()
         };

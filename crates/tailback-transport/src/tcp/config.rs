@@ -4,7 +4,7 @@
 //! cost a flow only eight bytes. The module `resolve` makes it from the user's settings. Windows are real numbers of
 //! bytes, infinite if unlimited.
 
-use super::congestion::{Asks, CongestionControl, Controller, Marks, WindowRules};
+use super::congestion::{CongestionControl, Controller, Marks, WindowRules};
 use super::recovery::Algorithm;
 pub use super::recovery::prr::PrrBound;
 use super::recovery::sent::Keep;
@@ -78,6 +78,25 @@ pub struct RepairRules {
     pub prr_bound: PrrBound,
 }
 
+/// What a controller asks for, by its [facts](super::congestion::Facts); found once for all its connections.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Asked {
+    pub records: bool,
+    pub losses: bool,
+    pub departures: bool,
+}
+
+impl Asked {
+    pub fn of(controller: &Controller, own: &Settings, rules: &WindowRules) -> Asked {
+        let facts = &controller.facts;
+        Asked {
+            records: (facts.records)(own, rules),
+            losses: (facts.hears_losses)(own, rules),
+            departures: (facts.hears_departures)(own, rules),
+        }
+    }
+}
+
 /// See [`MODEL`](super::MODEL) for what each field means.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -85,6 +104,8 @@ pub struct Config {
     pub controller: &'static Controller,
     /// The controller's own parameters.
     pub controller_settings: Settings,
+    /// What the controller asks for.
+    pub asked: Asked,
     /// The parameters that all controllers share.
     pub window: Arc<WindowRules>,
     /// Bytes.
@@ -193,14 +214,8 @@ impl Config {
 
     /// The records of sent segments that recovery or the controller ask for.
     pub(super) fn kept(&self) -> Option<Keep> {
-        let facts = &self.controller.facts;
-        let recorded = self.asks(facts.records) || self.asks(facts.hears_losses);
+        let recorded = self.asked.records || self.asked.losses;
         self.repair.keeps.or(recorded.then_some(Keep::Records))
-    }
-
-    /// Whether the controller asks for this.
-    pub(super) fn asks(&self, asks: Asks) -> bool {
-        asks(&self.controller_settings, &self.window)
     }
 
     /// Whether a sender keeps a record of each outstanding segment.

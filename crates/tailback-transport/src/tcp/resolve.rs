@@ -2,7 +2,7 @@
 //! endpoints, and contradictions are refused.
 
 use super::choices::*;
-use super::config::{Config, IdleForgets, OptionBytes, PrrUse, RackForm, RepairRules, UndoForm};
+use super::config::{Asked, Config, IdleForgets, OptionBytes, PrrUse, RackForm, RepairRules, UndoForm};
 use super::congestion::{AfterTimeout, Controller, Growth, WindowRules, list};
 use super::params::*;
 use super::recovery::Algorithm;
@@ -92,11 +92,13 @@ impl Config {
         let (ect_on_handshake, ect_on_all) = s.get(&ECT_ON_CONTROL).with(controller.facts.marks);
         let (min_rto, max_rto, idle_after) = times(s)?;
         let header = header(s)?;
+        let window = window_rules(s, header)?;
         Ok(Config {
             recovery,
             controller,
+            asked: Asked::of(controller, &controller_settings, &window),
             controller_settings,
-            window: Arc::new(window_rules(s, header)?),
+            window: Arc::new(window),
             payload: s.get(&PAYLOAD),
             header,
             option_bytes: s.get(&OPTION_BYTES),

@@ -329,7 +329,8 @@ fn what_an_open_connection_cannot_change_is_refused() {
     assert_eq!(
         refusal(&[], "dctcp"),
         "\"dctcp\" needs other ECN marks or echoes than \"reno\", and a connection agrees on them when it opens; give \
-         ecn = \"off\" to these flows, or change to one of \"binomial\", \"cubic\", \"vegas\", \"bbr\", \"bbr3\", \"two-windows\""
+         ecn = \"off\" to these flows, or change to one of \"binomial\", \"cubic\", \"vegas\", \"bbr\", \"bbr3\", \
+         \"two-windows\""
     );
     assert!(refusal(&[("congestion", "prague")], "cubic").ends_with("or change to one of \"scalable\""));
     assert!(refusal(&[("congestion", "dctcp")], "prague").ends_with("give ecn = \"off\" to these flows"));

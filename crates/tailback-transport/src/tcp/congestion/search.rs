@@ -3,8 +3,8 @@
 //! While a path is not full, what is sent in a round trip is delivered a round trip later. Once it is full, deliveries
 //! stay at its rate while the window goes on doubling. Time is cut into bins of 0.35 of the first round trip, and at
 //! the end of each bin what was sent and what was delivered so far is noted. What was delivered in the last ten bins
-//! is compared with what was sent in the ten bins that ended a round trip earlier, by the present round trip. If a share
-//! of 0.26 is missing, slow start ends.
+//! is compared with what was sent in the ten bins that ended a round trip earlier, by the present round trip. If a
+//! share of 0.26 is missing, slow start ends.
 //!
 //! ```text
 //!   sent        |----------- ten bins -----------|                  lost = (sent - delivered) / sent >= 0.26

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::segment::SackBlocks;
+use crate::tcp::config::Asked;
 use crate::tcp::congestion::{AckEvent, CongestionEvent, Facts, Handover, RateSample, Reset, reno};
 use crate::tcp::new_pair;
 use crate::tcp::testing::config;
@@ -43,6 +44,7 @@ static PACED: Controller = Controller {
 fn paced(cfg: Config) -> Arc<Config> {
     Arc::new(Config {
         controller: &PACED,
+        asked: Asked::of(&PACED, &cfg.controller_settings, &cfg.window),
         ..cfg
     })
 }

@@ -27,7 +27,7 @@ impl ControlBlock {
             Some(_) => {}
         }
         if let Some(list) = &mut self.sent {
-            list.tell_losses(cfg.asks(cfg.controller.facts.hears_losses));
+            list.tell_losses(cfg.asked.losses);
         }
         let has_sent = self.report.sent_packets > 0;
         // Otherwise the new control begins as it is made.

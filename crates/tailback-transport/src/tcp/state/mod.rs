@@ -146,12 +146,13 @@ impl ControlBlock {
 
     fn records_keeping(cfg: &Config, keep: Keep) -> SentList {
         let linux = cfg.repair.rack_form == RackForm::Linux;
-        let told = cfg.asks(cfg.controller.facts.hears_losses);
-        SentList::keeping(keep).counting_duplicates(linux).telling_losses(told)
+        SentList::keeping(keep)
+            .counting_duplicates(linux)
+            .telling_losses(cfg.asked.losses)
     }
 
     fn look_whether_more(&mut self) {
-        self.tells_departures = self.cfg.asks(self.cfg.controller.facts.hears_departures);
+        self.tells_departures = self.cfg.asked.departures;
         let records = self.sent.is_some() || self.usage.is_some() || self.tells_departures;
         self.more = records || self.prr.is_some() || self.undo.is_some() || self.offload.is_some();
     }

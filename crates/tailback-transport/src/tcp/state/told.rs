@@ -28,7 +28,7 @@ impl ControlBlock {
     /// A controller that asks for losses hears of the tail, whose record is gone.
     pub(super) fn tell_of_tail(&mut self, flight: u64, now: Time) {
         let segment = u64::from(self.cfg.payload);
-        if self.cfg.asks(self.cfg.controller.facts.hears_losses) {
+        if self.cfg.asked.losses {
             self.control.on_lost(&Lost {
                 now,
                 seq: self.seq.una.saturating_sub(segment),

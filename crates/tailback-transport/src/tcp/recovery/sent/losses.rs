@@ -74,8 +74,8 @@ mod tests {
     use super::*;
     use crate::tcp::recovery::sent::Keep;
 
-    /// Six segments of 1000 B. The second and third are one range, the fifth is another; each is heard of once, with what
-    /// was in flight when it was sent and lost since. One that is sent again and lost again is a range of its own.
+    /// Six segments of 1000 B. The second and third are one range, the fifth is another; each is heard of once, with
+    /// what was in flight when it was sent and lost since. One that is sent again and lost again is a range of its own.
     #[test]
     fn each_lost_segment_is_told_once_with_what_was_in_flight() {
         for keep in [Keep::Records, Keep::Order] {
