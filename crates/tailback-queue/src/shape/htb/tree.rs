@@ -14,19 +14,18 @@
 //!
 //! Turns are those of deficit round robin: a leaf keeps its turn until it has sent its quantum, and then the turn goes
 //! to the next class below the same one above. When the turn has been with all of these it goes on among the classes
-//! around, so that an inner class has in each round the quanta of all its leaves. Who has the turn among the suppliers
-//! of a level loses it where it supplies no more, be it because it owes or because its leaves have a rate of their own
-//! again: the next one has it at once. Below a class the turn waits for who had it.
+//! around, so that an inner class has in each round the quanta of all its leaves.
 //!
 //! From: M. Devera, *HTB Linux queuing discipline manual* and *Hierarchical token bucket theory*, 2002; tc-htb(8);
-//! facts of net/sched/sch_htb.c: the order of levels and priorities, the quantum for each level, when a turn is lost
-//! (`htb_remove_class_from_row`) and when it waits (`last_ptr_id`), debts of at most a minute.
+//! facts of net/sched/sch_htb.c: the order of levels and priorities, the quantum for each level, debts of at most a
+//! minute.
 //!
 //! State: for each class its buckets and who has the turn below it, for each priority; for each leaf its discipline and
 //! what is left of its quantum, for each level.
 //!
 //! Departures: a class is looked at when something may leave, where Linux keeps lists of classes by state; the states
-//! are the same. Linux's hysteresis, which is off unless it is asked for, is not there.
+//! are the same. After a class has left the last place of a round and another one behind it has come back, Linux begins
+//! a new round. Linux's hysteresis, which is off unless it is asked for, is not there.
 //!
 //! Cost of a packet: O(classes), and what the discipline of its leaf costs.
 
@@ -42,29 +41,12 @@ use tailback_base::{Bucket, Duration, KeyField, Packet, ProbeDef, Settings, Time
 /// The longest time in which a class pays what it owes.
 const LONGEST_DEBT: Duration = Duration(60_000_000_000);
 
-/// Who has the turn among some classes.
-#[derive(Clone, Copy, Default)]
-struct Turn {
-    /// A class; none where the round is over.
-    at: Option<usize>,
-    /// Where it goes on once there is somebody, in place of `at`.
-    waits: Option<usize>,
-}
-
-/// Who may have turns: for each class the priorities, a bit each, with which it supplies leaves, and with which it waits
-/// for what the class above lends.
-#[derive(Clone)]
-struct Places {
-    supplies: Vec<u8>,
-    borrows: Vec<u8>,
-}
-
 /// What a class owes, and who has the turn below it.
 struct State {
     own: Bucket,
     ceiling: Bucket,
-    /// Who has the turn below it, for each priority.
-    turn: [Turn; PRIORITIES],
+    /// The next class below it to have the turn, for each priority.
+    turn: [usize; PRIORITIES],
     /// Packets that it has sent with what others could spare.
     borrowed: u64,
 }
@@ -93,8 +75,8 @@ pub struct Classes<P> {
     leaves: Vec<Leaf<P>>,
     /// What no class takes: it goes first and is not shaped.
     direct: Box<dyn QueueDiscipline<P>>,
-    /// Who has the turn among those that can send, for each level and priority.
-    turn: [[Turn; PRIORITIES]; PRIORITIES],
+    /// The next class to have the turn among those that can send, for each level and priority.
+    turn: [[usize; PRIORITIES]; PRIORITIES],
     /// Own probes, then those of the leaves' disciplines, each name once.
     probes: Vec<ProbeDef>,
 }
@@ -129,7 +111,7 @@ impl<P: Packet> Classes<P> {
         let states = tree.classes.iter().map(|class| State {
             own: Bucket::full(class.burst),
             ceiling: Bucket::full(class.cburst),
-            turn: [Turn::default(); PRIORITIES],
+            turn: [0; PRIORITIES],
             borrowed: 0,
         });
         let direct = made(0, &tree.classes[0])?;
@@ -145,7 +127,7 @@ impl<P: Packet> Classes<P> {
             leaf_of_class,
             leaves,
             direct,
-            turn: [[Turn::default(); PRIORITIES]; PRIORITIES],
+            turn: [[0; PRIORITIES]; PRIORITIES],
             probes,
             tree,
         })
@@ -208,122 +190,82 @@ impl<P: Packet> Classes<P> {
         }
     }
 
-    /// Who may have turns now; `passed` leaves have been asked in vain.
-    fn places(&self, passed: &[usize]) -> Places {
-        let none = vec![0; self.states.len()];
-        let mut places = Places {
-            supplies: none.clone(),
-            borrows: none,
-        };
+    /// The leaf to be asked for a packet, and its supplier. `passed` are not asked again.
+    fn chosen(&mut self, passed: &[usize]) -> Option<(usize, usize)> {
+        let classes = &self.tree.classes;
+        let mut best = None;
+        let mut ready = vec![];
         for (i, leaf) in self.leaves.iter().enumerate() {
             if leaf.queue.backlog().packets == 0 || passed.contains(&i) {
                 continue;
             }
             let Some(by) = self.supplier(leaf.class) else { continue };
-            let bit = 1 << self.tree.classes[leaf.class].prio;
-            let mut at = Some(leaf.class);
-            while let Some(c) = at.filter(|c| *c != by) {
-                places.borrows[c] |= bit;
-                at = self.tree.classes[c].above;
-            }
-            places.supplies[by] |= bit;
+            let rank = (classes[by].level, classes[leaf.class].prio);
+            best = Some(best.map_or(rank, |b: (usize, usize)| b.min(rank)));
+            ready.push((i, by, rank));
         }
-        places
-    }
-
-    /// The next to have a turn from a class on: among those below `around`, or among the suppliers of a level.
-    fn next(
-        &self,
-        from: usize,
-        around: Option<usize>,
-        (level, prio): (usize, usize),
-        places: &Places,
-    ) -> Option<usize> {
-        let is_there = |c: &usize| {
-            let class = &self.tree.classes[*c];
-            match around {
-                Some(_) => class.above == around && places.borrows[*c] >> prio & 1 == 1,
-                None => class.level == level && places.supplies[*c] >> prio & 1 == 1,
-            }
-        };
-        (from..self.states.len()).find(is_there)
-    }
-
-    /// Who has a turn and is not there any more loses it, or is waited for.
-    fn pass_on(&mut self, places: &Places) {
-        for level in 0..PRIORITIES {
-            for prio in 0..PRIORITIES {
-                let Some(class) = self.turn[level][prio].at else {
-                    continue;
-                };
-                let next = self.next(class, None, (level, prio), places);
-                self.turn[level][prio].at = next;
+        let (level, prio) = best?;
+        ready.retain(|(_, _, rank)| *rank == (level, prio));
+        // Every class on the way from such a leaf to its supplier.
+        let mut active = vec![false; classes.len()];
+        for (i, by, _) in &ready {
+            let mut at = self.leaves[*i].class;
+            active[at] = true;
+            while at != *by {
+                at = classes[at].above?;
+                active[at] = true;
             }
         }
-        let turns = self
-            .states
-            .iter_mut()
-            .flat_map(|state| state.turn.iter_mut().enumerate());
-        for (prio, turn) in turns {
-            if turn.at.is_some_and(|class| places.borrows[class] >> prio & 1 == 0) {
-                *turn = Turn {
-                    at: None,
-                    waits: turn.at,
-                };
-            }
-        }
-    }
-
-    /// The leaf to be asked for a packet, and its supplier.
-    fn chosen(&mut self, places: &Places) -> Option<(usize, usize)> {
-        let supplied = |c: usize| (places.supplies[c] != 0).then(|| places.supplies[c].trailing_zeros() as usize);
-        let ranks = (0..self.states.len()).filter_map(|c| Some((self.tree.classes[c].level, supplied(c)?)));
-        let rank = ranks.min()?;
-        let class = self.turn_among(rank, places)?;
-        Some((self.leaf_of_class[class]?, self.supplier(class)?))
+        let suppliers: Vec<usize> = ready.iter().map(|(_, by, _)| *by).collect();
+        let class = self.turn_among(&suppliers, &active, (level, prio))?;
+        let found = ready.iter().find(|(i, _, _)| self.leaves[*i].class == class)?;
+        Some((found.0, found.1))
     }
 
     /// The leaf whose turn it is: from the supplier down to the one that the turn of each class leads to. Below a class
     /// where the turn has been with all, it begins anew and goes on above.
-    fn turn_among(&mut self, rank: (usize, usize), places: &Places) -> Option<usize> {
+    fn turn_among(&mut self, suppliers: &[usize], active: &[bool], (level, prio): (usize, usize)) -> Option<usize> {
         let mut way: Vec<usize> = vec![];
-        // A round of a class ends at most once on the way down.
-        for _ in 0..4 * self.states.len() + 4 {
-            let around = way.last().copied();
-            let mut turn = *self.turn_of(around, rank);
-            if let (None, Some(from)) = (turn.at, turn.waits) {
-                turn.at = self.next(from, around, rank, places);
-            }
-            turn.waits = None;
-            let Some(class) = turn.at else {
-                turn.at = self.next(0, around, rank, places);
-                *self.turn_of(around, rank) = turn;
-                turn.at?;
-                if let Some(ended) = way.pop() {
-                    let above = way.last().copied();
-                    self.turn_of(above, rank).at = self.next(ended + 1, above, rank, places);
-                }
-                continue;
+        loop {
+            let from = match way.last() {
+                None => self.turn[level][prio],
+                Some(class) => self.states[*class].turn[prio],
             };
-            *self.turn_of(around, rank) = turn;
-            if self.leaf_of_class[class].is_some() {
-                return Some(class);
+            let below = |c: &usize| match way.last() {
+                None => suppliers.contains(c),
+                Some(class) => active[*c] && self.tree.classes[*c].above == Some(*class),
+            };
+            match (from..active.len()).find(below) {
+                Some(class) => {
+                    // Who was passed, because it had nothing to send, waits for the next round.
+                    *self.turn_of(way.last().copied(), (level, prio)) = class;
+                    if self.leaf_of_class[class].is_some() {
+                        return Some(class);
+                    }
+                    way.push(class);
+                }
+                None => match way.pop() {
+                    None if from == 0 => return None,
+                    None => self.turn[level][prio] = 0,
+                    Some(class) => {
+                        self.states[class].turn[prio] = 0;
+                        *self.turn_of(way.last().copied(), (level, prio)) = class + 1;
+                    }
+                },
             }
-            way.push(class);
         }
-        None
     }
 
     /// Who has the turn below a class, or among those that can send.
-    fn turn_of(&mut self, class: Option<usize>, (level, prio): (usize, usize)) -> &mut Turn {
+    fn turn_of(&mut self, class: Option<usize>, (level, prio): (usize, usize)) -> &mut usize {
         match class {
             Some(class) => &mut self.states[class].turn[prio],
             None => &mut self.turn[level][prio],
         }
     }
 
-    /// A leaf has sent this packet, which its supplier has lent it; `places` are those of before.
-    fn charge(&mut self, (leaf, by): (usize, usize), p: &P, now: Time, places: &Places) {
+    /// A leaf has sent this packet, which its supplier has lent it.
+    fn charge(&mut self, leaf: usize, by: usize, p: &P, now: Time) {
         let length = u32::try_from(self.length.of(p.bytes())).unwrap_or(u32::MAX);
         let (class, level) = (self.leaves[leaf].class, self.tree.classes[by].level);
         let (prio, quantum) = (self.tree.classes[class].prio, self.tree.classes[class].quantum);
@@ -332,8 +274,7 @@ impl<P: Packet> Classes<P> {
         if *left < 0 {
             *left += quantum;
             let around = self.tree.classes[class].above.filter(|_| level > 0);
-            let next = self.next(class + 1, around, (level, prio), places);
-            self.turn_of(around, (level, prio)).at = next;
+            *self.turn_of(around, (level, prio)) = class + 1;
         }
         let mut at = Some(class);
         while let Some(c) = at {
@@ -408,21 +349,16 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
         self.fill(line.now);
         self.tell(line, out);
         let mut passed: Vec<usize> = vec![];
-        let mut places = self.places(&passed);
-        self.pass_on(&places);
-        while let Some((leaf, by)) = self.chosen(&places) {
+        while let Some((leaf, by)) = self.chosen(&passed) {
             match self.ask(leaf, line, out) {
                 Service::Send(p) => {
-                    self.charge((leaf, by), &p, line.now, &places);
-                    self.pass_on(&self.places(&[]));
+                    self.charge(leaf, by, &p, line.now);
                     return Service::Send(p);
                 }
                 Service::Wait(t) => self.leaves[leaf].waits = t,
                 Service::Empty => {}
             }
             passed.push(leaf);
-            places = self.places(&passed);
-            self.pass_on(&places);
         }
         for leaf in self.leaves.iter().filter(|l| l.queue.backlog().packets > 0) {
             first = first.min(self.ready(leaf.class, line.now).max(leaf.waits));

@@ -282,7 +282,7 @@ fn rates_are_those_of_a_kernel() {
             "12Mbps",
             unequal(less),
             [&[3.997, 5.629, 2.376], &[3.97, 5.65, 2.381]],
-            0.01,
+            0.06,
         ),
         (
             "12Mbps",
