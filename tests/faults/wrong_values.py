@@ -331,6 +331,7 @@ class World:
             "what": "sojourn",
             "DrivenControl.congestion.what": "loss",
             "now": 0.1,
+            "DrivenControl.sent.seq": 0,
             "acked": 1000,
             "packet": tb.packet(),
             "DrivenQueue.probe.name": "count",

@@ -9,9 +9,20 @@ fn slow_start(rate: f64, delay_ms: f64, control: &str) -> Outcome {
     run_text(&format!(
         r#"
 duration = "3s"
-link.path = {{ from = "a", to = "b", rate = "{rate}Mbps", delay = "{delay_ms}ms", queue = {{ kind = "droptail", buffer = "100000 packets" }} }}
-flows.f = {{ from = "a", to = "b", tcp = {{ delayed_ack = 1, congestion = {{ kind = "{control}", search = true }}, ecn = "off" }} }}
-record.r = {{ flows = "f", probes = ["cwnd", "ssthresh", "outstanding"], on_change = true }}
+[link.path]
+from = "a"
+to = "b"
+rate = "{rate}Mbps"
+delay = "{delay_ms}ms"
+queue = {{ kind = "droptail", buffer = "100000 packets" }}
+[flows.f]
+from = "a"
+to = "b"
+tcp = {{ delayed_ack = 1, congestion = {{ kind = "{control}", search = true }}, ecn = "off" }}
+[record.r]
+flows = "f"
+probes = ["cwnd", "ssthresh", "outstanding"]
+on_change = true
 "#
     ))
 }

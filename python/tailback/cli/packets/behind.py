@@ -165,7 +165,7 @@ def _scenario(given: dict[str, Any]) -> tuple[Any, list[str]]:
     names = ("down", "up", "rtt", "queue", "modem", "loss", "trace_down", "trace_up", "marking", "seed", "ends")
     file = given["file"]
     folder = Path() if file in (None, "-") else Path(file).parent
-    asked = line.Asked(**{name: given[name] for name in names}, folder=folder)
+    asked = line.LineAsked(**{name: given[name] for name in names}, folder=folder)
     try:
         base = None if file is None else reader(file)([])
         scenario, left = line.scenario(asked, base, given["overrides"])

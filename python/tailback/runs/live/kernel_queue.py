@@ -29,7 +29,8 @@ from tailback.linux.units import TcError
 DEVICE, IFB = "tailback0", "ifb4wan"
 #: The box's own link where the kernel's queue holds the rate.
 OPEN_RATE = "10Gbps"
-_OPEN = {"kind": "droptail", "buffer": "unlimited"}
+_FIFO = "droptail"
+_OPEN = {"kind": _FIFO, "buffer": "unlimited"}
 
 
 class NotPossible(ValueError):
@@ -64,7 +65,7 @@ class _Way:
 
     @property
     def holds_nothing_back(self) -> bool:
-        return self.queue.get("kind") == "droptail" and self.queue.get("buffer", "unlimited") == "unlimited"
+        return self.queue.get("kind") == _FIFO and self.queue.get("buffer", "unlimited") == "unlimited"
 
 
 def of(scenario: Any, link: str) -> KernelQueue:
@@ -109,7 +110,7 @@ def _ways(document: Mapping[str, Any]) -> Iterator[_Way]:
     """Both directions of each link."""
     for name, table in document.get("link", {}).items():
         for key, ends in (("", ("from", "to")), ("reverse_", ("to", "from"))):
-            own = table.get(f"{key}queue", "droptail" if key == "" else _OPEN)
+            own = table.get(f"{key}queue", _FIFO if key == "" else _OPEN)
             queue = {"kind": own} if isinstance(own, str) else own
             rate = table.get(f"{key}rate", table["rate"])
             yield _Way(name, table[ends[0]], table[ends[1]], _core.parse_rate(str(rate)), queue)

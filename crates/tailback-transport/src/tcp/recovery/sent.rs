@@ -18,7 +18,7 @@ mod reported;
 
 use crate::segment::SackBlocks;
 use crate::tcp::congestion::RateSample;
-use losses::{Losses, short};
+use losses::{LossesBySegment, short};
 use std::collections::{BTreeSet, VecDeque};
 use tailback_base::work::{counted_as, done_if_long};
 use tailback_base::{Duration, Time};
@@ -140,7 +140,7 @@ pub struct SentList {
     /// Without SACK: segments that duplicates stand for, and their bytes.
     counted: (u32, u64),
     /// Those the controller has not heard of.
-    losses: Option<Box<Losses>>,
+    losses: Option<Box<LossesBySegment>>,
     /// What the last ACK covered and delivered: segments acknowledged by number, and bytes.
     acked_segments: u32,
     newly: u64,

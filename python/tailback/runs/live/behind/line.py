@@ -35,7 +35,7 @@ class Unusable(ValueError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class LineAsked:
     """The line as the command asks for it."""
 
     down: str | None = None
@@ -128,18 +128,23 @@ def _conversations(inside: str, outside: str, rtt: str | None = None) -> dict[st
     return group if rtt is None else {**group, "rtt": rtt}
 
 
-def of_options(asked: Asked) -> dict[str, Any]:
+def of_options(asked: LineAsked) -> dict[str, Any]:
     """The scenario of a line, as the document that a file would have."""
     if asked.ends is not None:
         raise Unusable("--ends names nodes of a scenario; give --scenario FILE with it")
-    down, up = _rate("--down", asked.down, asked.trace_down), _rate("--up", asked.up, asked.trace_up)
+    # What is wrong is said before what is missing.
     rtt = _parsed("--rtt", _core.parse_time, asked.rtt or "0s")
+    losses = [_share("--loss", share) for share in _pair("--loss", asked.loss)] if asked.loss else []
+    modem = asked.modem or (None if asked.queue else ASSUMED_MODEM)
+    buffers = _pair("--modem", modem) if modem else ()
+    for text in buffers:
+        _buffer(text, 1.0)
+    down, up = _rate("--down", asked.down, asked.trace_down), _rate("--up", asked.up, asked.trace_up)
     link: dict[str, Any] = {"from": INSIDE, "to": OUTSIDE, "rate": f"{up}bps", "reverse_rate": f"{down}bps"}
     link["delay"] = f"{round(rtt * 1e9) // 2}ns"
     links = {LINK: link}
-    modem = asked.modem or (None if asked.queue else ASSUMED_MODEM)
-    if modem:
-        of_down, of_up = _pair("--modem", modem)
+    if buffers:
+        of_down, of_up = buffers
         for key, text, rate in (("queue", of_up, up), ("reverse_queue", of_down, down)):
             link[key] = {"kind": "droptail", "buffer": _buffer(text, rate)}
     if asked.queue and not modem:
@@ -153,10 +158,9 @@ def of_options(asked: Asked) -> dict[str, Any]:
         rates = {"rate": f"{round(up * SHAPED)}bps", "reverse_rate": f"{round(down * SHAPED)}bps"}
         shaper = {"from": INSIDE, "to": "modem", **rates, "delay": "0s", "queue": _queue(asked.queue)}
         links = {"shaper": shaper, LINK: link}
-    if asked.loss:
-        for key, share in zip(("reverse_impair", "impair"), _pair("--loss", asked.loss), strict=True):
-            if probability := _share("--loss", share):
-                link[key] = [{"kind": "random", "probability": probability}]
+    for key, probability in zip(("reverse_impair", "impair"), losses, strict=False):
+        if probability:
+            link[key] = [{"kind": "random", "probability": probability}]
     changes = {}
     if asked.trace_down:
         changes["trace-down"] = _followed("--trace-down", asked.trace_down, f"{LINK}.reverse")
@@ -181,7 +185,7 @@ def ends_of(spec: Mapping[str, Any]) -> tuple[str, str]:
     return leaves[0], leaves[1]
 
 
-def of_file(base: Any, asked: Asked) -> tuple[dict[str, Any], list[str]]:
+def of_file(base: Any, asked: LineAsked) -> tuple[dict[str, Any], list[str]]:
     """The links and changes of a scenario that has been checked, with the program at its ends, and what is left out of
     it, by key."""
     given = {"--down": asked.down, "--up": asked.up, "--queue": asked.queue, "--modem": asked.modem}
@@ -215,7 +219,7 @@ def of_file(base: Any, asked: Asked) -> tuple[dict[str, Any], list[str]]:
     return document, left
 
 
-def scenario(asked: Asked, base: Any | None, overrides: Sequence[str]) -> tuple[Any, list[str]]:
+def scenario(asked: LineAsked, base: Any | None, overrides: Sequence[str]) -> tuple[Any, list[str]]:
     """The scenario of a run, and what was left out of the user's. `base`: the user's, checked."""
     if base is None:
         document: dict[str, Any] = of_options(asked)

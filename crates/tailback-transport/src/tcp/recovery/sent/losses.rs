@@ -12,13 +12,13 @@ pub(super) fn short(bytes: u64) -> u32 {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Losses {
+pub(super) struct LossesBySegment {
     found: Vec<Lost>,
     /// One past the last unit of the last one.
     end: u64,
 }
 
-impl Losses {
+impl LossesBySegment {
     /// `lost`: bytes judged lost so far, with this segment.
     pub fn note(&mut self, r: &SentSegment, lost: u64) {
         self.found.push(Lost {
