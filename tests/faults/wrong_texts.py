@@ -405,7 +405,9 @@ def lines(commands: list[dict[str, Any]], rng: random.Random, files: drawn.Files
                 if command["words"][0] in OF_KERNEL and not (p["choices"] or "for a number" in kind):
                     continue
                 args = fitting(command, rng, files, p["name"])
-                args += [p["option"], value] if p["option"] else ["--", value]
+                # What follows the words of a program is the program's.
+                at = len(command["words"]) if words_of == "behind" else len(args)
+                args[at:at] = [p["option"], value] if p["option"] else ["--", value]
                 if not p["option"] and any(
                     q["option"] is None and q["required"] for q in command["params"] if q is not p
                 ):

@@ -53,7 +53,7 @@ pub fn sentence(name: &str) -> Option<String> {
     let name = name.to_lowercase();
     let (_, what, ask) = ABSENT.iter().find(|(names, ..)| names.contains(&name.as_str()))?;
     Some(format!(
-        "not modelled: {what}; ask {ask}. docs/not-modelled.md lists what else there is not"
+        "not modelled: {what}; ask {ask}. `tailback describe` lists what there is"
     ))
 }
 

@@ -69,7 +69,7 @@ fn path_of(kind: &PathKind) -> Path {
     for (way, links) in [(&mut path.there, &kind.there), (&mut path.back, &kind.back)] {
         for (rate, delay) in links {
             way.lines.push(*rate);
-            way.delay = way.delay + *delay;
+            way.delay += *delay;
         }
     }
     path
@@ -108,7 +108,7 @@ fn one(kind: &PathKind, bytes: u64, packet: u64, ends: Ends) -> Result<Vec<(u64,
     // In steps: most of the longest time is not needed.
     while delivered.borrow().last().is_none_or(|d| d.0 < bytes) && to.seconds() < end {
         built.sim.run_until(to);
-        to = to + step;
+        to += step;
     }
     drop(built);
     Ok(delivered.take())

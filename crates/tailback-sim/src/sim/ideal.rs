@@ -67,7 +67,7 @@ pub fn ideal(bytes: u64, [packet, header]: [u64; 2], links: &[(BitRate, Duration
             0.0
         };
         end = end.max(before) + last / rate;
-        delay = delay + *link_delay;
+        delay += *link_delay;
     }
     delay + Duration::from_seconds(end)
 }
