@@ -48,25 +48,25 @@ def understood(found: Reading, what: str) -> str:
     return next(u.value for u in found.understood if u.what == what)
 
 
-# What `flent -f summary` of Flent 2.1.1 printed: mean, median and 99th percentile, ms or Mbit/s.
+# What `flent -f summary` of Flent 2.1.1 printed, with NumPy: mean, median and 99th percentile, ms or Mbit/s.
 SUMMARY = {
     "rrul-be.flent.gz": {
-        "Ping ICMP": ("11.70", "18.00", "56.40"),
-        "Ping UDP BE1": ("12.42", "17.46", "66.53"),
-        "Ping UDP BE2": ("12.43", "17.66", "64.90"),
-        "Ping UDP BE3": ("12.20", "18.04", "64.82"),
+        "Ping ICMP": ("11.70", "17.10", "56.44"),
+        "Ping UDP BE1": ("12.42", "15.52", "66.56"),
+        "Ping UDP BE2": ("12.43", "16.00", "64.95"),
+        "Ping UDP BE3": ("12.20", "16.17", "64.87"),
         "TCP download BE": ("4.61", "4.68", "4.77"),
-        "TCP download BE2": ("4.60", "4.68", "4.78"),
-        "TCP download BE3": ("4.63", "4.69", "5.09"),
-        "TCP download BE4": ("4.62", "4.69", "4.83"),
+        "TCP download BE2": ("4.60", "4.67", "4.76"),
+        "TCP download BE3": ("4.63", "4.69", "4.98"),
+        "TCP download BE4": ("4.62", "4.69", "4.80"),
         "TCP download sum": ("18.46", "", ""),
-        "TCP upload BE": ("7.90", "7.48", "41.46"),
-        "TCP upload BE2": ("3.65", "3.76", "6.62"),
-        "TCP upload BE3": ("3.66", "3.73", "15.67"),
-        "TCP upload BE4": ("3.70", "3.76", "5.10"),
+        "TCP upload BE": ("7.90", "7.47", "34.37"),
+        "TCP upload BE2": ("3.65", "3.76", "5.74"),
+        "TCP upload BE3": ("3.66", "3.73", "11.37"),
+        "TCP upload BE4": ("3.70", "3.76", "5.04"),
         "TCP upload sum": ("18.91", "", ""),
     },
-    "tcp-1up.flent.gz": {"Ping ICMP": ("3.19", "0.05", "58.90"), "TCP upload": ("19.12", "19.22", "42.47")},
+    "tcp-1up.flent.gz": {"Ping ICMP": ("3.19", "0.05", "52.62"), "TCP upload": ("19.12", "19.22", "41.81")},
 }
 
 
@@ -77,8 +77,9 @@ def test_the_summary_of_flent_is_flents_own(name: str) -> None:
     for key, told in SUMMARY[name].items():
         s = series[key]
         factor = 1e3 if s.unit == "s" else 1e-6
-        numbers = [f"{value * factor:.2f}" for value in (s.mean, s.median, s.p99)]
-        assert [n for n, t in zip(numbers, told, strict=True) if t] == [t for t in told if t], key
+        # To the printed digit; a median between two values may end in a 5 that rounds either way.
+        for value, printed in zip((s.mean, s.median, s.p99), told, strict=True):
+            assert not printed or abs(value * factor - float(printed)) < 0.005 + 1e-9, (key, printed)
 
 
 def test_flent_says_its_settings_and_no_more_of_its_title() -> None:

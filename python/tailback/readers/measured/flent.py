@@ -121,7 +121,7 @@ def _series(name: str, values: Any, about: Mapping[str, Any], raw: Any, axis: Nu
     if (role is Role.PING) is not (unit == "s"):
         role = Role.OTHER
     whole = name.endswith(" sum")
-    return Series(_anonymous(name), role, unit, times, of * factor, mean, whole, measured is not None)
+    return Series(_anonymous(name), role, unit, times, of * factor, mean, whole)
 
 
 def _raw(raw: Any, results: Numbers, start: float) -> tuple[Numbers, Numbers] | None:

@@ -41,8 +41,6 @@ class Series:
     #: The mean that the program itself states, from its totals.
     stated_mean: float = math.nan
     whole: bool = False
-    #: The values are single measurements, and not averages on a grid: a quantile is one of them.
-    single: bool = True
 
     @property
     def mean(self) -> float:
@@ -53,21 +51,12 @@ class Series:
 
     @property
     def median(self) -> float:
-        """Of an even number of single measurements the upper one of the two in the middle, as in Flent's summary."""
-        if not len(self.values):
-            return math.nan
-        if not self.single:
-            return float(np.median(self.values))
-        return float(np.sort(self.values)[len(self.values) // 2])
+        return float(np.median(self.values)) if len(self.values) else math.nan
 
     @property
     def p99(self) -> float:
-        """Of single measurements the least that 99 % of them do not exceed."""
-        if not len(self.values):
-            return math.nan
-        if not self.single:
-            return float(np.quantile(self.values, 0.99))
-        return float(np.sort(self.values)[math.ceil(0.99 * len(self.values)) - 1])
+        """Between two values on the line through them, as in NumPy and in Flent's summary where NumPy is."""
+        return float(np.quantile(self.values, 0.99)) if len(self.values) else math.nan
 
     def written(self, value: float) -> str:
         """A value of it with its unit: `34.21 ms`."""
