@@ -361,11 +361,15 @@ impl Router {
     /// different nodes have stretches of their own.
     fn stretch(&mut self, from: NodeId, entries: Vec<u32>, table: &mut Vec<u32>) -> Route {
         let len = entries.len() as u8;
-        let start = *self.equal.laid.entry((from.0, entries)).or_insert_with_key(|(_, entries)| {
-            let start = table.len() as u32;
-            table.extend(entries);
-            start
-        });
+        let start = *self
+            .equal
+            .laid
+            .entry((from.0, entries))
+            .or_insert_with_key(|(_, entries)| {
+                let start = table.len() as u32;
+                table.extend(entries);
+                start
+            });
         Route { start, len, tos: 0 }
     }
 }
