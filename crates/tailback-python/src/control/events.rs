@@ -8,6 +8,27 @@ use tailback_transport::tcp::congestion::{
     RateSample, Reset, WindowRules,
 };
 
+/// A class of Python over a struct of the engine: each attribute is read from it.
+macro_rules! attributes {
+    ($(#[$doc:meta])* $class:ident($of:ty) { $($(#[$about:meta])* $name:ident: $type:ty = |$it:ident| $read:expr;)* }) => {
+        $(#[$doc])*
+        #[pyclass(frozen, module = "tailback._core")]
+        pub struct $class(pub $of);
+
+        #[pymethods]
+        impl $class {
+            $(
+                $(#[$about])*
+                #[getter]
+                fn $name(&self) -> $type {
+                    let $it = &self.0;
+                    $read
+                }
+            )*
+        }
+    };
+}
+
 /// The name of a phase of loss recovery.
 pub fn phase_name(phase: Phase) -> &'static str {
     match phase {
@@ -190,79 +211,30 @@ impl ControlAck {
     }
 }
 
-/// A delivery-rate sample.
-#[pyclass(frozen, module = "tailback._core")]
-pub struct ControlRate(RateSample);
-
-#[pymethods]
-impl ControlRate {
-    /// Delivered over the interval, bytes.
-    #[getter]
-    fn delivered(&self) -> u64 {
-        self.0.delivered
-    }
-
-    /// Delivered since the start, bytes.
-    #[getter]
-    fn total(&self) -> u64 {
-        self.0.total
-    }
-
-    /// Delivered by this ACK, bytes.
-    #[getter]
-    fn newly(&self) -> u64 {
-        self.0.newly
-    }
-
-    #[getter]
-    fn in_flight(&self) -> u64 {
-        self.0.in_flight
-    }
-
-    /// Judged lost over the interval, bytes.
-    #[getter]
-    fn lost(&self) -> u64 {
-        self.0.lost
-    }
-
-    /// In the network just after the segment was sent that gave the sample, bytes.
-    #[getter]
-    fn in_flight_at_send(&self) -> u64 {
-        self.0.in_flight_at_send
-    }
-
-    /// Delivered since the start when that segment was sent, bytes.
-    #[getter]
-    fn delivered_at_send(&self) -> u64 {
-        self.0.delivered_at_send()
-    }
-
-    /// A segment gave the sample; without SACK, duplicates deliver something unknown.
-    #[getter]
-    fn has_data(&self) -> bool {
-        self.0.has_data()
-    }
-
-    /// The interval, seconds.
-    #[getter]
-    fn interval(&self) -> f64 {
-        self.0.interval.seconds()
-    }
-
-    /// Time until the pacer lets the next segment go, seconds.
-    #[getter]
-    fn until_next(&self) -> f64 {
-        self.0.until_next.seconds()
-    }
-
-    #[getter]
-    fn rtt(&self) -> Option<f64> {
-        seconds(self.0.rtt)
-    }
-
-    #[getter]
-    fn application_limited(&self) -> bool {
-        self.0.application_limited
+attributes! {
+    /// A delivery-rate sample.
+    ControlRate(RateSample) {
+        /// Delivered over the interval, bytes.
+        delivered: u64 = |r| r.delivered;
+        /// Delivered since the start, bytes.
+        total: u64 = |r| r.total;
+        /// Delivered by this ACK, bytes.
+        newly: u64 = |r| r.newly;
+        in_flight: u64 = |r| r.in_flight;
+        /// Judged lost over the interval, bytes.
+        lost: u64 = |r| r.lost;
+        /// In the network just after the segment was sent that gave the sample, bytes.
+        in_flight_at_send: u64 = |r| r.in_flight_at_send;
+        /// Delivered since the start when that segment was sent, bytes.
+        delivered_at_send: u64 = |r| r.delivered_at_send();
+        /// A segment gave the sample; without SACK, duplicates deliver something unknown.
+        has_data: bool = |r| r.has_data();
+        /// The interval, seconds.
+        interval: f64 = |r| r.interval.seconds();
+        /// Time until the pacer lets the next segment go, seconds.
+        until_next: f64 = |r| r.until_next.seconds();
+        rtt: Option<f64> = |r| seconds(r.rtt);
+        application_limited: bool = |r| r.application_limited;
     }
 }
 
@@ -311,83 +283,33 @@ impl ControlSign {
     }
 }
 
-/// A segment that is judged lost.
-#[pyclass(frozen, module = "tailback._core")]
-pub struct ControlLost(pub Lost);
-
-#[pymethods]
-impl ControlLost {
-    #[getter]
-    fn now(&self) -> f64 {
-        self.0.now.seconds()
-    }
-
-    #[getter]
-    fn seq(&self) -> u64 {
-        self.0.seq
-    }
-
-    #[getter]
-    fn bytes(&self) -> u64 {
-        self.0.bytes
-    }
-
-    /// In the network just after it was sent, itself included, bytes.
-    #[getter]
-    fn in_flight_at_send(&self) -> u64 {
-        self.0.in_flight_at_send
-    }
-
-    /// Judged lost since it was sent, itself included, bytes.
-    #[getter]
-    fn lost_since_send(&self) -> u64 {
-        self.0.lost_since_send
-    }
-
-    /// Delivered in all by now, bytes.
-    #[getter]
-    fn delivered(&self) -> u64 {
-        self.0.delivered
-    }
-
-    #[getter]
-    fn application_limited(&self) -> bool {
-        self.0.application_limited
-    }
-
-    /// It does not continue the last range that was judged lost.
-    #[getter]
-    fn new_range(&self) -> bool {
-        self.0.new_range
+attributes! {
+    /// A segment that is judged lost.
+    ControlLost(Lost) {
+        now: f64 = |l| l.now.seconds();
+        seq: u64 = |l| l.seq;
+        bytes: u64 = |l| l.bytes;
+        /// In the network just after it was sent, itself included, bytes.
+        in_flight_at_send: u64 = |l| l.in_flight_at_send;
+        /// Judged lost since it was sent, itself included, bytes.
+        lost_since_send: u64 = |l| l.lost_since_send;
+        /// Delivered in all by now, bytes.
+        delivered: u64 = |l| l.delivered;
+        application_limited: bool = |l| l.application_limited;
+        /// It does not continue the last range that was judged lost.
+        new_range: bool = |l| l.new_range;
     }
 }
 
-/// A segment that leaves.
-#[pyclass(frozen, module = "tailback._core")]
-pub struct ControlDeparture(pub Departure);
-
-#[pymethods]
-impl ControlDeparture {
-    #[getter]
-    fn now(&self) -> f64 {
-        self.0.now.seconds()
-    }
-
-    /// First unit.
-    #[getter]
-    fn seq(&self) -> u64 {
-        self.0.seq
-    }
-
-    #[getter]
-    fn bytes(&self) -> u64 {
-        self.0.end - self.0.seq
-    }
-
-    /// It was sent before.
-    #[getter]
-    fn again(&self) -> bool {
-        self.0.again
+attributes! {
+    /// A segment that leaves.
+    ControlDeparture(Departure) {
+        now: f64 = |d| d.now.seconds();
+        /// First unit.
+        seq: u64 = |d| d.seq;
+        bytes: u64 = |d| d.end - d.seq;
+        /// It was sent before.
+        again: bool = |d| d.again;
     }
 }
 
@@ -432,52 +354,19 @@ impl ControlReset {
     }
 }
 
-/// What a control finds that takes over an open connection from another.
-#[pyclass(frozen, module = "tailback._core")]
-pub struct ControlTakeover(pub Handover);
-
-#[pymethods]
-impl ControlTakeover {
-    #[getter]
-    fn now(&self) -> f64 {
-        self.0.now.seconds()
-    }
-
-    /// Bytes.
-    #[getter]
-    fn cwnd(&self) -> f64 {
-        self.0.cwnd
-    }
-
-    /// Bytes.
-    #[getter]
-    fn ssthresh(&self) -> f64 {
-        self.0.ssthresh
-    }
-
-    #[getter]
-    fn srtt(&self) -> Option<f64> {
-        seconds(self.0.srtt)
-    }
-
-    /// The least round trip of the connection so far, seconds.
-    #[getter]
-    fn least_rtt(&self) -> Option<f64> {
-        seconds(self.0.least_rtt)
-    }
-
-    #[getter]
-    fn phase(&self) -> &'static str {
-        phase_name(self.0.phase)
-    }
-
-    #[getter]
-    fn nxt(&self) -> u64 {
-        self.0.nxt
-    }
-
-    #[getter]
-    fn delivered(&self) -> u64 {
-        self.0.delivered
+attributes! {
+    /// What a control finds that takes over an open connection from another.
+    ControlTakeover(Handover) {
+        now: f64 = |h| h.now.seconds();
+        /// Bytes.
+        cwnd: f64 = |h| h.cwnd;
+        /// Bytes.
+        ssthresh: f64 = |h| h.ssthresh;
+        srtt: Option<f64> = |h| seconds(h.srtt);
+        /// The least round trip of the connection so far, seconds.
+        least_rtt: Option<f64> = |h| seconds(h.least_rtt);
+        phase: &'static str = |h| phase_name(h.phase);
+        nxt: u64 = |h| h.nxt;
+        delivered: u64 = |h| h.delivered;
     }
 }

@@ -1,7 +1,8 @@
 //! The topologies of a data centre, written out as the links and switches they stand for.
 
+use super::MOST_LINKS;
 use crate::check::{Filled, Reader};
-use crate::document::{Entry, Node};
+use crate::document::{Entry, Node, Tree};
 use crate::error::At;
 use tailback_base::model::{Param, Raw};
 use tailback_base::{BitRate, Model};
@@ -44,6 +45,12 @@ pub fn makes(topology: &str, name: &str) -> bool {
 
 /// The links and switches of a topology; nothing if its keys contradict each other, which has been complained about.
 pub fn write_out(r: &mut Reader, filled: &Filled, model: &Model) -> Option<Fabric> {
+    if filled.settings.gives(&fabrics::ALPHA) && filled.settings.get(&fabrics::SHARED_BUFFER).is_none() {
+        let problem = "alpha divides the memory of a switch, and the ports have buffers of their own";
+        let remedy = "add shared_buffer, such as \"4MB\", or leave alpha out";
+        r.complain(filled.problem("conflict", &fabrics::ALPHA, problem, remedy));
+        return None;
+    }
     match model.name {
         name if name == LEAF_SPINE.name => leaves_and_spines(r, filled),
         name if name == FAT_TREE.name => tree(r, filled),
@@ -163,6 +170,14 @@ fn leaves_and_spines(r: &mut Reader, filled: &Filled) -> Option<Fabric> {
         r.complain(problem);
         return None;
     }
+    // Before so many are written out.
+    let links = u64::from(leaves) * (u64::from(hosts) + u64::from(spines));
+    if links > MOST_LINKS as u64 {
+        let problem = format!("{leaves} leaves with {hosts} hosts and {spines} spines have {links} links");
+        let remedy = format!("use fewer: at most {MOST_LINKS} links can be simulated");
+        r.complain(filled.problem("limit", &leaf_spine::LEAVES, problem, remedy));
+        return None;
+    }
     let mut tables = Tables::of(filled);
     let mut own = vec![];
     own.extend(tables.taken(&leaf_spine::SPINE_DELAY, &link::DELAY));
@@ -239,7 +254,6 @@ fn star(filled: &Filled) -> Fabric {
 
 /// The name of a topology, as its table or its value says it.
 pub fn kind_of(topology: &Node) -> &str {
-    use crate::document::Tree;
     let named = topology.get("kind").map_or(topology, |e| &e.node);
     match &named.tree {
         Tree::Scalar(Raw::Text(name)) => name,

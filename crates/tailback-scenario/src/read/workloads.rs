@@ -11,7 +11,7 @@ use crate::error::Problem;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tailback_base::model::{Param, Raw, Settings};
+use tailback_base::model::{Choice, Param, Raw, Settings};
 use tailback_base::{Duration, Time};
 use tailback_sim::declare::tables::top;
 use tailback_sim::declare::workload::*;
@@ -21,6 +21,8 @@ use tailback_sim::traffic::workload::{Arrivals, Gaps, ListedFlow, Pattern};
 
 /// Most hosts of a workload.
 const MOST_HOSTS: usize = 100_000;
+/// The largest flow of a list, bytes.
+const MOST_BYTES: u64 = 1 << 50;
 
 /// Read all tables. `file` is the scenario's.
 pub fn workloads(
@@ -164,6 +166,12 @@ fn sizes(r: &mut Reader, filled: &Filled, given: Option<Filled>) -> Option<Setti
 fn drawn(r: &mut Reader, filled: &Filled, sizes: Settings, hosts: &[String], around: &Around) -> Option<WorkloadFlows> {
     let s = &filled.settings;
     let (pattern, fan_in) = (s.get(&PATTERN), s.get(&FAN_IN));
+    if pattern != Pattern::Incast && s.gives(&FAN_IN) {
+        let problem = format!("fan_in is that of an incast, and the pattern is \"{}\"", pattern.word());
+        let remedy = "add pattern = \"incast\", or leave fan_in out";
+        r.complain(filled.problem("conflict", &FAN_IN, problem, remedy));
+        return None;
+    }
     if pattern == Pattern::Incast && fan_in as usize >= hosts.len() {
         let problem = format!("{fan_in} hosts send to one other, and there are {} in all", hosts.len());
         let remedy = format!("give a fan_in of at most {}", hosts.len() - 1);
@@ -269,6 +277,11 @@ fn numbers(
 /// Points of a distribution function from a file, as the law `cdf`: in each line a size in bytes and a share, which is
 /// a fraction or a percentage; of three columns the middle one is not looked at.
 fn sizes_of_file(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Option<Settings> {
+    if filled.node.given(&SIZES).is_some() {
+        let problem = "sizes and sizes_file both say how large flows are";
+        r.complain(filled.problem("conflict", &SIZES_FILE, problem, "keep one of the two"));
+        return None;
+    }
     let (place, lines) = numbers(r, filled, (&SIZES_FILE, name), file)?;
     let mut points: Vec<(f64, f64)> = vec![];
     for (number, words) in &lines {
@@ -315,9 +328,22 @@ fn sizes_of_file(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Opt
 
 /// The flows of a list: `source destination bytes time` in each line, hosts by name or by number from 0, in seconds.
 fn listed(r: &mut Reader, filled: &Filled, name: &str, file: &str, hosts: &[String]) -> Option<WorkloadFlows> {
-    for key in [&LOAD.param, &MEAN_GAP.param, &SIZES, &SIZES_FILE.param] {
+    for key in [
+        &LOAD.param,
+        &MEAN_GAP.param,
+        &SIZES,
+        &SIZES_FILE.param,
+        &ARRIVALS.param,
+        &SHAPE.param,
+        &PATTERN.param,
+        &FAN_IN.param,
+        &START.param,
+    ] {
         if filled.node.given(key).is_some() {
-            let problem = format!("{} is drawn from, and the list has all flows", key.name);
+            let problem = format!(
+                "{} belongs to flows that are drawn, and the list has all flows with their times",
+                key.name
+            );
             r.complain(filled.problem("conflict", key, problem, "keep one of the two"));
             return None;
         }
@@ -337,12 +363,13 @@ fn listed(r: &mut Reader, filled: &Filled, name: &str, file: &str, hosts: &[Stri
             _ => None,
         };
         match flow {
-            Some(((from, to), (bytes, at))) if from != to && bytes > 0 && at >= 0.0 => flows.push(ListedFlow {
-                at: Time(0) + Duration::from_seconds(at),
-                from,
-                to,
-                bytes,
-            }),
+            Some(((from, to), (bytes, at))) if from != to && (1..=MOST_BYTES).contains(&bytes) && at >= 0.0 => flows
+                .push(ListedFlow {
+                    at: Time(0) + Duration::from_seconds(at),
+                    from,
+                    to,
+                    bytes,
+                }),
             _ => {
                 let problem = format!("{}: line {number} is \"{}\"", place.display(), words.join(" "));
                 let remedy = "write source, destination, bytes and seconds, such as: host1 host9 20000 0.0015";

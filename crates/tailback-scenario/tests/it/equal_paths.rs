@@ -125,6 +125,22 @@ fn one_seed_for_all_nodes_leaves_links_empty() {
     assert_eq!(used("own").len(), 16);
 }
 
+/// Two leaves send to one host. Their ways consist of the same choices, and each begins at its own leaf.
+#[test]
+fn ways_from_switches_begin_there() {
+    for failure in ["", "[change.cut]\nlink = \"h0_0\"\nup = false\nat = \"1ms\"\n"] {
+        let o = run_text(&format!(
+            "duration = \"20.5ms\"\npaths = \"packet\"\n{}\n[flows.a]\nfrom = \"l0\"\nto = \"h2_0\"\ntransport = \
+             \"udp\"\ntraffic = {{ kind = \"cbr\", rate = \"8Mbps\" }}\npacket_size = \"1000B\"\n[flows.b]\nfrom = \
+             \"l1\"\nto = \"h2_0\"\ntransport = \"udp\"\ntraffic = {{ kind = \"cbr\", rate = \"8Mbps\" \
+             }}\npacket_size = \"1000B\"\n{failure}",
+            leaf_spine(3, 2, 1)
+        ));
+        let of_leaf = |leaf: &str| sent(&o, &format!("{leaf}s0")) + sent(&o, &format!("{leaf}s1"));
+        assert_eq!((of_leaf("l0"), of_leaf("l1")), (21.0, 21.0), "{failure}");
+    }
+}
+
 /// The way back has a hash of its own: ACKs of one flow come over another spine than its data, for about three in four.
 #[test]
 fn acks_choose_for_themselves() {

@@ -160,6 +160,11 @@ fn a_topology_that_cannot_be_is_refused() {
         ),
         (LEAF_SPINE.replace("spines = 2\n", ""), "\"spines\""),
         (format!("{LEAF_SPINE}\nhost_queue = \"codle\""), "codel"),
+        (format!("{LEAF_SPINE}\nalpha = 0.5"), "add shared_buffer"),
+        (
+            LEAF_SPINE.replace("leaves = 3", "leaves = 10000"),
+            "10000 leaves with 4 hosts and 2 spines have 60000 links",
+        ),
     ] {
         let e = refused(&topology);
         assert!(e.contains(said), "{topology}: {e}");

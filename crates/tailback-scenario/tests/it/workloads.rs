@@ -142,9 +142,9 @@ fn without_windows_a_lone_flow_takes_a_handshake_and_the_ideal() {
     }
 }
 
-/// Incast: a host gets as many flows at one instant as it was said, and a permutation has one source for each host.
+/// A host gets as many flows at one instant as it was said.
 #[test]
-fn patterns_are_what_they_say() {
+fn an_incast_sends_at_one_instant() {
     let o = run_text(&leaf_spine(
         "10ms",
         "sizes = { kind = \"constant\", mean = \"20kB\" }\nmean_gap = \"1ms\"\npattern = \"incast\"\nfan_in = 5",
@@ -166,6 +166,21 @@ fn a_workload_ends_with_its_flows() {
     assert_eq!(column(&o, "slowdowns", "count")[0], 200.0);
     assert_eq!(column(&o, "slowdowns", "unfinished")[0], 0.0);
     assert!(column(&o, "slowdowns", "slowdown_ideal_p50").iter().all(|s| *s >= 1.0));
+}
+
+/// Rows over all workloads stand first; a workload that is called `all` has rows of its own instead.
+#[test]
+fn rows_over_all_workloads_have_no_other_s_name() {
+    let flows = "sizes = { kind = \"constant\", mean = \"20kB\" }\nmean_gap = \"1ms\"\nflows = 2\n";
+    for (name, rows) in [("b", 3), ("all", 2)] {
+        let o = run_text(&format!(
+            "size_classes = [\"1MB\"]\n{}\n[workload.{name}]\n{flows}",
+            leaf_spine("10ms", flows)
+        ));
+        let counts = column(&o, "slowdowns", "count");
+        assert_eq!(counts.len(), 2 * rows, "{name}: all sizes, and those up to 1 MB");
+        assert_eq!(counts.iter().filter(|c| **c == 4.0).count(), 2 * (rows - 2), "{name}");
+    }
 }
 
 /// The same bytes with and without running ahead, and with all laws checked.
@@ -197,6 +212,16 @@ fn a_workload_that_cannot_be_is_refused() {
     let cdf = std::env::temp_dir().join(format!("tailback-cdf-{}", std::process::id()));
     std::fs::write(&cdf, "0 0\n1000 40\n500 100\n").expect("a temporary file");
     let file = format!("sizes_file = \"{}\"\nload = 0.5", cdf.display());
+    let both = format!("sizes = \"web-search\"\n{file}");
+    let flows = std::env::temp_dir().join(format!("tailback-flows-{}", std::process::id()));
+    std::fs::write(
+        &flows,
+        "host1 host2 1000 0.0001\nhost1 host2 9999999999999999999 0.0002\n",
+    )
+    .expect("a temporary file");
+    let list = format!("list = \"{}\"", flows.display());
+    let late = format!("{list}\nstart = \"500us\"");
+    let pattern = format!("{list}\npattern = \"incast\"");
     for (workload, said) in [
         ("sizes = \"web-search\"", "nothing says how often flows arrive"),
         (
@@ -217,14 +242,24 @@ fn a_workload_that_cannot_be_is_refused() {
             "give mean_gap",
         ),
         ("sizes = \"web-search\"\nload = 0.5\nshape = 1", "a Poisson process"),
+        (
+            "sizes = \"web-search\"\nload = 0.5\nfan_in = 4",
+            "the pattern is \"all-to-all\"",
+        ),
         (file.as_str(), "line 3"),
+        (both.as_str(), "both say how large"),
+        (list.as_str(), "line 2"),
+        (late.as_str(), "start belongs to flows that are drawn"),
+        (pattern.as_str(), "pattern belongs to flows that are drawn"),
     ] {
         let e = load_text(&leaf_spine("1ms", workload), "test.toml", &[])
             .err()
             .map(|e| e.to_string());
         assert!(e.as_ref().is_some_and(|e| e.contains(said)), "{workload}: {e:?}");
     }
-    std::fs::remove_file(&cdf).expect("it was written");
+    for written in [cdf, flows] {
+        std::fs::remove_file(&written).expect("it was written");
+    }
 }
 
 /// Files of sizes in per cent, as fractions, and with a column between.

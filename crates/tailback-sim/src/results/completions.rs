@@ -6,19 +6,13 @@
 //! a run that ends early say little about long transfers.
 
 use super::column::{self, Called, called_of, table};
-use super::quantity::{
-    ACKED_COMPLETION_TIME, ASKED_FOR, COMPLETION_TIME, LARGER_THAN, NO_LARGER_THAN, SIZE, SLOWDOWN, Stat, UNFINISHED,
-    WHAT,
-};
+use super::quantity::{ACKED_COMPLETION_TIME, ASKED_FOR, COMPLETION_TIME, SIZE, SLOWDOWN, Stat, UNFINISHED, WHAT};
+use super::size_classes::{self, ALL, OfClass, SizeClass, SizeEdges};
 use super::summary::ratio;
 use super::{Reading, Table};
-use crate::spec::SizeClasses;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_base::Time;
-
-/// The class of all sizes, and the row over all groups.
-const ALL: &str = "all";
 
 /// The requests in one class.
 #[derive(Default)]
@@ -32,12 +26,15 @@ struct RequestClass {
 }
 
 struct ClassRow {
-    group: Arc<str>,
+    of: SizeClass,
     what: &'static str,
-    sizes: Arc<str>,
-    over: f64,
-    to: f64,
     class: RequestClass,
+}
+
+impl OfClass for ClassRow {
+    fn of(&self) -> &SizeClass {
+        &self.of
+    }
 }
 
 /// A column of this table.
@@ -47,29 +44,15 @@ static COLUMNS: &[Column] = &[
     Column::text(
         "group",
         "the sessions or flows; all, for those of all groups, where there are several and none has this name",
-        |r| r.group.clone(),
+        |r| r.of.group.clone(),
     )
     .key(),
     Column::text("what", "transfers, or pages", |r| r.what.into())
         .key()
         .is(&WHAT),
-    Column::text(
-        "sizes",
-        "the class of sizes: up to a number of bytes, or a tenth of what was asked for; or all",
-        |r| r.sizes.clone(),
-    )
-    .key(),
-    Column::real("bytes_over", "bytes", "sizes of the class are larger than this", |r| {
-        r.over
-    })
-    .is(&LARGER_THAN),
-    Column::real(
-        "bytes_to",
-        "bytes",
-        "and no larger than this; no value where there is no largest",
-        |r| r.to,
-    )
-    .is(&NO_LARGER_THAN),
+    size_classes::sizes(),
+    size_classes::over(),
+    size_classes::to(),
     Column::count("count", "1", "how many were asked for in the measured time", |r| {
         r.class.count
     })
@@ -157,15 +140,14 @@ const MEASURES: [Measure; 3] = [
 
 /// What was asked for, by group and class of sizes. All times are sorted once, and are put into their classes in this
 /// order. With `all` the first group is that of all groups. Class 0 has all sizes.
-fn classes(asked: &[Asked], edges: &[u64], all: bool) -> Vec<(Option<u32>, usize, RequestClass)> {
-    let (first, sizes) = (usize::from(all), edges.len() + 2);
+fn classes(asked: &[Asked], edges: &SizeEdges, all: bool) -> Vec<(Option<u32>, usize, RequestClass)> {
+    let (first, sizes) = (usize::from(all), edges.count());
     let groups = asked.iter().map(|a| first + a.group as usize + 1).max().unwrap_or(0);
     let mut classes: Vec<RequestClass> = Vec::new();
     classes.resize_with(groups * sizes, RequestClass::default);
-    let places = asked.iter().map(|a| {
-        let class = 1 + edges.partition_point(|to| *to < a.bytes);
-        ((first + a.group as usize) * sizes, class)
-    });
+    let places = asked
+        .iter()
+        .map(|a| ((first + a.group as usize) * sizes, edges.number(a.bytes)));
     let places: Vec<(usize, usize)> = places.collect();
     // The row of its group, and that of all.
     let of = |i: usize| {
@@ -244,24 +226,19 @@ pub(super) fn read(reading: &Reading) -> Table {
     });
     let mut rows: Vec<ClassRow> = Vec::new();
     let kinds: [Vec<Asked>; 2] = [transfers.collect(), pages.collect()];
-    let all = over_all(reading, kinds.iter().flatten());
+    let groups: Vec<u32> = kinds.iter().flatten().map(|a| a.group).collect();
+    let all = size_classes::over_all(reading, groups);
     // By group and class; what is of all groups, and the class of all sizes, come before the others.
     for requests in kinds {
-        let edges = edges(reading.frame.size_classes, requests.iter().map(|a| a.bytes));
+        let edges = SizeEdges::of(reading.frame.size_classes, requests.iter().map(|a| a.bytes));
         let what = requests.first().map_or("", |a| a.what);
         rows.extend(
             classes(&requests, &edges, all)
                 .into_iter()
-                .map(|(group, class, of)| ClassRow {
-                    group: group.map_or(ALL.into(), |g| reading.group(g)),
+                .map(|(group, number, class)| ClassRow {
+                    of: edges.class(group.map(|g| reading.group(g)), number),
                     what,
-                    sizes: name(reading.frame.size_classes, class),
-                    over: class.checked_sub(2).map_or(0.0, |i| edges[i] as f64),
-                    to: match class.checked_sub(1).and_then(|i| edges.get(i)) {
-                        Some(to) => *to as f64,
-                        None => f64::NAN,
-                    },
-                    class: of,
+                    class,
                 }),
         );
     }
@@ -270,54 +247,8 @@ pub(super) fn read(reading: &Reading) -> Table {
     order.extend(all.then(|| ALL.into()));
     order.extend((0..reading.groups()).map(|g| reading.group(g as u32)));
     let place: BTreeMap<Arc<str>, usize> = order.into_iter().enumerate().map(|(i, g)| (g, i)).collect();
-    rows.sort_by_key(|r| (place[&r.group], r.what));
+    rows.sort_by_key(|r| (place[&r.of.group], r.what));
     table("completions", COLUMNS, rows)
-}
-
-/// Whether there are rows over all groups: several have asked for something, and none has the name of these rows.
-fn over_all<'a>(reading: &Reading, asked: impl Iterator<Item = &'a Asked>) -> bool {
-    let mut groups: Vec<u32> = asked.map(|a| a.group).collect();
-    groups.sort_unstable();
-    groups.dedup();
-    groups.len() > 1 && (0..reading.groups()).all(|g| &*reading.group(g as u32) != ALL)
-}
-
-/// The largest sizes of the classes, bytes; the last class has what is larger.
-pub(super) fn edges(classes: &SizeClasses, asked: impl Iterator<Item = u64>) -> Vec<u64> {
-    match classes {
-        SizeClasses::To(edges) => edges.clone(),
-        SizeClasses::Deciles => {
-            let mut sizes: Vec<u64> = asked.collect();
-            sizes.sort_unstable();
-            // The smallest size that this many tenths do not exceed.
-            let tenth = |i: usize| sizes.get((i * sizes.len()).div_ceil(10).saturating_sub(1)).copied();
-            (1..10).filter_map(tenth).collect()
-        }
-    }
-}
-
-/// The name of a class; class 0 has all sizes. That of a tenth is the same in all runs.
-pub(super) fn name(classes: &SizeClasses, class: usize) -> Arc<str> {
-    let Some(class) = class.checked_sub(1) else {
-        return ALL.into();
-    };
-    match classes {
-        SizeClasses::Deciles => format!("decile {}", class + 1).into(),
-        SizeClasses::To(edges) => match (edges.get(class), edges.last()) {
-            (Some(to), _) => format!("to {}", shown(*to)).into(),
-            (None, last) => format!("over {}", shown(last.copied().unwrap_or(0))).into(),
-        },
-    }
-}
-
-/// A number of bytes, exact.
-fn shown(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{} MB", bytes as f64 / 1e6),
-        _ => format!("{} GB", bytes as f64 / 1e9),
-    }
 }
 
 #[cfg(test)]
@@ -332,22 +263,5 @@ mod tests {
         }
         assert_eq!(quantile(&[3.0], 0.99), 3.0);
         assert!(quantile(&[], 0.5).is_nan() && mean(&[]).is_nan());
-    }
-
-    #[test]
-    fn deciles_have_a_tenth_each() {
-        let of = |sizes: Vec<u64>| edges(&SizeClasses::Deciles, sizes.into_iter());
-        assert_eq!(of((1..=100).collect()), [10, 20, 30, 40, 50, 60, 70, 80, 90]);
-        assert_eq!(of(vec![7, 7, 7, 9]), [7, 7, 7, 7, 7, 7, 7, 9, 9]);
-        assert!(of(vec![]).is_empty());
-    }
-
-    #[test]
-    fn names_are_exact() {
-        let classes = SizeClasses::To(vec![1_000, 12_345, 2_500_000]);
-        let names: Vec<Arc<str>> = (0..5).map(|class| name(&classes, class)).collect();
-        let expected = ["all", "to 1 kB", "to 12.345 kB", "to 2.5 MB", "over 2.5 MB"];
-        assert_eq!(names, expected.map(Arc::from));
-        assert_eq!(&*name(&SizeClasses::Deciles, 10), "decile 10");
     }
 }

@@ -20,6 +20,7 @@ mod pages;
 pub mod quantity;
 pub mod screen;
 mod series;
+mod size_classes;
 mod slowdowns;
 pub mod summary;
 pub mod table;

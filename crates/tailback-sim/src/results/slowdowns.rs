@@ -6,15 +6,11 @@
 //! interpolated. Flows that the end of the run cut off are counted apart.
 
 use super::column::{self, Called, called_of, table};
-use super::completions::{edges, mean, name, quantile};
-use super::quantity::{
-    ASKED_FOR, GOODPUT, LARGER_THAN, NO_LARGER_THAN, RATE, SIZE, SLOWDOWN_ALONE, SLOWDOWN_IDEAL, Stat, UNFINISHED,
-};
+use super::completions::{mean, quantile};
+use super::quantity::{ASKED_FOR, GOODPUT, RATE, SIZE, SLOWDOWN_ALONE, SLOWDOWN_IDEAL, Stat, UNFINISHED};
+use super::size_classes::{self, OfClass, SizeClass, SizeEdges};
 use super::summary::ratio;
 use super::{Reading, Table};
-use std::sync::Arc;
-
-const ALL: &str = "all";
 
 /// The flows of one class.
 #[derive(Default)]
@@ -31,12 +27,15 @@ struct Class {
 }
 
 struct ClassRow {
-    group: Arc<str>,
-    sizes: Arc<str>,
-    over: f64,
-    to: f64,
+    of: SizeClass,
     seconds: f64,
     class: Class,
+}
+
+impl OfClass for ClassRow {
+    fn of(&self) -> &SizeClass {
+        &self.of
+    }
 }
 
 type Column = column::Column<ClassRow>;
@@ -44,27 +43,13 @@ type Column = column::Column<ClassRow>;
 static COLUMNS: &[Column] = &[
     Column::text(
         "group",
-        "the workload; all, for those of all workloads, where there are several",
-        |r| r.group.clone(),
+        "the workload; all, for those of all workloads, where there are several and no group has this name",
+        |r| r.of.group.clone(),
     )
     .key(),
-    Column::text(
-        "sizes",
-        "the class of sizes: up to a number of bytes, or a tenth of what was asked for; or all",
-        |r| r.sizes.clone(),
-    )
-    .key(),
-    Column::real("bytes_over", "bytes", "sizes of the class are larger than this", |r| {
-        r.over
-    })
-    .is(&LARGER_THAN),
-    Column::real(
-        "bytes_to",
-        "bytes",
-        "and no larger than this; no value where there is no largest",
-        |r| r.to,
-    )
-    .is(&NO_LARGER_THAN),
+    size_classes::sizes(),
+    size_classes::over(),
+    size_classes::to(),
     Column::count("count", "1", "how many flows arrived in the measured time", |r| {
         r.class.count
     })
@@ -160,12 +145,11 @@ pub(super) fn called() -> Vec<Called> {
 
 pub(super) fn read(reading: &Reading) -> Table {
     let rows: Vec<_> = reading.compared().collect();
-    let sizes = edges(reading.frame.size_classes, rows.iter().map(|r| r.bytes));
+    let edges = SizeEdges::of(reading.frame.size_classes, rows.iter().map(|r| r.bytes));
     let mut groups: Vec<u32> = rows.iter().map(|r| r.group).collect();
     groups.sort_unstable();
     groups.dedup();
-    let several = groups.len() > 1;
-    let places: Vec<Option<u32>> = several
+    let places: Vec<Option<u32>> = size_classes::over_all(reading, groups.clone())
         .then_some(None)
         .into_iter()
         .chain(groups.into_iter().map(Some))
@@ -173,10 +157,9 @@ pub(super) fn read(reading: &Reading) -> Table {
     let mut lines = vec![];
     for place in places {
         let mut classes: Vec<Class> = vec![];
-        classes.resize_with(sizes.len() + 2, Class::default);
+        classes.resize_with(edges.count(), Class::default);
         for r in rows.iter().filter(|r| place.is_none_or(|group| r.group == group)) {
-            let own = 1 + sizes.partition_point(|to| *to < r.bytes);
-            for class in [0, own] {
+            for class in [0, edges.number(r.bytes)] {
                 let class = &mut classes[class];
                 class.count += 1;
                 class.bytes += r.bytes;
@@ -193,13 +176,7 @@ pub(super) fn read(reading: &Reading) -> Table {
                 values.sort_unstable_by(f64::total_cmp);
             }
             lines.push(ClassRow {
-                group: place.map_or(ALL.into(), |g| reading.group(g)),
-                sizes: name(reading.frame.size_classes, number),
-                over: number.checked_sub(2).map_or(0.0, |i| sizes[i] as f64),
-                to: number
-                    .checked_sub(1)
-                    .and_then(|i| sizes.get(i))
-                    .map_or(f64::NAN, |to| *to as f64),
+                of: edges.class(place.map(|g| reading.group(g)), number),
                 seconds: reading.seconds(),
                 class,
             });

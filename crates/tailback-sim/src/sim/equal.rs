@@ -120,8 +120,8 @@ pub struct EqualPaths {
     goals: Vec<Vec<u32>>,
     goal_nodes: Vec<u32>,
     goal_of: BTreeMap<u32, u32>,
-    /// Where the entries of a way stand in the table of routes.
-    laid: BTreeMap<Vec<u32>, u32>,
+    /// Where the entries of a way from this node stand in the table of routes.
+    laid: BTreeMap<(u32, Vec<u32>), u32>,
     /// By their start in that table: the ways with choices.
     within: BTreeMap<u32, Within>,
     flowlets: HashMap<(u32, u32, bool), Flowlet>,
@@ -320,12 +320,12 @@ impl Router {
         within.sort_unstable();
         within.dedup();
         let has_choice = entries.iter().any(|e| *e >= CHOICE);
-        let start = self.stretch(entries, table);
+        let way = self.stretch(from, entries, table);
         if has_choice {
             let ports = within;
-            self.equal.within.insert(start.start, Within { from: from.0, ports });
+            self.equal.within.insert(way.start, Within { from: from.0, ports });
         }
-        start
+        way
     }
 
     /// All ports on paths with the fewest hops.
@@ -353,17 +353,23 @@ impl Router {
             return Default::default();
         }
         let back = ports.iter().rev().map(|p| peer[*p as usize]).collect();
-        (self.stretch(ports, table), self.stretch(back, table))
+        let [from, to] = [nodes[0], nodes[nodes.len() - 1]];
+        (self.stretch(from, ports, table), self.stretch(to, back, table))
     }
 
-    /// The stretch of the table of routes with these entries.
-    fn stretch(&mut self, entries: Vec<u32>, table: &mut Vec<u32>) -> Route {
+    /// The stretch of the table of routes with these entries. A choice does not say where a way begins, so ways of
+    /// different nodes have stretches of their own.
+    fn stretch(&mut self, from: NodeId, entries: Vec<u32>, table: &mut Vec<u32>) -> Route {
         let len = entries.len() as u8;
-        let start = *self.equal.laid.entry(entries).or_insert_with_key(|entries| {
-            let start = table.len() as u32;
-            table.extend(entries);
-            start
-        });
+        let start = *self
+            .equal
+            .laid
+            .entry((from.0, entries))
+            .or_insert_with_key(|(_, entries)| {
+                let start = table.len() as u32;
+                table.extend(entries);
+                start
+            });
         Route { start, len, tos: 0 }
     }
 }

@@ -84,7 +84,6 @@ impl Sim {
         self.flows.all.len() - self.declared()
     }
 
-    /// `opener` is the side whose application sends the SYN.
     /// The ways of a connection that an application opens.
     pub(super) fn ways_between(&mut self, from: NodeId, to: NodeId, paths: Paths, bits: u64) -> (Route, Route) {
         let Topology {
@@ -96,6 +95,7 @@ impl Sim {
         }
     }
 
+    /// `opener` is the side whose application sends the SYN.
     pub(super) fn open_connection(
         &mut self,
         app: u32,

@@ -465,21 +465,14 @@ impl Listed {
     }
 }
 
-impl Listed {
-    fn mean_of_weights(&self) -> f64 {
-        let mut before = 0.0;
-        let mut sum = 0.0;
+impl Draw for Listed {
+    fn mean(&self) -> Option<f64> {
+        let (mut sum, mut before) = (0.0, 0.0);
         for (value, up_to) in self.values.iter().zip(&self.up_to) {
             sum += value * (up_to - before);
             before = *up_to;
         }
-        sum / before
-    }
-}
-
-impl Draw for Listed {
-    fn mean(&self) -> Option<f64> {
-        Some(self.mean_of_weights())
+        Some(sum / before)
     }
 
     fn draw(&self, rng: &mut Stream) -> f64 {
@@ -582,7 +575,7 @@ fn shares_fit(s: &Settings) -> Result<(), Conflict> {
         return wrong(
             "shares",
             "the last share is not 1".into(),
-            "let the last value be the largest",
+            "let the last share be 1, for the largest value",
         );
     }
     Ok(())

@@ -359,7 +359,7 @@ impl CongestionControl for Bbr3 {
     /// Once the pipe is full, the window to go back to.
     fn ssthresh_left(&self) -> f64 {
         if self.full.reached {
-            self.window_to_save().max(LEAST_WINDOW * self.rules.segment)
+            self.window_to_save().max(self.least_window())
         } else {
             self.ssthresh
         }

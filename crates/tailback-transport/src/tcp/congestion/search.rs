@@ -15,7 +15,7 @@
 //! the time and the share tends to a half: it ends 3.6 round trips after the path is full, at a window of 5.6 to 6.1
 //! products. At a buffer of less than four products a loss comes first. The draft interpolates between bins forward,
 //! which its authors call a mistake; here it is backward, as in Mozilla's neqo. Left out: the drain to the estimated
-//! product that follows, and its rule for windows larger than 25 bins.
+//! product that follows, and its rule for a round trip of more than 14 bins: here it waits until the bins suffice.
 //!
 //! State: two counts, and two numbers for each of 25 bins. An ACK costs a compare, a bin a few divisions.
 

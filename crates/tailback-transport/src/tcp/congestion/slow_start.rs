@@ -1,8 +1,8 @@
 //! A rule that ends slow start before a loss does: a piece beside the control.
 //!
 //! A control that has a [`CongestionWindow`](super::CongestionWindow) is given one when it is made, and asks it at each
-//! ACK of slow start. There are three: HyStart++
-//! (`hystart.rs`), the train of Linux and ns-3 (`train.rs`), and SEARCH (`search.rs`).
+//! ACK of slow start. There are three: HyStart++ (`hystart.rs`), the train of Linux and ns-3 (`train.rs`), and SEARCH
+//! (`search.rs`).
 
 use super::{AckEvent, Departure};
 use tailback_base::Duration;

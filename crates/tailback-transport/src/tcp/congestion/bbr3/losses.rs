@@ -101,11 +101,10 @@ impl Bbr3 {
         self.bounds.lost_in_round = false;
     }
 
-    /// NoteLoss.
+    /// NoteLoss, without the state that is saved for an undo.
     fn note_loss(&mut self) {
         if !self.bounds.lost_in_round {
             self.bounds.round_delivered = self.path.delivered;
-            self.save();
         }
         self.bounds.lost_in_round = true;
     }
@@ -113,16 +112,20 @@ impl Bbr3 {
     /// HandleLostPacket.
     pub(super) fn take_loss(&mut self, lost: &Lost) {
         self.path.delivered = lost.delivered;
+        self.save();
         self.note_loss();
         self.bounds.ranges += u32::from(lost.new_range);
         let (in_flight, since) = (real(lost.in_flight_at_send), real(lost.lost_since_send));
         if self.cycle.is_probe && self.is_too_high(since, in_flight) {
             let at = inflight_at_loss(in_flight, since, real(lost.bytes));
+            if self.state == State::Up {
+                self.saved.state = Some(State::Up);
+            }
             self.handle_too_high(at, lost.application_limited, lost.now);
         }
     }
 
-    /// A mark, once a window.
+    /// A mark, once a window. No repair follows that could prove to be a mistake: nothing is saved.
     pub(super) fn take_mark(&mut self, e: &CongestionEvent) {
         self.note_loss();
         if self.state == State::Startup {
@@ -140,7 +143,6 @@ impl Bbr3 {
             self.bounds.inflight_longterm = in_flight.max(BETA * self.target());
         }
         if self.state == State::Up {
-            self.saved.state = Some(State::Up);
             self.start_down(now);
         }
     }

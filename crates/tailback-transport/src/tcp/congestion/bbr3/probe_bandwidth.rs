@@ -2,7 +2,7 @@
 //! may be in flight.
 
 use super::model::Sample;
-use super::{Bbr3, LEAST_WINDOW, State};
+use super::{Bbr3, State};
 use tailback_base::{Duration, Time};
 
 /// Section 2.8: the share of `inflight_longterm` that is left to others.
@@ -145,7 +145,7 @@ impl Bbr3 {
         if bound == f64::INFINITY {
             return bound;
         }
-        (bound - segment.max(HEADROOM * bound)).max(LEAST_WINDOW * segment)
+        (bound - segment.max(HEADROOM * bound)).max(self.least_window())
     }
 
     /// RaiseInflightLongtermSlope.

@@ -56,6 +56,7 @@ impl Bbr3 {
     /// CheckStartupDone.
     pub(super) fn check_startup(&mut self, s: &Sample, phase: Phase) {
         if self.state == State::Startup && self.startup_loses(s, phase) {
+            self.saved.state = Some(State::Startup);
             self.leave_startup_by_loss();
         }
         if self.bounds.round_start {
@@ -84,7 +85,6 @@ impl Bbr3 {
     }
 
     fn leave_startup_by_loss(&mut self) {
-        self.saved.state = Some(State::Startup);
         (self.full.reached, self.full.now) = (true, true);
         self.bounds.inflight_longterm = self.product(self.bw, 1.0).max(self.bounds.inflight_latest);
     }

@@ -499,6 +499,19 @@ fn a_mark_counts_as_too_much() {
     assert_eq!((h.q.state, h.longterm()), (State::Down, 45.0));
 }
 
+/// An undo gives back what its own repair took, and nothing of what a mark before it said.
+#[test]
+fn an_undo_leaves_what_a_mark_said() {
+    let mut h = Hand::settle();
+    h.until(State::Up, 1.0);
+    h.q.on_congestion(&sign(Congestion::Ecn, 45_000));
+    h.until(State::Cruise, 1.0);
+    h.lose(40, 1);
+    h.q.on_congestion(&sign(Congestion::Loss, 40_000));
+    h.q.undo(Mistaken::Recovery);
+    assert_eq!((h.q.state, h.longterm()), (State::Cruise, 45.0));
+}
+
 /// ACKs that come in bursts of ten widen the window by what they bring at once.
 #[test]
 fn bursts_of_acks_widen_the_window() {

@@ -3,7 +3,7 @@
 
 use super::{Bbr3, State};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Saved {
     /// The window before the repair or ProbeRTT, bytes.
     window: f64,
@@ -16,20 +16,6 @@ pub(super) struct Saved {
     bw_shortterm: f64,
     inflight_shortterm: f64,
     inflight_longterm: f64,
-}
-
-impl Default for Saved {
-    fn default() -> Saved {
-        Saved {
-            window: 0.0,
-            repairing: false,
-            taken: false,
-            state: None,
-            bw_shortterm: 0.0,
-            inflight_shortterm: 0.0,
-            inflight_longterm: 0.0,
-        }
-    }
 }
 
 impl Saved {
