@@ -22,9 +22,13 @@ from typing import Any
 import pytest
 from outside import NAME, WORLD, WORLD6, Outside, behind, environment, listens, ordinary_user, outside, why_not
 
+from tailback.runs.live.behind import forwarding, network, uplink
+
 WHY_NOT = why_not("curl")
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=f"no machine for the test: {WHY_NOT}")
 LINE = ("--down", "20Mbps", "--up", "5Mbps", "--rtt", "40ms")
+#: Whether the machine forwards what its interface gets.
+FORWARDS = "/proc/sys/net/ipv4/conf/eth0/forwarding"
 #: A server for both families, which answers with what it was asked for.
 WEB = """
 import http.server, socket
@@ -271,7 +275,7 @@ def left(there: Outside) -> list[str]:
     while True:
         found = [line for line in there.run("ip", "-br", "link").stdout.splitlines() if "tailback" in line]
         found += there.run("nft", "list", "tables").stdout.split("\n")[:-1]
-        found += [p for p in ("/proc/sys/net/ipv4/conf/eth0/forwarding",) if there.run("cat", p).stdout.strip() != "0"]
+        found += [FORWARDS] if there.run("cat", FORWARDS).stdout != "0\n" else []
         found += there.run("sh", "-c", "ls -d /run/tailback-* 2>/dev/null").stdout.split()
         if not found or time.monotonic() > until:
             return found
@@ -325,13 +329,55 @@ def test_nothing_else_is_forwarded_meanwhile(there: Outside) -> None:
     inner = f"{sys.executable} -m http.server 80 >/dev/null 2>&1 & sleep 4"
     with there.start(*behind(*LINE, "--", "sh", "-c", inner)) as running_:
         time.sleep(2)
-        assert there.run("cat", "/proc/sys/net/ipv4/conf/eth0/forwarding").stdout == "1\n"
+        assert there.run("cat", FORWARDS).stdout == "1\n"
         route = there.words(["ip", "route", "replace", "198.18.0.0/15", "via", "10.50.0.2"], where=there.world)
         subprocess.run(route, check=True)
         ask = there.words(["curl", "-s", "-m", "1", "http://198.18.0.6/"], where=there.world)
         assert subprocess.run(ask, capture_output=True, check=False).returncode == 28
         assert running_.wait(30) == 0
     assert left(there) == []
+
+
+def test_a_machine_that_forwards_lets_only_answers_to_the_program(there: Outside) -> None:
+    """A router forwards already; a host of the outside that knows the program's address does not reach it."""
+    there.run("sh", "-c", f"echo 1 > {FORWARDS}")
+    inner = f"{sys.executable} -m http.server 80 >/dev/null 2>&1 & sleep 4; curl -s -m 5 -o /dev/null http://{WORLD}/"
+    try:
+        with there.start(*behind(*LINE, "--", "sh", "-c", inner)) as running_:
+            time.sleep(2)
+            route = there.words(["ip", "route", "replace", "198.18.0.0/15", "via", "10.50.0.2"], where=there.world)
+            subprocess.run(route, check=True)
+            ask = there.words(["curl", "-s", "-m", "1", "http://198.18.0.6/"], where=there.world)
+            assert subprocess.run(ask, capture_output=True, check=False).returncode == 28
+            said, errors = running_.communicate(timeout=30)
+        assert running_.returncode == 0, said + errors
+        assert there.run("cat", FORWARDS).stdout == "1\n", "what was on stays on"
+    finally:
+        there.run("sh", "-c", f"echo 0 > {FORWARDS}")
+
+
+def test_nothing_is_forwarded_before_the_rules_are_there(there: Outside) -> None:
+    folder = there.room / "watched"
+    look = f"case $1 in -i) cat {FORWARDS} >> {folder}/seen;; esac"
+    script = f'#!/bin/sh\n{look}\nexec {shutil.which("nft")} "$@"\n'
+    there.run("sh", "-c", f"mkdir {folder}; cat > {folder}/nft; chmod 755 {folder}/nft", input=script)
+    words = ["env", f"PATH={folder}:{os.environ['PATH']}", *behind(*LINE, "--", "cat", FORWARDS)]
+    done = there.run(*words)
+    assert done.returncode == 0, done.stderr
+    assert there.run("cat", f"{folder}/seen").stdout == "0\n", "nothing is forwarded before the rules are there"
+
+
+def test_only_settings_of_networks_are_put_back(tmp_path: Path) -> None:
+    """Where /run may not be written, the file is in a folder of all users, and may be another's."""
+    kept, mine = tmp_path / "kept", tmp_path / "mine"
+    kept.write_text(f"/proc/sys/net/ipv4/conf/a/forwarding\n{mine}\n/proc/sys/net/../../../{mine}\n")
+    with kept.open() as f:
+        assert forwarding._changed(f.fileno()) == ["/proc/sys/net/ipv4/conf/a/forwarding"]
+
+
+def test_interfaces_of_other_runs_are_left_to_them() -> None:
+    ways = network.WaysOut(True, False, ["eth0", "tailback-abc"], 1500, [])
+    assert uplink._settings(ways)[0] == ["/proc/sys/net/ipv4/conf/eth0/forwarding"]
 
 
 @pytest.mark.parametrize("end", ["policy drop; }", "}; add rule ip filter FORWARD counter reject"])
