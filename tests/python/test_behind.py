@@ -290,7 +290,7 @@ def test_a_meter_is_drawn_on_standard_error(there: Outside) -> None:
 
 def test_what_passed_is_stored_and_its_scenario_runs_again(there: Outside, tmp_path: Path) -> None:
     """A shaper before a modem is two links, whose order says nothing of the ends."""
-    out, capture = tmp_path / "out", tmp_path / "passed.pcapng"
+    out, capture = tmp_path / "of" / "out", tmp_path / "passed.pcapng"
     options = ("--queue", "cake", "--modem", "100ms", "--loss", "0,100%", "--seed", "7")
     words = (*LINE, *options, "--out", str(out), "--capture", str(capture), "--", "ping", "-c", "1", "-W", "1", WORLD)
     done = there.run(*behind(*words), env={**environment(), "SUDO_UID": "65534", "SUDO_GID": "65534"})
@@ -301,7 +301,8 @@ def test_what_passed_is_stored_and_its_scenario_runs_again(there: Outside, tmp_p
     }  # fmt: skip
     lost = next(q for q in first["queues"] if q["queue"] == "line")
     assert lost["drops_by_reason"] == {"impairment": 1} and first["up"]["dropped_packets"] == 1
-    assert out.stat().st_uid == capture.stat().st_uid == 65534, "they belong to the user who called sudo"
+    made = (out.parent, out, *out.iterdir(), capture)
+    assert {path.stat().st_uid for path in made} == {65534}, "they belong to the user who called sudo"
     assert capture.stat().st_size > 100
     again = there.run(
         *behind("--scenario", str(out / "scenario.toml"), "--json", "--", "ping", "-c", "1", "-W", "1", WORLD)
@@ -311,6 +312,16 @@ def test_what_passed_is_stored_and_its_scenario_runs_again(there: Outside, tmp_p
         (q["queue"], q["direction"], q["drops_by_reason"]) for q in first["queues"]
     ]
     assert second["scenario"] == (out / "scenario.toml").read_text()
+
+
+def test_what_was_in_the_folder_keeps_its_owner(there: Outside, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("")
+    words = behind(*LINE, "--out", str(tmp_path), "--", "true")
+    done = there.run(*words, env={**environment(), "SUDO_UID": "65534", "SUDO_GID": "65534"})
+    assert done.returncode == 0, done.stderr
+    owners = {path.name: path.stat().st_uid for path in (tmp_path, *tmp_path.iterdir())}
+    assert owners["behind.json"] == owners["flows.parquet"] == 65534
+    assert owners["mine"] == owners[tmp_path.name] == 0
 
 
 def test_a_scenario_and_a_trace_are_the_line(there: Outside, tmp_path: Path) -> None:

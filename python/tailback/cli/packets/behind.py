@@ -94,9 +94,10 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
 
     words = _words(command, given["shell"])
     scenario, notes = _scenario(given)
-    out = given["out"]
-    if out is not None:
-        _writable(out)
+    out, capture = given["out"], given["capture"]
+    # What is there already keeps its owner.
+    made = [] if out is None else _folders(out)
+    made += [] if capture is None or os.path.lexists(capture) else [capture]
 
     def finished(answer: Any) -> dict[str, Any]:
         if out is not None:
@@ -104,7 +105,7 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
         return report.document(answer, scenario)
 
     meter = _Meter() if given["meter"] else None
-    wishes = course.Wishes(scenario, words, given["servers"], given["seconds"], given["capture"], given["real_time"])
+    wishes = course.Wishes(scenario, words, given["servers"], given["seconds"], capture, given["real_time"])
     wishes.finished, wishes.meter = finished, meter.show if meter else None
     try:
         came = course.run(wishes)
@@ -134,7 +135,7 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
         if out is not None:
             report.write(found, out)
         if (user := stage.who_called_sudo()) is not None:
-            report.give([path for path in (out, given["capture"]) if path is not None], user.number, user.group)
+            report.give([*made, *([] if out is None else report.files(out))], user.number, user.group)
     except OSError as e:
         raise Failure(f"what passed cannot be stored: {os_message(e)}") from e
     with contextlib.suppress(OSError):
@@ -177,11 +178,15 @@ def _scenario(given: dict[str, Any]) -> tuple[Any, list[str]]:
     return scenario, notes
 
 
-def _writable(out: str) -> None:
+def _folders(out: str) -> list[str]:
+    """Make the folder, and those above it that are not there; which ones."""
+    path = Path(out)
+    missing = [str(folder) for folder in (path, *path.parents) if not folder.exists()]
     try:
-        Path(out).mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
     except OSError as e:
         raise click.UsageError(f"--out {out}: {os_message(e)}") from e
+    return missing
 
 
 def _ended(ended: Any) -> dict[str, Any]:
