@@ -197,6 +197,28 @@ def test_a_signal_reaches_the_program_once(there: Outside, group: bool) -> None:
     assert started.returncode == 0
 
 
+COUNTS_INTERRUPTS = """
+import os, signal, sys, time
+seen = []
+signal.signal(signal.SIGINT, lambda n, _: (seen.append(n), print("interrupt", len(seen), flush=True)))
+print("ready", flush=True)
+end = time.monotonic() + 20
+while len(seen) < 2 and time.monotonic() < end:
+    time.sleep(0.02)
+"""
+
+
+def test_a_signal_to_the_command_after_the_same_key_reaches_the_program(there: Outside) -> None:
+    """The stage hears a key, too; that is no answer to a later signal."""
+    command = " ".join(f"'{w}'" for w in behind(*LINE, "--", sys.executable, "-c", COUNTS_INTERRUPTS))
+    shown = in_terminal(
+        there,
+        ["sh", "-c", f"(sleep 6; kill -INT $$) & exec {command}"],
+        [("ready", "\x03"), ("interrupt 1", "")],
+    )
+    assert "interrupt 2" in shown and "exit status 0" in shown, shown
+
+
 def in_terminal(there: Outside, words: list[str], keys: list[tuple[str, str]], timeout: float = 30) -> str:
     """What a terminal shows: after each text that is waited for, keys are pressed."""
     pid, fd = pty.fork()
