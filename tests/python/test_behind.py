@@ -101,6 +101,13 @@ def test_a_server_at_the_far_end_is_called_far(there: Outside) -> None:
     assert gone.returncode == 0 and "--server false ended before the program: status 1" in gone.stderr
 
 
+def test_a_server_that_does_not_listen_is_told_of_and_waiting_is_no_time_behind_the_line(there: Outside) -> None:
+    done = there.run(*behind(*LINE, "--json", "--server", "sleep 60", "--", "true"))
+    found = document(done.stderr)
+    assert "no --server listened after 5 s, and the program began" in found["notes"]
+    assert found["time_s"] < 4, "rates are means over the program's time"
+
+
 @both
 def test_a_line_in_a_line_adds_up(there: Outside, user: bool) -> None:
     skip_without_pasta(there, user)

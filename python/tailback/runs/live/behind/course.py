@@ -25,7 +25,7 @@ FAR_VARIABLE, FAR_HOST = "TAILBACK_FAR", "far"
 #: The meter is drawn so often, s.
 _TICK = 0.2
 _SYS = Path("/proc/sys")
-#: Launch that a program finds as they are outside, where a new network has others.
+#: Settings that a program finds as they are outside, where a new network has others.
 _AS_OUTSIDE = (
     "net/ipv4/tcp_congestion_control",
     "net/ipv4/tcp_ecn",
@@ -103,7 +103,10 @@ class _Course:
         environment = {**os.environ, FAR_VARIABLE: self.addresses.of(Addresses.FAR)}
         before = servers.sockets(self.far.process.pid)
         running = [self._server(stack, words, environment) for words in self.wishes.servers]
-        servers.wait(running, self.far.process.pid, before)
+        if not servers.wait(running, self.far.process.pid, before):
+            which = "no --server listened" if len(running) == 1 else "not every --server listened"
+            self.notes.append(f"{which} after {servers.WAIT_S:g} s, and the program began")
+        engine.begin()
         ended, mask = self._program(engine, environment, resolvers, relay)
         passed = engine.stop()
         self._firewall()

@@ -14,7 +14,7 @@ from typing import Any
 from tailback.runs.live.behind.stage import Launch, ProgramEnd, ProgramStage
 
 #: A server has so long to listen before the program begins, s.
-_WAIT_S = 5.0
+WAIT_S = 5.0
 _LISTENS = "0A"
 
 
@@ -64,12 +64,16 @@ def sockets(pid: int) -> int:
     return found
 
 
-def wait(servers: Sequence[Server], pid: int, before: int) -> None:
-    """Until the network of this process has a socket more for each server, or a server has ended, or time is up."""
-    until = time.monotonic() + _WAIT_S
-    while time.monotonic() < until and sockets(pid) - before < len(servers):
+def wait(servers: Sequence[Server], pid: int, before: int) -> bool:
+    """Until the network of this process has a socket more for each server, or a server has ended. Whether it was so in
+    time."""
+    until = time.monotonic() + WAIT_S
+    while sockets(pid) - before < len(servers):
         for server in servers:
             server.poll()
         if any(server.ended is not None for server in servers):
-            return
+            return True
+        if time.monotonic() > until:
+            return False
         time.sleep(0.01)
+    return True
