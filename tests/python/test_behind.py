@@ -5,6 +5,7 @@ The machine and the outside are namespaces of the test (`outside.py`).
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import pty
@@ -12,6 +13,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -22,7 +24,8 @@ from typing import Any
 import pytest
 from outside import NAME, WORLD, WORLD6, Outside, behind, environment, listens, ordinary_user, outside, why_not
 
-from tailback.runs.live.behind import forwarding, network, uplink
+from tailback.runs.live.behind import forwarding, names, network, uplink
+from tailback.runs.live.router import Refused
 
 WHY_NOT = why_not("curl")
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=f"no machine for the test: {WHY_NOT}")
@@ -415,6 +418,18 @@ def test_only_settings_of_networks_are_put_back(tmp_path: Path) -> None:
         assert forwarding._changed(f.fileno()) == ["/proc/sys/net/ipv4/conf/a/forwarding"]
 
 
+def test_a_resolver_of_a_link_is_asked_by_that_link(there: Outside) -> None:
+    """Routers announce an address of the link; without its interface nothing can be sent to it."""
+    relay = names._Relay([], "fe80::1%lo")
+    assert relay.family is socket.AF_INET6 and relay.server[3] == socket.if_nametoindex("lo")
+
+
+def test_no_free_address_is_said_with_how_to_find_the_routes() -> None:
+    ways = network.WaysOut(True, False, ["eth0"], 1500, [ipaddress.IPv4Network("198.18.0.0/15")])
+    with pytest.raises(Refused, match="ip route show table all"):
+        ways.free()
+
+
 def test_interfaces_of_other_runs_are_left_to_them() -> None:
     ways = network.WaysOut(True, False, ["eth0", "tailback-abc"], 1500, [])
     assert uplink._settings(ways)[0] == ["/proc/sys/net/ipv4/conf/eth0/forwarding"]
@@ -454,6 +469,11 @@ def test_what_is_missing_is_said_with_the_command_that_helps(there: Outside, tmp
     for missing, package in (("nft", "nftables"), ("ip", "iproute2")):
         done = without(there, tmp_path, missing)
         assert done.returncode == 2 and f"apt-get install {package}" in done.stderr, done.stderr
+    (tmp_path / "programs" / "ip").write_text("#!/bin/sh\necho \"ip: invalid argument '-json'\" >&2; exit 1\n")
+    (tmp_path / "programs" / "ip").chmod(0o755)
+    words = ["env", f"PATH={tmp_path / 'programs'}", *behind(*LINE, "--", "true")]
+    of_busybox = there.run(*words)
+    assert of_busybox.returncode == 2 and "install the package iproute2" in of_busybox.stderr, of_busybox.stderr
     alone = without(there, tmp_path, "pasta", "slirp4netns", user=True)
     assert alone.returncode == 0 and "apt-get install passt" in alone.stderr, alone.stderr
 

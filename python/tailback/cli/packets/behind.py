@@ -21,17 +21,18 @@ class _Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         from tailback import _core
+        from tailback.runs.live.behind.line import LONGEST
 
         try:
             seconds = _core.parse_time(str(value))
         except ValueError as e:
             self.fail(str(e), param, ctx)
-        if not 0 < seconds < 3 * 86_400:
-            self.fail(f"{value} is not between 0 and 3 days", param, ctx)
+        if not 0 < seconds < LONGEST:
+            self.fail(f"{value} is not between 0 and {LONGEST // 86_400} days", param, ctx)
         return seconds
 
 
-@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--down", metavar="RATE", help="Rate towards the program, such as 20Mbps.")
 @click.option("--up", metavar="RATE", help="Rate from the program.")
 @click.option(

@@ -131,11 +131,13 @@ class Uplink:
     def _claim(self, ways: WaysOut) -> Addresses:
         """The first prefix whose route the kernel takes: of two runs that begin at once only one gets it."""
         batch(up(self.name, f"mtu {self.mtu}"))
+        why = ""
         for a in ways.free():
-            if not _ip("route", "add", str(a.four), "via", a.of(a.UPLINK), "dev", self.name, "onlink"):
+            why = _ip("route", "add", str(a.four), "via", a.of(a.UPLINK), "dev", self.name, "onlink")
+            if not why:
                 batch([f"addr add {a.of(a.MACHINE)}/32 dev {self.name}", f"route add {a.of(a.UPLINK)} dev {self.name}"])
                 return a
-        raise Refused("no addresses are free: the routes of this machine take all of 198.18.0.0/15")
+        raise Refused(f"`ip` adds no route for the way out: {why}; other runs may have taken what was free: try again")
 
     def _own_table(self, opened: list[str]) -> None:
         """Masquerade, let only answers in, and count what the firewall of this machine lets through. Where packets are
