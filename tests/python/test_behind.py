@@ -362,7 +362,9 @@ def test_a_scenario_and_a_trace_are_the_line(there: Outside, tmp_path: Path) -> 
     script = f"curl -s -m 20 -o /dev/null -w '%{{speed_download}}' http://{WORLD}/"
     done = there.run(*behind("--trace-down", str(trace), "--up", "5Mbps", "--json", "--", "sh", "-c", script))
     assert done.returncode == 0, done.stderr
-    assert document(done.stderr)["down"]["busiest_second_bps"] <= 1.01e6
+    found = document(done.stderr)
+    assert found["down"]["busiest_second_bps"] <= 1.01e6
+    assert "the buffer down is 376000 bytes, 250ms at 12.032 Mbps" in found["notes"][0]
     nodes = there.run(*behind("--scenario", "parking-lot", "--ends", "no,where", "--", "true"))
     assert nodes.returncode == 2 and "Traceback" not in nodes.stderr
 
@@ -514,6 +516,7 @@ def test_a_kernel_that_forbids_namespaces_is_told_of(there: Outside) -> None:
     (("--down", "2Mbps", "--up", "2Mbps", "--queue", "{ kind ="), "write a name, or a table"),
     (("--down", "2Mbps", "--up", "2Mbps", "--loss", "7"), "give a share of the packets"),
     (("--down", "2Mbps", "--up", "2Mbps", "--modem", "1ms,2ms,3ms"), "two as DOWN,UP"),
+    (("--down", "2Mbps", "--up", "2Mbps", "--modem", "much"), "a time at the line's rate such as 250ms, or a size"),
     (("--down", "2Mbps", "--up", "2Mbps", "--trace-down", "/nonesuch"), "cannot be read"),
     (("--down", "2Mbps", "--up", "2Mbps", "--ends", "a,b"), "--scenario FILE"),
     (("--scenario", "ping", "--down", "1Mbps"), "two descriptions of the line"),

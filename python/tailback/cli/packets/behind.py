@@ -170,13 +170,9 @@ def _scenario(given: dict[str, Any]) -> tuple[Any, list[str]]:
     asked = line.LineAsked(**{name: given[name] for name in names}, folder=folder)
     try:
         base = None if file is None else reader(file)([])
-        scenario, left = line.scenario(asked, base, given["overrides"])
+        return line.scenario(asked, base, given["overrides"])
     except line.Unusable as e:
         raise click.UsageError(str(e)) from e
-    notes = [str(warning) for warning in scenario.warnings]
-    if left:
-        notes.append(f"the program takes the place of {', '.join(left)} of the scenario")
-    return scenario, notes
 
 
 def _folders(out: str) -> list[str]:
