@@ -100,6 +100,8 @@ def test_a_server_at_the_far_end_is_called_far(there: Outside) -> None:
     script = "test -n $TAILBACK_FAR && curl -s -o /dev/null -w '%{http_code}' -m 10 http://far/"
     done = there.run(*behind(*LINE, "--server", server, "--", "sh", "-c", script))
     assert done.stdout == "200", done.stderr
+    of_shell = there.run(*behind(*LINE, "--server", f"A=1 {server}", "--", "sh", "-c", script))
+    assert of_shell.stdout == "200", of_shell.stderr
     gone = there.run(*behind(*LINE, "--server", "false", "--", "true"))
     assert gone.returncode == 0 and "--server false ended before the program: status 1" in gone.stderr
 
@@ -519,6 +521,8 @@ def test_a_kernel_that_forbids_namespaces_is_told_of(there: Outside) -> None:
     (("--down", "2Mbps", "--up", "2Mbps", "--modem", "much"), "a time at the line's rate such as 250ms, or a size"),
     (("--down", "2Mbps", "--up", "2Mbps", "--trace-down", "/nonesuch"), "cannot be read"),
     (("--down", "2Mbps", "--up", "2Mbps", "--ends", "a,b"), "--scenario FILE"),
+    (("--down", "2Mbps", "--up", "2Mbps", "--server", "'a"), "write a command as in a shell"),
+    (("--down", "2Mbps", "--up", "2Mbps", "--server", ""), "write a command as in a shell"),
     (("--scenario", "ping", "--down", "1Mbps"), "two descriptions of the line"),
 ])  # fmt: skip
 def test_a_line_that_is_none_is_refused_in_one_message(there: Outside, words: tuple[str, ...], said: str) -> None:

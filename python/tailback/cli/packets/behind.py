@@ -32,6 +32,19 @@ class _Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return seconds
 
 
+class _Server(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    name = "COMMAND"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from tailback.runs.live.behind import servers
+
+        try:
+            servers.words(value)
+        except ValueError as e:
+            self.fail(f"{value}: {e}; write a command as in a shell", param, ctx)
+        return str(value)
+
+
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--down", metavar="RATE", help="Rate towards the program, such as 20Mbps.")
 @click.option("--up", metavar="RATE", help="Rate from the program.")
@@ -59,7 +72,7 @@ class _Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     "--server",
     "servers",
     multiple=True,
-    metavar="COMMAND",
+    type=_Server(),
     help="Start this at the far end, which is the host `far` and the address $TAILBACK_FAR. Repeatable.",
 )
 @click.option("--shell", is_flag=True, help="Open a shell instead of a command.")

@@ -42,14 +42,18 @@ class Server:
         return {"command": self.said, "ended": self.ended}
 
 
+def words(said: str) -> list[str]:
+    """Of a command of a shell: its own, or a line for `sh` where it has more than words. Raises ValueError."""
+    found = shlex.split(said)
+    if not found:
+        raise ValueError("it has no words")
+    return ["sh", "-c", said] if set(said) & set("|&;<>$`*?~") or "=" in found[0] else found
+
+
 def start(said: str, place: ProgramEnd, environment: Mapping[str, str]) -> Server:
-    """A command of a shell: its words, or a line for `sh` where it has more than words."""
-    words = shlex.split(said)
-    if set(said) & set("|&;<>$`*?~"):
-        words = ["sh", "-c", said]
     null = os.open(os.devnull, os.O_RDWR)
     try:
-        return Server(said, ProgramStage(place, words, Launch(environment, (null, null, null), apart=True)))
+        return Server(said, ProgramStage(place, words(said), Launch(environment, (null, null, null), apart=True)))
     finally:
         os.close(null)
 
