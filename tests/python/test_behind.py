@@ -5,6 +5,7 @@ The machine and the outside are namespaces of the test (`outside.py`).
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 import os
@@ -385,13 +386,33 @@ def test_nothing_else_is_forwarded_meanwhile(there: Outside) -> None:
     assert left(there) == []
 
 
-def test_a_machine_that_forwards_lets_only_answers_to_the_program(there: Outside) -> None:
-    """A router forwards already; a host of the outside that knows the program's address does not reach it."""
-    there.run("sh", "-c", f"echo 1 > {FORWARDS}")
+@contextlib.contextmanager
+def container(there: Outside) -> Iterator[int]:
+    """A network behind the machine, which forwards IPv4 for it; a process in it."""
+    with there.start("unshare", "-n", "sh", "-c", "ip link set lo up; echo ready; exec sleep 60") as inner:
+        assert inner.stdout is not None and inner.stdout.readline() == "ready\n"
+        there.run("ip", "link", "add", "c0", "type", "veth", "peer", "name", "eth0", "netns", str(inner.pid))
+        there.run("sh", "-c", "ip addr add 10.60.0.1/24 dev c0; ip link set c0 up")
+        words = "ip addr add 10.60.0.2/24 dev eth0; ip link set eth0 up; ip route add default via 10.60.0.1"
+        subprocess.run(there.words(["sh", "-c", words], where=inner.pid), check=True)
+        route = ["ip", "route", "replace", "10.60.0.0/24", "via", "10.50.0.2"]
+        subprocess.run(there.words(route, where=there.world), check=True)
+        there.run("sh", "-c", f"echo 1 > {FORWARDS}; echo 1 > {FORWARDS.replace('eth0', 'c0')}")
+        try:
+            yield inner.pid
+        finally:
+            there.run("sh", "-c", f"echo 0 > {FORWARDS}; ip link del c0")
+            inner.kill()
+
+
+def test_a_machine_that_forwards_goes_on_and_lets_only_answers_to_the_program(there: Outside) -> None:
+    """A router, or a host of containers. IPv6 may be forwarded for the program alone."""
     inner = f"{sys.executable} -m http.server 80 >/dev/null 2>&1 & sleep 4; curl -s -m 5 -o /dev/null http://{WORLD}/"
-    try:
+    with container(there) as inside:
         with there.start(*behind(*LINE, "--", "sh", "-c", inner)) as running_:
             time.sleep(2)
+            reaches = there.words(["ping", "-c", "1", "-W", "2", WORLD], where=inside)
+            assert subprocess.run(reaches, capture_output=True, check=False).returncode == 0
             route = there.words(["ip", "route", "replace", "198.18.0.0/15", "via", "10.50.0.2"], where=there.world)
             subprocess.run(route, check=True)
             ask = there.words(["curl", "-s", "-m", "1", "http://198.18.0.6/"], where=there.world)
@@ -399,8 +420,6 @@ def test_a_machine_that_forwards_lets_only_answers_to_the_program(there: Outside
             said, errors = running_.communicate(timeout=30)
         assert running_.returncode == 0, said + errors
         assert there.run("cat", FORWARDS).stdout == "1\n", "what was on stays on"
-    finally:
-        there.run("sh", "-c", f"echo 0 > {FORWARDS}")
 
 
 def test_nothing_is_forwarded_before_the_rules_are_there(there: Outside) -> None:

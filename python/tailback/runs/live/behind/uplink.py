@@ -143,12 +143,14 @@ class Uplink:
         """Masquerade, let only answers in, and count what the firewall of this machine lets through. Where packets are
         forwarded only because of this run, nothing else is."""
         a, name = self.addresses, self.name
-        devices = sorted({path.split("/")[-2] for path in opened})
         answers = "ct state established,related accept"
         others = [f"oifname {name} {answers}", f"oifname {name} drop"]
-        if devices:
-            come = f"iifname {{ {', '.join(json.dumps(d) for d in devices)} }}"
-            others += [f'{come} oifname "{PREFIX}*" {answers}', f"{come} drop"]
+        for family in ("ipv4", "ipv6"):
+            # What the machine forwards anyway, such as packets of containers, may be of one family alone.
+            head = f"{_SYS}/{family}/conf/"
+            if devices := [json.dumps(path.split("/")[-2]) for path in opened if path.startswith(head)]:
+                come = f"meta nfproto {family} iifname {{ {', '.join(devices)} }}"
+                others += [f'{come} oifname "{PREFIX}*" {answers}', f"{come} drop"]
         chains = [
             f"chain before {{ type filter hook forward priority -170; iifname {name} counter; }};",
             f"chain others {{ type filter hook forward priority -171; {'; '.join(others)}; }};",
