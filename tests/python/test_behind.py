@@ -5,6 +5,8 @@ The machine and the outside are namespaces of the test (`outside.py`).
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import json
 import os
 import pty
@@ -12,6 +14,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -22,9 +25,14 @@ from typing import Any
 import pytest
 from outside import NAME, WORLD, WORLD6, Outside, behind, environment, listens, ordinary_user, outside, why_not
 
+from tailback.runs.live.behind import forwarding, names, network, uplink
+from tailback.runs.live.router import Refused
+
 WHY_NOT = why_not("curl")
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=f"no machine for the test: {WHY_NOT}")
 LINE = ("--down", "20Mbps", "--up", "5Mbps", "--rtt", "40ms")
+#: Whether the machine forwards what its interface gets.
+FORWARDS = "/proc/sys/net/ipv4/conf/eth0/forwarding"
 #: A server for both families, which answers with what it was asked for.
 WEB = """
 import http.server, socket
@@ -93,8 +101,17 @@ def test_a_server_at_the_far_end_is_called_far(there: Outside) -> None:
     script = "test -n $TAILBACK_FAR && curl -s -o /dev/null -w '%{http_code}' -m 10 http://far/"
     done = there.run(*behind(*LINE, "--server", server, "--", "sh", "-c", script))
     assert done.stdout == "200", done.stderr
+    of_shell = there.run(*behind(*LINE, "--server", f"A=1 {server}", "--", "sh", "-c", script))
+    assert of_shell.stdout == "200", of_shell.stderr
     gone = there.run(*behind(*LINE, "--server", "false", "--", "true"))
     assert gone.returncode == 0 and "--server false ended before the program: status 1" in gone.stderr
+
+
+def test_a_server_that_does_not_listen_is_told_of_and_waiting_is_no_time_behind_the_line(there: Outside) -> None:
+    done = there.run(*behind(*LINE, "--json", "--server", "sleep 60", "--", "true"))
+    found = document(done.stderr)
+    assert "no --server listened after 5 s, and the program began" in found["notes"]
+    assert found["time_s"] < 4, "rates are means over the program's time"
 
 
 @both
@@ -193,6 +210,28 @@ def test_a_signal_reaches_the_program_once(there: Outside, group: bool) -> None:
     assert started.returncode == 0
 
 
+COUNTS_INTERRUPTS = """
+import os, signal, sys, time
+seen = []
+signal.signal(signal.SIGINT, lambda n, _: (seen.append(n), print("interrupt", len(seen), flush=True)))
+print("ready", flush=True)
+end = time.monotonic() + 20
+while len(seen) < 2 and time.monotonic() < end:
+    time.sleep(0.02)
+"""
+
+
+def test_a_signal_to_the_command_after_the_same_key_reaches_the_program(there: Outside) -> None:
+    """The stage hears a key, too; that is no answer to a later signal."""
+    command = " ".join(f"'{w}'" for w in behind(*LINE, "--", sys.executable, "-c", COUNTS_INTERRUPTS))
+    shown = in_terminal(
+        there,
+        ["sh", "-c", f"(sleep 6; kill -INT $$) & exec {command}"],
+        [("ready", "\x03"), ("interrupt 1", "")],
+    )
+    assert "interrupt 2" in shown and "exit status 0" in shown, shown
+
+
 def in_terminal(there: Outside, words: list[str], keys: list[tuple[str, str]], timeout: float = 30) -> str:
     """What a terminal shows: after each text that is waited for, keys are pressed."""
     pid, fd = pty.fork()
@@ -271,7 +310,7 @@ def left(there: Outside) -> list[str]:
     while True:
         found = [line for line in there.run("ip", "-br", "link").stdout.splitlines() if "tailback" in line]
         found += there.run("nft", "list", "tables").stdout.split("\n")[:-1]
-        found += [p for p in ("/proc/sys/net/ipv4/conf/eth0/forwarding",) if there.run("cat", p).stdout.strip() != "0"]
+        found += [FORWARDS] if there.run("cat", FORWARDS).stdout != "0\n" else []
         found += there.run("sh", "-c", "ls -d /run/tailback-* 2>/dev/null").stdout.split()
         if not found or time.monotonic() > until:
             return found
@@ -286,7 +325,7 @@ def test_a_meter_is_drawn_on_standard_error(there: Outside) -> None:
 
 def test_what_passed_is_stored_and_its_scenario_runs_again(there: Outside, tmp_path: Path) -> None:
     """A shaper before a modem is two links, whose order says nothing of the ends."""
-    out, capture = tmp_path / "out", tmp_path / "passed.pcapng"
+    out, capture = tmp_path / "of" / "out", tmp_path / "passed.pcapng"
     options = ("--queue", "cake", "--modem", "100ms", "--loss", "0,100%", "--seed", "7")
     words = (*LINE, *options, "--out", str(out), "--capture", str(capture), "--", "ping", "-c", "1", "-W", "1", WORLD)
     done = there.run(*behind(*words), env={**environment(), "SUDO_UID": "65534", "SUDO_GID": "65534"})
@@ -297,7 +336,8 @@ def test_what_passed_is_stored_and_its_scenario_runs_again(there: Outside, tmp_p
     }  # fmt: skip
     lost = next(q for q in first["queues"] if q["queue"] == "line")
     assert lost["drops_by_reason"] == {"impairment": 1} and first["up"]["dropped_packets"] == 1
-    assert out.stat().st_uid == capture.stat().st_uid == 65534, "they belong to the user who called sudo"
+    made = (out.parent, out, *out.iterdir(), capture)
+    assert {path.stat().st_uid for path in made} == {65534}, "they belong to the user who called sudo"
     assert capture.stat().st_size > 100
     again = there.run(
         *behind("--scenario", str(out / "scenario.toml"), "--json", "--", "ping", "-c", "1", "-W", "1", WORLD)
@@ -309,13 +349,25 @@ def test_what_passed_is_stored_and_its_scenario_runs_again(there: Outside, tmp_p
     assert second["scenario"] == (out / "scenario.toml").read_text()
 
 
+def test_what_was_in_the_folder_keeps_its_owner(there: Outside, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("")
+    words = behind(*LINE, "--out", str(tmp_path), "--", "true")
+    done = there.run(*words, env={**environment(), "SUDO_UID": "65534", "SUDO_GID": "65534"})
+    assert done.returncode == 0, done.stderr
+    owners = {path.name: path.stat().st_uid for path in (tmp_path, *tmp_path.iterdir())}
+    assert owners["behind.json"] == owners["flows.parquet"] == 65534
+    assert owners["mine"] == owners[tmp_path.name] == 0
+
+
 def test_a_scenario_and_a_trace_are_the_line(there: Outside, tmp_path: Path) -> None:
     trace = tmp_path / "down.trace"
     trace.write_text("".join(f"{ms}\n" for ms in range(12, 1201, 12)))
     script = f"curl -s -m 20 -o /dev/null -w '%{{speed_download}}' http://{WORLD}/"
     done = there.run(*behind("--trace-down", str(trace), "--up", "5Mbps", "--json", "--", "sh", "-c", script))
     assert done.returncode == 0, done.stderr
-    assert document(done.stderr)["down"]["busiest_second_bps"] <= 1.01e6
+    found = document(done.stderr)
+    assert found["down"]["busiest_second_bps"] <= 1.01e6
+    assert "the buffer down is 376000 bytes, 250ms at 12.032 Mbps" in found["notes"][0]
     nodes = there.run(*behind("--scenario", "parking-lot", "--ends", "no,where", "--", "true"))
     assert nodes.returncode == 2 and "Traceback" not in nodes.stderr
 
@@ -325,13 +377,85 @@ def test_nothing_else_is_forwarded_meanwhile(there: Outside) -> None:
     inner = f"{sys.executable} -m http.server 80 >/dev/null 2>&1 & sleep 4"
     with there.start(*behind(*LINE, "--", "sh", "-c", inner)) as running_:
         time.sleep(2)
-        assert there.run("cat", "/proc/sys/net/ipv4/conf/eth0/forwarding").stdout == "1\n"
+        assert there.run("cat", FORWARDS).stdout == "1\n"
         route = there.words(["ip", "route", "replace", "198.18.0.0/15", "via", "10.50.0.2"], where=there.world)
         subprocess.run(route, check=True)
         ask = there.words(["curl", "-s", "-m", "1", "http://198.18.0.6/"], where=there.world)
         assert subprocess.run(ask, capture_output=True, check=False).returncode == 28
         assert running_.wait(30) == 0
     assert left(there) == []
+
+
+@contextlib.contextmanager
+def container(there: Outside) -> Iterator[int]:
+    """A network behind the machine, which forwards IPv4 for it; a process in it."""
+    with there.start("unshare", "-n", "sh", "-c", "ip link set lo up; echo ready; exec sleep 60") as inner:
+        assert inner.stdout is not None and inner.stdout.readline() == "ready\n"
+        there.run("ip", "link", "add", "c0", "type", "veth", "peer", "name", "eth0", "netns", str(inner.pid))
+        there.run("sh", "-c", "ip addr add 10.60.0.1/24 dev c0; ip link set c0 up")
+        words = "ip addr add 10.60.0.2/24 dev eth0; ip link set eth0 up; ip route add default via 10.60.0.1"
+        subprocess.run(there.words(["sh", "-c", words], where=inner.pid), check=True)
+        route = ["ip", "route", "replace", "10.60.0.0/24", "via", "10.50.0.2"]
+        subprocess.run(there.words(route, where=there.world), check=True)
+        there.run("sh", "-c", f"echo 1 > {FORWARDS}; echo 1 > {FORWARDS.replace('eth0', 'c0')}")
+        try:
+            yield inner.pid
+        finally:
+            there.run("sh", "-c", f"echo 0 > {FORWARDS}; ip link del c0")
+            inner.kill()
+
+
+def test_a_machine_that_forwards_goes_on_and_lets_only_answers_to_the_program(there: Outside) -> None:
+    """A router, or a host of containers. IPv6 may be forwarded for the program alone."""
+    inner = f"{sys.executable} -m http.server 80 >/dev/null 2>&1 & sleep 4; curl -s -m 5 -o /dev/null http://{WORLD}/"
+    with container(there) as inside:
+        with there.start(*behind(*LINE, "--", "sh", "-c", inner)) as running_:
+            time.sleep(2)
+            reaches = there.words(["ping", "-c", "1", "-W", "2", WORLD], where=inside)
+            assert subprocess.run(reaches, capture_output=True, check=False).returncode == 0
+            route = there.words(["ip", "route", "replace", "198.18.0.0/15", "via", "10.50.0.2"], where=there.world)
+            subprocess.run(route, check=True)
+            ask = there.words(["curl", "-s", "-m", "1", "http://198.18.0.6/"], where=there.world)
+            assert subprocess.run(ask, capture_output=True, check=False).returncode == 28
+            said, errors = running_.communicate(timeout=30)
+        assert running_.returncode == 0, said + errors
+        assert there.run("cat", FORWARDS).stdout == "1\n", "what was on stays on"
+
+
+def test_nothing_is_forwarded_before_the_rules_are_there(there: Outside) -> None:
+    folder = there.room / "watched"
+    look = f"case $1 in -i) cat {FORWARDS} >> {folder}/seen;; esac"
+    script = f'#!/bin/sh\n{look}\nexec {shutil.which("nft")} "$@"\n'
+    there.run("sh", "-c", f"mkdir {folder}; cat > {folder}/nft; chmod 755 {folder}/nft", input=script)
+    words = ["env", f"PATH={folder}:{os.environ['PATH']}", *behind(*LINE, "--", "true")]
+    done = there.run(*words)
+    assert done.returncode == 0, done.stderr
+    assert there.run("cat", f"{folder}/seen").stdout == "0\n", "nothing is forwarded before the rules are there"
+
+
+def test_only_settings_of_networks_are_put_back(tmp_path: Path) -> None:
+    """Where /run may not be written, the file is in a folder of all users, and may be another's."""
+    kept, mine = tmp_path / "kept", tmp_path / "mine"
+    kept.write_text(f"/proc/sys/net/ipv4/conf/a/forwarding\n{mine}\n/proc/sys/net/../../../{mine}\n")
+    with kept.open() as f:
+        assert forwarding._changed(f.fileno()) == ["/proc/sys/net/ipv4/conf/a/forwarding"]
+
+
+def test_a_resolver_of_a_link_is_asked_by_that_link() -> None:
+    """Routers announce an address of the link; without its interface nothing can be sent to it."""
+    relay = names._Relay([], "fe80::1%lo")
+    assert relay.family is socket.AF_INET6 and relay.server[3] == socket.if_nametoindex("lo")
+
+
+def test_no_free_address_is_said_with_how_to_find_the_routes() -> None:
+    ways = network.WaysOut(True, False, ["eth0"], 1500, [ipaddress.IPv4Network("198.18.0.0/15")])
+    with pytest.raises(Refused, match="ip route show table all"):
+        ways.free()
+
+
+def test_interfaces_of_other_runs_are_left_to_them() -> None:
+    ways = network.WaysOut(True, False, ["eth0", "tailback-abc"], 1500, [])
+    assert uplink._settings(ways)[0] == ["/proc/sys/net/ipv4/conf/eth0/forwarding"]
 
 
 @pytest.mark.parametrize("end", ["policy drop; }", "}; add rule ip filter FORWARD counter reject"])
@@ -368,6 +492,11 @@ def test_what_is_missing_is_said_with_the_command_that_helps(there: Outside, tmp
     for missing, package in (("nft", "nftables"), ("ip", "iproute2")):
         done = without(there, tmp_path, missing)
         assert done.returncode == 2 and f"apt-get install {package}" in done.stderr, done.stderr
+    (tmp_path / "programs" / "ip").write_text("#!/bin/sh\necho \"ip: invalid argument '-json'\" >&2; exit 1\n")
+    (tmp_path / "programs" / "ip").chmod(0o755)
+    words = ["env", f"PATH={tmp_path / 'programs'}", *behind(*LINE, "--", "true")]
+    of_busybox = there.run(*words)
+    assert of_busybox.returncode == 2 and "install the package iproute2" in of_busybox.stderr, of_busybox.stderr
     alone = without(there, tmp_path, "pasta", "slirp4netns", user=True)
     assert alone.returncode == 0 and "apt-get install passt" in alone.stderr, alone.stderr
 
@@ -408,8 +537,11 @@ def test_a_kernel_that_forbids_namespaces_is_told_of(there: Outside) -> None:
     (("--down", "2Mbps", "--up", "2Mbps", "--queue", "{ kind ="), "write a name, or a table"),
     (("--down", "2Mbps", "--up", "2Mbps", "--loss", "7"), "give a share of the packets"),
     (("--down", "2Mbps", "--up", "2Mbps", "--modem", "1ms,2ms,3ms"), "two as DOWN,UP"),
+    (("--down", "2Mbps", "--up", "2Mbps", "--modem", "much"), "a time at the line's rate such as 250ms, or a size"),
     (("--down", "2Mbps", "--up", "2Mbps", "--trace-down", "/nonesuch"), "cannot be read"),
     (("--down", "2Mbps", "--up", "2Mbps", "--ends", "a,b"), "--scenario FILE"),
+    (("--down", "2Mbps", "--up", "2Mbps", "--server", "'a"), "write a command as in a shell"),
+    (("--down", "2Mbps", "--up", "2Mbps", "--server", ""), "write a command as in a shell"),
     (("--scenario", "ping", "--down", "1Mbps"), "two descriptions of the line"),
 ])  # fmt: skip
 def test_a_line_that_is_none_is_refused_in_one_message(there: Outside, words: tuple[str, ...], said: str) -> None:

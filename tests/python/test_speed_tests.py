@@ -60,6 +60,8 @@ OLD_OOKLA = "Latency: 8.33 ms (0.36 ms jitter)\nDownload: 93.80 Mbps (data used:
         ("idle 15 ms, 11.5 MB/s down, 1 MB/s up", (92, 8, 15)),
         ("idle 15 ms, 11.5 MBPS down, 1 MBPS up", (11.5, 1, 15)),
         ("ping 12 ms, 94,2 Mbps down and 11 Mbps up", (94.2, 11, 12)),
+        ("ping 12 ms, 1,024.5 Mbps down, 1,234 Mbps up", (1024.5, 1234, 12)),
+        ("ping 0,012 s, 1.024,5 Mbit/s down, 94,25 Mbit/s up", (1024.5, 94.25, 12)),
         ("Idle latency 20 ms\nDownload 1.2 Gbps, latency 45 ms\nUpload 40 Mbps, latency 1.3 s\n",
          (1200, 40, 20, 45, 1300)),
     ],
@@ -79,6 +81,8 @@ def test_a_number_that_is_not_taken_is_named() -> None:
     twice = of_text("idle 10 ms, download 90 Mbps, upload 9 Mbps, download 50 Mbps")
     assert twice.data.rate(Role.DOWN) == 90e6
     assert ("50 Mbps", "a second download rate: the first is taken") in {(x.what, x.why) for x in twice.left}
+    assumed = of_text("idle 15 ms, download 1,234 Mbps, upload 512 kB/s").understood
+    assert "assumed: 1234, with a mark between thousands" in str(assumed) and "bytes: 8 bits each" in str(assumed)
     assert "assumed bits" in str(of_text("idle 15 ms, 11.5 MBPS down, 1 MBPS up").understood)
     assert "192.0.2.1" not in str(of_text(OOKLA_JSON).as_dict()) + str(of_text(CLI_JSON).as_dict())
 

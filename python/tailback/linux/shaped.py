@@ -410,7 +410,7 @@ class _Walk:
             shown[rate_of] = units.scenario_rate(rate)
             if self.table:
                 self.leave("stab", f"{one.kind} counts the line's headers by its own words", one.line)
-        values = ", ".join(f"{k} {_shown(v)}" for k, v in shown.items()) or "Linux's defaults"
+        values = ", ".join(f"{k} {value_text(v)}" for k, v in shown.items()) or "Linux's defaults"
         self.say(one.line, " ".join([one.kind, *words]), f"{name}: {values}")
         self.store(name, settings)
 
@@ -440,7 +440,8 @@ def _headers(said: Mapping[str, Any]) -> tuple[bool, int, int]:
     return said.get("linklayer") == "atm", said.get("overhead", 0), said.get("mpu", 0)
 
 
-def _shown(value: object) -> str:
+def value_text(value: object) -> str:
+    """A setting, as a scenario writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -14,7 +14,7 @@ from tailback import _core
 from tailback.core.scenario.read import inline
 from tailback.core.text.plain import plain
 from tailback.linux.reading import of_words
-from tailback.linux.shaped import Side
+from tailback.linux.shaped import Side, value_text
 from tailback.readers.given import unpacked
 from tailback.readers.reading import ReadError, Reading, short
 from tailback.readers.recognise import read
@@ -87,7 +87,7 @@ def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str
     names = set(taken)
     for side in found.data.sides:
         for one in side.impair:
-            given = [f"{key.replace('_', ' ')} {_shown(value)}" for key, value in one.items() if key != "kind"]
+            given = [f"{key.replace('_', ' ')} {value_text(value)}" for key, value in one.items() if key != "kind"]
             options = [option for key, option in (("delay", "--rtt"), ("rate", "--rate")) if key in one]
             wanted |= dict.fromkeys(options)
             said.append(
@@ -109,10 +109,6 @@ def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str
             raise ReadError(f"{found.title}: netem alone is a path, and no queue", remedy)
         raise ReadError(f"{found.title}: no queue is in it", "give a line with a qdisc")
     return made, said
-
-
-def _shown(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # A scenario's link

@@ -21,17 +21,31 @@ class _Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         from tailback import _core
+        from tailback.runs.live.behind.line import LONGEST
 
         try:
             seconds = _core.parse_time(str(value))
         except ValueError as e:
             self.fail(str(e), param, ctx)
-        if not 0 < seconds < 3 * 86_400:
-            self.fail(f"{value} is not between 0 and 3 days", param, ctx)
+        if not 0 < seconds < LONGEST:
+            self.fail(f"{value} is not between 0 and {LONGEST // 86_400} days", param, ctx)
         return seconds
 
 
-@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+class _Server(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    name = "COMMAND"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from tailback.runs.live.behind import servers
+
+        try:
+            servers.words(value)
+        except ValueError as e:
+            self.fail(f"{value}: {e}; write a command as in a shell", param, ctx)
+        return str(value)
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--down", metavar="RATE", help="Rate towards the program, such as 20Mbps.")
 @click.option("--up", metavar="RATE", help="Rate from the program.")
 @click.option(
@@ -58,7 +72,7 @@ class _Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     "--server",
     "servers",
     multiple=True,
-    metavar="COMMAND",
+    type=_Server(),
     help="Start this at the far end, which is the host `far` and the address $TAILBACK_FAR. Repeatable.",
 )
 @click.option("--shell", is_flag=True, help="Open a shell instead of a command.")
@@ -94,9 +108,10 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
 
     words = _words(command, given["shell"])
     scenario, notes = _scenario(given)
-    out = given["out"]
-    if out is not None:
-        _writable(out)
+    out, capture = given["out"], given["capture"]
+    # What is there already keeps its owner.
+    made = [] if out is None else _folders(out)
+    made += [] if capture is None or os.path.lexists(capture) else [capture]
 
     def finished(answer: Any) -> dict[str, Any]:
         if out is not None:
@@ -104,7 +119,7 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
         return report.document(answer, scenario)
 
     meter = _Meter() if given["meter"] else None
-    wishes = course.Wishes(scenario, words, given["servers"], given["seconds"], given["capture"], given["real_time"])
+    wishes = course.Wishes(scenario, words, given["servers"], given["seconds"], capture, given["real_time"])
     wishes.finished, wishes.meter = finished, meter.show if meter else None
     try:
         came = course.run(wishes)
@@ -134,7 +149,7 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
         if out is not None:
             report.write(found, out)
         if (user := stage.who_called_sudo()) is not None:
-            report.give([path for path in (out, given["capture"]) if path is not None], user.number, user.group)
+            report.give([*made, *([] if out is None else report.files(out))], user.number, user.group)
     except OSError as e:
         raise Failure(f"what passed cannot be stored: {os_message(e)}") from e
     with contextlib.suppress(OSError):
@@ -168,20 +183,20 @@ def _scenario(given: dict[str, Any]) -> tuple[Any, list[str]]:
     asked = line.LineAsked(**{name: given[name] for name in names}, folder=folder)
     try:
         base = None if file is None else reader(file)([])
-        scenario, left = line.scenario(asked, base, given["overrides"])
+        return line.scenario(asked, base, given["overrides"])
     except line.Unusable as e:
         raise click.UsageError(str(e)) from e
-    notes = [str(warning) for warning in scenario.warnings]
-    if left:
-        notes.append(f"the program takes the place of {', '.join(left)} of the scenario")
-    return scenario, notes
 
 
-def _writable(out: str) -> None:
+def _folders(out: str) -> list[str]:
+    """Make the folder, and those above it that are not there; which ones."""
+    path = Path(out)
+    missing = [str(folder) for folder in (path, *path.parents) if not folder.exists()]
     try:
-        Path(out).mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
     except OSError as e:
         raise click.UsageError(f"--out {out}: {os_message(e)}") from e
+    return missing
 
 
 def _ended(ended: Any) -> dict[str, Any]:

@@ -281,10 +281,13 @@ def _line(state: dict[str, Any]) -> None:
 
 @click.command()
 @click.option(
-    "--clean", is_flag=True, help="End processes that earlier runs have left behind. Touches only those of tailback."
+    "--clean",
+    is_flag=True,
+    help="End processes of tailback that earlier runs have left; with sudo, put back forwarding that one left on.",
 )
 def doctor(clean: bool) -> None:
-    """Check whether this machine can run `tailback live`, with a remedy for each problem. Exit status 1 if not."""
+    """Check whether this machine can run `tailback live` and `tailback behind`, with a remedy for each problem. Exit
+    status 1 if not."""
     linux()
     from tailback.runs.live import machine
 

@@ -19,11 +19,15 @@ KIND = "speed-test"
 _LONGEST = 20_000
 #: A time; a rate in bits or, with a large B or the word, in bytes; a size, which is neither.
 _NUMBER = re.compile(
-    r"(?P<plus>\+\s?)?(?P<value>\d+(?:[.,]\d+)?)\s*"
+    r"(?P<plus>\+\s?)?(?P<value>"
+    r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|[1-9]\d{0,2}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?)\s*"
     r"(?:(?P<time>ms(?:ec)?|milli-?seconds?|s(?:ec(?:ond)?s?)?)|(?P<prefix>[kmg])(?:ilo|ega|iga)?"
     r"(?P<of>bits?|bytes?|b)(?P<per>/s(?:ec)?|ps)?)(?![a-z/])",
     re.I,
 )
+#: What stands between thousands: a comma with three digits after it, as a decimal one has mostly one or two, or a point
+#: where a comma follows.
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:(?:,\d{3})+(?=\.|$)|(?:\.\d{3})+(?=,))")
 #: What a number is of, by the last such words before it.
 _WORDS = (
     ("idle", re.compile(r"unloaded|idle|baseline|without load|before|ping(?! under)|hosted by", re.I)),
@@ -164,15 +168,19 @@ def _key(
 
 def _value(hit: re.Match[str], notes: Notes) -> float:
     """In seconds or bit/s. A large B is a byte beside small letters; where all are large nobody can tell."""
-    value = float(hit["value"].replace(",", "."))
+    said = hit["value"]
+    thousands = _THOUSANDS.match(said)
+    number = said if thousands is None else re.sub("[.,]", "", thousands[0]) + said[thousands.end() :]
+    number = number.replace(",", ".")
+    if thousands is not None:
+        notes.say(said, f"assumed: {number}, with a mark between thousands")
+    value = float(number)
     if hit["time"]:
         return value / 1e3 if hit["time"].lower().startswith("m") else value
     unit = hit[0][len(hit["plus"] or "") + len(hit["value"]) :].strip()
     is_bytes = hit["of"].lower().startswith("byte") or (hit["of"] == "B" and not unit.isupper())
     if is_bytes or hit["of"] == "B":
-        notes.say(
-            f"{hit['value']} {unit}", "megabytes: 8 bits each" if is_bytes else "assumed bits, as most people mean"
-        )
+        notes.say(f"{said} {unit}", "bytes: 8 bits each" if is_bytes else "assumed bits, as most people mean")
     return value * {"k": 1e3, "m": 1e6, "g": 1e9}[hit["prefix"].lower()] * (8 if is_bytes else 1)
 
 

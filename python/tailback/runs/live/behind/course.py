@@ -25,7 +25,7 @@ FAR_VARIABLE, FAR_HOST = "TAILBACK_FAR", "far"
 #: The meter is drawn so often, s.
 _TICK = 0.2
 _SYS = Path("/proc/sys")
-#: Launch that a program finds as they are outside, where a new network has others.
+#: Settings that a program finds as they are outside, where a new network has others.
 _AS_OUTSIDE = (
     "net/ipv4/tcp_congestion_control",
     "net/ipv4/tcp_ecn",
@@ -103,7 +103,10 @@ class _Course:
         environment = {**os.environ, FAR_VARIABLE: self.addresses.of(Addresses.FAR)}
         before = servers.sockets(self.far.process.pid)
         running = [self._server(stack, words, environment) for words in self.wishes.servers]
-        servers.wait(running, self.far.process.pid, before)
+        if not servers.wait(running, self.far.process.pid, before):
+            which = "no --server listened" if len(running) == 1 else "not every --server listened"
+            self.notes.append(f"{which} after {servers.WAIT_S:g} s, and the program began")
+        engine.begin()
         ended, mask = self._program(engine, environment, resolvers, relay)
         passed = engine.stop()
         self._firewall()
@@ -124,7 +127,7 @@ class _Course:
         self.no_six = "the way out has no IPv6"
         pid = self.far.process.pid
         if not (ways.four or ways.six):
-            self.addresses = self._first(ways)
+            self.addresses = ways.free()[0]
             self.notes.append("this machine has no default route: only what --server starts is at the far end")
         elif self.is_root:
             self.out = uplink.Uplink(pid, ways)
@@ -133,14 +136,8 @@ class _Course:
             self.way = "kernel"
             _order(self.far, commands=[_batch(self.out.far_commands())])
         else:
-            self.addresses = self._first(ways)
+            self.addresses = ways.free()[0]
             self._userspace(stack, ways, pid)
-
-    def _first(self, ways: network.WaysOut) -> Addresses:
-        free = ways.free()
-        if not free:
-            raise Refused("no addresses are free: the routes of this machine take all of 198.18.0.0/15")
-        return free[0]
 
     def _userspace(self, stack: contextlib.ExitStack, ways: network.WaysOut, pid: int) -> None:
         name = userspace.chosen(FAR_VARIABLE in os.environ)
@@ -195,7 +192,7 @@ class _Course:
         if resolvers.near and self.way != "none":
             found = _order(self.far, listen=[address], port=53)
             sockets = [socket.socket(fileno=fd) for fd in found]
-            pid = names.relay(sockets, resolvers.near[0].partition("%")[0])
+            pid = names.relay(sockets, resolvers.near[0])
             stack.callback(_end, pid)
             for s in sockets:
                 s.close()

@@ -66,6 +66,11 @@ class Engine:
         for device in devices:
             os.close(device)
 
+    def begin(self) -> None:
+        """From now on packets pass, and time counts."""
+        with contextlib.suppress(OSError):
+            self.channel.send({"begin": True})
+
     def poll(self) -> dict[str, Any]:
         """The latest state. Raises EngineError where the box has ended."""
         while select.select([self.states], [], [], 0)[0]:
@@ -127,6 +132,7 @@ def _serve(
                 tells.send(json.dumps(_finite(state)).encode())
         return not select.select([channel.end], [], [], 0)[0]
 
+    channel.receive()
     try:
         state = box.run(*devices, time.monotonic_ns(), float(LONGEST), WATCH, real_time, go_on)
     except OSError as e:

@@ -23,8 +23,9 @@ ROOMS = (Path("/run"), Path("/tmp"))
 _HEAD = "tailback-forwarding-"
 #: What ends together with the command has ended after this time, s.
 _WAIT_S = 1.0
-#: What a command says that ends by itself.
-_REGULAR = b"."
+#: What the command says: that packets may be forwarded now, and that it ends by itself.
+_SET, _REGULAR = b"+", b"."
+_SETTINGS = "/proc/sys/net/"
 
 
 def _room() -> Path:
@@ -57,8 +58,10 @@ def _alone() -> Iterator[None]:
 
 
 def _changed(fd: int) -> list[str]:
-    """The settings that runs have changed; all of them were 0."""
-    return os.pread(fd, 1 << 20, 0).decode("ascii", "replace").split()
+    """The settings that runs have changed; all of them were 0. In a folder that all may write, a file may be another
+    user's: only settings of networks are taken from it."""
+    names = os.pread(fd, 1 << 20, 0).decode("ascii", "replace").split()
+    return [name for name in names if name.startswith(_SETTINGS) and ".." not in name]
 
 
 def _last(fd: int) -> bool:
@@ -73,7 +76,7 @@ def _last(fd: int) -> bool:
 
 
 def _begin(path: Path, settings: Sequence[str]) -> tuple[int, list[str]]:
-    """Set them. The descriptor whose lock says that they are needed, and those that were 0 before all runs."""
+    """The descriptor whose lock says that they are needed, and those that were 0 before all runs."""
     import fcntl
 
     with _alone():
@@ -87,10 +90,14 @@ def _begin(path: Path, settings: Sequence[str]) -> tuple[int, list[str]]:
         new = [name for name in settings if _read(Path(name)) == "0" and name not in known]
         os.pwrite(fd, "".join(f"{name}\n" for name in (*known, *new)).encode(), 0)
         fcntl.flock(fd, fcntl.LOCK_SH)
+        return fd, [*known, *new]
+
+
+def _set(settings: Sequence[str]) -> None:
+    with _alone():
         for name in settings:
             if _read(Path(name)) == "0":
                 Path(name).write_text("1", encoding="ascii")
-        return fd, [*known, *new]
 
 
 def _end(path: Path, fd: int) -> None:
@@ -141,7 +148,7 @@ class Keeper:
     """The process that keeps the settings."""
 
     def __init__(self, settings: Sequence[str]) -> None:
-        """Raises OSError where they cannot be changed. `opened`: those that are changed for us."""
+        """Raises OSError where they cannot be kept. `opened`: those that `forward` changes, or another run has."""
         self.end_, theirs = socket.socketpair()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -153,6 +160,14 @@ class Keeper:
             finally:
                 os._exit(1)
         theirs.close()
+        self.opened = self._answer()
+
+    def forward(self) -> None:
+        """From now on packets are forwarded. Raises OSError where the settings cannot be changed."""
+        self.end_.send(_SET)
+        self._answer()
+
+    def _answer(self) -> list[str]:
         said = b""
         while part := self.end_.recv(65_536):
             said += part
@@ -162,7 +177,7 @@ class Keeper:
         if word != "kept":
             self.end()
             raise OSError(rest or "the process that keeps them was killed")
-        self.opened = rest.split()
+        return rest.split()
 
     def end(self) -> None:
         """Put back what was there, if no other run needs it."""
@@ -193,7 +208,16 @@ def _keep(theirs: socket.socket, settings: Sequence[str]) -> None:
         return
     theirs.sendall(f"kept {' '.join(opened)}\n".encode())
     # The socket is readable when the command is gone.
-    is_regular = theirs.recv(1) == _REGULAR
+    word = theirs.recv(1)
+    if word == _SET:
+        try:
+            _set(settings)
+        except OSError as e:
+            theirs.sendall(f"refused {e.strerror} ({e.filename})\n".encode())
+        else:
+            theirs.sendall(b"kept\n")
+        word = theirs.recv(1)
+    is_regular = word == _REGULAR
     _end(path, fd)
     # What a killed command leaves ends with it, and not before it.
     until = time.monotonic() + (0 if is_regular else _WAIT_S)

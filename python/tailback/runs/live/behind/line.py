@@ -89,13 +89,22 @@ def _queue(text: str) -> Any:
         raise Unusable(f'--queue {text}: {e}; write a name, or a table such as {{ kind = "codel" }}') from e
 
 
-def _buffer(text: str, rate_bps: float) -> str:
-    """A buffer that is a time at the line's rate, or a size."""
+def _bytes(text: str, rate_bps: float) -> tuple[int, bool]:
+    """A buffer, and whether it is a time at the line's rate; else it is a size."""
     try:
-        size = int(_core.parse_time(text) * rate_bps / 8)
+        return int(_core.parse_time(text) * rate_bps / 8), True
     except ValueError:
-        size = _parsed("--modem", _core.parse_bytes, text)
-    return f"{max(size, _LEAST_BUFFER)} bytes"
+        pass
+    try:
+        return _core.parse_bytes(text), False
+    except ValueError:
+        raise Unusable(
+            f"--modem {text}: give a time at the line's rate such as 250ms, or a size such as 64KB"
+        ) from None
+
+
+def _buffer(text: str, rate_bps: float) -> str:
+    return f"{max(_bytes(text, rate_bps)[0], _LEAST_BUFFER)} bytes"
 
 
 def _is_mahimahi(path: Path) -> bool:
@@ -219,13 +228,33 @@ def of_file(base: Any, asked: LineAsked) -> tuple[dict[str, Any], list[str]]:
     return document, left
 
 
+def _assumed(asked: LineAsked) -> list[str]:
+    """What is to be said of a buffer that is a time at the rate of a trace, where that rate is not given."""
+    if asked.queue and not asked.modem:
+        return []
+    buffers = _pair("--modem", asked.modem or ASSUMED_MODEM)
+    said = []
+    for way, buffer, rate, trace in (
+        ("down", buffers[0], asked.down, asked.trace_down),
+        ("up", buffers[1], asked.up, asked.trace_up),
+    ):
+        if rate is None and trace is not None and _bytes(buffer, 1.0)[1]:
+            size = _buffer(buffer, _MAHIMAHI_BPS)
+            said.append(
+                f"the buffer {way} is {size}, {buffer} at {_MAHIMAHI_BPS / 1e6:g} Mbps, as the usual rate of "
+                f"--trace-{way} is not given; give it with --{way}"
+            )
+    return said
+
+
 def scenario(asked: LineAsked, base: Any | None, overrides: Sequence[str]) -> tuple[Any, list[str]]:
-    """The scenario of a run, and what was left out of the user's. `base`: the user's, checked."""
+    """The scenario of a run, and what is to be said of it. `base`: the user's, checked."""
     if base is None:
         document: dict[str, Any] = of_options(asked)
-        left: list[str] = []
+        notes = _assumed(asked)
     else:
         document, left = of_file(base, asked)
+        notes = [f"the program takes the place of {', '.join(left)} of the scenario"] if left else []
     document["duration"] = f"{LONGEST}s"
     if asked.seed is not None:
         document["seed"] = asked.seed
@@ -239,4 +268,4 @@ def scenario(asked: LineAsked, base: Any | None, overrides: Sequence[str]) -> tu
             f"the queue {built.queue_classes[0]} is written in Python, and a box forwards with those of `tailback "
             "describe`; name one of these"
         )
-    return built, left
+    return built, [*map(str, built.warnings), *notes]

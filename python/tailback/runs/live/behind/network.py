@@ -59,7 +59,7 @@ class WaysOut:
     taken: list[ipaddress.IPv4Network | ipaddress.IPv6Network]
 
     def free(self) -> list[Addresses]:
-        """Prefixes that no route of this machine touches, some of the first."""
+        """Prefixes that no route of this machine touches, some of the first. Raises Refused where there are none."""
         found: list[Addresses] = []
         used4 = [t for t in self.taken if isinstance(t, ipaddress.IPv4Network)]
         used6 = [t for t in self.taken if isinstance(t, ipaddress.IPv6Network)]
@@ -70,11 +70,20 @@ class WaysOut:
                 found.append(Addresses(four, six))
                 if len(found) == _CHOICES:
                     break
+        if not found:
+            raise Refused(
+                f"no addresses are free: routes of this machine have all of {_SPACE} or {_SPACE6}; find them: "
+                "ip route show table all"
+            )
         return found
 
 
 def ways() -> WaysOut:
-    """Raises Refused without the command `ip`."""
+    """Raises Refused without the command `ip` of iproute2."""
+    all_links = _ip("link", "show")
+    if not all_links:
+        # Each network has a loopback.
+        raise Refused("the command `ip` does not answer in JSON, as that of busybox; install the package iproute2")
     routes = {family: _ip(family, "route", "show", "table", "all") for family in ("-4", "-6")}
     defaults = {family: [device for row in rows for device in _leads_out(row)] for family, rows in routes.items()}
     taken = []
@@ -84,7 +93,7 @@ def ways() -> WaysOut:
                 network = ipaddress.ip_network(row["dst"], strict=False)
                 if network.prefixlen > _HALF and not network.is_multicast:
                     taken.append(network)
-    links = [link for link in _ip("link", "show") if "UP" in link["flags"] and link["ifname"] != "lo"]
+    links = [link for link in all_links if "UP" in link["flags"] and link["ifname"] != "lo"]
     out = {device for devices in defaults.values() for device in devices}
     mtu = min((link["mtu"] for link in links if link["ifname"] in out), default=1500)
     devices = [link["ifname"] for link in links]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import signal
 import time
@@ -19,6 +20,8 @@ from tailback.runs.live.behind.stage import NOT_EXECUTABLE, NOT_FOUND, PASSED, P
 
 #: Within this time all members of a process group have a signal, s.
 _TOGETHER = 0.05
+#: What the stage got longer ago was another signal, s: for one of the terminal it is not asked.
+_REMEMBERED = 0.5
 #: siginfo's origins of a signal that is from a process, not from the kernel (bits/siginfo-consts.h).
 _FROM_PROCESS = (0, -1, -6)
 #: What is waited for: signals, and messages of the program's stage.
@@ -83,7 +86,7 @@ def until_it_ends(stage: ProgramStage, seconds: float | None, tick: Callable[[],
     """Wait for the program. `tick` is called after signals and about every `tick_s`. What it raises ends the wait."""
     _signalled(stage.channel.fileno())
     begin, ended_by_us = time.monotonic(), 0
-    heard: list[list[str]] = []
+    heard: dict[int, float] = {}
     while True:
         while True:
             try:
@@ -111,13 +114,13 @@ def until_it_ends(stage: ProgramStage, seconds: float | None, tick: Callable[[],
             stage.send(f"signal {got.si_signo}")
 
 
-def _group_heard(stage: ProgramStage, number: int, heard: list[list[str]]) -> bool:
-    """Whether the whole group got this signal. Other messages of the stage are kept."""
-    until = time.monotonic() + _TOGETHER
-    kept = [words for words in heard if words == ["heard", str(number)]]
-    if kept:
-        heard.remove(kept[0])
+def _group_heard(stage: ProgramStage, number: int, heard: dict[int, float]) -> bool:
+    """Whether the whole group got this signal. Other messages of the stage are kept. `heard`: when the stage got
+    each signal last."""
+    now = time.monotonic()
+    if now - heard.pop(number, -math.inf) < _REMEMBERED:
         return True
+    until = now + _TOGETHER
     others: list[list[str]] = []
     is_heard = False
     while not is_heard and (left := until - time.monotonic()) > 0:
@@ -132,7 +135,7 @@ def _group_heard(stage: ProgramStage, number: int, heard: list[list[str]]) -> bo
     return is_heard
 
 
-def _read(words: list[str], stage: ProgramStage, heard: list[list[str]]) -> Ended | None:
+def _read(words: list[str], stage: ProgramStage, heard: dict[int, float]) -> Ended | None:
     match words[0]:
         case "ended":
             return Ended(int(words[1]), int(words[2]))
@@ -144,8 +147,7 @@ def _read(words: list[str], stage: ProgramStage, heard: list[list[str]]) -> Ende
         case "refused":
             raise PartFailed(" ".join(words[1:]))
         case "heard":
-            heard.append(words)
-            del heard[:-16]
+            heard[int(words[1])] = time.monotonic()
         case "stopped":
             _stop_too(stage)
     return None

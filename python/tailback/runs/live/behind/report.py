@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tailback import _core
 from tailback.core.text.json_text import clean
 from tailback.core.text.whole import write_text
 from tailback.runs.live.behind.engine import WhatPassed
@@ -135,12 +136,16 @@ def write(found: Mapping[str, Any], out: str) -> None:
     write_text(Path(out) / DOCUMENT, json.dumps(found, indent=1, allow_nan=False) + "\n")
 
 
+def files(out: str) -> list[str]:
+    """The files that a run writes into this folder."""
+    names = (DOCUMENT, "scenario.toml", "manifest.json", *(f"{table}.parquet" for table in _core.TABLES))
+    return [str(Path(out) / name) for name in names]
+
+
 def give(paths: Sequence[str], user: int, group: int) -> None:
     """These files and folders belong to the user who called `sudo`."""
-    for given in paths:
-        inside = [os.path.join(folder, name) for folder, _, files in os.walk(given) for name in files]
-        for path in (given, *inside):
-            os.chown(path, user, group, follow_symlinks=False)
+    for path in paths:
+        os.chown(path, user, group, follow_symlinks=False)
 
 
 def _rate(bps: float | None) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from tailback.runs.live.behind.stage import Launch, ProgramEnd, ProgramStage
 
 #: A server has so long to listen before the program begins, s.
-_WAIT_S = 5.0
+WAIT_S = 5.0
 _LISTENS = "0A"
 
 
@@ -42,14 +42,18 @@ class Server:
         return {"command": self.said, "ended": self.ended}
 
 
+def words(said: str) -> list[str]:
+    """Of a command of a shell: its own, or a line for `sh` where it has more than words. Raises ValueError."""
+    found = shlex.split(said)
+    if not found:
+        raise ValueError("it has no words")
+    return ["sh", "-c", said] if set(said) & set("|&;<>$`*?~") or "=" in found[0] else found
+
+
 def start(said: str, place: ProgramEnd, environment: Mapping[str, str]) -> Server:
-    """A command of a shell: its words, or a line for `sh` where it has more than words."""
-    words = shlex.split(said)
-    if set(said) & set("|&;<>$`*?~"):
-        words = ["sh", "-c", said]
     null = os.open(os.devnull, os.O_RDWR)
     try:
-        return Server(said, ProgramStage(place, words, Launch(environment, (null, null, null), apart=True)))
+        return Server(said, ProgramStage(place, words(said), Launch(environment, (null, null, null), apart=True)))
     finally:
         os.close(null)
 
@@ -64,12 +68,16 @@ def sockets(pid: int) -> int:
     return found
 
 
-def wait(servers: Sequence[Server], pid: int, before: int) -> None:
-    """Until the network of this process has a socket more for each server, or a server has ended, or time is up."""
-    until = time.monotonic() + _WAIT_S
-    while time.monotonic() < until and sockets(pid) - before < len(servers):
+def wait(servers: Sequence[Server], pid: int, before: int) -> bool:
+    """Until the network of this process has a socket more for each server, or a server has ended. Whether it was so in
+    time."""
+    until = time.monotonic() + WAIT_S
+    while sockets(pid) - before < len(servers):
         for server in servers:
             server.poll()
         if any(server.ended is not None for server in servers):
-            return
+            return True
+        if time.monotonic() > until:
+            return False
         time.sleep(0.01)
+    return True

@@ -65,14 +65,16 @@ def needs_nft() -> None:
 
 def _settings(ways: WaysOut) -> tuple[list[str], str]:
     """What has to be 1 for packets to come back, and why there is no IPv6; nothing where there is."""
-    settings = [f"{_SYS}/ipv4/conf/{device}/forwarding" for device in ways.devices]
+    # Those of other runs forward already, or will; their runs see to it.
+    devices = [device for device in ways.devices if not device.startswith(PREFIX)]
+    settings = [f"{_SYS}/ipv4/conf/{device}/forwarding" for device in devices]
     if not (_SYS / "ipv6").is_dir():
         return settings, "this kernel has IPv6 switched off"
     if not ways.six:
         return settings, "this machine has no default route of IPv6"
     if (_SYS / "ipv6/conf/all/forwarding").read_text(encoding="ascii").strip() == "1":
         return settings, ""
-    forced = [_SYS / f"ipv6/conf/{device}/force_forwarding" for device in ways.devices]
+    forced = [_SYS / f"ipv6/conf/{device}/force_forwarding" for device in devices]
     if all(path.exists() for path in forced):
         return [*settings, *map(str, forced)], ""
     return settings, (
@@ -99,23 +101,25 @@ class Uplink:
 
     def _make(self, far_pid: int, ways: WaysOut) -> None:
         settings, self.no_six = _settings(ways)
-        try:
-            self.keeper = Keeper(settings)
-        except OSError as e:
-            raise Refused(
-                f"this machine cannot be told to forward packets: {e}; in a container /proc/sys is often read-only: "
-                "allow it (docker run --privileged), or run without root"
-            ) from e
         self.mtu = ways.mtu
         peer = ["peer", "name", FAR_NAME, "netns", str(far_pid)]
         if why := _ip("link", "add", self.name, "type", "veth", *peer):
             raise Refused(f"a pair of interfaces (veth) cannot be made: {why}; load the module: modprobe veth")
         self.addresses = self._claim(ways)
         a = self.addresses
-        own = {f"ipv4/conf/{self.name}/forwarding": "1", f"ipv6/conf/{self.name}/force_forwarding": "1"}
-        for name, value in own.items():
-            if (path := _SYS / name).exists():
-                path.write_text(value, encoding="ascii")
+        try:
+            self.keeper = Keeper(settings)
+            # Nothing is forwarded before the rules are there that stop what is not the program's.
+            self._own_table(self.keeper.opened)
+            self.keeper.forward()
+            for name in (f"ipv4/conf/{self.name}/forwarding", f"ipv6/conf/{self.name}/force_forwarding"):
+                if (path := _SYS / name).exists() and path.read_text(encoding="ascii").strip() != "1":
+                    path.write_text("1", encoding="ascii")
+        except OSError as e:
+            raise Refused(
+                f"this machine cannot be told to forward packets: {e}; in a container /proc/sys is often read-only: "
+                "allow it (docker run --privileged), or run without root"
+            ) from e
         if (_SYS / "ipv6").is_dir():
             batch([
                 f"addr add {_LINK6[0]}/64 dev {self.name} nodad",
@@ -123,35 +127,37 @@ class Uplink:
                 f"route add {a.of6(a.UPLINK)}/128 dev {self.name}",
                 f"route add {a.six} via {a.of6(a.UPLINK)} dev {self.name} onlink",
             ])  # fmt: skip
-        self._own_table(self.keeper.opened)
 
     def _claim(self, ways: WaysOut) -> Addresses:
         """The first prefix whose route the kernel takes: of two runs that begin at once only one gets it."""
         batch(up(self.name, f"mtu {self.mtu}"))
+        why = ""
         for a in ways.free():
-            if not _ip("route", "add", str(a.four), "via", a.of(a.UPLINK), "dev", self.name, "onlink"):
+            why = _ip("route", "add", str(a.four), "via", a.of(a.UPLINK), "dev", self.name, "onlink")
+            if not why:
                 batch([f"addr add {a.of(a.MACHINE)}/32 dev {self.name}", f"route add {a.of(a.UPLINK)} dev {self.name}"])
                 return a
-        raise Refused("no addresses are free: the routes of this machine take all of 198.18.0.0/15")
+        raise Refused(f"`ip` adds no route for the way out: {why}; other runs may have taken what was free: try again")
 
     def _own_table(self, opened: list[str]) -> None:
-        """Masquerade, and count what the firewall of this machine lets through. Where packets are forwarded only
-        because of this run, nothing else is."""
+        """Masquerade, let only answers in, and count what the firewall of this machine lets through. Where packets are
+        forwarded only because of this run, nothing else is."""
         a, name = self.addresses, self.name
-        devices = sorted({path.split("/")[-2] for path in opened})
+        answers = "ct state established,related accept"
+        others = [f"oifname {name} {answers}", f"oifname {name} drop"]
+        for family in ("ipv4", "ipv6"):
+            # What the machine forwards anyway, such as packets of containers, may be of one family alone.
+            head = f"{_SYS}/{family}/conf/"
+            if devices := [json.dumps(path.split("/")[-2]) for path in opened if path.startswith(head)]:
+                come = f"meta nfproto {family} iifname {{ {', '.join(devices)} }}"
+                others += [f'{come} oifname "{PREFIX}*" {answers}', f"{come} drop"]
         chains = [
             f"chain before {{ type filter hook forward priority -170; iifname {name} counter; }};",
+            f"chain others {{ type filter hook forward priority -171; {'; '.join(others)}; }};",
             f"chain after {{ type filter hook forward priority 200; iifname {name} counter; }};",
             "chain out { type nat hook postrouting priority srcnat; "
             f"ip saddr {a.four} oifname != {name} masquerade; ip6 saddr {a.six} oifname != {name} masquerade; }};",
         ]
-        if devices:
-            come = f"iifname {{ {', '.join(json.dumps(d) for d in devices)} }}"
-            chains.append(
-                "chain others { type filter hook forward priority -171; "
-                f'{come} oifname "{PREFIX}*" ct state established,related accept; '
-                f"{come} drop; }};"
-            )
         text = f"table inet {name} {{ flags owner; {' '.join(chains)} }}\nlist table inet {name}\n"
         self.nft = subprocess.Popen(
             ["nft", "-i"],
@@ -214,12 +220,13 @@ class Uplink:
         return sum(e["counter"]["packets"] for rule in rules for e in rule if "counter" in e)
 
     def end(self) -> None:
-        if self.nft is not None:
-            self.nft.kill()
-            self.nft.communicate()
         _ip("link", "del", self.name)
         if self.keeper is not None:
             self.keeper.end()
+        # The rules go last: until then the machine forwards.
+        if self.nft is not None:
+            self.nft.kill()
+            self.nft.communicate()
 
 
 def firewall() -> str:
