@@ -91,7 +91,7 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "step",
-        doc: "a switch for DCTCP: marks every packet that finds more than 65 others, the threshold for 10 Gb/s; give \
+        doc: "a switch for DCTCP: marks every packet that finds 65 others or more, the threshold for 10 Gb/s; give \
               both thresholds to move it",
         values: &[
             ("min_threshold", "65 packets"),

@@ -142,9 +142,9 @@ fn without_windows_a_lone_flow_takes_a_handshake_and_the_ideal() {
     }
 }
 
-/// A host gets as many flows at one instant as it was said.
+/// Incast: as many flows as it was said arrive at one instant. Permutations and pairs are tested beside their code.
 #[test]
-fn an_incast_sends_at_one_instant() {
+fn an_incast_has_its_flows_at_one_instant() {
     let o = run_text(&leaf_spine(
         "10ms",
         "sizes = { kind = \"constant\", mean = \"20kB\" }\nmean_gap = \"1ms\"\npattern = \"incast\"\nfan_in = 5",
