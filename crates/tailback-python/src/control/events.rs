@@ -10,7 +10,9 @@ use tailback_transport::tcp::congestion::{
 
 /// A class of Python over a struct of the engine: each attribute is read from it.
 macro_rules! attributes {
-    ($(#[$doc:meta])* $class:ident($of:ty) { $($(#[$about:meta])* $name:ident: $type:ty = |$it:ident| $read:expr;)* }) => {
+    ($(#[$doc:meta])* $class:ident($of:ty) {
+        $($(#[$about:meta])* $name:ident: $type:ty = |$it:ident| $read:expr;)*
+    }) => {
         $(#[$doc])*
         #[pyclass(frozen, module = "tailback._core")]
         pub struct $class(pub $of);

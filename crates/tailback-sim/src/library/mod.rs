@@ -138,7 +138,11 @@ impl Library {
             sizes.family("Packet sizes"),
             sessions.family("Sessions"),
             laws.family("Sizes of transfers"),
-            Family::new("pause", "Pauses", laws.iter().map(|l| &l.pause).collect()),
+            Family::new(
+                "pause",
+                "Pauses",
+                laws.iter().filter(|l| l.is_of_pauses()).map(|l| &l.pause).collect(),
+            ),
             Family::new("frame-size", "Sizes of frames", video::sizes::models()),
             Family::new("object-count", "Numbers of objects", objects::models()),
             Family::new("instants", "Instants", instants::models()),
@@ -243,7 +247,9 @@ impl Addition for conditioner::MeterRow {
 impl Addition for &'static laws::Law {
     fn add_to(self, library: &mut Library) {
         library.catalogue.add("transfer-size", &self.size);
-        library.catalogue.add("pause", &self.pause);
+        if self.is_of_pauses() {
+            library.catalogue.add("pause", &self.pause);
+        }
         library.laws.add(self);
     }
 }

@@ -54,6 +54,13 @@ pub struct Law {
     pub check: fn(&Settings) -> Result<(), Conflict>,
 }
 
+impl Law {
+    /// A law without parameters has values of its own, which are bytes.
+    pub fn is_of_pauses(&self) -> bool {
+        !self.pause.params.is_empty()
+    }
+}
+
 /// Known by its model of sizes; that of pauses has the same name.
 impl Registered for &'static Law {
     const FAMILY: &'static str = "transfer-size";

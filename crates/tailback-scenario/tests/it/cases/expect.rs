@@ -90,11 +90,16 @@ impl Seen {
 
     fn value<'t>(&self, text: &'t str) -> Answer<(Values, &'t str)> {
         let mut reader = Reader { rest: text, seen: self };
-        let mut values = reader.sum()?;
+        let mut list = vec![reader.sum()?];
         while reader.take(",") {
-            values.extend(reader.sum()?);
+            list.push(reader.sum()?);
         }
-        Ok((values, reader.rest.trim_start()))
+        if list.len() > 1
+            && let Some(i) = list.iter().position(Vec::is_empty)
+        {
+            return Err(format!("there is no such value at place {} of the list", i + 1));
+        }
+        Ok((list.concat(), reader.rest.trim_start()))
     }
 
     fn table(&self, run: Option<&str>, name: &str) -> Answer<&Table> {

@@ -19,8 +19,9 @@ pub fn call(name: &str, of: &[Values]) -> Answer {
         "steps" => all.windows(2).map(|w| w[1] - w[0]).collect(),
         _ if all.is_empty() => return Err(format!("{name} of no values")),
         "mean" => vec![sum / n],
-        "min" => vec![all.iter().copied().fold(f64::INFINITY, f64::min)],
-        "max" => vec![all.iter().copied().fold(f64::NEG_INFINITY, f64::max)],
+        // Of cells without a value there is none.
+        "min" => vec![all.iter().copied().fold(f64::NAN, f64::min)],
+        "max" => vec![all.iter().copied().fold(f64::NAN, f64::max)],
         "sd" => vec![(all.iter().map(|x| (x - sum / n).powi(2)).sum::<f64>() / n).sqrt()],
         "last" => vec![all[all.len() - 1]],
         "quantile" if n > 1.0 => {

@@ -57,6 +57,16 @@ links[line].utilisation > 0.9; flows.rows = 1
             "there is no column `usilisation` in links; there are name",
         ),
         ("links[line]", "links[lime]", "there is no such value"),
+        (
+            "flows.rows = 1",
+            "flows.rows, links[lime].utilisation = 1",
+            "no such value at place 2",
+        ),
+        (
+            "links[line].util",
+            "max(links[line.reverse].wasted - 0) < 1; links[line].util",
+            "NaN",
+        ),
         ("flows.rows = 1", "flows.rows = 1 +- 2 3", "`3` is too much"),
         ("= 50", "= 50, 50", "2 values beside 1"),
         ("8Mbps", "8MBps", "\"8MBps\""),
