@@ -8,8 +8,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from outside import Outside
 
 # Commands are called by the hundred, and each would compile the whole package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -91,3 +95,12 @@ def nothing_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TAILBACK_TEST", str(os.getpid()))
     with watched():
         yield
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
+    """A machine and an outside with a web server, for tests of `tailback behind`."""
+    from outside import outside_with_web
+
+    with outside_with_web(tmp_path_factory.mktemp("outside")) as made:
+        yield made

@@ -36,6 +36,17 @@ while True:
     answer = b"\\xc0\\x0c" + struct.pack("!HHIH", 1, 1, 60, 4) + socket.inet_aton("10.50.0.1")
     s.sendto(head + q[12:end] + answer * is_v4, who)
 """
+#: A server for both families, which answers with what it was asked for.
+_WEB = """
+import http.server, socket
+class Server(http.server.ThreadingHTTPServer):
+    address_family = socket.AF_INET6
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.end_headers(); self.wfile.write(b"x" * 3000)
+    def log_message(self, *_): pass
+Server(("::", 80), Handler).serve_forever()
+"""
 #: What a shell of the machine does before its first command.
 _MACHINE = """
 mount --make-rprivate /
@@ -166,3 +177,17 @@ def outside(room: Path, resolver: str = "127.0.0.53") -> Iterator[Outside]:
         while not (listens(there.world, 53, "udp") and listens(there.machine, 53, "udp")) and time.monotonic() < until:
             time.sleep(0.01)
         yield there
+
+
+@contextlib.contextmanager
+def outside_with_web(folder: Path) -> Iterator[Outside]:
+    """An outside whose web server listens, in a folder that other users can reach."""
+    for parent in (folder, *folder.parents):
+        if parent != Path("/tmp") and parent.is_relative_to("/tmp"):
+            parent.chmod(0o755)
+    with outside(folder / "room") as made:
+        made.serve(sys.executable, "-c", _WEB)
+        until = time.monotonic() + 5
+        while not listens(made.world, 80, "tcp6") and time.monotonic() < until:
+            time.sleep(0.01)
+        yield made
