@@ -73,6 +73,12 @@ impl Registry {
             .is_some_and(|e| matches!(e.carries, Carries::Stream(_)))
     }
 
+    /// Whether the transport of this model says which rate it would like its application to have, and numbers packets.
+    pub fn adapts(&self, model: &Model) -> bool {
+        self.find(model)
+            .is_some_and(|e| matches!(e.carries, Carries::Adapting(_)))
+    }
+
     /// The connection that these settings describe; `None` for datagrams.
     ///
     /// # Errors
