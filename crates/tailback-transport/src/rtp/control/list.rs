@@ -1,6 +1,6 @@
 //! The rate controls that a scenario can name: one row each.
 
-use super::{RateController, ReportRule, nada, scream};
+use super::{RateController, ReportRule, gcc, nada, scream};
 
 /// In the order of the reference page.
 pub static RATE_CONTROLLERS: &[&RateController] = &[
@@ -13,5 +13,10 @@ pub static RATE_CONTROLLERS: &[&RateController] = &[
         model: &scream::MODEL,
         rule: scream::RULE,
         build: scream::build,
+    },
+    &RateController {
+        model: &gcc::MODEL,
+        rule: gcc::RULE,
+        build: gcc::build,
     },
 ];

@@ -4,6 +4,7 @@
 //! and answers with three numbers ([`Output`]). All rates are on the wire, bit/s; the sender converts them for the
 //! encoder. After every call the sender reads [`RateControl::output`].
 
+pub mod gcc;
 pub mod list;
 pub mod nada;
 pub mod scream;
