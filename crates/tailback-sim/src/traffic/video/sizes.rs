@@ -18,8 +18,8 @@ pub static LOG_NORMAL: Model = Model {
 params! {
     const LOG_NORMAL_PARAMS;
 
-    I: f64 = Key::new("i", COEFFICIENT, "0.2", "The coefficient of variation of I frames.", "");
-    P: f64 = Key::new("p", COEFFICIENT, "0.3", "The coefficient of variation of P frames.", "");
+    I: f64 = Key::new("i", COEFFICIENT, "0.2", "The coefficient of variation of the sizes of I frames.", "");
+    P: f64 = Key::new("p", COEFFICIENT, "0.3", "The coefficient of variation of the sizes of P frames.", "");
 }
 
 pub static WEIBULL: Model = Model {
