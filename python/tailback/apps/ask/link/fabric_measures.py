@@ -12,6 +12,9 @@ from tailback.apps.ask.link.link import Link
 from tailback.apps.ask.measure import Measure
 from tailback.core.results.means import by_run
 
+#: The layer of the hosts' own ports.
+HOSTS = "host.reverse"
+
 
 @dataclass(frozen=True)
 class SizeRange:
@@ -27,11 +30,11 @@ LONG = SizeRange(LONG_BYTES, "above 1 MB")
 
 @dataclass(frozen=True)
 class FabricSeed:
-    """The run of a discipline with one seed: rows of slowdowns by workload, and of ports."""
+    """The run of a discipline with one seed: rows of slowdowns by workload, and of layers."""
 
     slowdowns: dict[str, list[dict[str, Any]]]
-    #: Ports of switches, not those of hosts.
-    ports: list[dict[str, Any]]
+    #: Layers of ports of switches, not those of hosts.
+    layers: list[dict[str, Any]]
 
     def slowdown(self, which: SizeRange, column: str) -> float:
         """Of a class of flows; nan if there were too few to have one."""
@@ -72,8 +75,8 @@ def _ports(column: str) -> Callable[[FabricSeed], float]:
     """A count of all ports over what arrived there."""
 
     def value(seed: FabricSeed) -> float:
-        arrived = sum(row["arrived_packets"] for row in seed.ports)
-        return sum(row[column] for row in seed.ports) / arrived if arrived else math.nan
+        arrived = sum(row["arrived_packets"] for row in seed.layers)
+        return sum(row[column] for row in seed.layers) / arrived if arrived else math.nan
 
     return value
 
@@ -165,7 +168,7 @@ MEASURES: list[FabricMeasure] = [
 
 def views(results: Any) -> dict[str, list[FabricSeed]]:
     """The runs of each discipline by seed, in order. `results` have the label `queue`."""
-    slowdowns, links = by_run(results.slowdowns), by_run(results.links)
+    slowdowns, layers = by_run(results.slowdowns), by_run(results.layers)
     found: dict[str, list[FabricSeed]] = {}
     for run in results.runs.rows():
         if run["status"] != "done":
@@ -173,10 +176,6 @@ def views(results: Any) -> dict[str, list[FabricSeed]]:
         by_group: dict[str, list[dict[str, Any]]] = {}
         for row in slowdowns.get(run["run"], []):
             by_group.setdefault(str(row["group"]), []).append(row)
-        ports = [row for row in links.get(run["run"], []) if not _of_host(str(row["name"]))]
-        found.setdefault(run["queue"], []).append(FabricSeed(by_group, ports))
+        own = [row for row in layers.get(run["run"], []) if row["layer"] != HOSTS]
+        found.setdefault(run["queue"], []).append(FabricSeed(by_group, own))
     return found
-
-
-def _of_host(link: str) -> bool:
-    return link.startswith("host") and link.endswith(".reverse")
