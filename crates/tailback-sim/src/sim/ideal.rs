@@ -106,7 +106,8 @@ impl Sim {
         let packets = (end.wire_bytes(MANY) - MANY) / header.max(1);
         let packet = MANY.div_ceil(packets.max(1));
         let lines = |way| {
-            let ports = self.net.one_path(way).into_iter().map(|p| &self.net.ports[p as usize]);
+            let numbers = self.net.one_path(way);
+            let ports = numbers.iter().map(|p| &self.net.ports[*p as usize]);
             ports.map(|p| (p.rate(), p.delay)).collect::<Vec<_>>()
         };
         let [there, back] = self.net.ways[flow.0 as usize];

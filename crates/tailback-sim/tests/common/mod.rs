@@ -165,6 +165,7 @@ pub fn outcome(built: &Built, to: Time) -> Outcome {
         port_names: &built.port_names,
         reported: &reported,
         groups: &built.group_names,
+        layers: &[],
         size_classes: &SizeClasses::Deciles,
         from: Time::ZERO,
         to,
