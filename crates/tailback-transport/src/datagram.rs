@@ -124,6 +124,7 @@ impl Endpoint for DatagramSender {
             sack: SackBlocks::new(),
             timestamps: None,
             window: None,
+            counts: None,
         })
     }
 

@@ -4,7 +4,7 @@
 //! messages are made from this table; [`Config`](super::Config) holds the values in the units the endpoints use.
 
 use super::choices::*;
-use super::config::{IdleForgets, OptionBytes, PrrBound, PrrUse, RackForm, RtoForm, UndoForm};
+use super::config::{AccurateForm, IdleForgets, OptionBytes, PrrBound, PrrUse, RackForm, RtoForm, UndoForm};
 use super::congestion::{AfterTimeout, ControlForm, Halve};
 use super::profiles::BUILT_IN;
 use tailback_base::model::{Key, Kind, Model, Param, ProbeDef};
@@ -240,6 +240,14 @@ params! {
         "Explicit congestion notification: unless the congestion control ignores marks, if it needs them, on or off; \
          `ignore` sends as if no echo came, `no_echo` is a receiver that hides marks.",
         "RFC 3168 section 6.1; where_needed: Linux without `tcp_ecn`");
+    pub ACCURATE_ECN: AccurateEcnUse = Key::choice("accurate_ecn", "off",
+        "Where the connection uses ECN the receiver counts marked packets and says the count in the flags of each \
+         segment (ace), and with `option` bytes too. `dctcp` and `prague` use it instead of an echo with each ACK.",
+        "RFC 9768");
+    pub ACCURATE_ECN_FORM: AccurateForm = Key::choice("accurate_ecn_form", "rfc9768",
+        "An ACK of more than seven packets without the option counts all marks that its flags may mean, or few where \
+         ACKs are thinned; there pure ACKs and retransmissions are ECN-capable, and each change is acknowledged.",
+        "rfc9768: RFC 9768 section 3.2.2.5.2; linux: since February 2026");
     pub ECN_SYNS: u32 = Key::new("ecn_syns", Kind::Count { min: 0, max: 1000 }, "0",
         "After so many SYNs without an answer the next asks for no ECN, in case the path drops those that do; 0 goes \
          on asking.", "RFC 3168 section 6.1.1.1");
