@@ -14,7 +14,8 @@ pub static MODEL: Model = Model {
     name: "udp",
     family: "transport",
     title: "Datagrams",
-    summary: "One datagram a packet, nothing repeated, nothing acknowledged. With `echo` the destination answers each.",
+    summary: "Each packet is one datagram; nothing is sent again, nothing is acknowledged. With `echo` the destination \
+              answers each.",
     source: "RFC 768",
     params: PARAMS,
     probes: &[DELAY, ROUND_TRIP],
@@ -31,7 +32,7 @@ params! {
         "RFC 3168 section 5; ect1: RFC 9331 section 4.1");
     pub ECHO: bool = Key::new("echo", Kind::Bool, "false",
         "The destination sends each datagram back at once, like the peer of ping or irtt. The table of datagrams then \
-         has round trips.", "RFC 862");
+         also has round trips.", "RFC 862");
     pub ECHO_SIZE: Option<u32> = Key::new("echo_size", Kind::Bytes { min: 1, max: 65_535 }, "none",
         "Size of each answer, as of a server that answers a short input with a longer state. Default: that of the \
          datagram.", "");

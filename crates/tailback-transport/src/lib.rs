@@ -15,6 +15,7 @@ mod limit;
 pub mod path;
 
 pub mod registry;
+pub mod rtp;
 pub mod segment;
 pub mod tcp;
 pub mod tfrc;

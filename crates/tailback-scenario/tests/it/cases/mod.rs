@@ -22,7 +22,7 @@ use toml::de::{DeTable, DeValue};
 
 files! { "cases":
     accurate_ecn bursts changes code_points controls dual_queue echo edge_stages edges examples home_networks
-    keshav_sources large_packets links linux_references marking media replays requests sessions shapers
+    keshav_sources large_packets links linux_references marking media rate_controls replays requests sessions shapers
     signals_of_queues switch tcp_references tfrc topologies transfers variants web weights
 }
 

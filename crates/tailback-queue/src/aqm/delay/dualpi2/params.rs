@@ -69,8 +69,8 @@ pub static MODEL: Model = Model {
     title: "DualPI2 (dual-queue coupled AQM)",
     summary: "A queue of low latency for scalable senders (ECT(1)), coupled to a classic one. Measure: the delay of \
               both heads. Function: PI; the classic queue signals with the square of its probability, the other with k \
-              times it or by a shallow ramp. Action: classic mark or drop (early), the other mark (coupled, step); \
-              drops under overload.",
+              times it or by a shallow ramp. Action: the classic queue marks or drops (early), the other marks \
+              (coupled, step); both drop under overload.",
     source: "RFC 9332",
     params: PARAMS,
     probes: &Probe::defs(&DualPi2::<TestPacket>::READ),
@@ -85,7 +85,7 @@ params! {
     BUFFER_TIME: Option<Duration> = Key::new("buffer_time", Kind::Time { min: 1e-6, max: 1000.0 }, "none",
         "No more bytes may wait than the line sends in this time.", "RFC 9332 appendix A.1: 250 ms");
     TARGET: Duration = Key::new("target", Kind::Time { min: 1e-6, max: 100.0 }, "15ms",
-        "The delay of the classic queue that it holds.", "RFC 9332 appendix A.1");
+        "The delay at which the classic queue is held.", "RFC 9332 appendix A.1");
     UPDATE_INTERVAL: Duration = Key::new("update_interval", Kind::Time { min: 1e-5, max: 100.0 }, "16ms",
         "Time between two updates of the probability.",
         "Linux dualpi2; RFC 9332: the target, or a third of the longest round trip if that is less");
@@ -95,26 +95,28 @@ params! {
     BETA: f64 = Key::new("beta", Kind::Real { min: 0.0, max: 1e6 }, "3.2",
         "Gain of the change of the delay, per second.", "Linux dualpi2; RFC 9332: 0.3 / rtt_max");
     COUPLING: f64 = Key::new("coupling", Kind::Real { min: 0.01, max: 1000.0 }, "2.0",
-        "k: a scalable sender is signalled with k times the probability whose square meets a classic one.",
+        "The factor k: scalable senders are signalled with k times the probability whose square classic senders get.",
         "RFC 9332 section 2.4");
     L_MIN: Duration = Key::new("l_min", Kind::Time { min: 0.0, max: 10.0 }, "800us",
-        "The L queue's own marking begins at this sojourn.", "RFC 9332 appendix A.1 (minTh)");
+        "Sojourn time from which the L queue marks by itself.", "RFC 9332 appendix A.1 (minTh)");
     L_MAX: Duration = Key::new("l_max", Kind::Time { min: 0.0, max: 10.0 }, "1200us",
-        "From this sojourn on all is marked; with l_min = l_max it is a step.",
+        "Sojourn time from which the L queue marks every packet. If it equals l_min, the ramp is a step.",
         "RFC 9332 appendix A.1 (maxTh); Linux dualpi2: 1 ms for both");
     L_FLOOR: u64 = Key::new("l_floor", Kind::Count { min: 0, max: 1_000_000 }, "1",
-        "With no more packets than this in the L queue its own marking rests.", "RFC 9332 appendix A.1 (Th_len)");
+        "The L queue does not mark by itself while it holds no more packets than this.",
+        "RFC 9332 appendix A.1 (Th_len)");
     CLASSIC_WEIGHT: f64 = Key::new("classic_weight", Kind::Real { min: 0.0, max: 1.0 }, "0.1",
         "The share of bytes that the classic queue gets while both hold packets.",
         "Linux dualpi2; RFC 9332 appendix A.1: 1/16");
     TIME_SHIFT: Option<Duration> = Key::new("time_shift", Kind::Time { min: 0.0, max: 100.0 }, "none",
-        "Serve the head that has waited longer, the L queue's with this much added, instead of by shares.",
+        "Serve the head that has waited longer, with this time added to the wait in the L queue. Without it the queues \
+         are served by shares.",
         "RFC 9332 appendix A.1 (time-shifted FIFO)");
     SIGNALS: Signals = Key::choice("signals", "even",
-        "Space signals evenly by summing up their probabilities, or draw each.",
+        "How signals are placed: spaced evenly, by summing up their probabilities, or drawn one by one.",
         "RFC 9332 appendix A.1 (recur); Linux dualpi2 draws");
     MIN_BACKLOG: u64 = Key::new("min_backlog", Kind::Bytes { min: 0, max: 1_000_000_000 }, "0B",
-        "With less than this waiting in both queues nothing is signalled.", "Linux dualpi2: two packets");
+        "Nothing is signalled while less than this waits in both queues.", "Linux dualpi2: two packets");
     FORM: DualForm = Key::choice("form", "rfc9332",
         "linux: the coupled mark and the step are two chances, l_floor is looked at when a packet enters, min_backlog \
          counts what stays and spares the step, and credit decides whose turn it is: the L queue begins with a \
