@@ -28,6 +28,7 @@ pub mod connection;
 mod handshake;
 pub mod info;
 pub mod params;
+pub mod probes;
 pub mod profiles;
 mod state;
 

@@ -14,7 +14,7 @@ use super::change::ControlChange;
 use super::config::{Config, RackForm};
 use super::congestion::{CongestionControl, Controller, Phase};
 use super::handshake::{self, Agreed, Connecting};
-use super::params::PROBES;
+use super::probes::PROBES;
 use super::recovery::undo::Proof;
 use super::recovery::{Duplicate, LossRecovery, Recovery};
 use super::state::{ControlBlock, Evidence, FIRST};

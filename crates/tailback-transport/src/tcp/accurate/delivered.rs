@@ -32,7 +32,7 @@ const PARTS: u32 = 6;
 const WEIGHT: u32 = 6;
 /// Of this on average on, ACKs are thinned on the path.
 const THINNED: u32 = 4 << PARTS;
-/// What eight more would be is told apart from here on.
+/// From here on what eight more would be can be seen.
 const MANY: u32 = 16;
 /// The largest difference of two ACE.
 const MOST: u32 = 7;

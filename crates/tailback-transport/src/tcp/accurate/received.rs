@@ -13,7 +13,7 @@ const ROOM: u32 = 40;
 const STAMPS: u32 = 12;
 const SACK: u32 = 4;
 const BLOCK: u32 = 8;
-/// Marked packets after which an acknowledgement goes at once (section 3.2.2.5.1), with new data and without.
+/// Marked packets after which an acknowledgement goes at once (section 3.2.2.5.1): with new data, and otherwise.
 const MARKS_WITH_DATA: u8 = 2;
 const MARKS_WITHOUT: u8 = 3;
 

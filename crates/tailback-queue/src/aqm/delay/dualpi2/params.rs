@@ -118,18 +118,22 @@ params! {
     MIN_BACKLOG: u64 = Key::new("min_backlog", Kind::Bytes { min: 0, max: 1_000_000_000 }, "0B",
         "Nothing is signalled while less than this waits in both queues.", "Linux dualpi2: two packets");
     FORM: DualForm = Key::choice("form", "rfc9332",
-        "linux: the coupled mark and the step are two chances, l_floor is looked at when a packet enters, min_backlog \
-         counts what stays and spares the step, and credit decides whose turn it is: the L queue begins with a \
-         packet's worth, and it is kept while one queue is empty.", "Linux dualpi2 (net/sched/sch_dualpi2.c)");
+        "Whose rules decide. With linux the coupled mark and the step are two chances, l_floor is looked at when a \
+         packet enters, min_backlog counts what stays and spares the step, and credit decides whose turn it is: the L \
+         queue begins with a packet's worth, and the credit is kept while one queue is empty.",
+        "Linux dualpi2 (net/sched/sch_dualpi2.c)");
     OVERLOAD: Overload = Key::choice("overload", "drop",
-        "From k p' = 1 on both queues drop; or p' ends at 1/k, and what does not fit overflows.",
+        "What holds the queues when k p' comes to 1: both drop with p' squared, or p' ends at 1/k and the buffer \
+         overflows.",
         "RFC 9332 section 4.1; Linux: drop_on_overload");
     pub PROTECTION: bool = Key::new("protection", Kind::Bool, "false",
-        "Queue protection: packets of a flow that keeps the L queue too long go to the classic one.", "RFC 9957");
+        "Queue protection: packets of a flow that keeps the L queue too long go to the classic queue.", "RFC 9957");
     CRITICAL_DELAY: Duration = Key::new("critical_delay", Kind::Time { min: 1e-6, max: 10.0 }, "1ms",
-        "Below this delay of the L queue no packet is sent away.", "RFC 9957 section 4.2 (CRITICALqL)");
+        "With protection: below this delay of the L queue no packet is sent to the classic one.",
+        "RFC 9957 section 4.2 (CRITICALqL)");
     CRITICAL_SCORE: Duration = Key::new("critical_score", Kind::Time { min: 1e-6, max: 10.0 }, "4ms",
-        "What a flow may have scored at that delay; at twice the delay half of it.",
+        "With protection: the score from which a flow's packets go to the classic queue at critical_delay; at twice \
+         that delay it is half of this.",
         "RFC 9957 section 4.2 (CRITICALqLSCORE)");
     BEFORE;
 }
