@@ -60,6 +60,7 @@ impl Report {
             sack: self.arrived.iter().map(entry).collect(),
             timestamps: Some((self.sent, Time::ZERO)),
             window: None,
+            counts: None,
         }
     }
 
@@ -113,6 +114,7 @@ pub fn packet(number: u64, payload: u32, header: u32, ecn: Ecn, now: Time, ends_
         sack: SackBlocks::new(),
         timestamps: Some((now, Time(u64::from(ends_frame)))),
         window: None,
+        counts: None,
     }
 }
 

@@ -126,6 +126,9 @@ mod tests {
         e.next(1.0, Time::ZERO);
         let sizes: Vec<f64> = (1..4).map(|n| 10_000.0 * e.next(0.2, Time(n)).factor).collect();
         let expected = [13_500.0, 400.0, 400.0];
-        assert!(sizes.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9), "{sizes:?}");
+        assert!(
+            sizes.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9),
+            "{sizes:?}"
+        );
     }
 }
