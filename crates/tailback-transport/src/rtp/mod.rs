@@ -1,9 +1,9 @@
 //! RTP with feedback on congestion: media over datagrams whose sender adapts (RFC 3550, RFC 8888).
 //!
-//! The application writes frames. A frame is cut into packets, which wait in a pacer. The receiver reports which packets
-//! arrived, when, and which of them were marked. A rate control reads the reports and sets three things: the rate that
-//! the encoder should have, the rate at which the pacer sends, and how many bytes may be in flight. Nothing is sent
-//! again.
+//! The application writes frames. A frame is cut into packets, which wait in a pacer. The receiver reports which
+//! packets arrived, when, and which of them were marked. A rate control reads the reports and sets three things: the
+//! rate that the encoder should have, the rate at which the pacer sends, and how many bytes may be in flight. Nothing
+//! is sent again.
 //!
 //! ```text
 //!   application --write--> backlog --pacing, window--> network --> receiver
@@ -22,8 +22,8 @@ pub mod report;
 mod sender;
 
 pub use params::MODEL;
-pub use receiver::Receiver;
-pub use sender::Sender;
+pub use receiver::MediaReceiver;
+pub use sender::MediaSender;
 
 use crate::endpoint::Endpoint;
 use crate::entry::{Carries, Ends, Entry};
@@ -67,8 +67,8 @@ impl Ends for Arc<Config> {
 
     fn ends(&self, _path: &mut dyn FnMut() -> Path, _rng: &mut Stream) -> [Box<dyn Endpoint>; 2] {
         [
-            Box::new(Sender::new(self.clone())),
-            Box::new(Receiver::new(self.clone())),
+            Box::new(MediaSender::new(self.clone())),
+            Box::new(MediaReceiver::new(self.clone())),
         ]
     }
 }

@@ -1,13 +1,13 @@
 //! The receiving end: it delivers what arrives, and reports (RFC 8888).
 //!
-//! A report covers the numbers from the first of which no report was final to the highest that arrived. A number that is
-//! missing is in the reports until three later ones have arrived; then it is final. Reports are sent by the
+//! A report covers the numbers from the first of which no report was final to the highest that arrived. A number that
+//! is missing is in the reports until three later ones have arrived; then it is final. Reports are sent by the
 //! [rule](super::control::ReportRule) of the rate control, and never while nothing new has arrived.
 //!
 //! State: 24 bytes for each packet that no report has covered.
 
 use super::Config;
-use super::report::{Arrival, Report};
+use super::report::{ArrivalReport, ReportedArrival};
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
 use crate::segment::Segment;
 use std::collections::VecDeque;
@@ -17,12 +17,12 @@ use tailback_base::Time;
 /// So many later arrivals make a missing packet a lost one, at both ends.
 pub const LATER: u64 = 3;
 
-pub struct Receiver {
+pub struct MediaReceiver {
     cfg: Arc<Config>,
     /// The first number that is not final.
     begin: u64,
     /// From `begin` on, by number.
-    arrived: VecDeque<Option<Arrival>>,
+    arrived: VecDeque<Option<ReportedArrival>>,
     /// Packets since the last report, and whether one of them ended a frame.
     news: u32,
     ends_frame: bool,
@@ -32,9 +32,9 @@ pub struct Receiver {
     delivered: u64,
 }
 
-impl Receiver {
-    pub fn new(cfg: Arc<Config>) -> Receiver {
-        Receiver {
+impl MediaReceiver {
+    pub fn new(cfg: Arc<Config>) -> MediaReceiver {
+        MediaReceiver {
             cfg,
             begin: 0,
             arrived: VecDeque::new(),
@@ -48,7 +48,7 @@ impl Receiver {
     }
 
     /// Store an arrival; returns whether it is the first copy, as far as that is known.
-    fn place(&mut self, a: Arrival) -> bool {
+    fn place(&mut self, a: ReportedArrival) -> bool {
         let Some(i) = a.number.checked_sub(self.begin) else {
             // It was reported as lost.
             return true;
@@ -61,7 +61,7 @@ impl Receiver {
     }
 
     fn write_report(&mut self, now: Time) {
-        let report = Report {
+        let report = ArrivalReport {
             begin: self.begin,
             end: self.begin + self.arrived.len() as u64,
             sent: now,
@@ -80,7 +80,7 @@ impl Receiver {
     }
 }
 
-impl Endpoint for Receiver {
+impl Endpoint for MediaReceiver {
     /// It sends no data.
     fn write(&mut self, _n: Amount, _now: Time) {}
 
@@ -92,7 +92,7 @@ impl Endpoint for Receiver {
         };
         // A report that is due at this instant covers the packets before this one.
         self.on_timeout(now, up);
-        let arrival = Arrival {
+        let arrival = ReportedArrival {
             number: s.seq,
             at: now,
             ecn: s.ecn,

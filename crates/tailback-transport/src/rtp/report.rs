@@ -9,8 +9,8 @@
 //! | for each packet that arrived: number, arrival, ECN code point | | `sack` |
 //!
 //! A report is a datagram without flags. Its size on the wire: 20 B of IP, 8 B of UDP, 8 B of RTCP, 8 B for the source
-//! and the range, 2 B for each number in the range, an even count of them, and 4 B of time stamp (RFC 8888 section 3.1).
-//! Arrivals are known in units of 1/1024 s before the report, up to 8189 of them.
+//! and the range, 2 B for each number in the range, an even count of them, and 4 B of time stamp (RFC 8888 section
+//! 3.1). Arrivals are known in units of 1/1024 s before the report, up to 8189 of them.
 
 use super::control::ReportRule;
 use crate::segment::{Flags, SackBlocks, Segment};
@@ -23,7 +23,7 @@ const LARGEST_OFFSET: u64 = 0x1FFD;
 
 /// A packet that arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrival {
+pub struct ReportedArrival {
     pub number: u64,
     pub at: Time,
     pub ecn: Ecn,
@@ -31,15 +31,15 @@ pub struct Arrival {
 
 /// Which packets of a range have arrived.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Report {
+pub struct ArrivalReport {
     pub begin: u64,
     pub end: u64,
     pub sent: Time,
     /// In the order of numbers.
-    pub arrived: Vec<Arrival>,
+    pub arrived: Vec<ReportedArrival>,
 }
 
-impl Report {
+impl ArrivalReport {
     /// Size on the wire, bytes.
     pub fn bytes(&self) -> u32 {
         let numbers = self.end - self.begin;
@@ -49,7 +49,7 @@ impl Report {
     /// As a segment, in which arrivals have the accuracy of the rule.
     pub fn segment(&self, rule: &ReportRule) -> Segment {
         let steps = |at: Time| (self.sent.since(at).0 / rule.step.0).min(LARGEST_OFFSET);
-        let entry = |a: &Arrival| (a.number, steps(a.at) << 2 | ecn_bits(a.ecn));
+        let entry = |a: &ReportedArrival| (a.number, steps(a.at) << 2 | ecn_bits(a.ecn));
         Segment {
             seq: self.begin,
             payload: 0,
@@ -65,16 +65,16 @@ impl Report {
     }
 
     /// Read a report from a segment; `None` if it is not a report.
-    pub fn read(s: &Segment, rule: &ReportRule) -> Option<Report> {
+    pub fn read(s: &Segment, rule: &ReportRule) -> Option<ArrivalReport> {
         let (Some((sent, _)), 0, true) = (s.timestamps, s.payload, s.ack > s.seq) else {
             return None;
         };
-        let arrival = |&(number, word): &(u64, u64)| Arrival {
+        let arrival = |&(number, word): &(u64, u64)| ReportedArrival {
             number,
             at: Time(sent.0.saturating_sub((word >> 2) * rule.step.0)),
             ecn: ecn_of(word & 3),
         };
-        Some(Report {
+        Some(ArrivalReport {
             begin: s.seq,
             end: s.ack,
             sent,
@@ -126,31 +126,31 @@ mod tests {
     #[test]
     fn a_report_survives_the_segment_in_steps_of_its_clock() {
         let rule = ReportRule::RFC8888;
-        let report = Report {
+        let report = ArrivalReport {
             begin: 7,
             end: 17,
             sent: Time(5_000_000_000),
             arrived: vec![
-                Arrival {
+                ReportedArrival {
                     number: 7,
                     at: Time(4_990_000_000),
                     ecn: Ecn::Ce,
                 },
-                Arrival {
+                ReportedArrival {
                     number: 16,
                     at: Time(5_000_000_000),
                     ecn: Ecn::Ect1,
                 },
             ],
         };
-        let read = Report::read(&report.segment(&rule), &rule).expect("a report");
+        let read = ArrivalReport::read(&report.segment(&rule), &rule).expect("a report");
         // 10 ms are ten whole steps of 0.98 ms.
         assert_eq!(read.arrived[0].at, Time(5_000_000_000 - 10 * rule.step.0));
         assert_eq!((read.arrived[0].ecn, read.arrived[1]), (Ecn::Ce, report.arrived[1]));
-        let bytes = |end| Report { end, ..report.clone() }.bytes();
+        let bytes = |end| ArrivalReport { end, ..report.clone() }.bytes();
         assert_eq!([bytes(17), bytes(18), bytes(19)], [68, 72, 72]);
         assert_eq!(
-            Report::read(&packet(3, 1200, 40, Ecn::NotEct, Time(1), true), &rule),
+            ArrivalReport::read(&packet(3, 1200, 40, Ecn::NotEct, Time(1), true), &rule),
             None
         );
     }

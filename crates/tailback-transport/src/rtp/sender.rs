@@ -1,17 +1,17 @@
 //! The sending end: frames wait in a pacer, packets are in flight until a report tells of them.
 //!
-//! A packet leaves when the pacing rate and the window allow it. A report that has no arrival for a packet, and that has
-//! the arrival of one at least three later, says that it is lost. Reports can be lost too: a packet of which no later
-//! report can tell is forgotten without a fate. The connection is over when it has been closed, everything written has
-//! been sent, and each packet has been told of or a second has passed.
+//! A packet leaves when the pacing rate and the window allow it. A report that has no arrival for a packet, and that
+//! has the arrival of one at least three later, says that it is lost. Reports can be lost too: a packet of which no
+//! later report can tell is forgotten without a fate. The connection is over when it has been closed, everything
+//! written has been sent, and each packet has been told of or a second has passed.
 //!
 //! State: the waiting frames, and 24 bytes for each packet in flight.
 
 use super::Config;
-use super::control::{Fate, Feedback, Frame, RateControl, Sent, Told};
+use super::control::{Fate, Feedback, RateControl, ReportedPacket, SentPacket, WrittenFrame};
 use super::params::SOURCE_PROBES;
 use super::receiver::LATER;
-use super::report::{Report, packet};
+use super::report::{ArrivalReport, packet};
 use crate::backlog::Backlog;
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
 use crate::limit::{Limit, LimitClock};
@@ -24,13 +24,13 @@ use tailback_base::{Duration, Ecn, ProbeDef, Time};
 const PATIENCE: Duration = Duration::from_millis(1000);
 
 /// A packet that was sent.
-struct Out {
+struct PacketInFlight {
     bytes: u32,
     sent: Time,
     is_told: bool,
 }
 
-pub struct Sender {
+pub struct MediaSender {
     cfg: Arc<Config>,
     control: Box<dyn RateControl>,
     backlog: Backlog,
@@ -39,7 +39,7 @@ pub struct Sender {
     waiting_since: VecDeque<Time>,
     /// Number of the next packet; the packets before it that are in flight.
     next: u64,
-    out: VecDeque<Out>,
+    out: VecDeque<PacketInFlight>,
     in_flight: u64,
     /// When the next packet may leave.
     slot: Time,
@@ -52,12 +52,12 @@ pub struct Sender {
     is_connected: bool,
     is_closing: bool,
     is_closed: bool,
-    told: Vec<Told>,
+    told: Vec<ReportedPacket>,
 }
 
-impl Sender {
-    pub fn new(cfg: Arc<Config>) -> Sender {
-        Sender {
+impl MediaSender {
+    pub fn new(cfg: Arc<Config>) -> MediaSender {
+        MediaSender {
             control: (cfg.controller.build)(&cfg.settings, cfg.terms),
             cfg,
             backlog: Backlog::default(),
@@ -89,7 +89,7 @@ impl Sender {
     }
 
     /// What a report says for the first time, in the order of numbers; packets of which none can tell any more go.
-    fn learn(&mut self, r: &Report) {
+    fn learn(&mut self, r: &ArrivalReport) {
         self.told.clear();
         let base = self.next - self.out.len() as u64;
         for _ in base..r.begin.min(self.next) {
@@ -118,7 +118,7 @@ impl Sender {
             out.is_told = true;
             self.in_flight -= u64::from(out.bytes);
             self.lost += u64::from(fate == Fate::Lost);
-            self.told.push(Told {
+            self.told.push(ReportedPacket {
                 number,
                 bytes: out.bytes,
                 sent: out.sent,
@@ -156,7 +156,7 @@ impl Sender {
     }
 }
 
-impl Endpoint for Sender {
+impl Endpoint for MediaSender {
     fn write(&mut self, n: Amount, now: Time) {
         if self.is_closing {
             return;
@@ -168,7 +168,7 @@ impl Endpoint for Sender {
                 self.written += bytes;
                 self.waiting_since.push_back(now);
                 let waited = self.waited(now);
-                self.control.on_frame(&Frame {
+                self.control.on_frame(&WrittenFrame {
                     now,
                     payload: bytes,
                     waited,
@@ -199,7 +199,7 @@ impl Endpoint for Sender {
     }
 
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
-        let Some(r) = Report::read(s, &self.cfg.rule).filter(|r| r.end <= self.next) else {
+        let Some(r) = ArrivalReport::read(s, &self.cfg.rule).filter(|r| r.end <= self.next) else {
             return;
         };
         self.learn(&r);
@@ -255,7 +255,7 @@ impl Endpoint for Sender {
         self.slot = self.slot.max(now) + time;
         self.last_sent = now;
         self.in_flight += u64::from(bytes);
-        self.out.push_back(Out {
+        self.out.push_back(PacketInFlight {
             bytes,
             sent: now,
             is_told: false,
@@ -265,7 +265,7 @@ impl Endpoint for Sender {
         self.report.sent_packets += 1;
         self.report.sent_payload_bytes += u64::from(payload);
         self.written = self.written.max(self.report.sent_payload_bytes);
-        let sent = Sent {
+        let sent = SentPacket {
             now,
             number,
             bytes,

@@ -16,7 +16,7 @@ use tailback_base::{Duration, Settings, Time};
 const LEAST: f64 = 0.2;
 
 /// What the next frame is.
-pub(super) struct Next {
+pub(super) struct NextFrame {
     pub sort: Option<Sort>,
     /// Its mean size, as a share of that at the nominal rate.
     pub factor: f64,
@@ -53,7 +53,7 @@ impl Encoder {
     }
 
     /// The next frame, when the target is so many times the nominal rate.
-    pub fn next(&mut self, target: f64, now: Time) -> Next {
+    pub fn next(&mut self, target: f64, now: Time) -> NextFrame {
         let scale = *self.scale.get_or_insert(target);
         if target != scale && self.due.is_none() {
             self.due = Some(now + self.reaction);
@@ -69,19 +69,19 @@ impl Encoder {
         if self.left.0 > 0 {
             self.left.0 -= 1;
             let (sort, factor) = (Some(Sort::P), scale * self.left.1);
-            return Next { sort, factor };
+            return NextFrame { sort, factor };
         }
-        Next {
+        NextFrame {
             sort: None,
             factor: scale,
         }
     }
 
-    fn begin(&mut self, scale: f64) -> Next {
+    fn begin(&mut self, scale: f64) -> NextFrame {
         let all = self.frames as f64 * scale * self.nominal;
         let rest = (all - self.i_frame) / (self.frames - 1) as f64 / (scale * self.nominal);
         self.left = (self.frames - 1, rest.max(LEAST));
-        Next {
+        NextFrame {
             sort: Some(Sort::I),
             factor: self.i_frame / self.nominal,
         }

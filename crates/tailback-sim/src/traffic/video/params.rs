@@ -25,8 +25,8 @@ const PRESETS: &[Profile] = &[
     },
     Profile {
         name: "rfc8593",
-        doc: "the encoder of RFC 8593 for a sender that adapts: 30 frames a second at 1 Mbit/s, Laplace sizes, and a large \
-              frame only where the rate changes",
+        doc: "the encoder of RFC 8593 for a sender that adapts: 30 frames a second at 1 Mbit/s, Laplace sizes, and \
+              a large frame only where the rate changes",
         values: &[
             ("rate", "1Mbps"),
             ("group", "1000000"),

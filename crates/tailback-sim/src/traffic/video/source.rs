@@ -1,6 +1,6 @@
 //! The source of one flow of video, and its receiver.
 
-use super::encoder::{Encoder, Next};
+use super::encoder::{Encoder, NextFrame};
 use super::frames::Frames;
 use super::params::*;
 use super::sizes::{Factor, Sort};
@@ -47,8 +47,8 @@ pub(super) struct Video {
     /// Bit/s without a target.
     rate: f64,
     encoder: Encoder,
-    /// Over a transport that says which rate it would like: packets written so far. It numbers them, and reports them by
-    /// number.
+    /// Over a transport that says which rate it would like: packets written so far. It numbers them, and reports them
+    /// by number.
     packets: Option<u64>,
     /// The payload of its packets.
     segment: u64,
@@ -125,8 +125,8 @@ impl Video {
         let next = target.map(|share| self.encoder.next(share, net.now()));
         let (sort, mean) = match next {
             None => (sort, self.means[sort as usize]),
-            Some(Next { sort: None, factor }) => (sort, factor * self.means[sort as usize]),
-            Some(Next {
+            Some(NextFrame { sort: None, factor }) => (sort, factor * self.means[sort as usize]),
+            Some(NextFrame {
                 sort: Some(sort),
                 factor,
             }) => (sort, factor * self.mean),

@@ -1,8 +1,8 @@
 //! The contract between a sender of media and its rate control.
 //!
-//! A rate control never sees a payload and sends nothing itself. It hears of each packet that leaves and of each report,
-//! and answers with three numbers ([`Output`]). All rates are on the wire, bit/s; the sender converts them for the
-//! encoder. After every call the sender reads [`RateControl::output`].
+//! A rate control never sees a payload and sends nothing itself. It hears of each packet that leaves and of each
+//! report, and answers with three numbers ([`RateOutput`]). All rates are on the wire, bit/s; the sender converts them
+//! for the encoder. After every call the sender reads [`RateControl::output`].
 
 pub mod gcc;
 pub mod list;
@@ -53,7 +53,7 @@ impl ReportRule {
 
 /// The application writes a frame.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Frame {
+pub struct WrittenFrame {
     pub now: Time,
     pub payload: u64,
     /// How long the oldest frame has waited in the pacer.
@@ -62,7 +62,7 @@ pub struct Frame {
 
 /// A packet leaves.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Sent {
+pub struct SentPacket {
     pub now: Time,
     pub number: u64,
     /// On the wire.
@@ -80,7 +80,7 @@ pub enum Fate {
 
 /// A packet of which a report tells for the first time.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Told {
+pub struct ReportedPacket {
     pub number: u64,
     /// On the wire.
     pub bytes: u32,
@@ -93,7 +93,7 @@ pub struct Told {
 pub struct Feedback<'a> {
     pub now: Time,
     /// In the order of numbers.
-    pub packets: &'a [Told],
+    pub packets: &'a [ReportedPacket],
     /// The round trip of the newest packet in it, without the time for which its report waited.
     pub rtt: Duration,
     /// Bytes sent and not reported.
@@ -105,7 +105,7 @@ pub struct Feedback<'a> {
 
 /// What a rate control sets.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Output {
+pub struct RateOutput {
     /// What the encoder should make, bit/s on the wire.
     pub target: f64,
     /// How fast packets leave while some wait, bit/s.
@@ -116,15 +116,15 @@ pub struct Output {
 
 /// A rate control.
 pub trait RateControl {
-    fn on_frame(&mut self, _f: &Frame) {}
-    fn on_sent(&mut self, _s: &Sent) {}
+    fn on_frame(&mut self, _f: &WrittenFrame) {}
+    fn on_sent(&mut self, _s: &SentPacket) {}
     fn on_feedback(&mut self, f: &Feedback);
     /// When it wants [`RateControl::on_timer`].
     fn next_timer(&self) -> Option<Time> {
         None
     }
     fn on_timer(&mut self, _now: Time) {}
-    fn output(&self) -> Output;
+    fn output(&self) -> RateOutput;
     /// The present value of its probe with this index.
     fn read(&self, _probe: usize) -> f64 {
         f64::NAN

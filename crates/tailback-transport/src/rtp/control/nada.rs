@@ -7,19 +7,19 @@
 //! ```
 //!
 //! where d is the queueing delay, and less than it if it is long and packets were lost recently: the queue is then one
-//! that others fill. While a window of 500 ms shows neither losses nor delay the rate follows what arrives, with a bonus
-//! (accelerated ramp-up). Otherwise each report moves the rate r towards the point at which x is XREF PRIO RMAX / r
-//! (gradual update, equations 5 to 7). Alone on a line of capacity C it ends at r = C with a queue of XREF PRIO RMAX / C;
-//! n flows with the same parameters get equal rates, and the queue is n times as long.
+//! that others fill. While a window of 500 ms shows neither losses nor delay the rate follows what arrives, with a
+//! bonus (accelerated ramp-up). Otherwise each report moves the rate r towards the point at which x is XREF PRIO RMAX /
+//! r (gradual update, equations 5 to 7). Alone on a line of capacity C it ends at r = C with a queue of XREF PRIO RMAX
+//! / C; n flows with the same parameters get equal rates, and the queue is n times as long.
 //!
-//! State: rate (bit/s), x of the last report (s), smoothed ratios of losses and marks, the least one-way delay, the last
-//! 15 delays, packets of the last 500 ms, and the intervals between losses as TFRC has them. A report costs a step for
-//! each packet in it.
+//! State: rate (bit/s), x of the last report (s), smoothed ratios of losses and marks, the least one-way delay, the
+//! last 15 delays, packets of the last 500 ms, and the intervals between losses as TFRC has them. A report costs a step
+//! for each packet in it.
 //!
 //! Departures: all of it is computed at the sender, from reports of RFC 8888; the RFC lets the receiver compute x. The
 //! rate is on the wire. The RFC has no rule for reports that fail: the rate stays, as there.
 
-use super::{Fate, Feedback, Output, RateControl, Terms};
+use super::{Fate, Feedback, RateControl, RateOutput, Terms};
 use crate::tfrc::history::LossHistory;
 use std::collections::VecDeque;
 use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
@@ -95,7 +95,7 @@ const DELTA: Duration = Duration::from_millis(100);
 const LARGEST_STEP: f64 = 5.0;
 
 /// A packet in the observation window.
-struct Seen {
+struct SeenPacket {
     /// When it arrived, or when its loss was reported.
     at: Time,
     bytes: u32,
@@ -121,7 +121,7 @@ pub struct Nada {
     base: u64,
     /// Queueing delays, s.
     delays: VecDeque<f64>,
-    window: VecDeque<Seen>,
+    window: VecDeque<SeenPacket>,
     losses: LossHistory,
     /// The number of the last packet that was lost.
     last_loss: Option<u64>,
@@ -168,7 +168,7 @@ impl Nada {
                     (f.now, 0.0, true, false)
                 }
             };
-            self.window.push_back(Seen {
+            self.window.push_back(SeenPacket {
                 at,
                 bytes: p.bytes,
                 queueing,
@@ -184,7 +184,7 @@ impl Nada {
 
     /// Section 4.2: x of the packets seen.
     fn signal(&mut self, f: &Feedback) -> f64 {
-        let count = |of: fn(&Seen) -> bool| self.window.iter().filter(|p| of(p)).count() as f64;
+        let count = |of: fn(&SeenPacket) -> bool| self.window.iter().filter(|p| of(p)).count() as f64;
         let all = (self.window.len() as f64).max(1.0);
         self.loss += ALPHA * (count(|p| p.lost) / all - self.loss);
         self.marks += ALPHA * (count(|p| p.marked) / all - self.marks);
@@ -240,10 +240,10 @@ impl RateControl for Nada {
         self.signal = signal;
     }
 
-    fn output(&self) -> Output {
+    fn output(&self) -> RateOutput {
         // Section 5.2.2: what waits is shared between encoder and pacer.
         let share = self.s.get(&BETA) * 8.0 * self.waiting as f64 * self.s.get(&FPS);
-        Output {
+        RateOutput {
             target: self.terms.clamp(self.rate - share),
             pacing: self.rate + share,
             window: u64::MAX,

@@ -1,9 +1,9 @@
 //! SCReAM version 2: self-clocked rate adaptation for multimedia (draft-johansson-ccwg-rfc8298bis-screamv2).
 //!
-//! A reference window limits the bytes in flight, and the target of the encoder is that window by the round trip, less a
-//! margin. The window grows with each acknowledged byte, slowly near the place of the last reduction. It shrinks by the
-//! share of marked packets (L4S), by a fifth (classic ECN), by a third at a loss, or in proportion to the queueing delay
-//! above half of its target.
+//! A reference window limits the bytes in flight, and the target of the encoder is that window by the round trip, less
+//! a margin. The window grows with each acknowledged byte, slowly near the place of the last reduction. It shrinks by
+//! the share of marked packets (L4S), by a fifth (classic ECN), by a third at a loss, or in proportion to the queueing
+//! delay above half of its target.
 //!
 //! ```text
 //!   growth of an ACK = bytes min(1, MSS/w) min(1, srtt/V) max(1/4, scl) (1 + MUL w/MSS post scl)
@@ -18,10 +18,11 @@
 //! State: windows (bytes), alpha, smoothed queueing delay and round trip, the least one-way delay, times of the last
 //! reduction and of the last congestion, and two numbers about frames. A report costs a step for each packet.
 //!
-//! Departures: the window counts bytes on the wire; bytes in flight are those of which no report has told; the base delay
-//! is the least of all. Optional parts of the draft are left out: jitter, loss by rate, policers, competing flows.
+//! Departures: the window counts bytes on the wire; bytes in flight are those of which no report has told; the base
+//! delay is the least of all. Optional parts of the draft are left out: jitter, loss by rate, policers, competing
+//! flows.
 
-use super::{Fate, Feedback, Frame, Output, RateControl, ReportRule, Sent, Terms};
+use super::{Fate, Feedback, RateControl, RateOutput, ReportRule, SentPacket, Terms, WrittenFrame};
 use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
 use tailback_base::{Duration, Ecn, Time, params};
 
@@ -32,8 +33,8 @@ pub static MODEL: Model = Model {
     name: "scream",
     family: "rate-control",
     title: "SCReAM v2",
-    summary: "A window of bytes in flight follows marks, losses and queueing delay; the encoder's rate is the window by \
-              the round trip, less a margin. With L4S marks the queue stays short.",
+    summary: "A window of bytes in flight follows marks, losses and queueing delay; the encoder's rate is the window \
+              by the round trip, less a margin. With L4S marks the queue stays short.",
     source: "draft-johansson-ccwg-rfc8298bis-screamv2; RFC 8298",
     params: PARAMS,
     probes: &[WINDOW, ALPHA, QUEUEING, IN_FLIGHT],
@@ -254,7 +255,7 @@ impl Scream {
 }
 
 impl RateControl for Scream {
-    fn on_frame(&mut self, f: &Frame) {
+    fn on_frame(&mut self, f: &WrittenFrame) {
         let Some(last) = self.framed.replace(f.now) else { return };
         let gap = f.now.since(last).seconds();
         self.period += if self.period == 0.0 {
@@ -272,7 +273,7 @@ impl RateControl for Scream {
         self.deviation = (self.deviation + DEVIATION_GAIN * (excess - self.deviation)).min(MOST_DEVIATION);
     }
 
-    fn on_sent(&mut self, s: &Sent) {
+    fn on_sent(&mut self, s: &SentPacket) {
         self.in_flight = s.in_flight;
         if s.now.since(self.round).seconds() > self.srtt {
             (self.most, self.round) = ([0, self.most[0]], s.now);
@@ -303,10 +304,10 @@ impl RateControl for Scream {
         self.grow(f.now, acked);
     }
 
-    fn output(&self) -> Output {
+    fn output(&self) -> RateOutput {
         let target = self.target();
         let near = 1.0 - (target / self.terms.max - 0.8) / 0.2;
-        Output {
+        RateOutput {
             target,
             pacing: target.max(MIN_PACING) * self.s.get(&PACING) / near.clamp(1.0 / self.s.get(&RELAXED), 1.0),
             window: (self.window * WINDOW_OVERHEAD) as u64,

@@ -1,7 +1,7 @@
 //! The rate that arrives: a Bayesian estimate over windows of 150 ms, of 500 ms at first.
 //!
-//! A sample that is far from the estimate is uncertain in proportion, and moves it less. A sample of few bytes below the
-//! estimate is more uncertain still.
+//! A sample that is far from the estimate is uncertain in proportion, and moves it less. A sample of few bytes below
+//! the estimate is more uncertain still.
 
 use tailback_base::Time;
 

@@ -1,8 +1,8 @@
 //! Groups of packets that were sent together, and by how much the way between two of them grew.
 //!
-//! Packets sent within 5 ms are a group. So are those that a queue lets go at once after a pause: they arrive at most 5 ms
-//! apart, within 100 ms, and each with less delay than the one before. Send times are whole milliseconds, as libwebrtc
-//! has them.
+//! Packets sent within 5 ms are a group. So are those that a queue lets go at once after a pause: they arrive at most 5
+//! ms apart, within 100 ms, and each with less delay than the one before. Send times are whole milliseconds, as
+//! libwebrtc has them.
 
 use tailback_base::Time;
 
@@ -12,7 +12,7 @@ const LONGEST_BURST_MS: f64 = 100.0;
 
 /// A group: when its first and last packets were sent, and when they arrived, ms.
 #[derive(Clone, Copy)]
-struct Group {
+struct PacketGroup {
     first_sent: f64,
     first_arrived: f64,
     sent: f64,
@@ -30,16 +30,17 @@ pub struct Difference {
 
 #[derive(Default)]
 pub struct Groups {
-    before: Option<Group>,
-    present: Option<Group>,
+    before: Option<PacketGroup>,
+    present: Option<PacketGroup>,
 }
 
 impl Groups {
-    /// A packet that arrived, in the order of sending. If it begins a group, the difference of the two before it is known.
+    /// A packet that arrived, in the order of sending. If it begins a group, the difference of the two before it is
+    /// known.
     pub fn add(&mut self, sent: Time, arrived: Time) -> Option<Difference> {
         let sent = libm::round(1e3 * sent.seconds());
         let arrived = 1e3 * arrived.seconds();
-        let begun = Group {
+        let begun = PacketGroup {
             first_sent: sent,
             first_arrived: arrived,
             sent,

@@ -7,9 +7,9 @@
 //!       '---------------------------------------'
 //! ```
 //!
-//! It grows by 8 % a second. Where what arrives is within three deviations of its mean at the last overuses, it grows by
-//! half a packet in the time that a change takes to show: a round trip and 100 ms. It never grows beyond 1.5 times of what
-//! arrives.
+//! It grows by 8 % a second. Where what arrives is within three deviations of its mean at the last overuses, it grows
+//! by half a packet in the time that a change takes to show: a round trip and 100 ms. It never grows beyond 1.5 times
+//! of what arrives.
 
 use super::super::Terms;
 use super::trendline::Usage;
@@ -28,7 +28,7 @@ const FPS: f64 = 30.0;
 const PACKET_BITS: f64 = 1200.0 / 8.0;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum GrowthState {
     Increase,
     Hold,
 }
@@ -65,7 +65,7 @@ pub struct Increase {
     terms: Terms,
     beta: f64,
     growth: f64,
-    state: State,
+    state: GrowthState,
     rate: f64,
     /// What arrived at the last overuses.
     capacity: Mean,
@@ -78,7 +78,7 @@ impl Increase {
             terms,
             beta,
             growth,
-            state: State::Increase,
+            state: GrowthState::Increase,
             rate: terms.start,
             capacity: Mean::default(),
             changed: None,
@@ -93,9 +93,9 @@ impl Increase {
     pub fn update(&mut self, usage: Usage, arrived: f64, srtt: Option<f64>, now: Time) {
         match usage {
             Usage::Over => self.overused(arrived, srtt, now),
-            Usage::Under => self.state = State::Hold,
+            Usage::Under => self.state = GrowthState::Hold,
             Usage::Normal => {
-                self.state = State::Increase;
+                self.state = GrowthState::Increase;
                 self.grow(arrived, srtt, now);
             }
         }
@@ -112,7 +112,7 @@ impl Increase {
         if is_soon && arrived >= FAR_BELOW * self.rate {
             return;
         }
-        self.state = State::Hold;
+        self.state = GrowthState::Hold;
         self.set((self.beta * arrived).min(self.rate), now);
     }
 

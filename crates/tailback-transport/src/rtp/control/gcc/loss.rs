@@ -1,13 +1,13 @@
 //! The estimate by loss: the rate B and the inherent loss p of a line that explain best what was lost.
 //!
-//! A packet sent at rate r is lost with probability p, and above B with p + (1 - p) (r - B)/r. Each quarter of a second is
-//! an observation: bytes, lost bytes, rate. The last 15 count, with weights 0.9^age. Some rates near the present one, what
-//! arrives, and the estimate by delay are candidates; each gets its p by one step of Newton's method, and the one with the
-//! greatest likelihood wins, with some preference for higher rates. Then come bounds: no growth while more is lost than p,
-//! at most 1.5 times (1.2 soon after a loss) of what arrives, at most 1.3 times in 300 ms, and none for a time after a
-//! reduction, which doubles from 300 ms to a minute.
+//! A packet sent at rate r is lost with probability p, and above B with p + (1 - p) (r - B)/r. Each quarter of a second
+//! is an observation: bytes, lost bytes, rate. The last 15 count, with weights 0.9^age. Some rates near the present
+//! one, what arrives, and the estimate by delay are candidates; each gets its p by one step of Newton's method, and the
+//! one with the greatest likelihood wins, with some preference for higher rates. Then come bounds: no growth while more
+//! is lost than p, at most 1.5 times (1.2 soon after a loss) of what arrives, at most 1.3 times in 300 ms, and none for
+//! a time after a reduction, which doubles from 300 ms to a minute.
 
-use super::super::{Fate, Terms, Told};
+use super::super::{Fate, ReportedPacket, Terms};
 use tailback_base::{Duration, Time};
 
 const OBSERVATIONS: usize = 15;
@@ -46,13 +46,13 @@ struct Observation {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Line {
+struct LossyLine {
     rate: f64,
     inherent: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum LossState {
     /// The estimate by delay counts.
     ByDelay,
     Increasing,
@@ -75,13 +75,13 @@ impl Hold {
 
 pub struct LossLimit {
     terms: Terms,
-    state: State,
+    state: LossState,
     /// Newest first.
     seen: Vec<Observation>,
     partial: Observation,
     /// When the last packet of the last observation was sent.
     last: Option<Time>,
-    line: Line,
+    line: LossyLine,
     /// A bound by the mean loss.
     bound: f64,
     reduced: Option<Time>,
@@ -97,11 +97,11 @@ impl LossLimit {
     pub fn new(terms: Terms) -> LossLimit {
         LossLimit {
             terms,
-            state: State::ByDelay,
+            state: LossState::ByDelay,
             seen: Vec::new(),
             partial: Observation::default(),
             last: None,
-            line: Line {
+            line: LossyLine {
                 rate: terms.start,
                 inherent: FIRST_INHERENT,
             },
@@ -117,14 +117,14 @@ impl LossLimit {
 
     /// Bit/s; `None` where the estimate by delay counts.
     pub fn rate(&self) -> Option<f64> {
-        (self.state != State::ByDelay).then(|| self.line.rate.min(self.delay).min(self.bound))
+        (self.state != LossState::ByDelay).then(|| self.line.rate.min(self.delay).min(self.bound))
     }
 
     pub fn set(&mut self, rate: f64) {
         self.line.rate = rate;
     }
 
-    pub fn update(&mut self, packets: &[Told], delay: f64, arrived: Option<f64>) {
+    pub fn update(&mut self, packets: &[ReportedPacket], delay: f64, arrived: Option<f64>) {
         self.delay = delay;
         self.arrived = arrived.or(self.arrived);
         if self.observe(packets) {
@@ -137,7 +137,7 @@ impl LossLimit {
     }
 
     /// Whether an observation is complete.
-    fn observe(&mut self, packets: &[Told]) -> bool {
+    fn observe(&mut self, packets: &[ReportedPacket]) -> bool {
         let mut newest = packets[0].sent;
         for p in packets {
             let kb = f64::from(p.bytes) / 1000.0;
@@ -203,7 +203,7 @@ impl LossLimit {
             line.rate = self.bounded(line.rate, now);
         }
         let holds = self.hold.until.is_some_and(|until| until > now);
-        if self.state == State::Decreasing && holds && line.rate < self.delay {
+        if self.state == LossState::Decreasing && holds && line.rate < self.delay {
             line.rate = line.rate.min(self.hold.rate);
             self.line = line;
             return;
@@ -218,7 +218,7 @@ impl LossLimit {
     }
 
     fn is_limited(&self) -> bool {
-        self.state != State::ByDelay
+        self.state != LossState::ByDelay
     }
 
     /// A rate while losses limit: growth has its bounds.
@@ -233,7 +233,7 @@ impl LossLimit {
         let is_near = arrived < HOLD_REGION * self.hold.rate && self.hold.rate.is_finite();
         let growth = if is_near { GROWTH_IN_HOLD } else { GROWTH };
         rate = self.line.rate.max(rate.min(growth * arrived));
-        if self.state == State::Decreasing && rate == self.line.rate {
+        if self.state == LossState::Decreasing && rate == self.line.rate {
             // One bit: that it grows again is a change of state.
             rate += 1.0;
         }
@@ -241,26 +241,26 @@ impl LossLimit {
     }
 
     fn grows_to(&self, rate: f64) -> bool {
-        let as_before = self.line.rate == rate && self.state == State::Increasing;
+        let as_before = self.line.rate == rate && self.state == LossState::Increasing;
         self.is_limited() && (self.line.rate < rate || as_before)
     }
 
     fn change_state(&mut self, rate: f64, now: Time) {
         let is_below = rate < self.delay && rate < self.terms.max;
         self.state = if is_below && self.grows_to(rate) {
-            State::Increasing
+            LossState::Increasing
         } else if is_below {
-            if self.state != State::Decreasing {
+            if self.state != LossState::Decreasing {
                 self.hold = Hold {
                     until: Some(now + self.hold.length),
                     length: Duration(2 * self.hold.length.0).min(LONGEST_HOLD),
                     rate,
                 };
             }
-            State::Decreasing
+            LossState::Decreasing
         } else {
             self.hold = Hold::NONE;
-            State::ByDelay
+            LossState::ByDelay
         };
     }
 
@@ -290,9 +290,9 @@ impl LossLimit {
     }
 
     /// The line of this rate with the inherent loss that Newton's method finds.
-    fn fitted(&self, rate: f64) -> Line {
+    fn fitted(&self, rate: f64) -> LossyLine {
         let feasible = |p: f64| p.max(LEAST_INHERENT).min((LOSS_OFFSET + LOSS_BALANCE / rate).min(1.0));
-        let line = Line {
+        let line = LossyLine {
             rate,
             inherent: feasible(self.line.inherent),
         };
@@ -306,13 +306,13 @@ impl LossLimit {
         if second == 0.0 || second.is_nan() {
             second = -1e-6;
         }
-        Line {
+        LossyLine {
             inherent: feasible(line.inherent - NEWTON_STEP * first / second),
             ..line
         }
     }
 
-    fn likelihood(&self, line: &Line, loss: f64) -> f64 {
+    fn likelihood(&self, line: &LossyLine, loss: f64) -> f64 {
         let room = BIAS_UP_TO - loss;
         let scale = room / (BIAS_SMOOTHING + room.abs());
         let kbits = line.rate / 1000.0;
@@ -326,7 +326,7 @@ impl LossLimit {
 }
 
 /// The probability of a loss at this rate.
-fn probability(line: &Line, rate: f64) -> f64 {
+fn probability(line: &LossyLine, rate: f64) -> f64 {
     let above = if rate > line.rate {
         (1.0 - line.inherent) * (rate - line.rate) / rate
     } else {

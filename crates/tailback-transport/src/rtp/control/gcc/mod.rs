@@ -3,15 +3,15 @@
 //!
 //! Two estimates of the rate, of which the smaller counts:
 //!
-//! * by delay: groups of packets (`groups`), the slope of their delay (`trendline`), and a rate that falls to 0.85 of what
-//!   arrives when the slope is positive for long, and grows otherwise (`increase`);
+//! * by delay: groups of packets (`groups`), the slope of their delay (`trendline`), and a rate that falls to 0.85 of
+//!   what arrives when the slope is positive for long, and grows otherwise (`increase`);
 //! * by loss: the rate that explains best which packets of the last seconds were lost (`loss`).
 //!
-//! What arrives is estimated by `arrived`. The encoder's target is the estimate, and what waits is sent within 40 ms, at
-//! least at 2.5 times the target. There is no window.
+//! What arrives is estimated by `arrived`. The encoder's target is the estimate, and what waits is sent within 40 ms,
+//! at least at 2.5 times the target. There is no window.
 //!
-//! State: that of the five parts. A report costs a step for each packet, a fit of 20 points for each group, and six sums
-//! over at most 15 observations for each quarter of a second.
+//! State: that of the five parts. A report costs a step for each packet, a fit of 20 points for each group, and six
+//! sums over at most 15 observations for each quarter of a second.
 //!
 //! Departures: there are no probes (clusters of padding), so that a rate grows by 8 % a second where a browser finds a
 //! free line within a second; there is no detection of an application that limits itself. The rate is on the wire.
@@ -22,7 +22,7 @@ mod increase;
 mod loss;
 mod trendline;
 
-use super::{Fate, Feedback, Output, RateControl, ReportRule, Terms};
+use super::{Fate, Feedback, RateControl, RateOutput, ReportRule, Terms};
 use arrived::Arrived;
 use groups::Groups;
 use increase::Increase;
@@ -37,8 +37,8 @@ pub static MODEL: Model = Model {
     name: "gcc",
     family: "rate-control",
     title: "Google congestion control",
-    summary: "The slope of the delay says when the line is full: the rate falls to 0.85 of what arrives. It grows by 8 % \
-              a second, or by a packet a round trip near the last such rate. Losses bound it by a fit to the losses of \
+    summary: "The slope of the delay says when the line is full: the rate falls to 0.85 of what arrives. It grows by \
+              8 % a second, or by a packet a round trip near the last such rate. Losses bound it by a fit to the losses of \
               four seconds.",
     source: SOURCE,
     params: PARAMS,
@@ -198,10 +198,10 @@ impl RateControl for Gcc {
         }
     }
 
-    fn output(&self) -> Output {
+    fn output(&self) -> RateOutput {
         let target = self.rate();
         let drain = 8.0 * self.waiting as f64 / self.s.get(&DRAIN).seconds();
-        Output {
+        RateOutput {
             target,
             pacing: drain.max(target * self.s.get(&PACING)),
             window: u64::MAX,

@@ -1,8 +1,8 @@
 //! Whether the line is used too much: the slope of the smoothed delay over the last 20 groups.
 //!
-//! The scaled slope m = 4 min(n, 60) slope, after n differences, is compared with a threshold g that follows |m| slowly,
-//! faster downwards. Overuse: m > g for more than 10 ms and in more than one group, while the slope does not fall.
-//! Underuse: m < -g.
+//! The scaled slope m = 4 min(n, 60) slope, after n differences, is compared with a threshold g that follows |m|
+//! slowly, faster downwards. Overuse: m > g for more than 10 ms and in more than one group, while the slope does not
+//! fall. Underuse: m < -g.
 
 use super::groups::Difference;
 use std::collections::VecDeque;
@@ -148,8 +148,8 @@ mod tests {
         t.usage()
     }
 
-    /// With all 60 groups counted a slope of 12.5 / (60 * 4) = 0.052 is overuse: 5.5 % more than the line carries. Below
-    /// that the threshold falls to the slope's side only slowly.
+    /// With all 60 groups counted a slope of 12.5 / (60 * 4) = 0.052 is overuse: 5.5 % more than the line carries.
+    /// Below that the threshold falls to the slope's side only slowly.
     #[test]
     fn a_line_that_is_filled_too_fast_is_overused() {
         assert_eq!(usage_at(0.06, 70), Usage::Over);
