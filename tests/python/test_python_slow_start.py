@@ -9,7 +9,7 @@ import pytest
 
 import tailback as tb
 
-EXAMPLE = f"{Path(tb.__file__).parent / 'examples' / 'my_search.py'}:Reno"
+EXAMPLE = f"{Path(tb.__file__).parent / 'examples' / 'my_search.py'}:WatchedReno"
 SEGMENT = 1500  # bytes on the wire
 
 

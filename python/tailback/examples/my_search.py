@@ -1,13 +1,14 @@
 """SEARCH in Python (draft-chung-ccwg-search-09): slow start ends when deliveries fall behind what was sent.
 
-`Search` is a rule with the methods of the built-in ones, and `Reno` a control that asks it. With `rule = "hystart"`,
+`Search` is a rule with the methods of the built-in ones, and `WatchedReno` a Reno that asks it. With `rule = "hystart"`,
 "train" or "search" it asks a built-in rule instead.
 
 Left out: the drain to the estimated product that follows. Between bins it interpolates backward, as the draft's authors
 mean it.
 """
 
-WINDOW, BINS, KEPT, THRESHOLD = 3.5, 10, 25, 0.26  # section 2: round trips, bins of it, bins that are kept, a share
+# Section 2: round trips, bins of it, bins that are kept, a share.
+WINDOW, BINS, KEPT, THRESHOLD = 3.5, 10, 25, 0.26
 
 
 class Search:
@@ -54,7 +55,7 @@ class Search:
         """A timeout: the slow start that follows has a threshold, and is not watched."""
 
 
-class Reno:
+class WatchedReno:
     def __init__(self, rules, *, rule: str = "own"):
         self.rules, self.start = rules, Search() if rule == "own" else rules.slow_start(rule)
         self.cwnd, self.ssthresh = rules.initial_window, rules.initial_ssthresh
