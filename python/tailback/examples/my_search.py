@@ -1,6 +1,6 @@
 """SEARCH in Python (draft-chung-ccwg-search-09): slow start ends when deliveries fall behind what was sent.
 
-`Search` is a rule with the methods of the built-in ones, and `WatchedReno` a Reno that asks it. With `rule = "hystart"`,
+`Search` is a rule with the methods of the built-in ones, and `WatchedReno` a Reno that asks it. With `rule` "hystart",
 "train" or "search" it asks a built-in rule instead.
 
 Left out: the drain to the estimated product that follows. Between bins it interpolates backward, as the draft's authors
