@@ -17,6 +17,7 @@ __all__ = [
     "ControlReset",
     "ControlRules",
     "ControlSign",
+    "ControlStart",
     "ControlTakeover",
     "DialogueFault",
     "DrivenControl",
@@ -509,6 +510,15 @@ class ControlRules:
     def ecn_decrease(self) -> float | None: ...
     @property
     def sack(self) -> bool: ...
+    def slow_start(self, name: Literal["hystart", "train", "search"], /) -> ControlStart: ...
+
+@final
+class ControlStart:
+    def judge(
+        self, ack: ControlAck, *, cwnd: float, ssthresh: float, least: float | None = None
+    ) -> tuple[bool, float | None]: ...
+    def on_sent(self, sent: ControlDeparture) -> None: ...
+    def restart(self) -> None: ...
 
 @final
 class ControlAck:
