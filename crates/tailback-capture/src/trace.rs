@@ -190,6 +190,7 @@ pub fn words(s: &Segment, bytes: u32) -> String {
         (Flags::ACK, "ACK"),
         (Flags::ECE, "ECE"),
         (Flags::CWR, "CWR"),
+        (Flags::AE, "AE"),
     ];
     let mut out: Vec<String> = names
         .iter()
@@ -214,6 +215,12 @@ pub fn words(s: &Segment, bytes: u32) -> String {
     if !s.sack.is_empty() {
         let blocks: Vec<String> = s.sack.iter().map(|(from, to)| format!("{from}:{to}")).collect();
         out.push(format!("sack {}", blocks.join(" ")));
+    }
+    if let Some(c) = &s.counts {
+        let fields = [("ECT(1)", c.ect1), ("CE", c.ce), ("ECT(0)", c.ect0)];
+        let said = fields.iter().take(usize::from(c.fields));
+        let said: Vec<String> = said.map(|(name, bytes)| format!("{name} {bytes} B")).collect();
+        out.push(format!("arrived {}", said.join(", ")));
     }
     if let Some(window) = s.window {
         out.push(format!("window {window}"));

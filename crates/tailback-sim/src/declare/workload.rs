@@ -60,14 +60,14 @@ params! {
         "How times between arrivals are distributed: a Poisson process, or log-normal times, which come in bursts.",
         "");
     pub SHAPE: f64 = Key::new("shape", Kind::Real { min: 0.0, max: 10.0 }, "2",
-        "Of log-normal times: the standard deviation of the logarithm.", "");
+        "For log-normal times: the standard deviation of the logarithm.", "");
     pub PATTERN: Pattern = Key::choice("pattern", "all-to-all",
         "Which hosts send to which: two that are drawn for each flow; each to one other, and each receives from \
          one; each to one other that is drawn; or `fan_in` of them at once to one.", "");
     pub FAN_IN: u32 = Key::new("fan_in", Kind::Count { min: 1, max: 100_000 }, "16",
         "With pattern incast: how many hosts send at one instant.", "");
     pub MOST: Option<u64> = Key::new("flows", Kind::Count { min: 1, max: 1 << 32 }, "none",
-        "How many flows there are at most. Default: as many as come until it stops.", "");
+        "The largest number of flows. Default: as many as come until `stop`.", "");
     pub CONNECTION: Connections = Key::choice("connection", "new",
         "Whether each flow has a connection of its own, or takes one that an earlier flow between the same hosts has \
          left idle: with its window, and without a handshake.", "");

@@ -129,6 +129,7 @@ pub fn segment(seq: u64, bytes: u32) -> Segment {
         sack: Default::default(),
         timestamps: None,
         window: None,
+        counts: None,
     }
 }
 

@@ -188,7 +188,9 @@ impl Exchanges {
         match event {
             AppEvent::Delivered(bytes) => self.delivered(lane, (flow, side.other()), bytes, net),
             AppEvent::Closed => self.closed(lane, flow),
-            AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed => Step::Nothing,
+            AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed | AppEvent::Packet(_) => {
+                Step::Nothing
+            }
         }
     }
 

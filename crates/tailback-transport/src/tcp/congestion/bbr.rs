@@ -87,8 +87,9 @@ params! {
     const PARAMS;
 
     FORM: FormChoice = Key::choice("form", "auto",
-        "auto: by `congestion_form` of tcp. draft: each segment paced by itself. linux: the window has room for \
-         batches of a millisecond, even numbers and ACKs that come in bursts, and pacing leaves 1 % free.", DRAFT);
+        "How the control is computed. auto: as `congestion_form` of tcp says. draft: each segment paced by itself. \
+         linux: the window has room for batches of a millisecond, even numbers and ACKs that come in bursts, and \
+         pacing leaves 1 % free.", DRAFT);
 }
 
 /// Version 1 answers neither marks nor losses: the rate that is delivered is its signal.
