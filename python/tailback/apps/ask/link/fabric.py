@@ -124,12 +124,13 @@ def scenario(
         topology |= {"shared_buffer": switch["buffer"], "alpha": switch["alpha"]}
     stop = f"{times.duration_s * 1e9:.0f}ns"
     sender = {**tcp, "congestion": link.controls.get(link.senders[0], link.senders[0])}
-    common = dict(stop=stop, tcp=sender)
     law = sizes(link)
-    workloads: dict[str, Any] = {law: {"sizes": law, "load": made.load, **common}}
+    workloads = {law: _workload(sizes=law, load=made.load, stop=stop, tcp=sender)}
     if INCAST in link.traffic:
         answers = {"kind": "constant", "mean": ANSWER}
-        workloads[INCAST] = {"pattern": INCAST, "fan_in": FAN_IN, "sizes": answers, "load": INCAST_LOAD, **common}
+        workloads[INCAST] = _workload(
+            pattern=INCAST, fan_in=FAN_IN, sizes=answers, load=INCAST_LOAD, stop=stop, tcp=sender
+        )
     return {
         "name": "compare",
         "duration": f"{(times.duration_s + PATIENCE_S) * 1e9:.0f}ns",
@@ -140,6 +141,11 @@ def scenario(
         "topology": topology,
         "workload": workloads,
     }
+
+
+def _workload(**keys: Any) -> dict[str, Any]:
+    """The table of a workload."""
+    return keys
 
 
 def cost_s(link: Link, duration_s: float, hops_per_s: float) -> float:
