@@ -13,7 +13,7 @@ from test_sweep import tables
 import tailback as tb
 from tailback import _core
 from tailback.core.results.stored import read_results
-from tailback.show.plots.topology import Line, layers_of
+from tailback.show.plots.topology import DrawnLink, layers_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "fabric.md"
 
@@ -86,9 +86,11 @@ def test_a_trace_ends_with_the_path_of_the_flow(cli: Any, tmp_path: Path) -> Non
 
 
 def test_the_layers_of_a_network_are_how_far_from_its_ends() -> None:
-    line = [Line(name, ends, 0.0) for name, ends in (("a", ("h1", "s1")), ("b", ("h2", "s1")), ("c", ("s1", "t1")))]
+    line = [
+        DrawnLink(name, ends, 0.0) for name, ends in (("a", ("h1", "s1")), ("b", ("h2", "s1")), ("c", ("s1", "t1")))
+    ]
     assert layers_of(line) == [["h1", "h2", "t1"], ["s1"]]
-    ring = [Line(f"r{i}", (f"n{i}", f"n{(i + 1) % 3}"), 0.0) for i in range(3)]
+    ring = [DrawnLink(f"r{i}", (f"n{i}", f"n{(i + 1) % 3}"), 0.0) for i in range(3)]
     assert layers_of(ring) == [["n0"], ["n1", "n2"]]
     assert layers_of([]) == []
 

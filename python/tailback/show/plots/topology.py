@@ -19,7 +19,7 @@ HEIGHT, WIDTH = 1.0, 1.0
 
 
 @dataclass(frozen=True)
-class Line:
+class DrawnLink:
     """A link, and how much of it is used: the share of the direction with more."""
 
     name: str
@@ -27,18 +27,18 @@ class Line:
     used: float
 
 
-def lines_of(links: Sequence[Mapping[str, object]], used: Mapping[str, float]) -> list[Line]:
+def lines_of(links: Sequence[Mapping[str, object]], used: Mapping[str, float]) -> list[DrawnLink]:
     """The links of a scenario's `spec`, with the utilisation of each direction by its name."""
     lines = []
     for link in links:
         name = str(link["name"])
         if not name.endswith(".reverse"):
             most = max(used.get(name, 0.0), used.get(f"{name}.reverse", 0.0))
-            lines.append(Line(name, (str(link["from"]), str(link["to"])), most))
+            lines.append(DrawnLink(name, (str(link["from"]), str(link["to"])), most))
     return lines
 
 
-def layers_of(lines: Sequence[Line]) -> list[list[str]]:
+def layers_of(lines: Sequence[DrawnLink]) -> list[list[str]]:
     """The nodes in layers: those with one link at first, then by how many links they are away from these."""
     near: dict[str, set[str]] = {}
     for line in lines:
@@ -55,7 +55,7 @@ def layers_of(lines: Sequence[Line]) -> list[list[str]]:
 
 
 @styled
-def topology(lines: Sequence[Line]) -> Drawing:
+def topology(lines: Sequence[DrawnLink]) -> Drawing:
     """The fabric; the scale beside it says how much of a line is used."""
     layers = layers_of(lines) if lines else []
     fig, axes = grid(7.0, 0.6 + 0.85 * max(len(layers), 2), shrinks=False)

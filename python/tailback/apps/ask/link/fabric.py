@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailback import _core
 from tailback.apps.ask.given import LinkError, chosen, parsed
+from tailback.apps.ask.link import rack as racks
 
 if TYPE_CHECKING:
     from tailback.apps.ask.link.link import Link
@@ -23,7 +24,7 @@ SIZES = {"web-search": 1.71e6, "data-mining": 12.7e6}
 INCAST = "incast"
 #: What crosses a fabric unless something else is named.
 CROSSES = ("web-search", INCAST)
-SENDER = "dctcp"
+SENDER = racks.MADE_FOR[0]
 LOAD = 0.5
 #: So many hosts send so much each to one at once, with this share of the load of the hosts' links beside the flows.
 FAN_IN, ANSWER, INCAST_LOAD = 12, "20kB", 0.02
@@ -123,12 +124,13 @@ def scenario(
         topology |= {"shared_buffer": switch["buffer"], "alpha": switch["alpha"]}
     stop = f"{times.duration_s * 1e9:.0f}ns"
     sender = {**tcp, "congestion": link.controls.get(link.senders[0], link.senders[0])}
-    common = {"stop": stop, "tcp": sender}
     law = sizes(link)
-    workloads: dict[str, Any] = {law: {"sizes": law, "load": made.load, **common}}
+    workloads = {law: _workload(sizes=law, load=made.load, stop=stop, tcp=sender)}
     if INCAST in link.traffic:
         answers = {"kind": "constant", "mean": ANSWER}
-        workloads[INCAST] = {"pattern": INCAST, "fan_in": FAN_IN, "sizes": answers, "load": INCAST_LOAD, **common}
+        workloads[INCAST] = _workload(
+            pattern=INCAST, fan_in=FAN_IN, sizes=answers, load=INCAST_LOAD, stop=stop, tcp=sender
+        )
     return {
         "name": "compare",
         "duration": f"{(times.duration_s + PATIENCE_S) * 1e9:.0f}ns",
@@ -139,6 +141,11 @@ def scenario(
         "topology": topology,
         "workload": workloads,
     }
+
+
+def _workload(**keys: Any) -> dict[str, Any]:
+    """The table of a workload."""
+    return keys
 
 
 def cost_s(link: Link, duration_s: float, hops_per_s: float) -> float:
