@@ -121,7 +121,10 @@ def _cases(t: SweepFile, axes: Collection[str], file: str) -> list[Point]:
     names = list(cases[0].labels)
     for i, c in enumerate(cases):
         if list(c.labels) != names:
-            raise FileError(f"{file}: case[{i}].labels are {', '.join(c.labels)}, those of case[0] {', '.join(names)}")
+            raise FileError(
+                f"{file}: case[{i}] has the labels {', '.join(c.labels)}, but case[0] has {', '.join(names)}; give all "
+                "cases the same labels in the same order"
+            )
     both = [n for n in names if n in axes]
     if both:
         raise FileError(f"{file}: {both[0]!r} is an axis and a label of the cases; give one of them another name")

@@ -192,7 +192,7 @@ class OurHost:
     def _setsockopt(self, call: Call) -> Returned:
         (option,) = names_at(call, 2) or [""]
         if option not in _OPTIONS:
-            raise Refused(0, option or call.name, "a sender here has no such option of a socket")
+            raise Refused(0, option or call.name, "senders here do not have this socket option")
         if option == "SO_LINGER" and call.arguments[3:4] != [{"onoff": 0, "linger": 0}]:
             raise Refused(0, option, "a reset when a socket is closed is not modelled")
         return Returned(0)
