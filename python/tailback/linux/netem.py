@@ -182,12 +182,12 @@ def as_command(words: Sequence[str]) -> list[str]:
         elif word == "rate" and left:
             made.append(left.pop(0))
         names, absent = _NAMED.get(key, ({}, ""))
-        found = dict(names)
+        values = dict(names)
         while len(left) > 1 and left[0] in names:
             name = left.pop(0)
-            found[name] = left.pop(0)
-        if any(found.values()):
-            made += [value or absent for value in found.values()]
+            values[name] = left.pop(0)
+        if any(values.values()):
+            made += [value or absent for value in values.values()]
     return made
 
 

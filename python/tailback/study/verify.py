@@ -329,10 +329,10 @@ def _texts(ours: Path, theirs: Path, again: Sequence[Experiment], found: Found) 
     rest = [{k: v for k, v in b.items() if k not in skipped} for b in (x, y)]
     found.differences += _said("study.json", *rest)
     verdicts = _json(theirs / "verdicts.json")
-    stored = verdicts.get("verdicts", []) if isinstance(verdicts, dict) else []
-    stored = stored if _are_tables(stored) else []
-    stored = [v for v in stored if isinstance(v, dict) and v.get("experiment") not in left_out]
-    found.differences += _said("verdicts.json: verdicts", x["verdicts"], stored)
+    listed = verdicts.get("verdicts", []) if isinstance(verdicts, dict) else []
+    listed = listed if _are_tables(listed) else []
+    their_verdicts = [v for v in listed if v.get("experiment") not in left_out]
+    found.differences += _said("verdicts.json: verdicts", x["verdicts"], their_verdicts)
     column = [name for name, _ in COLUMNS].index("experiment")
     found.differences += _lines(
         ours, theirs, "verdicts.csv", lambda row: not left_out.intersection(row[column : column + 1])
