@@ -30,7 +30,7 @@ def _results_or_file(ctx: click.Context, param: click.Parameter, value: str) -> 
     help="Compare the points of an axis with those of this label.  [without a value: [compare] of the sweep's file]",
 )
 @click.option(
-    "--column", "columns", multiple=True, metavar="NAME", help="Show differences only in this column. Repeatable."
+    "--column", "columns", multiple=True, metavar="NAME", help="Show differences of this column only. Repeatable."
 )
 @options.out("With a measurement: run the line that it describes, five seeds, and keep the results here.")
 @options.figures()

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at.  [default: a free one]")
 @click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
 @click.option("--tour", metavar="NAME", help="Begin with a tour: its name, or a file of your own (.toml).")
-@click.option("--export", "to", metavar="FILE", help="Write an HTML file with the simulator inside; no server.")
+@click.option(
+    "--export", "to", metavar="FILE", help="Write an HTML file with the simulator inside, and start no server."
+)
 @click.option(
     "--axis",
     "axes",
     multiple=True,
     metavar="PATH=V,V,...",
-    help="With --export: values to choose from, with runs made beforehand in place of the simulator. Give two.",
+    help="With --export: values of PATH that the page offers. Their runs are made now, and the file has no simulator. "
+    "Give two.",
 )
 def lab(
     file: str | None,
