@@ -16,7 +16,7 @@ from tailback.linux.units import TcError
 
 #: What `htb` gives a bucket without `burst`, beside a tick's worth of its rate: its `mtu` (tc-htb(8)).
 HTB_MTU = 1600
-#: What `htb` divides the rate of a class by for a quantum that is not given.
+#: `htb` gives a class without a quantum its rate divided by this.
 R2Q = 10
 #: Places in the table of priorities of `prio`.
 PRIORITIES = 16

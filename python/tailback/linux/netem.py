@@ -278,7 +278,7 @@ def _line(netem: Netem, leave: Callable[[str, str], None], header: int, table: M
     made |= {"overhead": f"{overhead}B"} if overhead > 0 else {}
     made |= {"cell_size": f"{cell}B"} if cell > 0 else {}
     if cell_header < 0:
-        leave(f"a cell's overhead {cell_header}", "no cell is shorter than what is in it here")
+        leave(f"a cell's overhead {cell_header}", "here a cell is never shorter than its contents")
     made |= {"cell_overhead": f"{cell_header}B"} if cell > 0 and cell_header > 0 else {}
     return made
 

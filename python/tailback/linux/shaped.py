@@ -224,7 +224,9 @@ class _Walk:
         own = read[0][1]
         if rate > own["rate"]:
             what = f"rate {units.rate_text(own['rate'])} of class {leaf.handle}"
-            self.leave(what, f"other classes are idle here, so that it has {units.scenario_rate(rate)}", leaf.line)
+            self.leave(
+                what, f"other classes are idle here, so that this class has {units.scenario_rate(rate)}", leaf.line
+            )
         if "burst" not in own and "cburst" not in own:
             self.say(leaf.line, "burst", f"assumed {burst} B: what tc gives with timers of high resolution")
         self.shape(leaf.line, rate, burst, counted)

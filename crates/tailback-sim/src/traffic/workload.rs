@@ -68,7 +68,7 @@ pub struct Parts {
     pub hosts: Vec<NodeId>,
     pub flows: Flows,
     pub transport: TransportId,
-    /// How many flows there are at most.
+    /// The largest number of flows.
     pub most: Option<u64>,
     /// The streams of times, pairs and sizes.
     pub streams: [Stream; 3],

@@ -61,7 +61,7 @@ def report(
     if out is not None:
         raise click.UsageError("--out is for the runs of a measured line; name a file with a measurement first")
     if figures and (across is not None or other is not None):
-        raise click.UsageError("--figures are those of a page, and differences have none; leave it out")
+        raise click.UsageError("--figures are written beside a page, and differences have no page; leave it out")
     if across is not None:
         if other is not None:
             raise click.UsageError("--across compares points of one folder; leave the other out")

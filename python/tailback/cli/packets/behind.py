@@ -162,7 +162,7 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
 
 def _words(command: tuple[str, ...], shell: bool) -> tuple[str, ...]:
     if shell and command:
-        raise click.UsageError("--shell is instead of a command; leave one of them out")
+        raise click.UsageError("--shell opens a shell instead of a command; leave one of them out")
     if shell:
         return (os.environ.get("SHELL") or "/bin/sh",)
     if not command:

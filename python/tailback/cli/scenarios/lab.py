@@ -52,7 +52,7 @@ def lab(
     from tailback.cli.errors import NotHere, say
 
     if axes and not to:
-        raise click.UsageError("--axis is of an exported file; give --export FILE too")
+        raise click.UsageError("--axis is for an exported file; give --export FILE too")
     if tour is not None and (file is not None or axes):
         raise click.UsageError("a tour brings its scenario; leave FILE and --axis out")
     if queue is not None and (tour is not None or file == "-"):

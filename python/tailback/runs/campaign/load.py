@@ -104,7 +104,8 @@ def _points(t: SweepFile, axes: dict[str, tuple[Axis, SweepAxis]], file: str) ->
             raise FileError(f"{file}: at[{i}].where: there is no axis {odd[0]!r}; {axes_in_words(names)}")
         if not any(matches(p.labels, rule.where) for p in points):
             raise FileError(
-                f"{file}: at[{i}].where = {rule.where}: no point is meant; write labels as texts, as in the axis"
+                f"{file}: at[{i}].where = {rule.where}: no point has these labels; "
+                "write labels as texts, as in the axis"
             )
     seen: set[tuple[str, ...]] = set()
     for p in points:

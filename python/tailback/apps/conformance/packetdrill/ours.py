@@ -103,7 +103,7 @@ class OurHost:
     def call(self, call: Call) -> Returned | None:
         does = _CALLS.get(call.name)
         if does is None:
-            raise Refused(0, call.name, "a sender here has no such system call")
+            raise Refused(0, call.name, "senders here do not have this system call")
         returned = does(self, call)
         self._take()
         return returned
@@ -150,7 +150,7 @@ class OurHost:
             return Returned(-1, "EPIPE")
         for flag in names_at(call, 3):
             if flag not in ("MSG_NOSIGNAL", "MSG_DONTWAIT", "0"):
-                raise Refused(0, flag, "a sender here does not know this flag")
+                raise Refused(0, flag, "senders here do not know this flag")
         self._core.write(count)
         return Returned(count)
 
@@ -203,7 +203,7 @@ class OurHost:
             return Returned(0, out={3: self._core.info()["snd_mss"]})
         if option == "SO_ERROR":
             return Returned(0, out={3: 0})
-        raise Refused(0, option or call.name, "a sender here does not show this option of a socket")
+        raise Refused(0, option or call.name, "senders here do not show this socket option")
 
     def _ioctl(self, call: Call) -> Returned:
         if names_at(call, 1) not in (["SIOCINQ"], ["FIONREAD"]):
