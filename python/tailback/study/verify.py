@@ -189,7 +189,7 @@ def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
         return result
     theirs = folder / p.folder
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
-        drawn, stored = Path(d) / "drawn", Path(d) / p.study
+        drawn, made_again = Path(d) / "drawn", Path(d) / p.study
         how = _as_bundled(p, how)
         changed = with_asked(study, p.overrides, again, p.mode)[0] if p.overrides else study
         work = Work(changed, again, how, drawn)
@@ -204,9 +204,9 @@ def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
             result.differences += missing
             return result
         _fits(theirs / "runs", Path(d))
-        shutil.copytree(theirs / "runs", stored / "runs", ignore=shutil.ignore_patterns("lock"))
-        reproduce(study, again, replace(how, progress=None, announce=None), stored, command="verify")
-        _texts(stored, theirs, again, result)
+        shutil.copytree(theirs / "runs", made_again / "runs", ignore=shutil.ignore_patterns("lock"))
+        reproduce(study, again, replace(how, progress=None, announce=None), made_again, command="verify")
+        _texts(made_again, theirs, again, result)
     return result
 
 

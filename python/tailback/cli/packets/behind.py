@@ -135,28 +135,28 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
         if meter is not None:
             meter.clear()
     passing.own_the_terminal()
-    found = {
+    document = {
         **came.passed,
         "ended": _ended(came.ended),
         "way": came.way,
         "notes": [*notes, *came.notes],
         "servers": came.servers,
     }
-    found["scenario"] = scenario.toml
+    document["scenario"] = scenario.toml
     if came.ended.why:
         say(f"tailback behind: {came.ended.why}")
     try:
         if out is not None:
-            report.write(found, out)
+            report.write(document, out)
         if (user := stage.who_called_sudo()) is not None:
             report.give([*made, *([] if out is None else report.files(out))], user.number, user.group)
     except OSError as e:
         raise Failure(f"what passed cannot be stored: {os_message(e)}") from e
     with contextlib.suppress(OSError):
         if given["as_json"]:
-            click.echo(json.dumps(found, allow_nan=False), err=True)
+            click.echo(json.dumps(document, allow_nan=False), err=True)
         elif out is None:
-            click.echo(plain(report.text(found)), err=True)
+            click.echo(plain(report.text(document)), err=True)
     passing.end_as(came.ended)
 
 

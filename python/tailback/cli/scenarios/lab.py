@@ -69,9 +69,9 @@ def lab(
             from tailback.apps.lab import tours
 
             named = tours.find(tour)
-            state, shown = named.state, tours.shown(named)
+            state, tour_page = named.state, tours.shown(named)
         else:
-            state, shown = state_of(file, overrides, beside), None
+            state, tour_page = state_of(file, overrides, beside), None
         state.documents()
 
         def told(address: str) -> None:
@@ -79,7 +79,7 @@ def lab(
             say("Ctrl-C ends it")
 
         try:
-            server.serve(state, port, told, not no_browser, shown)
+            server.serve(state, port, told, not no_browser, tour_page)
         except server.NotInstalled as e:
             raise NotHere(str(e)) from e
     except LabError as e:
