@@ -93,8 +93,11 @@ def test_a_step_that_does_not_hold(tmp_path: Path, step: str, line: int, expecte
     [
         ("`./missing.sh`\n" + BEGIN, "line 1, `./missing.sh`: this included file is missing (looked for "),
         ("`rm -rf /`\n" + BEGIN, "line 1, `rm -rf /`: no command is run"),
-        ("`sysctl -q net.ipv4.tcp_odd=1`\n" + BEGIN, "line 1, `net.ipv4.tcp_odd`: a sender here has no such setting"),
-        ("`sysctl -q net.ipv4.tcp_sack=7`\n" + BEGIN, "of this setting 0, 1 can be expressed"),
+        (
+            "`sysctl -q net.ipv4.tcp_odd=1`\n" + BEGIN,
+            "line 1, `net.ipv4.tcp_odd`: senders here do not have this setting",
+        ),
+        ("`sysctl -q net.ipv4.tcp_sack=7`\n" + BEGIN, "of this setting only 0, 1 can be expressed"),
         (BEGIN + "+0 %{ import os }%\n", "line 8, `import`"),
         (BEGIN + "+0 %{ assert tcpi_odd == 1 }%\n", "line 8, `tcpi_odd`: this subject does not show it"),
         (BEGIN + "+0 ioctl(4, FIONBIO, [1]) = 0\n", "line 8, `ioctl`: of ioctl only SIOCINQ is played"),

@@ -106,28 +106,36 @@ fn the_rate_of_a_bucket_is_its_rate_where_packets_fit_it() {
     let mut s = Stream::new(1, "drawn");
     for model in meters().into_iter().filter(|m| !m.name.starts_with("tsw")) {
         for _ in 0..25 {
-            let d = Drawn::new(&mut s, 1e9);
-            let mut m = Metered::new(d, model);
-            let fits = u64::from(d.bytes) <= d.depth;
+            let drawn = Drawn::new(&mut s, 1e9);
+            let mut m = Metered::new(drawn, model);
+            let fits = u64::from(drawn.bytes) <= drawn.depth;
             let mut green: Vec<u64> = vec![];
             // First the full bucket at once, then a hundred packets, and one to start the count.
-            let first = d.depth / u64::from(d.bytes);
+            let first = drawn.depth / u64::from(drawn.bytes);
             for i in 0..first + 102 * OFFERED {
-                let at = d.at(i.saturating_sub(first), OFFERED);
-                let colour = m.offer(d.bytes, at);
-                assert!(fits || colour != GREEN, "{} {d:?}: larger than the bucket", model.name);
+                let at = drawn.at(i.saturating_sub(first), OFFERED);
+                let colour = m.offer(drawn.bytes, at);
+                assert!(
+                    fits || colour != GREEN,
+                    "{} {drawn:?}: larger than the bucket",
+                    model.name
+                );
                 if colour == GREEN {
                     green.push(at.0);
-                    let most = d.depth as f64 + d.rate as f64 / 8e9 * at.0 as f64;
-                    let passed = green.len() as f64 * f64::from(d.bytes);
-                    assert!(passed <= most + 1e-3, "{} {d:?}: {passed} of {most} bytes", model.name);
+                    let most = drawn.depth as f64 + drawn.rate as f64 / 8e9 * at.0 as f64;
+                    let passed = green.len() as f64 * f64::from(drawn.bytes);
+                    assert!(
+                        passed <= most + 1e-3,
+                        "{} {drawn:?}: {passed} of {most} bytes",
+                        model.name
+                    );
                 }
             }
             if fits {
                 let (last, before) = (green[green.len() - 1], green[green.len() - 101]);
-                let rate = 100.0 * 8e9 * f64::from(d.bytes) / (last - before) as f64;
-                let off = rate / d.rate as f64 - 1.0;
-                assert!(off.abs() < 0.01, "{} {d:?}: {rate}", model.name);
+                let rate = 100.0 * 8e9 * f64::from(drawn.bytes) / (last - before) as f64;
+                let off = rate / drawn.rate as f64 - 1.0;
+                assert!(off.abs() < 0.01, "{} {drawn:?}: {rate}", model.name);
             }
         }
     }

@@ -294,7 +294,7 @@ pub struct WorkloadSpec {
     /// Nodes.
     pub hosts: Vec<String>,
     pub flows: WorkloadFlows,
-    /// How many flows there are at most.
+    /// The largest number of flows.
     pub most: Option<u64>,
     /// Which of all shortest paths the connections take.
     pub paths: Paths,

@@ -54,7 +54,7 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
             "the probe \"{}\" is sampled at an interval, not on change",
             SOJOURN_PERCENTILES.name
         );
-        let remedy = "replace on_change by every = \"1s\", or for one sample by every = its time";
+        let remedy = "replace on_change by every = \"1s\", or, for one sample, by every = its time";
         r.complain(filled.problem("conflict", &ON_CHANGE, problem, remedy));
     }
     if let Target::Flows { group, reverse, .. } = &target {

@@ -166,7 +166,7 @@ pub fn read(s: &Settings) -> Result<Impairment, Refusal> {
     let given = [s.get(&LOSS) > 0.0, !states.is_empty(), !elliott.is_empty()];
     if given.iter().filter(|is| **is).count() > 1 {
         let e = Refusal::new(
-            "losses are said in two ways",
+            "losses are given in two ways",
             "give one of loss, loss_state and loss_gemodel",
         );
         return Err(e);
@@ -188,7 +188,10 @@ pub fn read(s: &Settings) -> Result<Impairment, Refusal> {
         return Err(e.within(REORDER.name));
     }
     if gap.is_some() && reorder.probability <= 0.0 {
-        let e = Refusal::new("gap says nothing without reorder", "give reorder = 1, or leave gap out");
+        let e = Refusal::new(
+            "gap has no effect without reorder",
+            "give reorder = 1, or leave gap out",
+        );
         return Err(e.within(GAP.name));
     }
     Ok(Impairment::Netem(Box::new(Netem {

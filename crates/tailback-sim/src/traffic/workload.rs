@@ -72,7 +72,7 @@ pub struct Parts {
     pub hosts: Vec<NodeId>,
     pub flows: Flows,
     pub transport: TransportId,
-    /// How many flows there are at most.
+    /// The largest number of flows.
     pub most: Option<u64>,
     pub keeps: bool,
     /// The streams of times, pairs and sizes.

@@ -69,7 +69,7 @@ def read(data: bytes) -> FromKernel | None:
     begin = (data[0] & 15) * 4
     sport, dport, seq, ack, bits, window = struct.unpack_from("!HHIIHH", data, begin)
     header = (bits >> 12) * 4
-    found = FromKernel(
+    segment = FromKernel(
         socket.inet_ntoa(data[12:16]),
         socket.inet_ntoa(data[16:20]),
         (sport, dport),
@@ -80,11 +80,11 @@ def read(data: bytes) -> FromKernel | None:
         struct.unpack_from("!H", data, 2)[0] - begin - header,
         window,
     )
-    _read_options(found, data[begin + 20 : begin + header])
-    return found
+    _read_options(segment, data[begin + 20 : begin + header])
+    return segment
 
 
-def _read_options(found: FromKernel, options: bytes) -> None:
+def _read_options(segment: FromKernel, options: bytes) -> None:
     at = 0
     while at < len(options) and options[at] != 0:
         if options[at] == 1:
@@ -94,17 +94,17 @@ def _read_options(found: FromKernel, options: bytes) -> None:
             return
         kind, inside = options[at], options[at + 2 : at + options[at + 1]]
         if kind == 2 and len(inside) == 2:
-            (found.mss,) = struct.unpack("!H", inside)
+            (segment.mss,) = struct.unpack("!H", inside)
         elif kind == 3 and len(inside) == 1:
-            found.scale = inside[0]
+            segment.scale = inside[0]
         elif kind == 4:
-            found.sack_permitted = True
+            segment.sack_permitted = True
         elif kind == 5 and len(inside) % 8 == 0:
             numbers = struct.unpack(f"!{len(inside) // 4}I", inside)
-            found.blocks = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+            segment.blocks = tuple(zip(numbers[::2], numbers[1::2], strict=True))
         elif kind == 8 and len(inside) == 8:
             value, echo = struct.unpack("!II", inside)
-            found.stamps = (value, echo)
+            segment.stamps = (value, echo)
         at += options[at + 1]
 
 

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     "queues",
     multiple=True,
     metavar="NAME[,...]",
-    help='Disciplines by name, one as a table, { kind = "red", ecn = true }, or a line of tc, a file of it, a block of '
-    "SQM (- is standard input). Repeatable.  [default: "
+    help='Disciplines by name; or one as a table, { kind = "red", ecn = true }, as a line of tc, a file of such lines, '
+    "or a block of SQM (- is standard input). Repeatable.  [default: "
     "droptail,red,codel,pie,fq-codel,fq-pie,cake,qsdrr; with ECN also dualpi2; with dctcp what a switch has]",
 )
 @click.option(

@@ -170,7 +170,7 @@ impl Configured for Choke {
                 "draw"
             };
             return Err(Refusal::new(
-                format!("{unused} and {beside} both say with what a packet is compared"),
+                format!("{unused} and {beside} both say which packets an arrival is compared with"),
                 format!("leave out {unused} or {beside}"),
             ));
         }

@@ -85,7 +85,7 @@ impl Configured for GreenTcp {
         let count = match (s.get(&FLOWS), s.gives(&WINDOW)) {
             (Some(_), true) => {
                 return Err(Refusal::new(
-                    "flows are given, and counted within window",
+                    "flows gives their number, and window counts them",
                     "leave out flows or window",
                 ));
             }

@@ -110,7 +110,7 @@ impl Configured for Dred {
         let cutoff = capacity::threshold_if_given(s, &CUTOFF, limit, mean_packet)?.unwrap_or(0.9 * target);
         if cutoff > target {
             return Err(Refusal::new(
-                format!("cutoff ({cutoff}) is above target ({target}), where the queue cannot be held then"),
+                format!("cutoff ({cutoff}) is above target ({target}): the queue cannot be held at the target then"),
                 "give a cutoff of at most the target; 0.9 of it is advised",
             ));
         }

@@ -92,7 +92,7 @@ fn paced_once(s: &Settings) -> Result<(), Conflict> {
         ),
         (true, _, false) => wrong(
             THINK.name,
-            "think is a pause after a response, and requests in mode open wait for none",
+            "think is a pause after a response, and requests in mode open wait for no response",
             "leave think out, or mode = \"open\" and mean_gap",
         ),
         (false, false, _) => wrong(

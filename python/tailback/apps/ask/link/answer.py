@@ -135,10 +135,10 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
     with shown(trial.progress) as tell:
         tried = _Tried(asked, times, trial, points, Course(trial, tell, len(chosen), each=len(loads)))
         seen: dict[str, list[Any]] = {name: [] for name in chosen}
-        found: Comparison | None = None
+        latest: Comparison | None = None
 
         def settled() -> bool:
-            return found is not None and found.ranking.first_is_clear()
+            return latest is not None and latest.ranking.first_is_clear()
 
         for done, more in refine.rounds(trial.replications, settled, sure=trial.sure):
             for name, runs_of in tried.seeds(done, more).items():
@@ -146,15 +146,15 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
             ranking = rank(seen, judged, asked, unplaced)
             seeds = tuple(range(trial.seed, trial.seed + done + more))
             shown_runs = {name: list(runs_of) for name, runs_of in seen.items()}
-            found = Comparison(ranking, seeds, asked, times, chosen, scenarios, shown_runs, trial.command)
+            latest = Comparison(ranking, seeds, asked, times, chosen, scenarios, shown_runs, trial.command)
             if done == 0:
                 tried.course.announce(ranking.places[0].queue, times.duration_s)
             if trial.hear is not None:
-                trial.hear(found)
-        assert found is not None
+                trial.hear(latest)
+        assert latest is not None
         sweep = tried.run(sweep_points, 0, trial.replications) if swept else {}
-        tried.store(found, sweep_points)
-    return replace(found, sweep={k: sweep[_swept(k)] for k in swept})
+        tried.store(latest, sweep_points)
+    return replace(latest, sweep={k: sweep[_swept(k)] for k in swept})
 
 
 class _Tried:

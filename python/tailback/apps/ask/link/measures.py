@@ -297,11 +297,11 @@ def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]
             times,
             requests.get(n, nothing[0]),
         )
-    found: dict[str, list[Seed]] = {}
+    by_queue: dict[str, list[Seed]] = {}
     for (queue, load, seed), run in made.items():
         if load == ALONE:
-            found.setdefault(queue, []).append(Seed(link, run, made.get((queue, BESIDE, seed))))
-    return found
+            by_queue.setdefault(queue, []).append(Seed(link, run, made.get((queue, BESIDE, seed))))
+    return by_queue
 
 
 def _masks(runs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:

@@ -162,11 +162,11 @@ def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
 
 def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any]:
     """Who opens connections: readers of pages, and a client that asks many servers at once."""
-    found: dict[str, Any] = {}
+    sessions: dict[str, Any] = {}
     around = {"access_rate": f"{link.access_bps:.0f}bps", "tcp": dict(tcp)}
     if "web" in link.traffic:
         clients, reading = readers(link)
-        found[WEB] = {
+        sessions[WEB] = {
             "kind": "web",
             "preset": "3gpp",
             "clients": clients,
@@ -178,7 +178,7 @@ def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any
             **around,
         }
     if "incast" in link.traffic:
-        found[INCAST] = {
+        sessions[INCAST] = {
             "kind": "incast",
             "servers": racks.SERVERS,
             "response": {"kind": "constant", "mean": f"{racks.ANSWER_BYTES}B"},
@@ -188,7 +188,7 @@ def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any
             "start": "0s",
             **around,
         }
-    return found
+    return sessions
 
 
 def think_s(link: Link) -> float:

@@ -105,13 +105,13 @@ def against(answer: Comparison) -> str:
 def by_measure(answer: Comparison) -> list[tuple[str, str]]:
     """For each measure its title and who is not beaten by it."""
     r = answer.ranking
-    found = []
+    rows = []
     for m in r.measures:
         if m.better is None:
             continue
         best = r.unbeaten(m.name)
         if not best:
-            found.append((capital(m.title), "no clear difference"))
+            rows.append((capital(m.title), "no clear difference"))
         else:
-            found.append((capital(m.title), joined(best, "and")))
-    return found
+            rows.append((capital(m.title), joined(best, "and")))
+    return rows

@@ -248,7 +248,7 @@ def _iproute(command: list[str], words: list[str], verbs: set[str], line: int) -
     bad = next((w for w in words if not _PLAIN.fullmatch(w)), None)
     if bad is not None or (words[:1] and words[0] not in verbs) or not words:
         word = bad or (words[0] if words else command[1])
-        raise Refused(line, word, f"of {' '.join(command)} {', '.join(sorted(verbs))} with plain words are read")
+        raise Refused(line, word, f"of `{' '.join(command)}` only {', '.join(sorted(verbs))} with plain words are read")
     try:
         run(*command, *words)
     except NotDone as e:

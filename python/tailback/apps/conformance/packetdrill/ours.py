@@ -109,7 +109,7 @@ class OurHost:
     def call(self, call: Call) -> Returned | None:
         does = _CALLS.get(call.name)
         if does is None:
-            raise Refused(0, call.name, "a sender here has no such system call")
+            raise Refused(0, call.name, "senders here do not have this system call")
         returned = does(self, call)
         self._take()
         return returned
@@ -156,7 +156,7 @@ class OurHost:
             return Returned(-1, "EPIPE")
         for flag in names_at(call, 3):
             if flag not in ("MSG_NOSIGNAL", "MSG_DONTWAIT", "0"):
-                raise Refused(0, flag, "a sender here does not know this flag")
+                raise Refused(0, flag, "senders here do not know this flag")
         self._core.write(count)
         return Returned(count)
 
@@ -198,7 +198,7 @@ class OurHost:
     def _setsockopt(self, call: Call) -> Returned:
         (option,) = names_at(call, 2) or [""]
         if option not in _OPTIONS:
-            raise Refused(0, option or call.name, "a sender here has no such option of a socket")
+            raise Refused(0, option or call.name, "senders here do not have this socket option")
         if option == "SO_LINGER" and call.arguments[3:4] != [{"onoff": 0, "linger": 0}]:
             raise Refused(0, option, "a reset when a socket is closed is not modelled")
         return Returned(0)
@@ -209,7 +209,7 @@ class OurHost:
             return Returned(0, out={3: self._core.info()["snd_mss"]})
         if option == "SO_ERROR":
             return Returned(0, out={3: 0})
-        raise Refused(0, option or call.name, "a sender here does not show this option of a socket")
+        raise Refused(0, option or call.name, "senders here do not show this socket option")
 
     def _ioctl(self, call: Call) -> Returned:
         if names_at(call, 1) not in (["SIOCINQ"], ["FIONREAD"]):

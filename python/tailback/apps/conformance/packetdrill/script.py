@@ -209,7 +209,7 @@ def load(file: Path, includes: Path | None = None) -> Script:
         if name == "ip_version" and value != "ipv4":
             raise Refused(line, f"--ip_version={value}"[:60], "scripts are only played over IPv4")
         if name not in OPTIONS | WITHOUT_EFFECT | {"ip_version"}:
-            raise Refused(line, f"--{name}"[:60], f"of option lines {', '.join(sorted(OPTIONS))} are read")
+            raise Refused(line, f"--{name}"[:60], f"of option lines only {', '.join(sorted(OPTIONS))} are read")
     return script
 
 

@@ -73,16 +73,16 @@ def shown(first: SentPacket, payload: int, flags: str, push: bool) -> str:
 
 def runs(sent: Sequence[SentPacket], push: bool) -> list[tuple[str, int]]:
     """What was sent, in the words of a script, and when: segments in a row count as one."""
-    found: list[list[SentPacket]] = []
+    in_a_row: list[list[SentPacket]] = []
     for s in sent:
-        last = found[-1][-1] if found else None
+        last = in_a_row[-1][-1] if in_a_row else None
         row = last and last.payload and s.payload and s.seq == last.end and s.at_ns - last.at_ns < 1_000_000
         if row and s.ack == last.ack and s.ecn == last.ecn:  # type: ignore[union-attr]
-            found[-1].append(s)
+            in_a_row[-1].append(s)
         else:
-            found.append([s])
+            in_a_row.append([s])
     rows = []
-    for row_of in found:
+    for row_of in in_a_row:
         payload = sum(s.payload for s in row_of)
         flags = row_of[0].flags + (row_of[-1].flags if len(row_of) > 1 else "")
         rows.append((shown(row_of[0], payload, flags, push), row_of[0].at_ns))
@@ -116,13 +116,13 @@ def _options(want: Packet, first: SentPacket, compares: Compares) -> str:
     if (want.stamps is None) != (first.stamps is None):
         return "it has a time stamp" if first.stamps else "it has no time stamp"
     if want.has("S"):
-        for name, wanted, found in (
+        for name, wanted, sent in (
             ("mss", want.mss, first.mss),
             ("wscale", want.scale, first.scale),
             ("sackOK", want.sack_permitted, first.sack_permitted),
         ):
-            if wanted != found and (name != "wscale" or compares.scale or wanted is None or found is None):
-                return f"its {name} is {found}"
+            if wanted != sent and (name != "wscale" or compares.scale or wanted is None or sent is None):
+                return f"its {name} is {sent}"
         return ""
     if tuple(tuple(b) for b in want.sack) != first.sack:
         blocks = " ".join(f"{a}:{b}" for a, b in first.sack)

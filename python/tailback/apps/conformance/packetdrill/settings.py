@@ -208,7 +208,7 @@ def _of_command(command: Command, line: int) -> Iterator[tuple[str, Any, str]]:
         kinds = [w for w in command.qdisc if w in _QDISCS]
         if not kinds and command.qdisc[:1] not in (["delete"], ["del"]):
             known = ", ".join(_QDISCS)
-            raise Refused(line, command.text[:60], f"of queues below the sender {known} are read")
+            raise Refused(line, command.text[:60], f"of queues below the sender only {known} are read")
         for kind in kinds:
             yield "", None, _QDISCS[kind]
 
@@ -216,7 +216,7 @@ def _of_command(command: Command, line: int) -> Iterator[tuple[str, Any, str]]:
 def _of_row(name: str, value: str, line: int) -> Iterator[tuple[str, Any, str]]:
     row = _BY_NAME.get(name)
     if row is None:
-        raise Refused(line, name, "a sender here has no such setting")
+        raise Refused(line, name, "senders here do not have this setting")
     if row.lacks:
         yield "", None, f"{row.name} is not modelled: {row.lacks}"
     elif row.parameter:
@@ -226,7 +226,7 @@ def _of_row(name: str, value: str, line: int) -> Iterator[tuple[str, Any, str]]:
     elif not row.without:
         if value not in row.by_value:
             known = ", ".join(row.by_value)
-            raise Refused(line, f"{name}={value}"[:60], f"of this setting {known} can be expressed")
+            raise Refused(line, f"{name}={value}"[:60], f"of this setting only {known} can be expressed")
         for parameter, of in row.by_value[value].items():
             yield parameter, of, ""
 
@@ -256,5 +256,5 @@ def _of_route(words: list[str], line: int) -> Iterator[tuple[str, Any, str]]:
             parameter, form = _ROUTE[word]
             yield parameter, form.format(value), ""
         elif word not in _ROUTE_WITHOUT:
-            raise Refused(line, word, "of a route initcwnd, rto_min, mtu and advmss are read")
+            raise Refused(line, word, "of a route only initcwnd, rto_min, mtu and advmss are read")
         at += 2

@@ -330,7 +330,7 @@ impl Config {
         let step = s.get(&STEP_FRACTION) * min_threshold;
         if step <= 0.0 {
             return Err(Refusal::new(
-                "with min_threshold 0 the step from one request to the next is nothing",
+                "with min_threshold 0 the step from one request to the next is zero",
                 "give a min_threshold above 0",
             ));
         }
