@@ -8,7 +8,7 @@
 //! State: the waiting frames, and 24 bytes for each packet in flight.
 
 use super::Config;
-use super::control::{Fate, Feedback, RateControl, ReportedPacket, SentPacket, WrittenFrame};
+use super::control::{Fate, Feedback, LeavingPacket, RateControl, ReportedPacket, WrittenFrame};
 use super::params::SOURCE_PROBES;
 use super::receiver::LATER;
 use super::report::{ArrivalReport, packet};
@@ -265,7 +265,7 @@ impl Endpoint for MediaSender {
         self.report.sent_packets += 1;
         self.report.sent_payload_bytes += u64::from(payload);
         self.written = self.written.max(self.report.sent_payload_bytes);
-        let sent = SentPacket {
+        let sent = LeavingPacket {
             now,
             number,
             bytes,

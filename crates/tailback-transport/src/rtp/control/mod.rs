@@ -62,7 +62,7 @@ pub struct WrittenFrame {
 
 /// A packet leaves.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct SentPacket {
+pub struct LeavingPacket {
     pub now: Time,
     pub number: u64,
     /// On the wire.
@@ -117,7 +117,7 @@ pub struct RateOutput {
 /// A rate control.
 pub trait RateControl {
     fn on_frame(&mut self, _f: &WrittenFrame) {}
-    fn on_sent(&mut self, _s: &SentPacket) {}
+    fn on_sent(&mut self, _s: &LeavingPacket) {}
     fn on_feedback(&mut self, f: &Feedback);
     /// When it wants [`RateControl::on_timer`].
     fn next_timer(&self) -> Option<Time> {

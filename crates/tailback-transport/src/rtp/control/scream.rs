@@ -22,7 +22,7 @@
 //! delay is the least of all. Optional parts of the draft are left out: jitter, loss by rate, policers, competing
 //! flows.
 
-use super::{Fate, Feedback, RateControl, RateOutput, ReportRule, SentPacket, Terms, WrittenFrame};
+use super::{Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportRule, Terms, WrittenFrame};
 use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
 use tailback_base::{Duration, Ecn, Time, params};
 
@@ -273,7 +273,7 @@ impl RateControl for Scream {
         self.deviation = (self.deviation + DEVIATION_GAIN * (excess - self.deviation)).min(MOST_DEVIATION);
     }
 
-    fn on_sent(&mut self, s: &SentPacket) {
+    fn on_sent(&mut self, s: &LeavingPacket) {
         self.in_flight = s.in_flight;
         if s.now.since(self.round).seconds() > self.srtt {
             (self.most, self.round) = ([0, self.most[0]], s.now);
