@@ -106,7 +106,7 @@ mod tests {
         for n in 0..20 {
             let next = e.next(if n < 2 { 1.0 } else { 0.5 }, now);
             sizes.push(10_000.0 * next.factor);
-            now = now + frame;
+            now += frame;
         }
         // Set at 80 ms, obeyed at 280 ms, the eighth frame.
         assert_eq!(sizes[..7], [10_000.0; 7]);

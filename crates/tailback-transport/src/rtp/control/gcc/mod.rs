@@ -38,7 +38,7 @@ pub static MODEL: Model = Model {
     family: "rate-control",
     title: "Google congestion control",
     summary: "The slope of the delay says when the line is full: the rate falls to 0.85 of what arrives. It grows by \
-              8 % a second, or by a packet a round trip near the last such rate. Losses bound it by a fit to the losses \
+              8 % a second, or by a packet a round trip near the last such rate. Losses bound it by a fit to those \
               of four seconds.",
     source: SOURCE,
     params: PARAMS,
