@@ -103,7 +103,7 @@ struct Rare {
     quick: u32,
     last_arrival: Time,
     /// Present if accurate ECN is agreed on. Then header prediction is not for this end.
-    counts: Option<Received>,
+    counts: Option<Box<Received>>,
 }
 
 impl Rare {
@@ -165,7 +165,7 @@ impl Receiver {
         self.rule = Echoes::of(self.cfg.controller.facts.echo, agreed);
         if let Some(a) = self.cfg.accurate.filter(|_| agreed == Agreed::Accurate) {
             let counts = &mut self.rare.get_or_insert_default().counts;
-            let counts = counts.get_or_insert_with(|| Received::new(a.form, a.option));
+            let counts = counts.get_or_insert_with(|| Box::new(Received::new(a.form, a.option)));
             // The sender of a one-way connection sends no option, and none of its segments shows that it knows it.
             if !self.cfg.two_way {
                 counts.hears_option();
@@ -223,7 +223,7 @@ impl Receiver {
 
     #[inline]
     fn counts(&mut self) -> Option<&mut Received> {
-        self.rare.as_mut()?.counts.as_mut()
+        self.rare.as_mut()?.counts.as_deref_mut()
     }
 
     /// How many packets came marked, if that is counted.
