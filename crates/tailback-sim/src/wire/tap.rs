@@ -86,7 +86,7 @@ pub trait Tap {
 pub struct Names {
     /// By the number of the port: `bottleneck`, `bottleneck.reverse`, `flows.bulk.0.access`.
     pub ports: Vec<String>,
-    /// By [`FlowId`](tailback_base::FlowId), as in the table of flows: `bulk.0`. Connections that an application
+    /// By [`FlowId`], as in the table of flows: `bulk.0`. Connections that an application
     /// opens during the run have numbers after these, and no name.
     pub flows: Vec<String>,
 }
