@@ -367,11 +367,11 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
 
     fn on_timer(&mut self, line: &Line, _out: &mut dyn Out<P>) {
         let c = &self.config;
-        let d = self.wait(Half::L, line.now).max(self.wait(Half::Classic, line.now));
-        let step = c.alpha * (d - c.target) + c.beta * (d - self.delay_before);
+        let delay = self.wait(Half::L, line.now).max(self.wait(Half::Classic, line.now));
+        let step = c.alpha * (delay - c.target) + c.beta * (delay - self.delay_before);
         self.base = (self.base + step).clamp(0.0, 1.0);
-        let rests = self.base == 0.0 && d == 0.0 && self.delay_before == 0.0 && self.backlog().packets == 0;
-        self.delay_before = d;
+        let rests = self.base == 0.0 && delay == 0.0 && self.delay_before == 0.0 && self.backlog().packets == 0;
+        self.delay_before = delay;
         self.next_update = (!rests).then(|| self.after(line.now));
     }
 
