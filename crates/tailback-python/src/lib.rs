@@ -75,6 +75,7 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<outlet::Wait>()?;
     m.add_class::<by_hand::DrivenQueue>()?;
     m.add_class::<control::ControlRules>()?;
+    m.add_class::<control::ControlStart>()?;
     m.add_class::<control::ControlAck>()?;
     m.add_class::<control::ControlRate>()?;
     m.add_class::<control::ControlLost>()?;

@@ -65,8 +65,8 @@ const OTHERS: [(&str, &str, [&str; 2], f64); 6] = [
     (REFERENCE, CAKE, SECOND, 1368.0),
     (REFERENCE, r#"link.bottleneck.queue={ kind = "codel" }"#, SECOND, 873.0),
     (REFERENCE, r#"link.bottleneck.queue={ kind = "red" }"#, SECOND, 987.0),
-    (WEB, "name=web", ["15s", "25s"], 1590.0),
-    (WEB, CAKE, ["15s", "25s"], 1627.0),
+    (WEB, "name=web", ["15s", "25s"], 1636.0),
+    (WEB, CAKE, ["15s", "25s"], 1673.0),
     (POISSON, "warmup=0s", ["5s", "60s"], 1178.0),
 ];
 const SECOND: [&str; 2] = ["200ms", "1200ms"];

@@ -1,8 +1,11 @@
 //! What a congestion control written in Python gets: plain data, times in seconds, amounts in bytes.
 
 use super::counted::CountedAck;
+use super::slow_start::ControlStart;
 use pyo3::prelude::*;
-use tailback_base::Duration;
+use tailback_base::model::Choice;
+use tailback_base::{Duration, Time};
+use tailback_transport::Limit;
 use tailback_transport::tcp::congestion::{
     AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Departure, Growth, Halve, Handover, Lost, Phase,
     RateSample, Reset, WindowRules,
@@ -69,9 +72,7 @@ pub struct ControlRules {
     /// What a loss halves: "flight" or "cwnd".
     #[pyo3(get)]
     halve: &'static str,
-    /// "standard", "linux" or "ns3".
-    #[pyo3(get)]
-    form: &'static str,
+    form: ControlForm,
     #[pyo3(get)]
     whole_ssthresh: bool,
     /// The smallest window that a reduction leaves, bytes.
@@ -104,11 +105,7 @@ impl ControlRules {
                 Halve::Flight => "flight",
                 Halve::Cwnd => "cwnd",
             },
-            form: match r.form {
-                ControlForm::Standard => "standard",
-                ControlForm::Linux => "linux",
-                ControlForm::Ns3 => "ns3",
-            },
+            form: r.form,
             whole_ssthresh: r.whole_ssthresh,
             least: r.least,
             after_lost_syn: r.after_lost_syn,
@@ -122,13 +119,30 @@ impl ControlRules {
     }
 }
 
+#[pymethods]
+impl ControlRules {
+    /// "standard", "linux" or "ns3".
+    #[getter]
+    fn form(&self) -> &'static str {
+        self.form.word()
+    }
+
+    /// A built-in rule that may end slow start: "hystart", "train" or "search".
+    #[pyo3(signature = (name, /))]
+    fn slow_start(&self, name: &str) -> PyResult<ControlStart> {
+        ControlStart::named(name, self.form, self.segment, self.wire)
+    }
+}
+
 /// An ACK, new or duplicate, after recovery has judged it.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct ControlAck {
     #[pyo3(get)]
     pub now: f64,
+    /// `now` to the nanosecond.
+    instant: Time,
     #[pyo3(get)]
-    acked: u64,
+    pub acked: u64,
     #[pyo3(get)]
     sacked: u64,
     #[pyo3(get)]
@@ -160,6 +174,7 @@ impl ControlAck {
     pub fn of(a: &AckEvent<'_>) -> ControlAck {
         ControlAck {
             now: a.now.seconds(),
+            instant: a.now,
             acked: a.acked,
             sacked: a.sacked,
             lost: a.lost,
@@ -180,6 +195,31 @@ impl ControlAck {
 }
 
 impl ControlAck {
+    /// The ACK as a rule of slow start reads it, without what concerns other controls alone.
+    pub fn with_event<T>(&self, f: impl FnOnce(&AckEvent<'_>) -> T) -> T {
+        f(&AckEvent {
+            now: self.instant,
+            acked: self.acked,
+            sacked: self.sacked,
+            lost: self.lost,
+            lost_by_timer: 0,
+            flight: self.flight,
+            pipe: self.pipe,
+            rtt: self.rtt,
+            srtt: self.srtt,
+            ecn_echo: self.ecn_echo,
+            marked: self.marked,
+            marked_packets: self.marked_packets,
+            phase: self.phase,
+            window_limited: self.window_limited,
+            reports_open: false,
+            limit: Limit::Network,
+            una: self.una,
+            nxt: self.nxt,
+            rate: self.rate.as_ref(),
+        })
+    }
+
     /// What the features of an agent count.
     pub fn counted(&self) -> CountedAck {
         CountedAck::new(self.rate.as_ref(), self.lost, self.ecn_echo, self.rtt)

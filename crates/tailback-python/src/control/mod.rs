@@ -19,6 +19,7 @@
 mod counted;
 mod events;
 mod register;
+mod slow_start;
 
 pub use counted::CountedAck;
 pub use events::{
@@ -26,6 +27,7 @@ pub use events::{
     phase_name,
 };
 pub use register::{ControlClass, classes_in, control_facts, library, register_control};
+pub use slow_start::ControlStart;
 
 use crate::discipline::describe;
 use crate::inside::Calls;

@@ -65,6 +65,7 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
         name: entry.key.clone(),
         from: s.get(&link::FROM),
         to: s.get(&link::TO),
+        layer: None,
         forward: DirectionSpec {
             rate,
             delay,

@@ -3,8 +3,8 @@
 use super::flows::Around;
 use super::names::{among, named};
 use super::routes::Routes;
-use super::trace_file;
 use super::transport::{inner_conflict, transport};
+use super::{named_file, trace_file};
 use crate::check::{Filled, Reader, join};
 use crate::document::{Entry, Node};
 use crate::error::Problem;
@@ -78,6 +78,7 @@ fn workload(r: &mut Reader, entry: &Entry, file: &str, around: &Around, routes: 
         flows: flows?,
         most: s.get(&MOST),
         paths: s.get(&PATHS).unwrap_or(around.paths),
+        keeps: s.get(&CONNECTION) == Connections::Keep,
         transport: transport?,
         dscp: s.get(&DSCP),
         start: s.get(&START),
@@ -255,14 +256,14 @@ fn numbers(
     file: &str,
 ) -> Option<(PathBuf, Vec<(usize, Vec<String>)>)> {
     let place = trace_file::place(file, name);
-    let bytes = match trace_file::bytes(&place) {
-        Ok(bytes) => bytes,
+    let digest = filled.settings.get(&DIGEST);
+    let text = match named_file::text(&place.display().to_string(), digest, r.library) {
+        Ok(text) => text,
         Err(e) => {
             r.complain(filled.problem("file", key, e.problem, e.remedy).value(name));
             return None;
         }
     };
-    let text = String::from_utf8_lossy(&bytes).into_owned();
     let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let split = |line: &str| {

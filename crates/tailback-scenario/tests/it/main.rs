@@ -15,6 +15,7 @@ mod cases;
 mod changes;
 mod churn;
 mod code_points;
+mod drawn_fabrics;
 mod edge_requests;
 mod equal_paths;
 mod examples;

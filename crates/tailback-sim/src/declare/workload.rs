@@ -1,5 +1,6 @@
 //! The table `[workload.NAME]`, declared.
 
+pub use super::kinds::Connections;
 use super::kinds::{SOME_TIME, TIME};
 use super::tables::flows;
 pub use super::tables::flows::{DSCP, PATHS};
@@ -48,6 +49,9 @@ params! {
     pub LIST: Option<String> = Key::new("list", Kind::Text, "none",
         "A file of flows, in place of all that is drawn: in each line source, destination, bytes, and seconds from \
          the beginning. Hosts are named, or numbered from 0.", "");
+    pub DIGEST: Option<String> = Key::new("digest", Kind::Text, "none",
+        "Digest of the contents of that file. It is written where a scenario is stored; a file that has changed since \
+         is refused.", "");
     pub LOAD: Option<f64> = Key::new("load", Kind::Real { min: 1e-6, max: 100.0 }, "none",
         "Payload that arrives as a share of what the links of all hosts carry.", "");
     pub MEAN_GAP: Option<Duration> = Key::new("mean_gap", SOME_TIME, "none",
@@ -64,6 +68,9 @@ params! {
         "With pattern incast: how many hosts send at one instant.", "");
     pub MOST: Option<u64> = Key::new("flows", Kind::Count { min: 1, max: 1 << 32 }, "none",
         "The largest number of flows. Default: as many as come until `stop`.", "");
+    pub CONNECTION: Connections = Key::choice("connection", "new",
+        "Whether each flow has a connection of its own, or takes one that an earlier flow between the same hosts has \
+         left idle: with its window, and without a handshake.", "");
     pub TRANSPORT = Param {
         default: "tcp",
         doc: "The protocol of the connections.",

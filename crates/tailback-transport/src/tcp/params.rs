@@ -4,10 +4,11 @@
 //! messages are made from this table; [`Config`](super::Config) holds the values in the units the endpoints use.
 
 use super::choices::*;
-use super::config::{IdleForgets, OptionBytes, PrrBound, PrrUse, RackForm, RtoForm, UndoForm};
+use super::config::{AccurateForm, IdleForgets, OptionBytes, PrrBound, PrrUse, RackForm, RtoForm, UndoForm};
 use super::congestion::{AfterTimeout, ControlForm, Halve};
+use super::probes::PROBES;
 use super::profiles::BUILT_IN;
-use tailback_base::model::{Key, Kind, Model, Param, ProbeDef};
+use tailback_base::model::{Key, Kind, Model, Param};
 use tailback_base::{Duration, Size, params};
 
 const TIME: Kind = Kind::Time { min: 1e-6, max: 3600.0 };
@@ -253,6 +254,16 @@ params! {
         "When explicit congestion notification is on: unless the congestion control ignores marks; if it needs them; \
          always (on); or never (off). `ignore` sends as if no echo came, `no_echo` is a receiver that hides marks.",
         "RFC 3168 section 6.1; where_needed: Linux without `tcp_ecn`");
+    pub ACCURATE_ECN: AccurateEcnUse = Key::choice("accurate_ecn", "off",
+        "Whether the receiver counts marks, where the connection uses ECN: it says how many packets were marked in the \
+         flags of each segment (ace), or how many bytes too, in an option of 12 B. `dctcp` and `prague` use the counts \
+         instead of an echo with each ACK.",
+        "RFC 9768");
+    pub ACCURATE_ECN_FORM: AccurateForm = Key::choice("accurate_ecn_form", "rfc9768",
+        "How the flags of an ACK of more than seven packets are read without the option: as all marks that they may \
+         mean, or as few where ACKs are thinned on average. With linux pure ACKs and retransmissions are ECN-capable \
+         too, and each change of the codepoint is acknowledged at once.",
+        "rfc9768: RFC 9768 section 3.2.2.5.2; linux: since February 2026");
     pub ECN_SYNS: u32 = Key::new("ecn_syns", Kind::Count { min: 0, max: 1000 }, "0",
         "After this many SYNs without an answer the next asks for no ECN, in case the path drops those that do; 0 goes \
          on asking.", "RFC 3168 section 6.1.1.1");
@@ -306,63 +317,3 @@ params! {
     pub SYN_RETRIES: u32 = Key::new("syn_retries", Kind::Count { min: 0, max: 1000 }, "6",
         "Give up after this many repeated SYNs; 0 never gives up.", "RFC 9293 section 3.8.3");
 }
-
-pub const CWND: ProbeDef = ProbeDef {
-    name: "cwnd",
-    unit: "segments",
-    doc: "congestion window, without fast-recovery inflation",
-    per: "",
-};
-
-/// What [`Sender`](super::Sender) lets the recorder read, in the order of `read`.
-pub static PROBES: &[ProbeDef] = &[
-    CWND,
-    ProbeDef {
-        name: "ssthresh",
-        unit: "segments",
-        doc: "slow-start threshold",
-        per: "",
-    },
-    ProbeDef {
-        name: "srtt",
-        unit: "s",
-        doc: "smoothed round-trip time",
-        per: "",
-    },
-    ProbeDef {
-        name: "rttvar",
-        unit: "s",
-        doc: "smoothed mean deviation of the round-trip time",
-        per: "",
-    },
-    ProbeDef {
-        name: "rto",
-        unit: "s",
-        doc: "retransmission timeout, backoff included",
-        per: "",
-    },
-    ProbeDef {
-        name: "backoff",
-        unit: "1",
-        doc: "factor on the timeout after expiries in a row",
-        per: "",
-    },
-    ProbeDef {
-        name: "outstanding",
-        unit: "B",
-        doc: "bytes sent and not acknowledged",
-        per: "",
-    },
-    ProbeDef {
-        name: "dupacks",
-        unit: "1",
-        doc: "duplicate ACKs in a row",
-        per: "",
-    },
-    ProbeDef {
-        name: "phase",
-        unit: "1",
-        doc: "0 open, 1 fast recovery, 2 after a timeout",
-        per: "",
-    },
-];

@@ -164,7 +164,9 @@ impl Application for Schedule {
                     AppEvent::Delivered(bytes) => net.arrived(self.open[i].1, bytes).is_some(),
                     // It ended before its data arrived: it has given up.
                     AppEvent::Closed => true,
-                    AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed => false,
+                    AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed | AppEvent::Packet(_) => {
+                        false
+                    }
                 };
                 if over {
                     self.open.swap_remove(i);

@@ -11,9 +11,13 @@
 //! deadline; with `chain` the P frames after a failed one fail too until the next I frame, as in a decoder without
 //! concealment.
 //!
+//! Over a transport that says which rate it would like, the encoder follows (`encoder`): sizes of frames are in
+//! proportion to the rate.
+//!
 //! State: the frames that are incomplete or not yet judged. Sizes and times are drawn from separate streams, so that
 //! another transport gets the same frames.
 
+mod encoder;
 mod frames;
 mod params;
 pub mod sizes;

@@ -24,6 +24,20 @@ const PRESETS: &[Profile] = &[
         ],
     },
     Profile {
+        name: "rfc8593",
+        doc: "the encoder of RFC 8593 for a sender that adapts: 30 frames a second at 1 Mbit/s, Laplace sizes, and \
+              a large frame only where the rate changes",
+        values: &[
+            ("rate", "1Mbps"),
+            ("group", "1000000"),
+            ("i_ratio", "1"),
+            ("frames", "{ kind = laplace, scale = 0.15 }"),
+            ("jitter", "7ms"),
+            ("jitter_max", "16ms"),
+            ("transient", "8"),
+        ],
+    },
+    Profile {
         name: "xr",
         doc: "extended reality of 3GPP TR 38.838 at 30 Mbit/s: 60 frames a second, sizes within half of their mean",
         values: &[
@@ -71,6 +85,15 @@ params! {
     pub SPREAD: f64 = Key::new("spread", Kind::Real { min: 0.0, max: 1.0 }, "0",
         "The share of the time to the next frame over which the datagrams of a frame leave evenly; 0 sends them at \
          once.", "");
+    pub REACTION: Duration = Key::new("reaction", TIME, "200ms",
+        "Over a transport that adapts: a new target is obeyed so much later.", "RFC 8593 section 5.1");
+    pub TRANSIENT: u64 = Key::new("transient", Kind::Count { min: 0, max: 1000 }, "0",
+        "How many frames a change of the rate disturbs: an I frame and smaller ones. 0: a change is only one of sizes.",
+        "RFC 8593 section 5.2");
+    pub I_FRAME: u64 = Key::new("i_frame", Kind::Bytes { min: 1, max: 10_000_000 }, "13500B",
+        "The I frame of a transient.", "RFC 8593 section 5.2");
+    pub CHANGE: f64 = Key::new("change", Kind::Real { min: 0.0, max: 1000.0 }, "0.2",
+        "A change of the rate by more than this share of it is a transient.", "");
     pub SKIP: bool = Key::new("skip", Kind::Bool, "false",
         "Over a connection: whether a frame is taken back if nothing of it has been sent by its deadline.", "");
     pub CHAIN: bool = Key::new("chain", Kind::Bool, "false",

@@ -389,6 +389,7 @@ fn segment(seq: u64, payload: u32, ack: u64, flags: Flags) -> Segment {
         sack: SackBlocks::new(),
         timestamps: None,
         window: None,
+        counts: None,
     }
 }
 

@@ -19,8 +19,9 @@
 //! period before it answers a mark, since the control before may have, and from the next round on growth is scaled.
 //!
 //! A period is over when the data sent by its beginning is acknowledged and vrtt has passed. State: the window of
-//! `window.rs`, alpha, two counts of bytes, three periods. The echo is that of RFC 8257: each ACK says whether the
-//! data it acknowledges was marked, which is exact while no ACK is lost. An ACK costs two divisions.
+//! `window.rs`, alpha, two counts of bytes, three periods. Where accurate ECN is agreed on (`accurate_ecn`), the
+//! marks are the counts of RFC 9768. Otherwise the echo is that of RFC 8257: each ACK says whether the data it
+//! acknowledges was marked, which is exact while no ACK is lost. An ACK costs two divisions.
 
 use super::round::Round;
 use super::window::CongestionWindow;
@@ -168,7 +169,9 @@ impl Prague {
             return;
         }
         if self.seen {
-            self.alpha += self.gain * (self.marked as f64 / self.total as f64 - self.alpha);
+            // Counted marks may belong to packets that are reported and not yet acknowledged.
+            let fraction = (self.marked as f64 / self.total as f64).min(1.0);
+            self.alpha += self.gain * (fraction - self.alpha);
         }
         (self.total, self.marked) = (0, 0);
         self.averaging.begin(a);

@@ -4,8 +4,34 @@
 //! ACK of slow start. There are three: HyStart++ (`hystart.rs`), the train of Linux and ns-3 (`train.rs`), and SEARCH
 //! (`search.rs`).
 
-use super::{AckEvent, Departure};
+use super::hystart::HystartPlusPlus;
+use super::search::Search;
+use super::train::AckTrain;
+use super::{AckEvent, ControlForm, Departure};
 use tailback_base::Duration;
+
+tailback_base::choice! {
+    /// The rules there are.
+    pub enum SlowStartRule {
+        /// HyStart++ (RFC 9406).
+        Hystart = "hystart",
+        /// The train of Linux, or of ns-3.
+        Train = "train",
+        /// SEARCH (draft-chung-ccwg-search-09).
+        Search = "search",
+    }
+}
+
+impl SlowStartRule {
+    pub fn make(self, form: ControlForm) -> Box<dyn SlowStart> {
+        match self {
+            SlowStartRule::Hystart => Box::<HystartPlusPlus>::default(),
+            SlowStartRule::Train if form == ControlForm::Ns3 => Box::new(AckTrain::of_ns3()),
+            SlowStartRule::Train => Box::<AckTrain>::default(),
+            SlowStartRule::Search => Box::<Search>::default(),
+        }
+    }
+}
 
 /// What a rule sees beside the ACK. Amounts are bytes.
 #[derive(Clone, Copy, Debug)]

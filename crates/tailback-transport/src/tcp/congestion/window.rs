@@ -9,9 +9,7 @@
 //! segments for a window with a fraction (ns-2), byte counting (RFC 3465), growth while the window is not the limit
 //! (ns-2).
 
-use super::hystart::HystartPlusPlus;
-use super::search::Search;
-use super::slow_start::{SlowStart, SlowStartAdvice, StartView};
+use super::slow_start::{SlowStart, SlowStartAdvice, SlowStartRule, StartView};
 use super::{
     AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Departure, Growth, Halve, Handover, Phase, Reset,
     WindowRules,
@@ -67,11 +65,13 @@ impl CongestionWindow {
     /// The same; SEARCH or HyStart++ ends the first slow start if asked for.
     #[must_use]
     pub fn with_rule(self, search: bool, hystart: bool) -> CongestionWindow {
-        self.with_start(match (search, hystart) {
-            (true, _) => Some(Box::<Search>::default()),
-            (false, true) => Some(Box::<HystartPlusPlus>::default()),
+        let rule = match (search, hystart) {
+            (true, _) => Some(SlowStartRule::Search),
+            (false, true) => Some(SlowStartRule::Hystart),
             (false, false) => None,
-        })
+        };
+        let form = self.rules.form;
+        self.with_start(rule.map(|r| r.make(form)))
     }
 
     /// Window and threshold of the control before. What that one reduced is not given back.

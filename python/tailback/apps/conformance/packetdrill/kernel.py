@@ -172,7 +172,7 @@ class KernelHost:
                 mss=packet.mss, sack_permitted=packet.sack_permitted, scale=packet.scale,
                 stamps=None if packet.stamps is None else (packet.stamps[0], (echo or 0) & _MASK),
                 blocks=[((first + a) & _MASK, (first + b) & _MASK) for a, b in packet.sack],
-                payload=packet.payload, ecn=packet.ecn or "not-ect",
+                payload=packet.payload, ecn=packet.ecn or "not-ect", counts=packet.counts,
             )
         )  # fmt: skip
         self.frames.append((self.now_ns, data, ""))

@@ -48,6 +48,8 @@ class Packet(msgspec.Struct, frozen=True):
     sack: list[tuple[int, int]] = []
     #: Value and echo of its time stamp.
     stamps: tuple[int, int] | None = None
+    #: The option of accurate ECN: `e0b`, `ceb` and `e1b` with their values, in its order.
+    counts: list[tuple[str, int]] | None = None
 
     @property
     def end(self) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tailback.apps.conformance.packetdrill.script import Packet
 
 #: The order in which a script writes flags; PSH stands for itself.
-_LETTERS = "SFREWP."
+_LETTERS = "SFREWAP."
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class SentPacket:
     mss: int | None = None
     scale: int | None = None
     sack_permitted: bool = False
+    #: The option of accurate ECN: its fields by name, in its order.
+    counts: tuple[tuple[str, int], ...] | None = None
 
     @property
     def end(self) -> int:
@@ -61,8 +63,10 @@ def shown(first: SentPacket, payload: int, flags: str, push: bool) -> str:
     """A segment, or several in a row as one, in the words of a script."""
     ack = f" ack {first.ack}" if first.ack is not None else ""
     ecn = f"[{first.ecn}] " if first.ecn in ("ect0", "ect1", "ce") else ""
-    sack = " ".join(f"{a}:{b}" for a, b in first.sack)
-    options = f" <sack {sack}>" if sack else ""
+    words = [" ".join(["sack", *(f"{a}:{b}" for a, b in first.sack)])] if first.sack else []
+    if first.counts is not None:
+        words.append(" ".join(["ECN", *(f"{name} {value}" for name, value in first.counts)]))
+    options = f" <{','.join(words)}>" if words else ""
     text = f"{ecn}{flags_of(flags, push)} {first.seq}:{first.seq + payload}({payload}){ack}{options}"
     return text
 
@@ -123,4 +127,12 @@ def _options(want: Packet, first: SentPacket, compares: Compares) -> str:
     if tuple(tuple(b) for b in want.sack) != first.sack:
         blocks = " ".join(f"{a}:{b}" for a, b in first.sack)
         return f"it reports {blocks or 'nothing'}"
+    wanted_counts = None if want.counts is None else tuple((name, value) for name, value in want.counts)
+    if wanted_counts != first.counts:
+        said = ", ".join(f"{name} {value}" for name, value in first.counts or ())
+        return (
+            f"its option of accurate ECN says {said or 'nothing'}"
+            if first.counts is not None
+            else ("it has no option of accurate ECN")
+        )
     return ""

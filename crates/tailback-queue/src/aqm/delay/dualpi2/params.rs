@@ -1,6 +1,7 @@
 //! What DualPI2 is set by: its declaration, its profiles, and the checked values.
 
 use crate::aqm::delay::dualpi2::DualPi2;
+use crate::aqm::delay::dualpi2::protection::Critical;
 use crate::contract::testing::TestPacket;
 use crate::params::{BEFORE, profile};
 use tailback_base::model::Probe;
@@ -28,13 +29,14 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "linux",
-        doc: "Linux dualpi2: a step at 1 ms, chance instead of sums, nothing below two packets",
+        doc: "Linux dualpi2: its form, a step at 1 ms, chance instead of sums, no signal of p' below two packets",
         values: &[
+            ("form", "linux"),
             ("l_min", "1ms"),
             ("l_max", "1ms"),
             ("l_floor", "0"),
             ("signals", "random"),
-            ("min_backlog", "3000B"),
+            ("min_backlog", "3028B"),
         ],
     },
 ];
@@ -44,6 +46,20 @@ tailback_base::choice! {
     pub enum Signals {
         Even = "even",
         Random = "random",
+    }
+}
+
+tailback_base::choice! {
+    /// Whose rules they are.
+    pub enum DualForm {
+        Rfc9332 = "rfc9332",
+        Linux = "linux",
+    }
+
+    /// What holds the L queue when marks have come to their end.
+    pub enum Overload {
+        Drop = "drop",
+        Overflow = "overflow",
     }
 }
 
@@ -101,6 +117,24 @@ params! {
         "RFC 9332 appendix A.1 (recur); Linux dualpi2 draws");
     MIN_BACKLOG: u64 = Key::new("min_backlog", Kind::Bytes { min: 0, max: 1_000_000_000 }, "0B",
         "Nothing is signalled while less than this waits in both queues.", "Linux dualpi2: two packets");
+    FORM: DualForm = Key::choice("form", "rfc9332",
+        "Whose rules decide. With linux the coupled mark and the step are two chances, l_floor is looked at when a \
+         packet enters, min_backlog counts what stays and spares the step, and credit decides whose turn it is: the L \
+         queue begins with a packet's worth, and the credit is kept while one queue is empty.",
+        "Linux dualpi2 (net/sched/sch_dualpi2.c)");
+    OVERLOAD: Overload = Key::choice("overload", "drop",
+        "What holds the queues when k p' comes to 1: both drop with p' squared, or p' ends at 1/k and the buffer \
+         overflows.",
+        "RFC 9332 section 4.1; Linux: drop_on_overload");
+    pub PROTECTION: bool = Key::new("protection", Kind::Bool, "false",
+        "Queue protection: packets of a flow that keeps the L queue too long go to the classic queue.", "RFC 9957");
+    CRITICAL_DELAY: Duration = Key::new("critical_delay", Kind::Time { min: 1e-6, max: 10.0 }, "1ms",
+        "With protection: below this delay of the L queue no packet is sent to the classic one.",
+        "RFC 9957 section 4.2 (CRITICALqL)");
+    CRITICAL_SCORE: Duration = Key::new("critical_score", Kind::Time { min: 1e-6, max: 10.0 }, "4ms",
+        "With protection: the score from which a flow's packets go to the classic queue at critical_delay; at twice \
+         that delay it is half of this.",
+        "RFC 9957 section 4.2 (CRITICALqLSCORE)");
     BEFORE;
 }
 
@@ -111,6 +145,8 @@ pub enum Service {
     Weighted(f64),
     /// The head that has waited longer; what is added to the L queue's wait.
     TimeShifted(Duration),
+    /// As Linux does, by credit; the share of the classic queue.
+    Credit(f64),
 }
 
 /// The checked values.
@@ -131,6 +167,10 @@ pub struct Config {
     pub signals: Signals,
     /// Bytes.
     pub min_backlog: u64,
+    pub form: DualForm,
+    /// Where p' ends.
+    pub most: f64,
+    pub protection: Option<Critical>,
 }
 
 impl Config {
@@ -147,6 +187,7 @@ impl Config {
             ));
         }
         let service = match s.get(&TIME_SHIFT) {
+            None if s.get(&FORM) == DualForm::Linux => Service::Credit(s.get(&CLASSIC_WEIGHT)),
             None => Service::Weighted(s.get(&CLASSIC_WEIGHT)),
             Some(_) if s.gives(&CLASSIC_WEIGHT) => {
                 return Err(Refusal::new(
@@ -169,6 +210,15 @@ impl Config {
             service,
             signals: s.get(&SIGNALS),
             min_backlog: s.get(&MIN_BACKLOG),
+            form: s.get(&FORM),
+            most: match s.get(&OVERLOAD) {
+                Overload::Drop => 1.0,
+                Overload::Overflow => (1.0 / s.get(&COUPLING)).min(1.0),
+            },
+            protection: s.get(&PROTECTION).then(|| Critical {
+                delay: s.get(&CRITICAL_DELAY),
+                score: s.get(&CRITICAL_SCORE),
+            }),
         })
     }
 
