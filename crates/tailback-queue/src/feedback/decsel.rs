@@ -224,12 +224,12 @@ fn from_settings(s: &Settings) -> Result<DecBit, Refusal> {
         ));
     }
     let key = s.get(&CONVERSATION);
-    let mut d = DecBit::new(key, s.get(&THRESHOLD), s.get(&CAPACITY_FACTOR));
+    let mut switch = DecBit::new(key, s.get(&THRESHOLD), s.get(&CAPACITY_FACTOR));
     if s.get(&PANIC) {
-        d.panic = s.get(&PANIC_THRESHOLD);
+        switch.panic = s.get(&PANIC_THRESHOLD);
     }
-    d.max_cycle = s.get(&MAX_CYCLE);
-    Ok(d)
+    switch.max_cycle = s.get(&MAX_CYCLE);
+    Ok(switch)
 }
 
 impl DecBit {

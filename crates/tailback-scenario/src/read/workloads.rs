@@ -32,7 +32,7 @@ pub fn workloads(
     (groups, sessions): (&[GroupSpec], &[SessionSpec]),
     routes: &mut Routes,
 ) -> Vec<WorkloadSpec> {
-    let mut all = vec![];
+    let mut workloads = vec![];
     for entry in named(r, root, &top::WORKLOADS) {
         let taken = groups.iter().map(|g| &g.name).chain(sessions.iter().map(|s| &s.name));
         if taken.into_iter().any(|name| *name == entry.key) {
@@ -41,9 +41,9 @@ pub fn workloads(
             let path = join(top::WORKLOADS.name, &entry.key);
             r.complain(Problem::new("conflict", entry.key_at.clone(), &path, problem, remedy));
         }
-        all.extend(workload(r, entry, file, around, routes));
+        workloads.extend(workload(r, entry, file, around, routes));
     }
-    all
+    workloads
 }
 
 fn workload(r: &mut Reader, entry: &Entry, file: &str, around: &Around, routes: &mut Routes) -> Option<WorkloadSpec> {

@@ -194,11 +194,11 @@ fn options(c: &mut Cursor, way: Way) -> Result<Option<Vec<TcpOption>>, Fault> {
         c.expect_sign('>', "after `...`")?;
         return Ok(None);
     }
-    let mut found = Vec::new();
+    let mut options = Vec::new();
     loop {
-        found.push(option(c)?);
+        options.push(option(c)?);
         if c.take_sign('>') {
-            return Ok(Some(found));
+            return Ok(Some(options));
         }
         c.expect_sign(',', "between two options, and `>` after the last one")?;
     }
@@ -237,20 +237,20 @@ fn option(c: &mut Cursor) -> Result<TcpOption, Fault> {
 }
 
 fn blocks(c: &mut Cursor) -> Result<Vec<(u32, u32)>, Fault> {
-    let mut found = Vec::new();
+    let mut blocks = Vec::new();
     while matches!(c.peek(), Some(Kind::Number(_))) {
-        if found.len() == MOST_BLOCKS {
+        if blocks.len() == MOST_BLOCKS {
             return Err(c.fault(format!("a SACK option has at most {MOST_BLOCKS} blocks")));
         }
         let begin = c.whole_u32("the first number of a block")?;
         c.expect_sign(':', "a block is first:end, such as 1001:2001")?;
         let end = c.whole_u32("the end of a block")?;
-        found.push((begin, end));
+        blocks.push((begin, end));
     }
-    if found.is_empty() {
+    if blocks.is_empty() {
         return Err(c.fault("write the blocks here, such as `sack 1001:2001 4001:5001`"));
     }
-    Ok(found)
+    Ok(blocks)
 }
 
 /// `e1b 1 ceb 0 e0b 1`: the order is e0b, ceb, e1b or the reverse, and an unchanged tail may be left out.

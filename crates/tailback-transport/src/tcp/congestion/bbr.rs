@@ -338,11 +338,11 @@ impl Bbr {
         let Mode::ProbeBw { phase, since } = self.mode else {
             return;
         };
-        let long = self.rtprop.is_some_and(|r| now.since(since) > r);
+        let is_long = self.rtprop.is_some_and(|r| now.since(since) > r);
         let over = match CYCLE[phase] {
-            g if g > 1.0 => long && (lost || before >= self.target(g)),
-            g if g < 1.0 => long || before <= self.target(1.0),
-            _ => long,
+            g if g > 1.0 => is_long && (lost || before >= self.target(g)),
+            g if g < 1.0 => is_long || before <= self.target(1.0),
+            _ => is_long,
         };
         if over {
             self.mode = Mode::ProbeBw {

@@ -587,8 +587,8 @@ impl ControlBlock {
             return;
         }
         let (segment, acked) = (i64::from(self.cfg.payload), acked as i64);
-        let back = if acked >= segment { segment } else { 0 };
-        let left = self.window.inflation - acked + back;
+        let given_back = if acked >= segment { segment } else { 0 };
+        let left = self.window.inflation - acked + given_back;
         if self.cfg.excess_from_window && self.window.inflation <= acked {
             let bytes = (self.window.inflation - acked) as f64;
             self.window.inflation = segment;
