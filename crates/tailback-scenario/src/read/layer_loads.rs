@@ -34,20 +34,27 @@ pub fn of(spec: &Spec, library: &Library) -> Vec<LayerLoad> {
     let mut routes = Routes::new(links);
     for w in &spec.workloads {
         let Some(bits) = offered(w, library) else { continue };
-        for (layer, crossings) in crossings(links, &w.hosts, &mut routes) {
-            let in_layer = || links.iter().filter(|l| l.layer.as_ref() == Some(&layer));
-            let capacity = |reverse: bool| -> f64 {
-                let direction = |l: &LinkSpec| if reverse { l.reverse.rate } else { l.forward.rate };
-                in_layer().map(|l| direction(l).bits_per_second()).sum()
-            };
-            let load = (0..2)
-                .map(|i| bits * crossings[i] / capacity(i == 1))
-                .fold(0.0, f64::max);
+        for (layer, per_bit) in loads_per_bit(links, &w.hosts, &mut routes) {
             let workload = w.name.clone();
+            let load = bits * per_bit;
             all.push(LayerLoad { workload, layer, load });
         }
     }
     all
+}
+
+/// The load of each layer for one bit/s of payload between hosts that are drawn.
+pub fn loads_per_bit(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) -> BTreeMap<String, f64> {
+    let of_layer = |(layer, crossed): (String, [f64; 2])| {
+        let in_layer = || links.iter().filter(|l| l.layer.as_ref() == Some(&layer));
+        let capacity = |reverse: bool| -> f64 {
+            let direction = |l: &LinkSpec| if reverse { l.reverse.rate } else { l.forward.rate };
+            in_layer().map(|l| direction(l).bits_per_second()).sum()
+        };
+        let load = (0..2).map(|i| crossed[i] / capacity(i == 1)).fold(0.0, f64::max);
+        (layer, load)
+    };
+    crossings(links, hosts, routes).into_iter().map(of_layer).collect()
 }
 
 /// Warn of layers that cannot carry what is meant for them.

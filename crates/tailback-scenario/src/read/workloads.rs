@@ -4,7 +4,7 @@ use super::flows::Around;
 use super::names::{among, named};
 use super::routes::Routes;
 use super::transport::{inner_conflict, transport};
-use super::{named_file, trace_file};
+use super::{layer_loads, named_file, trace_file};
 use crate::check::{Filled, Reader, join};
 use crate::document::{Entry, Node};
 use crate::error::Problem;
@@ -66,7 +66,7 @@ fn workload(r: &mut Reader, entry: &Entry, file: &str, around: &Around, routes: 
                 Some(name) => sizes_of_file(r, &filled, &name, file),
                 None => sizes(r, &filled, own_sizes),
             };
-            sizes.and_then(|sizes| drawn(r, &filled, sizes, &hosts, around))
+            sizes.and_then(|sizes| drawn(r, &filled, sizes, &hosts, around, routes))
         }
     };
     if r.seen() > before {
@@ -164,7 +164,14 @@ fn sizes(r: &mut Reader, filled: &Filled, given: Option<Filled>) -> Option<Setti
 }
 
 /// What a workload draws.
-fn drawn(r: &mut Reader, filled: &Filled, sizes: Settings, hosts: &[String], around: &Around) -> Option<WorkloadFlows> {
+fn drawn(
+    r: &mut Reader,
+    filled: &Filled,
+    sizes: Settings,
+    hosts: &[String],
+    around: &Around,
+    routes: &mut Routes,
+) -> Option<WorkloadFlows> {
     let s = &filled.settings;
     let (pattern, fan_in) = (s.get(&PATTERN), s.get(&FAN_IN));
     if pattern != Pattern::Incast && s.gives(&FAN_IN) {
@@ -188,6 +195,16 @@ fn drawn(r: &mut Reader, filled: &Filled, sizes: Settings, hosts: &[String], aro
     } else {
         1.0
     };
+    if s.gives(&LOAD_OF) && s.get(&LOAD).is_none() {
+        let problem = "load_of says which links a load is of, and there is no load";
+        r.complain(filled.problem(
+            "conflict",
+            &LOAD_OF,
+            problem,
+            "add load, such as 0.5, or leave load_of out",
+        ));
+        return None;
+    }
     let mean = match (s.get(&LOAD), s.get(&MEAN_GAP)) {
         (None, Some(gap)) => gap.seconds(),
         (Some(load), None) => {
@@ -201,7 +218,7 @@ fn drawn(r: &mut Reader, filled: &Filled, sizes: Settings, hosts: &[String], aro
                 r.complain(filled.problem("conflict", &LOAD, problem, remedy));
                 return None;
             };
-            mean * 8.0 * at_once / (load * capacity(hosts, around))
+            mean * 8.0 * at_once / (load * capacity(r, filled, hosts, around, routes)?)
         }
         (both, _) => {
             let problem = match both {
@@ -237,8 +254,27 @@ fn drawn(r: &mut Reader, filled: &Filled, sizes: Settings, hosts: &[String], aro
     })
 }
 
+/// The payload at which the links that the load is of would be full, bit/s.
+fn capacity(r: &mut Reader, filled: &Filled, hosts: &[String], around: &Around, routes: &mut Routes) -> Option<f64> {
+    let Some(layer) = filled.settings.get(&LOAD_OF) else {
+        return Some(rates_of_hosts(hosts, around));
+    };
+    let loads = layer_loads::loads_per_bit(around.links, hosts, routes);
+    if let Some(per_bit) = loads.get(&layer) {
+        return Some(1.0 / per_bit);
+    }
+    let (near, remedy) = among(&layer, loads.keys().map(String::as_str), "layers that flows cross");
+    let problem = format!(
+        "no flow crosses links of a layer \"{}\"",
+        crate::error::shorten(&layer, 60)
+    );
+    let problem = filled.problem("unreachable", &LOAD_OF, problem, remedy).value(layer);
+    r.complain(problem.nearest(near.as_deref()));
+    None
+}
+
 /// The rates of the links of hosts, towards the network, bit/s.
-fn capacity(hosts: &[String], around: &Around) -> f64 {
+fn rates_of_hosts(hosts: &[String], around: &Around) -> f64 {
     let mut rates: BTreeMap<&str, f64> = BTreeMap::new();
     for link in around.links {
         for (node, d) in [(&link.from, &link.forward), (&link.to, &link.reverse)] {

@@ -230,6 +230,14 @@ fn a_workload_that_cannot_be_is_refused() {
         ),
         ("load = 0.5", "sizes"),
         (
+            "sizes = \"web-search\"\nmean_gap = \"1ms\"\nload_of = \"leaf-spine\"",
+            "there is no load",
+        ),
+        (
+            "sizes = \"web-search\"\nload = 0.5\nload_of = \"leaf-spin\"",
+            "did you mean \"leaf-spine\"",
+        ),
+        (
             "sizes = \"web-search\"\nload = 0.5\npattern = \"incast\"\nfan_in = 16",
             "16 hosts send to one other",
         ),
@@ -389,6 +397,14 @@ fn each_layer_has_its_load() {
             .iter()
             .any(|w| w.contains("times what the leaf-spine links carry"));
         assert_eq!(warned, above > 1.0, "{:?}", loaded.warnings);
+        // The other way round: as much as loads this layer by 0.3.
+        let text = text(more).replace("load = 0.6", "load = 0.3\nload_of = \"leaf-spine\"");
+        let loads = load_text(&text, "test.toml", &[]).expect("it is right").loads;
+        let host = 0.3 * 0.6 / above;
+        assert!(
+            (loads[0].load / host - 1.0).abs() < 1e-3 && (loads[1].load - 0.3).abs() < 1e-3,
+            "{more}: {loads:?}"
+        );
     }
     let fat = "duration = \"1ms\"\n[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\n\
                queue = \"droptail\"\n[workload.w]\nsizes = \"web-search\"\nload = 0.5\n";

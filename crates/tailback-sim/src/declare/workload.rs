@@ -53,7 +53,9 @@ params! {
         "Digest of the contents of that file. It is written where a scenario is stored; a file that has changed since \
          is refused.", "");
     pub LOAD: Option<f64> = Key::new("load", Kind::Real { min: 1e-6, max: 100.0 }, "none",
-        "Payload that arrives as a share of what the links of all hosts carry.", "");
+        "Payload that arrives as a share of what the links of all hosts carry, or those of `load_of`.", "");
+    pub LOAD_OF: Option<String> = Key::new("load_of", Kind::Text, "none",
+        "The layer of links whose load `load` is, such as \"leaf-spine\". Default: the links of hosts.", "");
     pub MEAN_GAP: Option<Duration> = Key::new("mean_gap", SOME_TIME, "none",
         "Mean time from one arrival to the next, in place of `load`.", "");
     pub ARRIVALS: Arrivals = Key::choice("arrivals", "poisson",
