@@ -213,6 +213,8 @@ GOOD: dict[str, list[str]] = {
     "--rate": ["10Mbps", "2Mbps"],
     "--rtt": ["1ms"],
     "compare --rtt": ["1ms", "1ms,2ms"],
+    "compare --fabric": ["leaf-spine", "fat-tree"],
+    "compare --load": ["0.3"],
     "--flows": ["2", "10"],
     "--down": ["2Mbps"],
     "--up": ["1Mbps"],

@@ -444,7 +444,7 @@ FITTING = {
     "home --rtt": "20ms",
 }
 NEEDS = {
-    "compare": ["--flows", "--duration"],
+    "compare": ["--rtt", "--flows", "--duration"],
     "home": ["--down", "--up", "--rtt"],
     "predict redn": ["--rate"],
     "demo": ["--duration"],

@@ -114,6 +114,7 @@ UNKNOWN = {
     "tb.compare_queues.queues": ["codel", "codle"],
     "tb.compare_queues.senders": ["cubik"],
     "tb.compare_queues.traffic": ["bulks"],
+    "tb.compare_queues.fabric": "leafspine",
     "tb.home_line.queues": ["codle"],
     "tb.home_line.traffic": ["bulks"],
     "tb.home_line.link": "dls",

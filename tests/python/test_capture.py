@@ -27,7 +27,12 @@ def test_a_capture_is_pcapng_and_changes_nothing(cli, small: Path, tmp_path: Pat
 def test_a_trace_follows_one_flow(cli, small: Path) -> None:
     r = cli("trace", small, "--flow", "bulk.0")
     assert r.returncode == 0, r.stderr
-    lines = r.stdout.splitlines()
+    *lines, there, back = r.stdout.splitlines()
+    assert (
+        there.startswith("path >  ")
+        and there.endswith(", bottleneck")
+        and back.startswith("path <  bottleneck.reverse, ")
+    )
     assert lines[0].split() == ["time", "s", "where", "what", "who", "segment"]
     assert len(lines) > 100 and "SYN" in lines[1] and "arrives" in lines[1]
     times = [float(line.split()[0]) for line in lines[1:]]
@@ -70,7 +75,7 @@ def test_a_flow_is_the_one_it_is_called(cli, tmp_path: Path) -> None:
     for flow in ("zeta.0", "zeta.1", "alpha.0", "alpha.1"):
         r = cli("trace", scenario, "--flow", flow)
         assert r.returncode == 0, r.stderr
-        places = {line.split()[1] for line in r.stdout.splitlines()[1:]}
+        places = {line.split()[1] for line in r.stdout.splitlines()[1:] if not line.startswith("path ")}
         links = {p for p in places if not p.startswith("bottleneck")}
         assert links == {f"flows.{flow}.access", f"flows.{flow}.access.reverse"}, flow
 

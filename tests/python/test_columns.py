@@ -20,16 +20,30 @@ SNAPSHOT = Path(__file__).parent / "snapshots" / "columns.txt"
 #: A scenario whose tables all have rows.
 SCENARIO = """
 duration = "4s"
-topology = { kind = "dumbbell", rate = "2Mbps", delay = "10ms", queue = { kind = "codel", buffer = "30 packets" } }
+[topology]
+kind = "star"
+hosts = 2
+rate = "2Mbps"
+delay = "10ms"
+queue = { kind = "codel", buffer = "30 packets" }
+host_queue = { kind = "codel", buffer = "30 packets" }
 [flows.bulk]
+from = "host1"
+to = "host2"
 [flows.echoed]
+from = "host1"
+to = "host2"
 traffic = { kind = "cbr", rate = "100kbps" }
 udp = { echo = true }
 packet_size = "200B"
 [flows.film]
+from = "host1"
+to = "host2"
 traffic = { kind = "video", rate = "1Mbps" }
 deadline = "150ms"
 [flows.files]
+from = "host1"
+to = "host2"
 traffic = { kind = "transfer", size = "20kB" }
 [workload.web]
 sizes = { kind = "constant", mean = "5kB" }

@@ -46,7 +46,7 @@ def test_an_item_that_is_nowhere_is_refused(tmp_path: Path) -> None:
     for file in whole.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     for line, said in [
-        ('{ part = "x" }', '"x" is nowhere'),
+        ('{ part = "x" }', 'no place is given for "x"'),
         ('{ part = "x", experiments = ["y"] }', "names y, which is no experiment"),
         ('{ part = "x", files = ["z.toml"] }', "names z.toml"),
     ]:

@@ -57,6 +57,16 @@ def test_a_cluster_leaves_the_bytes_of_a_local_run(cluster: Any, tmp_path: Path)
     assert not (tmp_path / "mixed/shards").exists()
 
 
+def test_a_fabric_on_a_cluster_leaves_the_bytes_of_a_local_run(cluster: Any, tmp_path: Path) -> None:
+    net = tb.leaf_spine(2, 2, 2, rate="10Gbps", delay="1us", queue=tb.queue("droptail", buffer="100 packets"))
+    net = net.set(paths="packet", duration="3ms").workload("w", sizes="web-search", load=0.6, connection="keep")
+    plan = tb.Plan.product(net, {"workload.w.load": [0.3, 0.6]}, replications=4)
+    plan.execute(tmp_path / "whole")
+    plan.execute(tmp_path / "far", client=cluster)
+    whole = tables(tmp_path / "whole")
+    assert {"slowdowns.parquet", "layers.parquet"} <= whole.keys() and tables(tmp_path / "far") == whole
+
+
 def test_a_worker_that_is_killed_loses_nothing(cluster: Any, tmp_path: Path) -> None:
     s = sweep(600)
     s.execute(tmp_path / "whole")

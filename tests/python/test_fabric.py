@@ -13,6 +13,7 @@ from test_sweep import tables
 import tailback as tb
 from tailback import _core
 from tailback.core.results.stored import read_results
+from tailback.show.plots.topology import DrawnLink, layers_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "fabric.md"
 
@@ -44,6 +45,11 @@ def test_twenty_lines_say_fabric_workload_and_load(cli: Any, tmp_path: Path) -> 
     assert (tmp_path / "slowdowns.pdf").stat().st_size > 5000
     command(cli, "report", str(tmp_path / "out"))
     assert (tmp_path / "out" / "figures" / "slowdowns.svg").exists()
+    picture = (tmp_path / "out" / "figures" / "topology.svg").read_text()
+    assert "32 hosts" in picture and "spine2" in picture and "line in use" in picture
+    layers = read_results(tmp_path / "out").layers
+    assert layers.to_list("layer")[:4] == ["host", "host.reverse", "leaf-spine", "leaf-spine.reverse"]
+    assert "leaf-spine.reverse" in said and list(layers["ports"])[:4] == [32, 32, 8, 8]
 
 
 def test_check_says_what_stays_empty(cli: Any, tmp_path: Path) -> None:
@@ -55,10 +61,44 @@ def test_check_says_what_stays_empty(cli: Any, tmp_path: Path) -> None:
     assert "no flow crosses" not in command(cli, "check", str(file))
 
 
+def test_check_says_the_load_of_each_layer(cli: Any, tmp_path: Path) -> None:
+    file = tmp_path / "fabric.toml"
+    # Of 31 other hosts 24 are at other leaves, and two links of 10 Gb/s carry what eight hosts send there.
+    file.write_text(of_page().replace('spine_rate = "40Gbps"', "oversubscription = 4"))
+    said = command(cli, "check", str(file))
+    assert "workload.search is a load of 0.5 of host links, 1.55 of leaf-spine links" in said
+    assert "warning: " in said and "its flows are 1.548 times what the leaf-spine links carry" in said
+    file.write_text(of_page())
+    said = command(cli, "check", str(file))
+    assert "0.387 of leaf-spine links" in said and "times what" not in said
+
+
+def test_a_trace_ends_with_the_path_of_the_flow(cli: Any, tmp_path: Path) -> None:
+    file = tmp_path / "fabric.toml"
+    file.write_text(of_page().replace("20ms", "1ms"))
+    lines = command(cli, "trace", str(file), "--flow", "search.2").splitlines()
+    there, back = (line.split("  ", 1)[1].split(", ") for line in lines if line.startswith("path "))
+    assert there[0].startswith("host") and there[0].endswith(".reverse") and not there[-1].endswith(".reverse")
+    assert back[0] == f"{there[-1]}.reverse" and f"{back[-1]}.reverse" == there[0]
+    assert sum("SYN" in line and "arrives" in line and " >  " in line for line in lines) == len(there)
+    ran = cli("trace", str(file), "--flow", "search.999")
+    assert ran.returncode == 2 and re.search(r"search\.999 has not begun: \d+ flows of workload\.search", ran.stderr)
+
+
+def test_the_layers_of_a_network_are_how_far_from_its_ends() -> None:
+    line = [
+        DrawnLink(name, ends, 0.0) for name, ends in (("a", ("h1", "s1")), ("b", ("h2", "s1")), ("c", ("s1", "t1")))
+    ]
+    assert layers_of(line) == [["h1", "h2", "t1"], ["s1"]]
+    ring = [DrawnLink(f"r{i}", (f"n{i}", f"n{(i + 1) % 3}"), 0.0) for i in range(3)]
+    assert layers_of(ring) == [["n0"], ["n1", "n2"]]
+    assert layers_of([]) == []
+
+
 def test_what_is_not_modelled_says_whom_to_ask(cli: Any) -> None:
     ran = cli("describe", "dcqcn")
     assert ran.returncode == 2
-    assert all(words in ran.stderr for words in ("not modelled", "htsim", "docs/not-modelled.md"))
+    assert all(words in ran.stderr for words in ("not modelled", "htsim", "tailback describe"))
     assert "Leaf and spine" in command(cli, "describe", "leaf-spine")
 
 

@@ -156,7 +156,7 @@ def test_what_the_kernel_cannot_have_is_refused_in_words() -> None:
     assert "there is no such link; links are shaper, line, pc1" in refused(text, "nonesuch")
     assert "hold nothing back" in refused(written("modem"), SHAPER)
     assert "no queue that is this blue" in refused(small.replace(leaf, '"blue"'), SHAPER)
-    assert "is not told hash_key" in refused(small.replace(leaf, '"fq-codel", hash_key = "source"'), SHAPER)
+    assert "cannot be given hash_key" in refused(small.replace(leaf, '"fq-codel", hash_key = "source"'), SHAPER)
     assert "alters link.line during the run" in refused(written("modem", varies="evening"), LINE)
     beside = '[link.lan]\nfrom = "provider"\nto = "server"\nrate = "1Gbps"\ndelay = "0s"\nqueue = "droptail"\n'
     beside += '[flows.beside]\nfrom = "server"\nto = "provider"\n'

@@ -21,6 +21,8 @@ from tailback.apps.conformance.packetdrill.script import Refused
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "reference" / "packetdrill"
 FILES = sorted(SCRIPTS.glob("*.pkt"))
+#: For an end that this kernel may be too old for.
+ACCURATE = sorted((SCRIPTS.parent / "accurate-ecn").glob("*.pkt"))
 MUTANTS = int(os.environ.get("TAILBACK_MUTANTS", "300"))
 MORE = os.environ.get("TAILBACK_SCRIPTS", "")
 SEED = 39
@@ -46,7 +48,7 @@ def written(folder: Path, text: str, name: str = "mine.pkt") -> Path:
     return file
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+@pytest.mark.parametrize("file", FILES + ACCURATE, ids=lambda f: f.stem)
 def test_our_scripts_hold(file: Path) -> None:
     verdict = on_simulator(file, None, None)
     assert (verdict.result, verdict.said) == ("holds", "")
@@ -91,8 +93,11 @@ def test_a_step_that_does_not_hold(tmp_path: Path, step: str, line: int, expecte
     [
         ("`./missing.sh`\n" + BEGIN, "line 1, `./missing.sh`: this included file is missing (looked for "),
         ("`rm -rf /`\n" + BEGIN, "line 1, `rm -rf /`: no command is run"),
-        ("`sysctl -q net.ipv4.tcp_odd=1`\n" + BEGIN, "line 1, `net.ipv4.tcp_odd`: a sender here has no such setting"),
-        ("`sysctl -q net.ipv4.tcp_sack=7`\n" + BEGIN, "of this setting 0, 1 can be expressed"),
+        (
+            "`sysctl -q net.ipv4.tcp_odd=1`\n" + BEGIN,
+            "line 1, `net.ipv4.tcp_odd`: senders here do not have this setting",
+        ),
+        ("`sysctl -q net.ipv4.tcp_sack=7`\n" + BEGIN, "of this setting only 0, 1 can be expressed"),
         (BEGIN + "+0 %{ import os }%\n", "line 8, `import`"),
         (BEGIN + "+0 %{ assert tcpi_odd == 1 }%\n", "line 8, `tcpi_odd`: this subject does not show it"),
         (BEGIN + "+0 ioctl(4, FIONBIO, [1]) = 0\n", "line 8, `ioctl`: of ioctl only SIOCINQ is played"),

@@ -103,7 +103,7 @@ def test_the_outcome_of_another_reading_stands_beside_the_row_it_is_about():
         (
             "statements/z.toml",
             '[[reading]]\nid = "x"\ntitle = "x"\nexperiment = "fig-3.4"\nruns = { sb = "mr" }\nof = ["no"]',
-            "of names no, which is no statement",
+            "`of` names no, which is no statement",
         ),
         (
             "experiments/z.toml",

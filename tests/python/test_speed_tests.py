@@ -75,7 +75,7 @@ def test_a_number_is_what_the_program_says_it_is(text: str, numbers: tuple[float
 
 def test_a_number_that_is_not_taken_is_named() -> None:
     left = {x.what: x.why for x in of_text("unloaded 12 ms, 95 Mbps, loaded 45 ms, upload 11 Mbps, 3 ms").left}
-    assert left["95 Mbps"] == "nothing says in which direction"
+    assert left["95 Mbps"] == "the text does not say in which direction"
     assert "which direction loaded the line" in left["the round trip under load, for the command"]
     assert "9 numbers of jitter or of the ends of a range" in {x.what for x in of_text(OOKLA).left}
     twice = of_text("idle 10 ms, download 90 Mbps, upload 9 Mbps, download 50 Mbps")

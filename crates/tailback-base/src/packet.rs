@@ -81,7 +81,8 @@ pub struct PureAck {
     pub number: u64,
     /// It echoes a mark, or says that a window was reduced (RFC 3168): ECE and CWR.
     pub marks: [bool; 2],
-    /// Nothing else is in it except a window and time stamps: no SACK block, no other option.
+    /// Nothing else is in it except a window and time stamps: no SACK block, no other option, and not the flag AE
+    /// (RFC 9768).
     pub bare: bool,
 }
 

@@ -269,7 +269,7 @@ fn byte_unit(unit: &str) -> Result<Option<f64>, Refusal> {
         "GiB" => 1073741824.0,
         "K" | "k" | "M" | "G" => {
             return Err(Refusal::new(
-                format!("the unit \"{unit}\" does not say of what"),
+                format!("the unit \"{unit}\" does not say what it counts"),
                 format!("write \"{}B\" for bytes", unit.to_uppercase()),
             ));
         }

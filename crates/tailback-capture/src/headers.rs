@@ -6,7 +6,7 @@
 //! stored, only counted in the lengths. Checksums of TCP and UDP are zero, because there is no payload to sum.
 
 use tailback_base::Dscp;
-use tailback_transport::{Flags, Segment};
+use tailback_transport::{EcnCounts, Flags, Segment};
 
 const SOURCE_PORT: u16 = 40_000;
 const DESTINATION_PORT: u16 = 5001;
@@ -15,6 +15,9 @@ const WINDOW_SCALE: u8 = 8;
 const TTL: u8 = 64;
 /// RFC 2018 section 3: four blocks fill the option space; with time stamps there is room for three.
 const MOST_BLOCKS: usize = 4;
+
+/// The option that fills up to a whole word.
+const NOOP: u8 = 1;
 
 /// Four-byte words in an IPv4 header without options (RFC 791), and in a TCP header without and with all options (RFC
 /// 9293).
@@ -127,19 +130,19 @@ fn put_tcp(f: &mut Frame, s: &Segment, ports: u32) {
         .map_or(u32::from(u16::MAX), |w| (w >> WINDOW_SCALE).min(u32::from(u16::MAX)));
     let flag = |flag: Flags, bit: u8| u32::from(s.flags.has(flag)) << bit;
     let flags = flag(Flags::FIN, 0) | flag(Flags::SYN, 1) | flag(Flags::RST, 2) | flag(Flags::ACK, 4);
-    let flags = flags | flag(Flags::ECE, 6) | flag(Flags::CWR, 7);
+    let flags = flags | flag(Flags::ECE, 6) | flag(Flags::CWR, 7) | flag(Flags::AE, 8);
     let begin = f.words;
     f.put::<TCP>([ports, s.seq as u32, s.ack as u32, flags << 16 | window, 0]);
-    if s.flags.has(Flags::SYN) || s.timestamps.is_some() || !s.sack.is_empty() {
+    if s.flags.has(Flags::SYN) || s.timestamps.is_some() || !s.sack.is_empty() || s.counts.is_some() {
         put_options(f, s);
     }
     let words = (f.words - begin) as u8;
-    f.headers[begin + 3][0] = words << 4;
+    f.headers[begin + 3][0] |= words << 4;
 }
 
-/// RFC 9293 section 3.2, RFC 7323, RFC 2018. They fit: 3 words of time stamps and at most 7 of blocks.
+/// RFC 9293 section 3.2, RFC 7323, RFC 2018, RFC 9768. They fit: 3 words of time stamps and at most 7 of blocks; an end
+/// says its counts where there is room.
 fn put_options(f: &mut Frame, s: &Segment) {
-    const NOOP: u8 = 1;
     if s.flags.has(Flags::SYN) {
         f.put([u32::from_be_bytes([3, 3, WINDOW_SCALE, NOOP])]);
     }
@@ -148,14 +151,47 @@ fn put_options(f: &mut Frame, s: &Segment) {
         let ms = |t: tailback_base::Time| (t.0 / 1_000_000) as u32;
         f.put([u32::from_be_bytes([NOOP, NOOP, 8, 10]), ms(value), ms(echo)]);
     }
-    let room = (IPV4 + MOST_TCP - f.words).saturating_sub(1) / 2;
+    let counts = s
+        .counts
+        .as_deref()
+        .map_or(0, |c| if c.fields < 2 { 0 } else { usize::from(c.fields) });
+    let room = (IPV4 + MOST_TCP - f.words).saturating_sub(1 + counts) / 2;
     let blocks = s.sack.len().min(room).min(MOST_BLOCKS);
+    let before_blocks = match s.counts.as_deref() {
+        Some(c) => put_counts(f, c),
+        None => [NOOP, NOOP],
+    };
     if blocks > 0 {
-        f.put([u32::from_be_bytes([NOOP, NOOP, 5, 2 + 8 * blocks as u8])]);
+        let [a, b] = before_blocks;
+        f.put([u32::from_be_bytes([a, b, 5, 2 + 8 * blocks as u8])]);
+    } else if before_blocks != [NOOP, NOOP] {
+        f.put([u32::from_be_bytes([before_blocks[0], before_blocks[1], NOOP, NOOP])]);
     }
     for (from, to) in s.sack.iter().take(blocks) {
         f.put([*from as u32, *to as u32]);
     }
+}
+
+/// RFC 9768 section 3.2.3: kind 174, with ECT(1) first. Returns the two bytes that are left, in place of the padding of
+/// what follows.
+fn put_counts(f: &mut Frame, c: &EcnCounts) -> [u8; 2] {
+    const KIND: u8 = 174;
+    let [_, a, b, x] = c.ect1.to_be_bytes();
+    let ce = c.ce & 0xff_ffff;
+    match c.fields {
+        0 => return [KIND, 2],
+        1 => {
+            f.put([u32::from_be_bytes([KIND, 5, a, b])]);
+            return [x, NOOP];
+        }
+        2 => f.put([u32::from_be_bytes([KIND, 8, a, b]), u32::from(x) << 24 | ce]),
+        _ => f.put([
+            u32::from_be_bytes([KIND, 11, a, b]),
+            u32::from(x) << 24 | ce,
+            c.ect0 << 8 | u32::from(NOOP),
+        ]),
+    }
+    [NOOP, NOOP]
 }
 
 #[cfg(test)]
@@ -212,6 +248,7 @@ mod tests {
         h.rst = s.flags.has(Flags::RST);
         h.ece = s.flags.has(Flags::ECE);
         h.cwr = s.flags.has(Flags::CWR);
+        h.ns = s.flags.has(Flags::AE);
         let mut options = Vec::new();
         if h.syn {
             options.extend([TcpOptionElement::WindowScale(WINDOW_SCALE), TcpOptionElement::Noop]);
@@ -241,21 +278,66 @@ mod tests {
             0..9000u32,
             prop::option::of(0..1u32 << 30),
         );
-        (numbers, 0..128u8, 0..4u8, sack, stamps).prop_map(|((seq, ack, payload, window), flags, ecn, sack, stamps)| {
-            let is_syn = Flags(flags).has(Flags::SYN);
-            Segment {
-                seq,
-                payload,
-                ack,
-                flags: Flags(flags),
-                ecn: Ecn::from_bits(ecn),
-                bytes: payload + 40,
-                // A SYN has nothing to acknowledge selectively.
-                sack: sack.into_iter().filter(|_| !is_syn).collect(),
-                timestamps: stamps.map(|(a, b)| (Time(a), Time(b))),
-                window,
-            }
-        })
+        (numbers, 0..=255u8, 0..4u8, sack, stamps).prop_map(
+            |((seq, ack, payload, window), flags, ecn, sack, stamps)| {
+                let is_syn = Flags(flags).has(Flags::SYN);
+                Segment {
+                    seq,
+                    payload,
+                    ack,
+                    flags: Flags(flags),
+                    ecn: Ecn::from_bits(ecn),
+                    bytes: payload + 40,
+                    // A SYN has nothing to acknowledge selectively.
+                    sack: sack.into_iter().filter(|_| !is_syn).collect(),
+                    timestamps: stamps.map(|(a, b)| (Time(a), Time(b))),
+                    window,
+                    counts: None,
+                }
+            },
+        )
+    }
+
+    /// RFC 9768 section 3.2.3: kind, length, and as many fields of 24 bits as there are.
+    #[test]
+    fn the_option_of_accurate_ecn_is_written_in_order_1() {
+        let options = |fields, sack: &[(u64, u64)]| {
+            let s = Segment {
+                seq: 1,
+                payload: 0,
+                ack: 1,
+                flags: Flags::ACK.with(Flags::of_ace(6)),
+                ecn: Ecn::Ect0,
+                bytes: 52,
+                sack: sack.iter().copied().collect(),
+                timestamps: None,
+                window: None,
+                counts: Some(Box::new(EcnCounts {
+                    ect1: 0x01_02_03,
+                    ce: 0x04_05_06,
+                    ect0: 0x07_08_09,
+                    fields,
+                })),
+            };
+            let n = Named {
+                flow: 0,
+                backward: true,
+                size: s.bytes,
+                dscp: Dscp(0),
+                request: false,
+            };
+            frame(&s, &n).bytes()[20..].to_vec()
+        };
+        let tcp = options(3, &[]);
+        // AE is the last bit of the byte that begins with the header's length, CWR and ECE are in the next.
+        assert_eq!(tcp[12..14], [8 << 4 | 1, 0x10 | 0x80]);
+        assert_eq!(tcp[20..], [174, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1]);
+        assert_eq!(options(2, &[])[20..], [174, 8, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(options(1, &[])[20..], [174, 5, 1, 2, 3, 1, 1, 1]);
+        let block = [0, 0, 0, 7, 0, 0, 0, 9];
+        assert_eq!(options(1, &[(7, 9)])[20..28], [174, 5, 1, 2, 3, 1, 5, 10]);
+        assert_eq!(options(0, &[(7, 9)])[20..24], [174, 2, 5, 10]);
+        assert_eq!(options(0, &[(7, 9)])[24..], block);
     }
 
     proptest! {

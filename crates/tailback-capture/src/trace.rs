@@ -7,7 +7,13 @@
 //!   4.213377124 bottleneck                   dropped: overflow     >    ACK seq 58401:59861 (1460) ack 1
 //! ```
 //!
-//! `>` is the direction from the flow's source to its destination, `<` the opposite one.
+//! `>` is the direction from the flow's source to its destination, `<` the opposite one. The last lines are the paths
+//! that its packets took, the ports in the order in which they were first reached:
+//!
+//! ```text
+//! path >  host1.reverse, leaf1-spine2, leaf2-spine2.reverse, host9
+//! path <  host9.reverse, leaf2-spine1, leaf1-spine1.reverse, host1
+//! ```
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -23,56 +29,92 @@ struct TraceState<W: Write> {
     out: W,
     lines: u64,
     failed: Option<io::Error>,
+    /// The ports of data and ACKs, in the order in which they were reached.
+    paths: [Vec<String>; 2],
+    /// How many connections the application has opened.
+    opened: u64,
+}
+
+/// Which flow is traced.
+#[derive(Clone, Debug)]
+pub enum Traced {
+    /// A flow that the scenario declares, such as `bulk.0`.
+    Declared(String),
+    /// A connection that the application of this row opens, counted from 0.
+    Opened { member: String, number: u64 },
 }
 
 /// A trace that is being written.
 pub struct PacketTrace<W: Write> {
-    flow: String,
+    traced: Traced,
     shared: Rc<RefCell<TraceState<W>>>,
 }
 
 impl<W: Write + 'static> PacketTrace<W> {
-    /// A trace of the flow of this name, such as `bulk.0`.
+    /// A trace of this flow.
     ///
     /// # Errors
     /// The heading cannot be written.
-    pub fn new(flow: &str, mut out: W) -> io::Result<PacketTrace<W>> {
+    pub fn new(traced: Traced, mut out: W) -> io::Result<PacketTrace<W>> {
         writeln!(out, "{HEADING}")?;
         Ok(PacketTrace {
-            flow: flow.to_string(),
+            traced,
             shared: Rc::new(RefCell::new(TraceState {
                 out,
                 lines: 0,
                 failed: None,
+                paths: [vec![], vec![]],
+                opened: 0,
             })),
         })
     }
 
     /// The tap for a run. If the run does not have the flow, nothing is written.
     pub fn tap(&self, names: &Names) -> Box<dyn Tap> {
-        let number = names.flows.iter().position(|name| *name == self.flow);
+        let row = |wanted: &String| {
+            let number = names.flows.iter().position(|name| name == wanted);
+            number.map(|i| FlowId(i as u32))
+        };
+        let (flow, awaited) = match &self.traced {
+            Traced::Declared(name) => (row(name), None),
+            Traced::Opened { member, number } => (None, row(member).map(|member| (member, *number))),
+        };
         Box::new(FlowTap {
-            flow: number.map(|i| FlowId(i as u32)),
+            flow,
+            awaited,
             ports: names.ports.clone(),
             shared: self.shared.clone(),
         })
     }
 
-    /// The run is over; returns the number of lines below the heading.
+    /// How many connections the application has opened whose connection is traced.
+    pub fn opened(&self) -> u64 {
+        self.shared.borrow().opened
+    }
+
+    /// The run is over: the paths are written. Returns the number of events.
     ///
     /// # Errors
     /// A line could not be written.
     pub fn finish(self) -> io::Result<u64> {
         let mut shared = self.shared.borrow_mut();
-        match shared.failed.take() {
-            Some(e) => Err(e),
-            None => shared.out.flush().map(|()| shared.lines),
+        if let Some(e) = shared.failed.take() {
+            return Err(e);
         }
+        let [forward, backward] = std::mem::take(&mut shared.paths);
+        for (who, ports) in [('>', forward), ('<', backward)] {
+            if !ports.is_empty() {
+                writeln!(shared.out, "path {who}  {}", ports.join(", "))?;
+            }
+        }
+        shared.out.flush().map(|()| shared.lines)
     }
 }
 
 struct FlowTap<W: Write> {
     flow: Option<FlowId>,
+    /// The row of the application, and the number of its connection that is traced.
+    awaited: Option<(FlowId, u64)>,
     ports: Vec<String>,
     shared: Rc<RefCell<TraceState<W>>>,
 }
@@ -103,8 +145,27 @@ impl<W: Write> FlowTap<W> {
 }
 
 impl<W: Write> Tap for FlowTap<W> {
+    fn opened(&mut self, flow: FlowId, member: FlowId) {
+        // The traced connection has ended where another one gets its number.
+        self.flow = self.flow.filter(|own| *own != flow);
+        if let Some((_, number)) = self.awaited.filter(|(row, _)| *row == member) {
+            let mut shared = self.shared.borrow_mut();
+            if shared.opened == number {
+                self.flow = Some(flow);
+            }
+            shared.opened += 1;
+        }
+    }
+
     fn arrived(&mut self, at: &Sight<'_>) {
         self.line(at, "arrives");
+        let id = at.id();
+        if Some(id.flow) == self.flow {
+            let mut shared = self.shared.borrow_mut();
+            let path = &mut shared.paths[usize::from(id.backward)];
+            let port = self.ports.get(at.port as usize);
+            path.extend(port.filter(|port| !path.contains(port)).cloned());
+        }
     }
 
     fn marked(&mut self, at: &Sight<'_>, why: MarkReason) {
@@ -129,6 +190,7 @@ pub fn words(s: &Segment, bytes: u32) -> String {
         (Flags::ACK, "ACK"),
         (Flags::ECE, "ECE"),
         (Flags::CWR, "CWR"),
+        (Flags::AE, "AE"),
     ];
     let mut out: Vec<String> = names
         .iter()
@@ -153,6 +215,12 @@ pub fn words(s: &Segment, bytes: u32) -> String {
     if !s.sack.is_empty() {
         let blocks: Vec<String> = s.sack.iter().map(|(from, to)| format!("{from}:{to}")).collect();
         out.push(format!("sack {}", blocks.join(" ")));
+    }
+    if let Some(c) = &s.counts {
+        let fields = [("ECT(1)", c.ect1), ("CE", c.ce), ("ECT(0)", c.ect0)];
+        let said = fields.iter().take(usize::from(c.fields));
+        let said: Vec<String> = said.map(|(name, bytes)| format!("{name} {bytes} B")).collect();
+        out.push(format!("arrived {}", said.join(", ")));
     }
     if let Some(window) = s.window {
         out.push(format!("window {window}"));

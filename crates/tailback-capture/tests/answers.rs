@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
-use tailback_capture::trace::PacketTrace as Trace;
+use tailback_capture::trace::{PacketTrace as Trace, Traced};
 use tailback_scenario::load_text;
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::run::run;
@@ -30,13 +30,14 @@ fn answers_are_shown() {
                 transport = { kind = \"udp\", echo = true, echo_size = \"500B\", ecn = true }\n";
     let loaded = load_text(text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let page = Page::default();
-    let trace = Trace::new("f.0", page.clone()).expect("memory");
+    let trace = Trace::new(Traced::Declared("f.0".into()), page.clone()).expect("memory");
     let tap = |names: &Names| -> Box<dyn Tap> { trace.tap(names) };
     let hooks = Hooks {
         tap: Some(&tap),
         ..Hooks::default()
     };
     run(&loaded.spec, 1, &hooks).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(trace.finish().expect("memory"), 8, "the paths are no events");
     let all = String::from_utf8(page.0.borrow().clone()).expect("text");
     let lines: Vec<Vec<&str>> = all.lines().skip(1).map(|l| l.split_whitespace().collect()).collect();
     let expected = [
@@ -48,6 +49,8 @@ fn answers_are_shown() {
         "0.040160000 l.reverse arrives < seq 1:501 (500) 500 B ECT",
         "0.040560000 l.reverse delivered < seq 0:500 (500) 500 B ECT",
         "0.060560000 l.reverse delivered < seq 1:501 (500) 500 B ECT",
+        "path > l",
+        "path < l.reverse",
     ];
     let shown: Vec<String> = lines.iter().map(|l| l.join(" ")).collect();
     assert_eq!(shown, expected);

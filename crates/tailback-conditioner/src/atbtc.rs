@@ -51,8 +51,8 @@ pub static MODEL: Model = Model {
     name: "atbtc",
     family: "conditioner",
     title: "Adaptive token bucket conditioner",
-    summary: "A two rate three colour marker whose buckets are as deep as what comes at their rates in the sender's \
-              smoothed round trip, so that a window of TCP, which comes in one burst, is within its rates.",
+    summary: "A two rate three colour marker. Each bucket holds what its rate brings in the sender's smoothed round \
+              trip, so that a window of TCP that comes in one burst is within the rates.",
     source: "Liu 2001 chapter 4; RFC 2698",
     params: PARAMS,
     probes: PROBES,

@@ -106,28 +106,36 @@ fn the_rate_of_a_bucket_is_its_rate_where_packets_fit_it() {
     let mut s = Stream::new(1, "drawn");
     for model in meters().into_iter().filter(|m| !m.name.starts_with("tsw")) {
         for _ in 0..25 {
-            let d = Drawn::new(&mut s, 1e9);
-            let mut m = Metered::new(d, model);
-            let fits = u64::from(d.bytes) <= d.depth;
+            let drawn = Drawn::new(&mut s, 1e9);
+            let mut m = Metered::new(drawn, model);
+            let fits = u64::from(drawn.bytes) <= drawn.depth;
             let mut green: Vec<u64> = vec![];
             // First the full bucket at once, then a hundred packets, and one to start the count.
-            let first = d.depth / u64::from(d.bytes);
+            let first = drawn.depth / u64::from(drawn.bytes);
             for i in 0..first + 102 * OFFERED {
-                let at = d.at(i.saturating_sub(first), OFFERED);
-                let colour = m.offer(d.bytes, at);
-                assert!(fits || colour != GREEN, "{} {d:?}: larger than the bucket", model.name);
+                let at = drawn.at(i.saturating_sub(first), OFFERED);
+                let colour = m.offer(drawn.bytes, at);
+                assert!(
+                    fits || colour != GREEN,
+                    "{} {drawn:?}: larger than the bucket",
+                    model.name
+                );
                 if colour == GREEN {
                     green.push(at.0);
-                    let most = d.depth as f64 + d.rate as f64 / 8e9 * at.0 as f64;
-                    let passed = green.len() as f64 * f64::from(d.bytes);
-                    assert!(passed <= most + 1e-3, "{} {d:?}: {passed} of {most} bytes", model.name);
+                    let most = drawn.depth as f64 + drawn.rate as f64 / 8e9 * at.0 as f64;
+                    let passed = green.len() as f64 * f64::from(drawn.bytes);
+                    assert!(
+                        passed <= most + 1e-3,
+                        "{} {drawn:?}: {passed} of {most} bytes",
+                        model.name
+                    );
                 }
             }
             if fits {
                 let (last, before) = (green[green.len() - 1], green[green.len() - 101]);
-                let rate = 100.0 * 8e9 * f64::from(d.bytes) / (last - before) as f64;
-                let off = rate / d.rate as f64 - 1.0;
-                assert!(off.abs() < 0.01, "{} {d:?}: {rate}", model.name);
+                let rate = 100.0 * 8e9 * f64::from(drawn.bytes) / (last - before) as f64;
+                let off = rate / drawn.rate as f64 - 1.0;
+                assert!(off.abs() < 0.01, "{} {drawn:?}: {rate}", model.name);
             }
         }
     }
@@ -139,26 +147,30 @@ fn no_more_conforms_than_a_bucket_and_a_rate_allow() {
     let mut s = Stream::new(2, "drawn");
     for model in meters().into_iter().filter(|m| !m.name.starts_with("tsw")) {
         for _ in 0..25 {
-            let d = Drawn::new(&mut s, 1e9);
-            let mut m = Metered::new(d, model);
+            let drawn = Drawn::new(&mut s, 1e9);
+            let mut m = Metered::new(drawn, model);
             let (mut at, mut passed) = (Time::ZERO, [0.0; 2]);
             for _ in 0..4000 {
                 let bytes = between(&mut s, 40.0, 65_536.0) as u32;
-                let gap = s.exponential(8e9 * f64::from(bytes) / (2.0 * d.rate as f64));
+                let gap = s.exponential(8e9 * f64::from(bytes) / (2.0 * drawn.rate as f64));
                 at.0 += if s.chance(0.7) { 0 } else { (4.0 * gap) as u64 };
                 let colour = m.offer(bytes, at);
                 passed[0] += f64::from(u8::from(colour == GREEN)) * f64::from(bytes);
                 passed[1] += f64::from(u8::from(colour == GREEN || colour == YELLOW)) * f64::from(bytes);
-                let came = d.rate as f64 / 8e9 * at.0 as f64;
+                let came = drawn.rate as f64 / 8e9 * at.0 as f64;
                 // For the marker with one rate, yellow is what a second bucket saved; for one with two colours,
                 // yellow is all the rest.
                 let yellow = match model.name {
-                    "srtcm" => 2.0 * d.depth as f64,
+                    "srtcm" => 2.0 * drawn.depth as f64,
                     "token-bucket" => f64::INFINITY,
-                    _ => d.depth as f64,
+                    _ => drawn.depth as f64,
                 };
-                assert!(passed[0] <= d.depth as f64 + came + 1e-3, "{} {d:?}: green", model.name);
-                assert!(passed[1] <= yellow + came + 1e-3, "{} {d:?}: yellow", model.name);
+                assert!(
+                    passed[0] <= drawn.depth as f64 + came + 1e-3,
+                    "{} {drawn:?}: green",
+                    model.name
+                );
+                assert!(passed[1] <= yellow + came + 1e-3, "{} {drawn:?}: yellow", model.name);
             }
         }
     }
@@ -171,14 +183,18 @@ fn the_share_of_a_sliding_window_is_its_rate_at_any_size() {
     let mut s = Stream::new(3, "drawn");
     for model in meters().into_iter().filter(|m| m.name.starts_with("tsw")) {
         for _ in 0..12 {
-            let d = Drawn::new(&mut s, 1e7);
-            let mut m = Metered::new(d, model);
+            let drawn = Drawn::new(&mut s, 1e7);
+            let mut m = Metered::new(drawn, model);
             // The estimate needs some windows to settle.
-            let first = (0..).find(|i| d.at(*i, 2).0 > 1_000_000_000).unwrap_or(0);
-            (0..first).for_each(|i| _ = m.offer(d.bytes, d.at(i, 2)));
-            let green = (first..first + PACKETS).filter(|i| m.offer(d.bytes, d.at(*i, 2)) == GREEN);
+            let first = (0..).find(|i| drawn.at(*i, 2).0 > 1_000_000_000).unwrap_or(0);
+            (0..first).for_each(|i| _ = m.offer(drawn.bytes, drawn.at(i, 2)));
+            let green = (first..first + PACKETS).filter(|i| m.offer(drawn.bytes, drawn.at(*i, 2)) == GREEN);
             let share = 2.0 * green.count() as f64 / PACKETS as f64;
-            assert!((share - 1.0).abs() < 0.015, "{} {d:?}: {share} of the rate", model.name);
+            assert!(
+                (share - 1.0).abs() < 0.015,
+                "{} {drawn:?}: {share} of the rate",
+                model.name
+            );
         }
     }
 }

@@ -29,7 +29,7 @@ pub static MODEL: Model = Model {
 const PROBES: [ProbeDef; 1] = [ProbeDef {
     name: "tokens",
     unit: "bytes",
-    doc: "What may come at once now.",
+    doc: "How much may come at once now and conform.",
     per: "",
 }];
 
@@ -38,7 +38,7 @@ const RATES: Kind = Kind::Rate { min: 1.0, max: 1e13 };
 params! {
     const PARAMS;
 
-    RATE: BitRate = Key::new("rate", RATES, "", "The rate that conforms.", "tc-police(8)");
+    RATE: BitRate = Key::new("rate", RATES, "", "Packets within this rate conform.", "tc-police(8)");
     BURST: u64 = Key::new("burst", Kind::Bytes { min: 1, max: 1_000_000_000_000 }, "",
         "How much may come at once; at least the largest packet.", "tc-police(8)");
     PEAK_RATE: Option<BitRate> = Key::new("peak_rate", RATES, "none",
@@ -46,7 +46,7 @@ params! {
     MTU: Option<u64> = Key::new("mtu", Kind::Bytes { min: 1, max: 1_000_000 }, "none",
         "The largest packet that conforms, and the burst of the peak rate.", "tc-police(8)");
     OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
-        "What counts in addition to each packet; Linux counts the 14 B of Ethernet.", "tc-police(8)");
+        "How many bytes count in addition to each packet; Linux counts the 14 B of Ethernet.", "tc-police(8)");
 }
 
 /// The row of the list.

@@ -55,28 +55,28 @@ fn control(param: &Param, path: &[&str], value: Option<&Value>, label: Option<&s
     let default = default_of(param);
     let own = param.name.replace('_', " ");
     let label = label.unwrap_or(&own);
-    let mut shown = json!({"path": path, "label": label, "doc": param.doc, "default": default, "value": value});
+    let mut control = json!({"path": path, "label": label, "doc": param.doc, "default": default, "value": value});
     match kind.of {
         "choice" => {
-            shown["kind"] = json!(kind.of);
-            shown["choices"] = json!(kind.words);
+            control["kind"] = json!(kind.of);
+            control["choices"] = json!(kind.words);
         }
-        "flag" => shown["kind"] = json!("bool"),
+        "flag" => control["kind"] = json!("bool"),
         "model" | "tables" => return None,
         _ => match SliderMeasure::of(kind.of).filter(|_| !value.is_some_and(Value::is_array)) {
-            None => shown["kind"] = json!("text"),
+            None => control["kind"] = json!("text"),
             Some(measure) => {
                 let number = measure.read(value.unwrap_or(&default));
                 let (least, most) = measure.near(number, kind.least, kind.most);
-                shown["kind"] = json!(measure.word());
-                shown["number"] = json!(number);
-                shown["least"] = json!(least);
-                shown["most"] = json!(most);
-                shown["range"] = json!([kind.least, kind.most]);
+                control["kind"] = json!(measure.word());
+                control["number"] = json!(number);
+                control["least"] = json!(least);
+                control["most"] = json!(most);
+                control["range"] = json!([kind.least, kind.most]);
             }
         },
     }
-    Some(shown)
+    Some(control)
 }
 
 fn default_of(param: &Param) -> Value {

@@ -140,11 +140,12 @@ fn of_run(run: &DoneRun, columns: usize, numbers: &mut FrameNumbers, library: &L
     let (percentiles, drawn): (Vec<_>, Vec<_>) = lines(series, columns, &wanted)
         .into_iter()
         .partition(|l| &*l.probe == SOJOURN_PERCENTILES.name);
-    let mut shown = vec![];
+    let mut series_drawn = vec![];
     for l in drawn {
         let unit = unit_of(&l.probe, run.asked, library);
         let (t, v) = (numbers.add(l.times), numbers.add(l.values));
-        shown.push(json!({"what": &*l.what, "probe": &*l.probe, "index": l.index, "unit": unit, "t": t, "v": v}));
+        series_drawn
+            .push(json!({"what": &*l.what, "probe": &*l.probe, "index": l.index, "unit": unit, "t": t, "v": v}));
     }
     let last: Vec<(u64, f32)> = percentiles
         .iter()
@@ -159,7 +160,7 @@ fn of_run(run: &DoneRun, columns: usize, numbers: &mut FrameNumbers, library: &L
     json!({
         "queue": run.asked.queue,
         "link": link.first().map(|row| links.0.row_json(*row)),
-        "series": shown,
+        "series": series_drawn,
         "sojourn": sojourn(run, numbers),
         "decisions": decisions(run, numbers),
         "delay": delay,

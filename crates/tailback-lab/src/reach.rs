@@ -32,14 +32,14 @@ pub enum SliderMeasure {
 impl SliderMeasure {
     /// Of the kind that a declaration names.
     pub fn of(kind: &str) -> Option<SliderMeasure> {
-        let all = [
+        let measures = [
             SliderMeasure::Time,
             SliderMeasure::Rate,
             SliderMeasure::Bytes,
             SliderMeasure::Count,
             SliderMeasure::Number,
         ];
-        all.into_iter().find(|m| m.word() == kind)
+        measures.into_iter().find(|m| m.word() == kind)
     }
 
     pub fn word(self) -> &'static str {

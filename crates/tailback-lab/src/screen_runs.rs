@@ -8,7 +8,7 @@ use tailback_base::model::ProbeDef;
 use tailback_scenario::Loaded;
 use tailback_sim::declare::tables::{SOJOURN_PERCENTILES, WAITING_PACKETS, record, top};
 use tailback_sim::spec::Spec;
-use tailback_transport::tcp::params::CWND;
+use tailback_transport::tcp::probes::CWND;
 
 /// Samples of the queue in a run. A page shows the least and the greatest of each column of pixels.
 const SAMPLES: f64 = 6000.0;

@@ -1,4 +1,4 @@
-//! Over the examples that come with the program, and the scenario that the lab begins with.
+//! Tests over the examples that come with the program, and the scenario that the lab begins with.
 
 use crate::controls::controls;
 use crate::state::{PAGE, ScenarioReader, ScenarioTable, State, explicit, table_in, watched};

@@ -61,6 +61,7 @@ impl ArrivedPacket {
             sack: something(self.options, self.acknowledged),
             timestamps: None,
             window: None,
+            counts: None,
         }
     }
 }

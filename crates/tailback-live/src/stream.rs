@@ -55,6 +55,7 @@ impl Connection {
             sack: SackBlocks::new(),
             timestamps: None,
             window: None,
+            counts: None,
         }
     }
 
@@ -101,6 +102,7 @@ impl Connection {
             sack: something(t.options, ack),
             timestamps: None,
             window: None,
+            counts: None,
         }
     }
 }

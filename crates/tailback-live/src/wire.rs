@@ -247,9 +247,9 @@ mod tests {
 
     #[test]
     fn what_is_no_packet_is_refused() {
-        let good = tcp4(0);
+        let packet = tcp4(0);
         for n in 0..40 {
-            assert_eq!(parse(&good[..n]), None, "{n} bytes");
+            assert_eq!(parse(&packet[..n]), None, "{n} bytes");
         }
         assert_eq!(parse(&[0x15; 60]), None);
     }

@@ -89,6 +89,7 @@ impl<E: Endpoint> tailback_transport::Endpoint for Carried<E> {
             sack: Default::default(),
             timestamps: None,
             window: None,
+            counts: None,
         })
     }
 

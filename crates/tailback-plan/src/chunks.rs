@@ -28,20 +28,20 @@ pub fn chunks(plan: &Plan, wanted: &dyn Fn(usize) -> bool) -> Vec<Chunk> {
     let work: Vec<f64> = plan.points.iter().map(|p| work(&p.loaded.spec)).collect();
     let total: f64 = plan.runs.iter().map(|r| work[r.point]).sum();
     let enough = (total / CHUNKS).clamp(LEAST_WORK, MOST_WORK);
-    let mut all: Vec<Chunk> = Vec::new();
+    let mut chunks: Vec<Chunk> = Vec::new();
     let (mut sum, mut part) = (f64::INFINITY, "");
     for (i, r) in plan.runs.iter().enumerate().filter(|(i, _)| wanted(*i)) {
         let own = &plan.points[r.point].part;
         if sum + work[r.point] > enough || own != part {
-            all.push(Chunk { runs: Vec::new() });
+            chunks.push(Chunk { runs: Vec::new() });
             (sum, part) = (0.0, own);
         }
         sum += work[r.point];
-        if let Some(c) = all.last_mut() {
+        if let Some(c) = chunks.last_mut() {
             c.runs.push(i);
         }
     }
-    all
+    chunks
 }
 
 /// The approximate number of packets that links carry in a run.

@@ -1,4 +1,4 @@
-//! What came of one run, and what it cost.
+//! The outcome of one run, and what it cost.
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -200,13 +200,13 @@ impl Plan {
     /// The plan's tables, with rows in plan order, for the runs that are known.
     pub fn assemble(&self, known: &mut dyn FnMut(usize) -> Option<RunTables>) -> Vec<Table> {
         let labels = self.label_names();
-        let mut all = Assembly::new();
+        let mut assembly = Assembly::new();
         for i in 0..self.runs.len() {
             if let Some(run) = known(i) {
-                all.take(&self.frame(i, &labels), run);
+                assembly.take(&self.frame(i, &labels), run);
             }
         }
-        self.tables_of(all, &labels)
+        self.tables_of(assembly, &labels)
     }
 
     /// The tables when all rows are there. Those of an empty plan have no columns.

@@ -14,7 +14,7 @@ use tailback_base::Time;
 use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
 use tailback_capture::pcapng::{Capture, Frame, write_frames};
-use tailback_capture::trace::PacketTrace;
+use tailback_capture::trace::{PacketTrace, Traced};
 use tailback_scenario::Loaded;
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::run::run;
@@ -92,30 +92,50 @@ pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf, tell:
 #[pyo3(signature = (scenario, flow, path=None, tell=None))]
 pub fn trace(py: Python, scenario: &Scenario, flow: &str, path: Option<PathBuf>, tell: Tell) -> PyResult<u64> {
     let loaded = &*scenario.loaded;
-    let flow = declared(loaded, flow)?;
+    let traced = traced(loaded, flow)?;
     let failed = |e: io::Error| os_error(py, e, path.clone());
     let out: Box<dyn Write + Send> = match &path {
         Some(path) => Box::new(File::create(path).map_err(failed)?),
         None => Box::new(io::stdout()),
     };
     let written = py.detach(|| {
-        let trace = PacketTrace::new(&flow, BufWriter::new(out))?;
+        let trace = PacketTrace::new(traced.clone(), BufWriter::new(out))?;
         let ran = watch(loaded, &|names| trace.tap(names), &tell);
-        Ok(trace.finish().map(|lines| ran.map(|()| lines)))
+        let opened = trace.opened();
+        Ok(trace
+            .finish()
+            .map(|lines| ran.and_then(|()| begun(&traced, opened).map(|()| lines))))
     });
     written.and_then(|w| w).map_err(failed)?
 }
 
-/// A flow that the scenario declares, as its row's name.
-fn declared(loaded: &Loaded, name: &str) -> PyResult<String> {
+/// Whether the flow of a workload has begun.
+fn begun(traced: &Traced, opened: u64) -> PyResult<()> {
+    match traced {
+        Traced::Opened { member, number } if *number >= opened => {
+            let workload = member.trim_end_matches(".0");
+            let text = format!("{workload}.{number} has not begun: {opened} flows of workload.{workload} have");
+            Err(PyValueError::new_err(text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A flow that the scenario declares, or one of a workload by its number.
+fn traced(loaded: &Loaded, name: &str) -> PyResult<Traced> {
     let groups = || loaded.spec.flows.iter();
+    let workloads = || loaded.spec.workloads.iter().map(|w| w.name.as_str());
     let (group, index) = name.rsplit_once('.').unwrap_or((name, "0"));
+    if let (true, Ok(number)) = (workloads().any(|w| w == group), index.parse()) {
+        let member = format!("{group}.0");
+        return Ok(Traced::Opened { member, number });
+    }
     let Some(g) = groups().find(|g| g.name == group) else {
-        let names: Vec<&str> = groups().map(|g| g.name.as_str()).collect();
+        let names: Vec<&str> = groups().map(|g| g.name.as_str()).chain(workloads()).collect();
         return Err(unknown("group of flows", group, names.iter().copied()));
     };
     match index.parse::<u32>() {
-        Ok(i) if i < g.count => Ok(format!("{group}.{i}")),
+        Ok(i) if i < g.count => Ok(Traced::Declared(format!("{group}.{i}"))),
         _ => Err(PyValueError::new_err(format!(
             "group \"{group}\" has no flow \"{index}\": give {group}.0 to {group}.{}",
             g.count.saturating_sub(1)

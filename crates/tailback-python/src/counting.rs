@@ -108,8 +108,8 @@ fn spread_drift(
     }
     let how = spread(how, flows, groups, shape)?;
     let mut stream = Stream::new(seed, "counting");
-    let d = py.detach(|| counting::drift(flows, queues, how, hold_s, length_s, step_s, &mut stream));
-    Ok((d.samples, d.mean, d.max, d.min))
+    let drift = py.detach(|| counting::drift(flows, queues, how, hold_s, length_s, step_s, &mut stream));
+    Ok((drift.samples, drift.mean, drift.max, drift.min))
 }
 
 /// Bits of a filter, hash functions and counter bits for so many flows in a group: see `FilterShape::for_flows`.

@@ -93,6 +93,7 @@ fn packet<'py>(py: Python<'py>, p: &Packet) -> PyResult<Bound<'py, PyDict>> {
             TcpOption::SackPermitted => d.set_item("sack_permitted", true)?,
             TcpOption::Sack(blocks) => d.set_item("sack", blocks.clone())?,
             TcpOption::Stamps { value, echo } => d.set_item("stamps", (value, echo))?,
+            TcpOption::Counts(fields) => d.set_item("counts", fields.clone())?,
         }
     }
     Ok(d)

@@ -413,7 +413,7 @@ fn pairs_of(axis: Axis) -> Pairs {
 #[pyfunction]
 pub fn combine(how: &str, axes: Vec<Pairs>) -> PyResult<Pairs> {
     let axes: Vec<Axis> = axes.into_iter().map(axis_of).collect();
-    let all = match how {
+    let combined = match how {
         "product" => engine::product(&axes),
         "zip" => engine::zip(&axes).map_err(PyValueError::new_err)?,
         _ => {
@@ -422,15 +422,15 @@ pub fn combine(how: &str, axes: Vec<Pairs>) -> PyResult<Pairs> {
             )));
         }
     };
-    Ok(pairs_of(all))
+    Ok(pairs_of(combined))
 }
 
 /// Every combination of an axis with the values that its label `by` has in `values`; these vary fastest.
 #[pyfunction]
 pub fn combine_by(all: Pairs, by: &str, values: Vec<(String, Pairs)>) -> PyResult<Pairs> {
     let values: Vec<(String, Axis)> = values.into_iter().map(|(label, axis)| (label, axis_of(axis))).collect();
-    let all = engine::dependent(&axis_of(all), by, &values).map_err(PyValueError::new_err)?;
-    Ok(pairs_of(all))
+    let combined = engine::dependent(&axis_of(all), by, &values).map_err(PyValueError::new_err)?;
+    Ok(pairs_of(combined))
 }
 
 /// A plan, from its pickle.

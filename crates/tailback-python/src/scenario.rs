@@ -172,6 +172,21 @@ impl Scenario {
         self.loaded.warnings.clone()
     }
 
+    /// What workloads come to at each layer of the topology, as dicts: the `workload`, the `layer`, and the `load`,
+    /// payload over what the layer's links carry in one direction.
+    #[getter]
+    fn loads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for l in &self.loaded.loads {
+            let row = PyDict::new(py);
+            row.set_item("workload", &l.workload)?;
+            row.set_item("layer", &l.layer)?;
+            row.set_item("load", l.load)?;
+            list.append(row)?;
+        }
+        Ok(list)
+    }
+
     /// Values that depend on the path, such as `"0.5 bdp"`, as dicts: the `key`, what is `written` there, its `value`,
     /// and the numbers that it was computed from (`because`).
     #[getter]

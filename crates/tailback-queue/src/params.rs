@@ -58,7 +58,7 @@ pub const fn profile(profiles: &'static [Profile]) -> Param {
         "profile",
         Kind::Profile(profiles),
         "default",
-        "A named set of values, which lie under those given here.",
+        "A named set of values. Values that are given here replace those of the set.",
         "",
     )
 }
@@ -87,7 +87,7 @@ pub const QUEUE: Param = Param::new(
     "queue",
     Kind::Model("queue"),
     "droptail",
-    "The discipline in it, which sees a line of the shaped rate.",
+    "The discipline inside the shaper, which sees a line of the shaped rate.",
     "",
 );
 

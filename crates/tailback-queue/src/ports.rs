@@ -89,9 +89,10 @@ ports! {
     drr {
         name: "drr",
         title: "Deficit round robin with longest-queue drop",
-        summary: "A queue for each flow, or for several, that share one buffer and take turns on the line, a quantum \
-                  of bytes a turn. Measure: each queue's length. Function: the longest. Action: when the buffer is \
-                  full, the front packet of the longest queue is dropped (overflow); it never marks.",
+        summary: "Each flow has a queue, or several have one together. The queues share one buffer and take turns on \
+                  the line, a quantum of bytes a turn. Measure: each queue's length. Function: the longest. Action: \
+                  when the buffer is full, the front packet of the longest queue is dropped (overflow); it never \
+                  marks.",
         source: "Shreedhar and Varghese 1995; McKenney 1990; Kantawala and Turner, WUCSE-2005-11, chapter 3",
         params: port_params!(&[QUANTUM.param], &[TIE.param, COUNT_NEWCOMER.param]),
         probes: port_probes!(),
@@ -209,9 +210,9 @@ ports! {
     srr {
         name: "srr",
         title: "Smoothed round robin",
-        summary: "A queue for each flow; visits by the integer parts of their weights, spread over the round. Measure: \
-                  each queue's length. Function: its limit. Action: drop what arrives at a full queue (percap) or a \
-                  full buffer (overflow); it never marks.",
+        summary: "A queue for each flow. In a round each queue has as many visits as the integer part of its weight, \
+                  spread over the round. Measure: each queue's length. Function: its limit. Action: drop what arrives \
+                  at a full queue (percap) or a full buffer (overflow); it never marks.",
         source: "Guo, SIGCOMM 2001; ns-2 SRR",
         params: &[BUFFER.param, LIMIT.param, QUANTUM_OF_VISIT.param, GRANULARITY.param, AQM, BEFORE],
         probes: PORT_PROBES,
@@ -229,9 +230,9 @@ ports! {
     scfq {
         name: "scfq",
         title: "Self-clocked fair queueing",
-        summary: "A queue for each flow, served by finish tags that grow with bytes over weight; the clock is the tag \
-                  of the packet in service. Measure: each queue's length. Function and action when the buffer is full: \
-                  those of the policy; it never marks.",
+        summary: "A queue for each flow. Packets leave in the order of finish tags, which grow with bytes over weight; \
+                  the clock is the tag of the packet in service. Measure: each queue's length. Function and action \
+                  when the buffer is full: those of the policy; it never marks.",
         source: "Golestani, INFOCOM 1994; Kantawala and Turner, WUCSE-2005-11, chapter 7",
         params: join!(Param: &[BUFFER.param], UNDER_A_POLICY),
         probes: PORT_PROBES,
@@ -245,9 +246,9 @@ ports! {
     wf2q_plus {
         name: "wf2q-plus",
         title: "Worst-case fair weighted fair queueing, WF2Q+",
-        summary: "A queue for each flow; of the packets that are due the one goes first that would be done first, by \
-                  weights. Measure: each queue's length. Function and action when the buffer is full: those of the \
-                  policy; it never marks.",
+        summary: "A queue for each flow. Among the packets that are due, the one leaves first that would be finished \
+                  first at shares by weight. Measure: each queue's length. Function and action when the buffer is \
+                  full: those of the policy; it never marks.",
         source: "Bennett and Zhang, SIGCOMM 1996; Kantawala and Turner, WUCSE-2005-11, chapter 7",
         params: join!(Param: &[BUFFER.param], UNDER_A_POLICY),
         probes: PORT_PROBES,
@@ -261,9 +262,9 @@ ports! {
     wf2q {
         name: "wf2q",
         title: "Worst-case fair weighted fair queueing, exact",
-        summary: "A queue for each flow; of the packets a fluid server would have begun to serve the one goes first \
-                  that it would finish first. Measure: each queue's length. Function and action when the buffer is \
-                  full: those of the policy; it never marks.",
+        summary: "A queue for each flow. Among the packets that a fluid server would have begun to serve, the one \
+                  leaves first that this server would finish first. Measure: each queue's length. Function and action \
+                  when the buffer is full: those of the policy; it never marks.",
         source: "Bennett and Zhang, INFOCOM 1996; Kantawala and Turner, WUCSE-2005-11, chapter 7",
         params: join!(Param: &[BUFFER.param], UNDER_A_POLICY),
         probes: PORT_PROBES,
@@ -280,8 +281,9 @@ ports! {
         name: "fq",
         title: "Fair queueing",
         summary: "Packets leave in the order in which bit-by-bit round robin between conversations would finish them. \
-                  Measure: each conversation's backlog. Function: who holds most. Action: when the buffer is full, the \
-                  packet of that conversation that came last is dropped (overflow); it never marks.",
+                  Measure: each conversation's backlog. Function: which conversation holds most. Action: when the \
+                  buffer is full, the packet of that conversation that came last is dropped (overflow); it never \
+                  marks.",
         source: "Demers, Keshav and Shenker, SIGCOMM 1989; Keshav, thesis 1991, chapter 6",
         params: &[
             BUFFER.param, DELTA.param, CHARGE_DROPPED.param, most_held::TIE.param, CONVERSATION.param,
@@ -465,7 +467,8 @@ const NO_PACKET_ON_THE_LINE: Key<u64> = Key::new(
     "mtu",
     Kind::Bytes { min: 0, max: 1_000_000 },
     "0B",
-    "The delay is good below the time of four of these on the line; with 0B target alone counts.",
+    "The delay also counts as good while it is below the time that four packets of this size take on the line. With 0B \
+     only target counts.",
     "ns-3 has none",
 );
 

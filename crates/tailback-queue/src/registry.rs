@@ -380,7 +380,7 @@ impl<P: HeldPacket> Registry<P> {
                 let e = Refusal::new(
                     format!("{inner} {why}, and cannot stand before {name}, which has the queue"),
                     format!(
-                        "put it on the queues of a discipline of several, aqm = \"{inner}\", or use {inner} itself"
+                        "put it on the queues of a discipline with several, aqm = \"{inner}\", or use {inner} itself"
                     ),
                 );
                 return Err(e.within(&format!("{}[{i}]", BEFORE.name)));

@@ -57,11 +57,11 @@ impl SharedMemory {
 
     /// The memory that no packet takes, in its unit; infinite if it has no end.
     fn free(&self) -> f64 {
-        let all = match self.size {
+        let size = match self.size {
             Size::Packets(n) | Size::Bytes(n) => n,
             Size::Unlimited => return f64::INFINITY,
         };
-        all.saturating_sub(capacity::level(self.size, self.held.get())) as f64
+        size.saturating_sub(capacity::level(self.size, self.held.get())) as f64
     }
 
     /// A port held `before`, and now holds `now`.

@@ -1,4 +1,4 @@
-//! What people look for in a data centre's simulator and is not modelled, with whom to ask. The page
+//! What people look for in a simulator of data centres but is not modelled, with programs that have it. The page
 //! `docs/not-modelled.md` has the same lines.
 
 /// Names of one thing in small letters, what it is, and programs that have it.
@@ -53,7 +53,7 @@ pub fn sentence(name: &str) -> Option<String> {
     let name = name.to_lowercase();
     let (_, what, ask) = ABSENT.iter().find(|(names, ..)| names.contains(&name.as_str()))?;
     Some(format!(
-        "not modelled: {what}; ask {ask}. `tailback describe` lists what there is"
+        "not modelled: {what}; ask {ask} (docs/not-modelled.md). `tailback describe` lists what there is"
     ))
 }
 

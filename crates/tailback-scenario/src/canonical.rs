@@ -6,9 +6,9 @@
 use super::document::{Node, Tree};
 use super::key::Key;
 use super::measures::Settled;
+use super::read::named_file::NAMING;
 use serde_json::{Map, Value, json};
 use tailback_base::model::Raw;
-use tailback_sim::declare::changes::{DIGEST, MAHIMAHI, TRACE};
 
 /// The tree as JSON, keys sorted. Infinite and undefined numbers, which JSON lacks, become texts.
 pub fn to_json(node: &Node) -> Value {
@@ -51,14 +51,16 @@ pub fn digest(document: &Value) -> String {
     Key::of(bytes).to_string()
 }
 
-/// A trace stands for itself by its digest, wherever it is.
+/// A file stands for itself by its digest, wherever it is.
 fn placeless(key: &str, value: &Value) -> Value {
     let mut value = value.clone();
-    if let ("change", Value::Object(tables)) = (key, &mut value) {
+    let naming = NAMING.into_iter().find(|(family, ..)| *family == key);
+    if let (Some((_, files, digest)), Value::Object(tables)) = (naming, &mut value) {
         for table in tables.values_mut().filter_map(Value::as_object_mut) {
-            if table.contains_key(DIGEST.name) {
-                table.remove(TRACE.name);
-                table.remove(MAHIMAHI.name);
+            if table.contains_key(digest) {
+                for file in files {
+                    table.remove(file);
+                }
             }
         }
     }

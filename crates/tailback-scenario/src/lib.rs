@@ -69,6 +69,7 @@ pub use error::{Problem, ScenarioError};
 
 use document::Document;
 use measures::Settled;
+use read::layer_loads::LayerLoad;
 use std::path::Path;
 use tailback_sim::library::Library;
 use tailback_sim::spec::Spec;
@@ -88,6 +89,8 @@ pub struct Loaded {
     pub warnings: Vec<String>,
     /// Values that depend on the path, such as `"0.5 bdp"`, by key.
     pub settled: Vec<Settled>,
+    /// What workloads come to at each layer of the topology.
+    pub loads: Vec<LayerLoad>,
 }
 
 /// Read a scenario file: TOML, or JSON if its name ends in `.json`. `overrides` are texts `path=value`, applied in
@@ -200,13 +203,14 @@ pub fn inline(table: &serde_json::Value) -> String {
 
 fn load(mut document: Document, overrides: &[String], library: &Library) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
-    let sealed = read::traces::seal(&mut document, library);
+    let sealed = read::named_file::seal(&mut document, library);
     let renamed = aliases::canonical(&mut document.root, &library.catalogue);
     let named = outside::queues_of_files(&mut document.root, &library.catalogue);
     let read::Read {
         spec,
         warnings,
         settled,
+        loads,
     } = read::read(&document, library)?;
     let json = canonical::to_json(&document.root);
     let toml = if document.text.is_empty() || !overrides.is_empty() || renamed || sealed || named {
@@ -223,5 +227,6 @@ fn load(mut document: Document, overrides: &[String], library: &Library) -> Resu
         digest,
         warnings,
         settled,
+        loads,
     })
 }

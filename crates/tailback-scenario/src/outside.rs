@@ -1,4 +1,4 @@
-//! What a scenario file answers that names a class from outside.
+//! Queues that a scenario file names as `FILE.py:CLASS`: each name becomes the model of queues from outside.
 
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem, shorten};

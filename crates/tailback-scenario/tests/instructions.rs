@@ -44,18 +44,18 @@ const POISSON: &str = concat!(
 
 /// What differs from the reference; a packet-hop's instructions with 100 flows and its cache lines with 1,000.
 const CASES: [(&str, f64, f64); 5] = [
-    ("name=drop-tail", 674.0, 4.44),
-    (FQ_CODEL, 1125.0, 5.73),
-    (r#"flows.bulk.tcp={ profile = "linux" }"#, 1370.0, 13.81),
+    ("name=drop-tail", 674.0, 4.42),
+    (FQ_CODEL, 1125.0, 5.71),
+    (r#"flows.bulk.tcp={ profile = "linux" }"#, 1370.0, 13.52),
     (
         r#"flows.bulk.tcp={ profile = "linux", congestion = "bbr" }"#,
         2094.0,
-        11.94,
+        11.58,
     ),
     (
         r#"flows.bulk.tcp={ profile = "linux", congestion = "prague" }"#,
         1816.0,
-        13.71,
+        13.44,
     ),
 ];
 const FQ_CODEL: &str = r#"link.bottleneck.queue={ kind = "fq-codel" }"#;
@@ -65,8 +65,8 @@ const OTHERS: [(&str, &str, [&str; 2], f64); 6] = [
     (REFERENCE, CAKE, SECOND, 1368.0),
     (REFERENCE, r#"link.bottleneck.queue={ kind = "codel" }"#, SECOND, 873.0),
     (REFERENCE, r#"link.bottleneck.queue={ kind = "red" }"#, SECOND, 987.0),
-    (WEB, "name=web", ["15s", "25s"], 1590.0),
-    (WEB, CAKE, ["15s", "25s"], 1627.0),
+    (WEB, "name=web", ["15s", "25s"], 1636.0),
+    (WEB, CAKE, ["15s", "25s"], 1673.0),
     (POISSON, "warmup=0s", ["5s", "60s"], 1178.0),
 ];
 const SECOND: [&str; 2] = ["200ms", "1200ms"];

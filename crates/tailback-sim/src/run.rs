@@ -1,11 +1,12 @@
 //! From a [`Spec`] and a seed to an [`Outcome`].
 
+use crate::build::assemble::Built;
 use crate::build::hooks::{Hooks, interrupted};
 use crate::build::{Prepared, lone, prepare};
 use crate::declare::tables::End;
 use crate::library::outside::outside_in;
 use crate::results::laws;
-use crate::results::outcome::{Frame, Outcome};
+use crate::results::outcome::{Frame, Layer, Outcome};
 use crate::sim::Broken;
 use crate::sim::names::PortNames;
 use crate::spec::Spec;
@@ -62,6 +63,30 @@ fn drive(spec: &Spec, seed: u64, hooks: &Hooks, share: &Cell<f64>) -> Result<Out
     read(spec, hooks, prepared)
 }
 
+/// The layers of the topology, each direction of their links by itself, in the order of links.
+fn layers(spec: &Spec, built: &Built) -> Vec<Layer> {
+    let mut layers: Vec<Layer> = vec![];
+    // The links of the scenario came first.
+    for (link, ports) in spec.links.iter().zip(&built.link_ports) {
+        let Some(layer) = &link.layer else { continue };
+        for (reverse, port) in [false, true].into_iter().zip(ports) {
+            let name = if reverse {
+                format!("{layer}.reverse")
+            } else {
+                layer.clone()
+            };
+            match layers.iter_mut().find(|l| l.name == name) {
+                Some(known) => known.ports.push(*port),
+                None => layers.push(Layer {
+                    name,
+                    ports: vec![*port],
+                }),
+            }
+        }
+    }
+    layers
+}
+
 /// The tables of a network that has been driven to its end.
 ///
 /// # Errors
@@ -87,10 +112,12 @@ pub fn read(spec: &Spec, hooks: &Hooks, prepared: Prepared) -> Result<Outcome, R
     }
     built.sim.finish();
     lone::run(&mut built.sim)?;
+    let layers = layers(spec, &built);
     let frame = Frame {
         port_names: &built.port_names,
         reported: &reported,
         groups: &built.group_names,
+        layers: &layers,
         size_classes: &spec.size_classes,
         from,
         to,

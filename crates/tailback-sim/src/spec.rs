@@ -90,6 +90,8 @@ pub struct LinkSpec {
     pub name: String,
     pub from: String,
     pub to: String,
+    /// The links of a topology that it belongs to, such as `leaf-spine`.
+    pub layer: Option<String>,
     pub forward: DirectionSpec,
     /// `to` back to `from`. Named `NAME.reverse` in results.
     pub reverse: DirectionSpec,
@@ -292,10 +294,12 @@ pub struct WorkloadSpec {
     /// Nodes.
     pub hosts: Vec<String>,
     pub flows: WorkloadFlows,
-    /// How many flows there are at most.
+    /// The largest number of flows.
     pub most: Option<u64>,
     /// Which of all shortest paths the connections take.
     pub paths: Paths,
+    /// Connections are kept for later flows between the same hosts.
+    pub keeps: bool,
     /// A model of family `transport` that is a connection.
     pub transport: Settings,
     /// Of all packets that the ends of its connections send.

@@ -24,6 +24,11 @@ impl Backlog {
         }
     }
 
+    /// How many writes wait, in part or whole.
+    pub fn writes(&self) -> usize {
+        self.writes.len()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }

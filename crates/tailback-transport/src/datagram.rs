@@ -8,13 +8,14 @@ use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
 use crate::entry::{Carries, Entry};
 use crate::segment::{Flags, SackBlocks, Segment};
 use std::collections::VecDeque;
-use tailback_base::{Ecn, Key, Kind, Model, ProbeDef, Time, params};
+use tailback_base::{Ecn, Key, Kind, Model, ProbeDef, Settings, Time, params};
 
 pub static MODEL: Model = Model {
     name: "udp",
     family: "transport",
     title: "Datagrams",
-    summary: "One datagram a packet, nothing repeated, nothing acknowledged. With `echo` the destination answers each.",
+    summary: "Each packet is one datagram; nothing is sent again, nothing is acknowledged. With `echo` the destination \
+              answers each.",
     source: "RFC 768",
     params: PARAMS,
     probes: &[DELAY, ROUND_TRIP],
@@ -25,13 +26,29 @@ params! {
 
     pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
         "How many bytes of each packet are not payload; packet_size is always the size on the wire.", "");
-    pub ECN: bool = Key::new("ecn", Kind::Bool, "false", "Datagrams are ECN-capable (ECT(0)).", "RFC 3168 section 5");
+    pub ECN: bool = Key::new("ecn", Kind::Bool, "false", "Datagrams are ECN-capable.", "RFC 3168 section 5");
+    pub CODEPOINT: DatagramCodepoint = Key::choice("ecn_codepoint", "ect0",
+        "The codepoint of ECN-capable datagrams: ECT(0), or ECT(1) of a sender that answers marks as scalable ones do.",
+        "RFC 3168 section 5; ect1: RFC 9331 section 4.1");
     pub ECHO: bool = Key::new("echo", Kind::Bool, "false",
         "The destination sends each datagram back at once, like the peer of ping or irtt. The table of datagrams then \
-         has round trips.", "RFC 862");
+         also has round trips.", "RFC 862");
     pub ECHO_SIZE: Option<u32> = Key::new("echo_size", Kind::Bytes { min: 1, max: 65_535 }, "none",
         "Size of each answer, as of a server that answers a short input with a longer state. Default: that of the \
          datagram.", "");
+}
+
+tailback_base::choice! {
+    pub enum DatagramCodepoint { Ect0 = "ect0", Ect1 = "ect1" }
+}
+
+/// What datagrams with these settings carry.
+pub fn codepoint(s: &Settings) -> Ecn {
+    match (s.get(&ECN), s.get(&CODEPOINT)) {
+        (false, _) => Ecn::NotEct,
+        (true, DatagramCodepoint::Ect0) => Ecn::Ect0,
+        (true, DatagramCodepoint::Ect1) => Ecn::Ect1,
+    }
 }
 
 /// The one-way delay of the last datagram.
@@ -124,6 +141,7 @@ impl Endpoint for DatagramSender {
             sack: SackBlocks::new(),
             timestamps: None,
             window: None,
+            counts: None,
         })
     }
 

@@ -40,6 +40,8 @@ pub enum AppEvent {
     Connected,
     /// This many new bytes arrived in order.
     Delivered(u64),
+    /// The packet with this number arrived, of a transport that numbers packets and repeats none.
+    Packet(u64),
     /// Everything written so far is acknowledged.
     AllAcknowledged,
     /// The other side will send no more.
@@ -172,6 +174,10 @@ pub trait Endpoint {
     /// Take back this many of the bytes written last, as far as they have not been sent. `u64::MAX` takes back what
     /// was written without end, too.
     fn withdraw(&mut self, _bytes: u64) {}
+    /// The rate of payload that it would like its application to have, bit/s; `None` from one that has no such wish.
+    fn target(&self) -> Option<f64> {
+        None
+    }
     /// The smoothed round-trip time, once there is one (for conditioners on the same host).
     fn srtt(&self) -> Option<Duration> {
         None

@@ -2,10 +2,11 @@
 
 use crate::endpoint::Endpoint;
 use crate::path::Path;
+use crate::rtp::control::RateController;
 use crate::tcp::congestion::Controller;
 use std::fmt;
 use std::sync::Arc;
-use tailback_base::model::Registered;
+use tailback_base::model::{self, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Settings, Stream};
 
@@ -35,6 +36,8 @@ pub enum Carries {
     Stream(fn(&Settings, controllers: &[&'static Controller]) -> Result<Connection, Refusal>),
     /// Packets between two endpoints; lost packets are not sent again.
     Lossy(fn(&Settings) -> Result<Connection, Refusal>),
+    /// The same, and the source says which rate it would like its application to have.
+    Adapting(fn(&Settings, controllers: &model::Registry<&'static RateController>) -> Result<Connection, Refusal>),
     /// Packets, without endpoints. The model has the parameters `header` and `ecn`.
     Datagrams,
 }

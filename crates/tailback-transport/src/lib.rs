@@ -15,6 +15,7 @@ mod limit;
 pub mod path;
 
 pub mod registry;
+pub mod rtp;
 pub mod segment;
 pub mod tcp;
 pub mod tfrc;
@@ -23,4 +24,4 @@ pub use endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport
 pub use entry::{Carries, Connection, Ends, Entry};
 pub use limit::Limit;
 pub use registry::Registry;
-pub use segment::{Flags, Plain, SackBlocks, Segment};
+pub use segment::{EcnCounts, Flags, Plain, SackBlocks, Segment};

@@ -4,8 +4,9 @@
 //! A caller with additional rows adds them to a copy.
 
 use crate::entry::{Carries, Connection, Entry};
+use crate::rtp::control::{RateController, list::RATE_CONTROLLERS};
 use crate::tcp::congestion::{Controller, list};
-use crate::{datagram, keshav, tcp, tfrc};
+use crate::{datagram, keshav, rtp, tcp, tfrc};
 use tailback_base::model;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Settings};
@@ -18,6 +19,7 @@ pub static TRANSPORTS: &[&Entry] = &[
     &keshav::DECBIT,
     &keshav::PACKET_PAIR,
     &tfrc::ENTRY,
+    &rtp::ENTRY,
     &datagram::ENTRY,
 ];
 
@@ -26,6 +28,7 @@ pub static TRANSPORTS: &[&Entry] = &[
 pub struct Registry {
     pub transports: model::Registry<&'static Entry>,
     pub controllers: model::Registry<&'static Controller>,
+    pub rate_controllers: model::Registry<&'static RateController>,
 }
 
 impl Registry {
@@ -34,6 +37,7 @@ impl Registry {
         Registry {
             transports: model::Registry::new(TRANSPORTS.iter().copied()),
             controllers: model::Registry::new(list::CONTROLLERS),
+            rate_controllers: model::Registry::new(RATE_CONTROLLERS.iter().copied()),
         }
     }
 
@@ -69,6 +73,12 @@ impl Registry {
             .is_some_and(|e| matches!(e.carries, Carries::Stream(_)))
     }
 
+    /// Whether the transport of this model says which rate it would like its application to have, and numbers packets.
+    pub fn adapts(&self, model: &Model) -> bool {
+        self.find(model)
+            .is_some_and(|e| matches!(e.carries, Carries::Adapting(_)))
+    }
+
     /// The connection that these settings describe; `None` for datagrams.
     ///
     /// # Errors
@@ -77,6 +87,7 @@ impl Registry {
         match self.transports.row(settings.model.name)?.carries {
             Carries::Stream(make) => make(settings, &self.controllers).map(Some),
             Carries::Lossy(make) => make(settings).map(Some),
+            Carries::Adapting(make) => make(settings, &self.rate_controllers).map(Some),
             Carries::Datagrams => Ok(None),
         }
     }

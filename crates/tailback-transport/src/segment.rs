@@ -1,7 +1,8 @@
 //! A segment, as endpoints exchange it.
 //!
 //! Sequence numbers count bytes in 64 bits and never wrap. A SYN and a FIN occupy one unit each. The simulator packs a
-//! segment into its 32-byte packet; what does not fit (SACK blocks, an old time stamp) goes to a table beside it.
+//! segment into its 32-byte packet; what does not fit (SACK blocks, an old time stamp, counts of marks) goes to a table
+//! beside it.
 
 use tailback_base::{Ecn, Time};
 use thin_vec::ThinVec;
@@ -24,6 +25,10 @@ impl Flags {
     pub const CWR: Flags = Flags(1 << 5);
     /// These bytes were sent before.
     pub const RETRANSMISSION: Flags = Flags(1 << 6);
+    /// Accurate ECN (RFC 9768).
+    pub const AE: Flags = Flags(1 << 7);
+    /// AE, CWR and ECE, which RFC 9768 reads as one number.
+    pub const ACE: Flags = Flags(Flags::AE.0 | Flags::CWR.0 | Flags::ECE.0);
 
     pub const fn has(self, f: Flags) -> bool {
         self.0 & f.0 != 0
@@ -32,6 +37,39 @@ impl Flags {
     #[must_use]
     pub const fn with(self, f: Flags) -> Flags {
         Flags(self.0 | f.0)
+    }
+
+    #[must_use]
+    pub const fn without(self, f: Flags) -> Flags {
+        Flags(self.0 & !f.0)
+    }
+
+    /// The three flags of ECN as a number (RFC 9768 section 3.2.1): AE is worth 4, CWR 2, ECE 1.
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 7 & 1) << 2 | (self.0 >> 5 & 1) << 1 | self.0 >> 4 & 1
+    }
+
+    /// The flags that say this number, of which the lowest three bits count.
+    pub const fn of_ace(n: u8) -> Flags {
+        Flags((n >> 2 & 1) << 7 | (n >> 1 & 1) << 5 | (n & 1) << 4)
+    }
+}
+
+/// The option of accurate ECN (RFC 9768 section 3.2.3): bytes of payload that have arrived with each codepoint, as its
+/// fields say them, 24 bits each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EcnCounts {
+    pub ect1: u32,
+    pub ce: u32,
+    pub ect0: u32,
+    /// How many of these it has, in this order: ECT(1), CE, ECT(0) (order 1, kind 174).
+    pub fields: u8,
+}
+
+impl EcnCounts {
+    /// Bytes of the option, without padding.
+    pub const fn bytes(&self) -> u32 {
+        2 + 3 * self.fields as u32
     }
 }
 
@@ -58,6 +96,8 @@ pub struct Segment {
     /// How many bytes beyond `ack` the other side may send. `None` if this is a constant of the connection, as for
     /// most senders here.
     pub window: Option<u32>,
+    /// RFC 9768: the option of accurate ECN.
+    pub counts: Option<Box<EcnCounts>>,
 }
 
 /// A segment without options except time stamps.
@@ -83,7 +123,7 @@ impl Plain {
     /// into it.
     #[inline]
     pub(crate) fn of(s: &Segment, now: Time) -> Plain {
-        debug_assert!(s.ack == 1 && s.sack.is_empty() && s.window.is_none());
+        debug_assert!(s.ack == 1 && s.sack.is_empty() && s.window.is_none() && s.counts.is_none());
         Plain {
             seq: s.seq,
             other: 1,
@@ -109,6 +149,7 @@ impl Plain {
             sack: SackBlocks::new(),
             timestamps: (self.echo != Time::NEVER).then_some((self.sent, self.echo)),
             window: None,
+            counts: None,
         }
     }
 }

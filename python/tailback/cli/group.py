@@ -47,7 +47,7 @@ def _renamed(ctx: click.Context, args: list[str]) -> list[str]:
     if args[:1] != ["compare"] or not options & {"--down", "--up"}:
         return args
     if "--rate" in options:
-        ctx.fail("--rate is that of a link, which `compare` takes; --down and --up are of a home line: tailback home")
+        ctx.fail("--rate is for a link, which `compare` takes; --down and --up are for a home line: tailback home")
     say("note: `tailback compare --down` is now `tailback home`; the old words work until the end of 2027")
     return ["home", *args[1:]]
 

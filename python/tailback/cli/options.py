@@ -136,7 +136,7 @@ def _memory(_ctx: click.Context, param: click.Parameter, value: str | None) -> N
 
 
 jobs = click.option(
-    "--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Threads; 0 is all cores."
+    "--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Number of threads; 0 uses all cores."
 )
 
 #: How much memory runs may take; the command itself does not see it.

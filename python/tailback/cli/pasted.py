@@ -11,7 +11,9 @@ from tailback import _core
 from tailback.cli.options import Declared
 
 #: What the option takes, in the words of a help.
-WORDS = "Put this at the bottleneck: a line or a script of tc, a file of it, a block of SQM; - is standard input."
+WORDS = (
+    "Put this queue at the bottleneck: a line or script of tc, a file of it, or a block of SQM; - is standard input."
+)
 
 
 def queue() -> Declared[Any]:

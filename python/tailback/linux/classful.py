@@ -16,7 +16,7 @@ from tailback.linux.units import TcError
 
 #: What `htb` gives a bucket without `burst`, beside a tick's worth of its rate: its `mtu` (tc-htb(8)).
 HTB_MTU = 1600
-#: What `htb` divides the rate of a class by for a quantum that is not given.
+#: `htb` gives a class without a quantum its rate divided by this.
 R2Q = 10
 #: Places in the table of priorities of `prio`.
 PRIORITIES = 16
@@ -97,7 +97,7 @@ REFUSED: Mapping[str, str] = dict(line.split(": ", 1) for line in _REFUSED.strip
 def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, Any]:
     """What the words say, by name. Raises `TcError`."""
     names = {name: word for word in known for name in (word.name, *word.also)}
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     left = list(words)
     while left:
         text = left.pop(0)
@@ -107,18 +107,18 @@ def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, 
             raise TcError(f"{kind}: tc has no word {text!r} here; {hint}")
         word = names[text]
         if word.value == "flag":
-            found[word.name] = True
+            by_name[word.name] = True
             continue
         if word.value == "map":
             told: list[int] = []
             while left and units.is_whole(left[0]) and len(told) < PRIORITIES:
                 told.append(_whole(kind, word.name, left.pop(0)))
-            found[word.name] = [*told, *PRIOMAP[len(told) :]]
+            by_name[word.name] = [*told, *PRIOMAP[len(told) :]]
             continue
         if not left:
             raise TcError(f"{kind}: {text} has no value; give one behind it")
-        found[word.name] = _value(kind, word, left.pop(0))
-    return found
+        by_name[word.name] = _value(kind, word, left.pop(0))
+    return by_name
 
 
 def _value(kind: str, word: Word, text: str) -> Any:

@@ -216,12 +216,12 @@ def needed(kind: str, said: Sequence[str], exponent: str) -> list[str]:
 def _counted(queue: Queue, line: str, tins: list[str]) -> bool:
     """Takes a line of counters; False for one that is none."""
     text = line.strip()
-    if (found := _SENT.search(text)) is not None:
+    if (match := _SENT.search(text)) is not None:
         names = ("bytes", "packets", "drops", "overlimits", "requeues")
-        queue.counters |= dict(zip(names, map(_count, found.groups()), strict=True))
+        queue.counters |= dict(zip(names, map(_count, match.groups()), strict=True))
         return True
-    if (found := _BACKLOG.search(text)) is not None:
-        queue.counters |= {"backlog": _size(found[1]), "qlen": _count(found[2])}
+    if (match := _BACKLOG.search(text)) is not None:
+        queue.counters |= {"backlog": _size(match[1]), "qlen": _count(match[2])}
         return True
     first, *rest = re.split(r"\s{2,}", text)
     if tins and len(rest) >= 1 and first.split()[0] in _TINS:
@@ -250,15 +250,15 @@ def _pairs(queue: Queue, text: str) -> bool:
             queue.counters |= {f"{m}_{which}": _value(v) for m, v in zip(("min", "max"), both, strict=False)}
             return len(both) == 2
     words = [w for w in text.split() if w not in ("of", "dropping")]
-    found, at = 0, 0
+    pairs, at = 0, 0
     while at + 1 < len(words):
         name, value = words[at].lower(), _value_or_none(words[at + 1])
         if value is not None and re.fullmatch(r"[a-z_][a-z_]{1,31}", name):
             queue.counters[name] = value
-            found, at = found + 1, at + 2
+            pairs, at = pairs + 1, at + 2
         else:
             at += 1
-    return found > 0
+    return pairs > 0
 
 
 def _count(text: str) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tailback.linux.units import TcError
 
-#: The parameter that names a set of values, which lie under those that are given.
+#: The parameter that names a set of values. Values that are given replace those of the set.
 PROFILE = "profile"
 
 

@@ -78,5 +78,5 @@ def _written(given: Mapping[str, Any], path: Path | None, marking: bool) -> word
     limits = {o.parameter: there.defaults[o.parameter] for o in there.options if o.unsaid == "device"}
     written = words.write(there, {**limits, **given}, path, ecn=marking)
     if unsaid := [p for p in written.unsaid if p in given]:
-        raise TcError(f"{kind} of the kernel is not told {unsaid[0]} = {given[unsaid[0]]}; leave {unsaid[0]} out")
+        raise TcError(f"the kernel's {kind} cannot be given {unsaid[0]} = {given[unsaid[0]]}; leave {unsaid[0]} out")
     return written

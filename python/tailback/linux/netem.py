@@ -182,12 +182,12 @@ def as_command(words: Sequence[str]) -> list[str]:
         elif word == "rate" and left:
             made.append(left.pop(0))
         names, absent = _NAMED.get(key, ({}, ""))
-        found = dict(names)
+        values = dict(names)
         while len(left) > 1 and left[0] in names:
             name = left.pop(0)
-            found[name] = left.pop(0)
-        if any(found.values()):
-            made += [value or absent for value in found.values()]
+            values[name] = left.pop(0)
+        if any(values.values()):
+            made += [value or absent for value in values.values()]
     return made
 
 
@@ -278,7 +278,7 @@ def _line(netem: Netem, leave: Callable[[str, str], None], header: int, table: M
     made |= {"overhead": f"{overhead}B"} if overhead > 0 else {}
     made |= {"cell_size": f"{cell}B"} if cell > 0 else {}
     if cell_header < 0:
-        leave(f"a cell's overhead {cell_header}", "no cell is shorter than what is in it here")
+        leave(f"a cell's overhead {cell_header}", "here a cell is never shorter than its contents")
     made |= {"cell_overhead": f"{cell_header}B"} if cell > 0 and cell_header > 0 else {}
     return made
 

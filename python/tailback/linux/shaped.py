@@ -59,18 +59,18 @@ class Side:
 def sides(tree: Tree, leave: Leave) -> list[Side]:
     """The directions that a paste sets up. A device of which nothing can be read is left out."""
     through = {d.through: d.name for d in tree.devices.values() if d.through}
-    found: list[Side] = []
+    directions: list[Side] = []
     for device in tree.devices.values():
         if not device.qdiscs and not device.classes:
             continue
         if (made := _side(device, through.get(device.name, device.name), leave)) is not None:
             down = device.name in through or device.name.startswith("ifb")
             made.way = "down" if down else ""
-            found.append(made)
-    if any(side.way == "down" for side in found):
-        for side in found:
+            directions.append(made)
+    if any(side.way == "down" for side in directions):
+        for side in directions:
             side.way = side.way or "up"
-    return found
+    return directions
 
 
 def _side(device: Device, source: str, leave: Leave) -> Side | None:
@@ -224,7 +224,9 @@ class _Walk:
         own = read[0][1]
         if rate > own["rate"]:
             what = f"rate {units.rate_text(own['rate'])} of class {leaf.handle}"
-            self.leave(what, f"other classes are idle here, so that it has {units.scenario_rate(rate)}", leaf.line)
+            self.leave(
+                what, f"other classes are idle here, so that this class has {units.scenario_rate(rate)}", leaf.line
+            )
         if "burst" not in own and "cburst" not in own:
             self.say(leaf.line, "burst", f"assumed {burst} B: what tc gives with timers of high resolution")
         self.shape(leaf.line, rate, burst, counted)
@@ -403,14 +405,14 @@ class _Walk:
         name, settings = reading.of_words(one.kind, words, left)
         for text in left:
             self.leave(f"{one.kind} {text}", "no counterpart here", one.line)
-        shown = dict(settings)
+        shown_settings = dict(settings)
         if (rate_of := shaping(name)) is not None and rate_of in settings:
             rate = float(_core.parse_rate(str(settings[rate_of])))
             self.side.rate_bps = min(rate, self.side.rate_bps or rate)
-            shown[rate_of] = units.scenario_rate(rate)
+            shown_settings[rate_of] = units.scenario_rate(rate)
             if self.table:
                 self.leave("stab", f"{one.kind} counts the line's headers by its own words", one.line)
-        values = ", ".join(f"{k} {value_text(v)}" for k, v in shown.items()) or "Linux's defaults"
+        values = ", ".join(f"{k} {value_text(v)}" for k, v in shown_settings.items()) or "Linux's defaults"
         self.say(one.line, " ".join([one.kind, *words]), f"{name}: {values}")
         self.store(name, settings)
 

@@ -204,15 +204,15 @@ def _piece(paste: Paste, line: str, at: int) -> tuple[str, int]:
         end = line.find("'", at + 1)
         return (line[at + 1 :], len(line)) if end < 0 else (line[at + 1 : end], end + 1)
     if c == '"':
-        found, at = [], at + 1
+        pieces, at = [], at + 1
         while at < len(line) and line[at] != '"':
             if line[at] == "$":
                 piece, at = _value(paste, line, at)
             else:
                 at += line[at] == "\\" and at + 1 < len(line)
                 piece, at = line[at], at + 1
-            found.append(piece)
-        return "".join(found), at + 1
+            pieces.append(piece)
+        return "".join(pieces), at + 1
     if c == "$":
         return _value(paste, line, at)
     if c == "`":
@@ -234,18 +234,18 @@ def _value(paste: Paste, line: str, at: int) -> tuple[str, int]:
     if line.startswith("${", at):
         end = line.find("}", at)
         inside = line[at + 2 : end] if end > 0 else ""
-        found = _NAME.match(inside)
-        if found is None:
+        variable = _NAME.match(inside)
+        if variable is None:
             raise TcError("${ has no name and no end; write the value in its place")
-        rest = inside[found.end() :]
+        rest = inside[variable.end() :]
         default = re.fullmatch(r":?[-=](.*)", rest, re.DOTALL)
-        if found[0] in paste.variables:
-            return paste.variables[found[0]], end + 1
-        return (default[1] if default else "${" + found[0] + "}"), end + 1
-    found = _NAME.match(line, at + 1)
-    if found is None:
+        if variable[0] in paste.variables:
+            return paste.variables[variable[0]], end + 1
+        return (default[1] if default else "${" + variable[0] + "}"), end + 1
+    variable = _NAME.match(line, at + 1)
+    if variable is None:
         return "$", at + 1
-    return paste.variables.get(found[0], f"${found[0]}"), found.end()
+    return paste.variables.get(variable[0], f"${variable[0]}"), variable.end()
 
 
 def _sum(paste: Paste, text: str) -> str:
@@ -258,11 +258,11 @@ def _sum(paste: Paste, text: str) -> str:
     tokens: list[str] = []
     at = 0
     while at < len(text.rstrip()):
-        found = _ARITHMETIC.match(text, at)
-        if found is None or len(tokens) > 64:
+        token = _ARITHMETIC.match(text, at)
+        if token is None or len(tokens) > 64:
             raise TcError("the sum in $((...)) has something without a whole number; write the value in its place")
-        tokens.append(found[1])
-        at = found.end()
+        tokens.append(token[1])
+        at = token.end()
     total = _Sum(tokens).total()
     if abs(total) >= 1 << 63:
         raise TcError("the sum in $((...)) is larger than a shell can count; write the value in its place")

@@ -62,11 +62,11 @@ def handle(text: str) -> str:
     Raises `TcError`."""
     if text in ("root", "ingress", "none", ""):
         return text
-    found = _HANDLE.fullmatch(text)
-    if found is None:
+    match = _HANDLE.fullmatch(text)
+    if match is None:
         raise TcError(f"{text!r} is no handle; write one such as 1: or 1:10")
-    major = (found[1].lstrip("0") or "0") if found[1] else "0"
-    minor = (found[2] or "").lstrip("0")
+    major = (match[1].lstrip("0") or "0") if match[1] else "0"
+    minor = (match[2] or "").lstrip("0")
     return f"{major.lower()}:{minor.lower()}"
 
 

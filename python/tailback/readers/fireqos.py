@@ -164,12 +164,12 @@ def _params(words: list[str], way: str, base: float | None, notes: Notes, line: 
 
 
 def _speed(text: str, base: float | None, line: int) -> float:
-    found = _SPEED.fullmatch(text)
-    if found and found[2] == "%" and base is not None:
-        return int(found[1]) / 100 * base
-    if found is None or found[2].lower() not in _UNITS:
+    match = _SPEED.fullmatch(text)
+    if match and match[2] == "%" and base is not None:
+        return int(match[1]) / 100 * base
+    if match is None or match[2].lower() not in _UNITS:
         raise TcError(f"line {line}: {text[:20]!r} is no speed of FireQOS; write one such as 20mbit or 800kbit")
-    return int(found[1]) * _UNITS[found[2].lower()]
+    return int(match[1]) * _UNITS[match[2].lower()]
 
 
 def _adsl(where: str, what: str, line: int) -> dict[str, str]:

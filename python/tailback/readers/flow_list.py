@@ -192,16 +192,16 @@ def _time_unit(head: str) -> tuple[float, str]:
 def _htsim(given: Given, notes: Notes) -> list[_Row] | None:
     """The connections of htsim's connection matrix; None where the text is none."""
     rows: list[_Row] = []
-    found = False
+    is_htsim = False
     for line, text in given.filled:
         hit = _HTSIM.match(text) if len(text) < 500 else None
         if hit is None:
-            if found or not re.match(r"(Nodes|Connections|Triggers|Failures)\b", text):
+            if is_htsim or not re.match(r"(Nodes|Connections|Triggers|Failures)\b", text):
                 notes.leave("a line that is no connection", "it has no source and destination", line)
             continue
-        if not found:
+        if not is_htsim:
             notes.say("form", "htsim's connection matrix")
-        found = True
+        is_htsim = True
         size, start = re.search(r"\bsize\s+(\d+)", text), re.search(r"\bstart\s+(\d+(?:\.\d+)?)", text)
         if (
             size is None
@@ -222,7 +222,7 @@ def _htsim(given: Given, notes: Notes) -> list[_Row] | None:
                 "time", "microseconds, as start has a point" if unit == 1e-6 else "picoseconds, as start is whole"
             )
         rows.append((hit[1], hit[2], int(size[1]), float(start[1]) * unit))
-    return rows if found else None
+    return rows if is_htsim else None
 
 
 def scenario(found: FlowList) -> str:

@@ -44,22 +44,22 @@ def pasted(text: str) -> Reading:
     if text == "-":
         if sys.stdin is None:
             raise ReadError("standard input is closed", "name a file, or paste the line")
-        found = read(unpacked("standard input", sys.stdin.buffer))
+        reading = read(unpacked("standard input", sys.stdin.buffer))
     elif "\n" not in text and Path(text[:255]).is_file():
         with Path(text).open("rb") as stream:
-            found = read(unpacked(text, stream))
+            reading = read(unpacked(text, stream))
     elif len(text.split()) == 1 and text not in kinds():
         raise ReadError(
             f"there is no file {short(text)}", "name one, or paste a line of tc such as cake bandwidth 20mbit"
         )
     else:
         line = f"tc qdisc add root {text}" if text in kinds() else text
-        found = read(unpacked("--queue", BytesIO(line.encode())))
-    if not isinstance(found.data, Queues):
+        reading = read(unpacked("--queue", BytesIO(line.encode())))
+    if not isinstance(reading.data, Queues):
         raise ReadError(
-            f"{found.title}: no queue is in it", "give a line of tc, a block of SQM, or a discipline's name"
+            f"{reading.title}: no queue is in it", "give a line of tc, a block of SQM, or a discipline's name"
         )
-    return found
+    return reading
 
 
 def remarks(found: Reading) -> str:
@@ -127,20 +127,20 @@ def changes(found: Reading, scenario: _core.Scenario) -> tuple[list[str], list[s
     link: Mapping[str, Any] = document["link"][name]
     queues: Queues = found.data
     forward = queues.side("down") or queues.side("") or queues.side("up")
-    back = queues.side("up") if forward is not queues.side("up") else None
+    backward = queues.side("up") if forward is not queues.side("up") else None
     made: list[str] = []
     said: list[str] = []
-    unused = [s for s in queues.sides if s is not forward and s is not back]
+    unused = [s for s in queues.sides if s is not forward and s is not backward]
     said += [f"{s.device}: one device is put at {name}; this one is left out" for s in unused]
     old = link.get("queue"), link.get("reverse_queue") or link.get("queue")
-    for side, key, before in ((forward, "queue", old[0]), (back, "reverse_queue", old[1])):
+    for side, key, before in ((forward, "queue", old[0]), (backward, "reverse_queue", old[1])):
         if side is not None and side.queue:
             made.append(f"link.{name}.{key}={inline(side.queue)}")
         elif before is not None:
             made.append(f"link.{name}.{key}={inline(before)}")
         if side is not None:
             said.append(_put(name, side, key))
-    for side, prefix in ((forward, ""), (back, "reverse_")):
+    for side, prefix in ((forward, ""), (backward, "reverse_")):
         if side is not None and side.impair:
             made.append(f"link.{name}.{prefix}impair={inline([*link.get(f'{prefix}impair', []), *side.impair])}")
     return made, said

@@ -55,8 +55,8 @@ def leave(notes: Notes, what: str, why: str, line: int = 0) -> None:
 
 def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters: Sequence[dump.Queue] = ()) -> Reading:
     """The reading of what is set up. Raises ReadError where nothing of it can be simulated."""
-    found = sides(tree, lambda what, why, line: leave(notes, what, why, line))
-    for side in found:
+    directions = sides(tree, lambda what, why, line: leave(notes, what, why, line))
+    for side in directions:
         for line, what, value in side.said:
             notes.say(masked(what), masked(value), line)
         place = masked(side.device) or "the device"
@@ -67,21 +67,21 @@ def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters
             notes.say(f"impairments of the link ({way})", inline(side.impair))
     for one in counters:
         _count(notes, one)
-    if not found and not counters:
+    if not directions and not counters:
         raise ReadError(
             f"nothing of it can be simulated: {_why(notes)}",
             "give a line of tc such as cake bandwidth 20mbit",
             name=name,
         )
-    queues = [s for s in found if s.queue]
+    queues = [s for s in directions if s.queue]
     written = None
     if queues:
         written = Written(
             "the queues as a scenario has them",
             lambda: "".join(f"# {_WAYS[s.way]}, {masked(s.device)}\nqueue = {inline(s.queue)}\n" for s in queues),
         )
-    next_ = _next(queues, found)
-    data = Queues(tuple(found), tuple(counters))
+    next_ = _next(queues, directions)
+    data = Queues(tuple(directions), tuple(counters))
     return Reading(kind, title, tuple(notes.understood), notes.left, next_, data, written)
 
 

@@ -100,13 +100,13 @@ def read(given: Given) -> Reading:
 
 def blocks(lines: list[str], notes: Notes) -> list[Block]:
     """The sections of a text, in both forms."""
-    found: list[Block] = []
+    sections: list[Block] = []
     named: dict[str, Block] = {}
     current: Block | None = None
     for number, line in enumerate(lines, 1):
         if _BLOCK.match(line):
             current = Block(number)
-            found.append(current)
+            sections.append(current)
         elif line.startswith("config "):
             current = None
             shapers.leave(notes, "another section", "it is not of SQM's queues", number)
@@ -115,12 +115,12 @@ def blocks(lines: list[str], notes: Notes) -> list[Block]:
         elif (one := _SET.match(line)) is not None:
             if one[1] not in named:
                 named[one[1]] = Block(number)
-                found.append(named[one[1]])
+                sections.append(named[one[1]])
             if one[2]:
                 _give(named[one[1]], one[2], one[3] or one[4] or one[5] or "", number)
         elif line and not line.startswith("#"):
             shapers.leave(notes, "a line", "no option of SQM", number)
-    return found
+    return sections
 
 
 def _give(block: Block, name: str, value: str, line: int) -> None:

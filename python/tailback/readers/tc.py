@@ -128,21 +128,21 @@ def _leave(notes: Notes) -> Leave:
 
 def _shown(given: Given, notes: Notes) -> Reading:
     """What `tc ... show` prints; the device may stand in the command above it."""
-    found: list[dump.Queue] = []
+    queues: list[dump.Queue] = []
     filters: list[dump.Filter] = []
     device = ""
     for one in dump.queues(list(enumerate(given.text.split("\n"), 1))):
         if isinstance(one, dump.Queue):
             if not one.statement.device:
-                one.statement = _at(one.statement, device or _of_handle(found, one.statement))
-            found.append(one)
+                one.statement = _at(one.statement, device or _of_handle(queues, one.statement))
+            queues.append(one)
         elif isinstance(one, dump.Filter):
             filters.append(one)
         elif (named := _DEVICE.search(one[1])) is not None:
             device = named[1]
         else:
             shapers.leave(notes, "a line", "no setting or counter of a qdisc", one[0])
-    return _of_queues(SHOWN, "output of tc qdisc show", found, notes, given.name, filters)
+    return _of_queues(SHOWN, "output of tc qdisc show", queues, notes, given.name, filters)
 
 
 def _of_handle(found: Sequence[dump.Queue], one: Statement) -> str:

@@ -35,13 +35,13 @@ def _found(line: str) -> re.Match[str] | None:
 
 
 def _presets(given: Given) -> tuple[dict[str, str] | None, int]:
-    found: dict[str, str] = {}
+    presets: dict[str, str] = {}
     first = 0
     for number, line in enumerate(given.lines[:500], 1):
         if len(line) < 200 and (one := _PRESET.fullmatch(line)) is not None:
-            found[one[1]] = one[2]
+            presets[one[1]] = one[2]
             first = first or number
-    return (found, first) if {"DSPEED", "USPEED"} & set(found) and "IFACE" in found else (None, 0)
+    return (presets, first) if {"DSPEED", "USPEED"} & set(presets) and "IFACE" in presets else (None, 0)
 
 
 def read(given: Given) -> Reading:
@@ -93,15 +93,15 @@ def _arguments(words: list[str]) -> dict[str, str] | None:
             return None
         return dict(zip(("IFACE", "DSPEED", "USPEED"), words, strict=False))
     names = {"-a": "IFACE", "-d": "DSPEED", "-u": "USPEED"}
-    found: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     left = list(words)
     while left:
         option = left.pop(0)
         if option in ("-c", "-s"):
             return None
         if option in names and left:
-            found[names[option]] = left.pop(0)
-    return found if {"DSPEED", "USPEED"} & set(found) else None
+            arguments[names[option]] = left.pop(0)
+    return arguments if {"DSPEED", "USPEED"} & set(arguments) else None
 
 
 def _rate(text: str, name: str, line: int, source: str) -> int:

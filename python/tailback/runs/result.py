@@ -44,8 +44,8 @@ class RunError(RuntimeError):
 
 class Result:
     """Tables of a scenario's replications: `flows`, `groups`, `links`, `losses`, `intervals`,
-    `link_intervals`, `series`, `log`, `transfers`, `pages`, `completions` (times by size), `slowdowns` (of
-    workloads, by size), `datagrams`, `frames`, `runs`.
+    `link_intervals`, `series`, `log`, `transfers`, `pages`, `completions` (times by size), `layers` (of a fabric),
+    `slowdowns` (of workloads, by size), `datagrams`, `frames`, `runs`.
 
     Each is a `tailback.Table`: `result.links["utilisation"]` is a numpy array, `result.flows.to_polars()` a data frame.
 
@@ -70,6 +70,7 @@ class Result:
         transfers: _core.Table
         pages: _core.Table
         completions: _core.Table
+        layers: _core.Table
         slowdowns: _core.Table
         datagrams: _core.Table
         frames: _core.Table

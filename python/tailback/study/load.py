@@ -143,7 +143,9 @@ def _contents(folder: Path, experiments: set[str]) -> list[Covered]:
         if lost:
             raise StudyError(f'{file}: "{item.part}" names {lost[0]}, which is no experiment or file of this study')
         if not (item.experiments or item.models or item.files or item.docs or item.here or item.missing):
-            raise StudyError(f'{file}: "{item.part}" is nowhere; give experiments, models, files or docs, or missing')
+            raise StudyError(
+                f'{file}: no place is given for "{item.part}"; give experiments, models, files or docs, or missing'
+            )
     return items
 
 

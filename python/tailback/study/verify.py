@@ -189,7 +189,7 @@ def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
         return result
     theirs = folder / p.folder
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
-        drawn, stored = Path(d) / "drawn", Path(d) / p.study
+        drawn, made_again = Path(d) / "drawn", Path(d) / p.study
         how = _as_bundled(p, how)
         changed = with_asked(study, p.overrides, again, p.mode)[0] if p.overrides else study
         work = Work(changed, again, how, drawn)
@@ -204,9 +204,9 @@ def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
             result.differences += missing
             return result
         _fits(theirs / "runs", Path(d))
-        shutil.copytree(theirs / "runs", stored / "runs", ignore=shutil.ignore_patterns("lock"))
-        reproduce(study, again, replace(how, progress=None, announce=None), stored, command="verify")
-        _texts(stored, theirs, again, result)
+        shutil.copytree(theirs / "runs", made_again / "runs", ignore=shutil.ignore_patterns("lock"))
+        reproduce(study, again, replace(how, progress=None, announce=None), made_again, command="verify")
+        _texts(made_again, theirs, again, result)
     return result
 
 
@@ -329,10 +329,10 @@ def _texts(ours: Path, theirs: Path, again: Sequence[Experiment], found: Found) 
     rest = [{k: v for k, v in b.items() if k not in skipped} for b in (x, y)]
     found.differences += _said("study.json", *rest)
     verdicts = _json(theirs / "verdicts.json")
-    stored = verdicts.get("verdicts", []) if isinstance(verdicts, dict) else []
-    stored = stored if _are_tables(stored) else []
-    stored = [v for v in stored if isinstance(v, dict) and v.get("experiment") not in left_out]
-    found.differences += _said("verdicts.json: verdicts", x["verdicts"], stored)
+    listed = verdicts.get("verdicts", []) if isinstance(verdicts, dict) else []
+    listed = listed if _are_tables(listed) else []
+    their_verdicts = [v for v in listed if v.get("experiment") not in left_out]
+    found.differences += _said("verdicts.json: verdicts", x["verdicts"], their_verdicts)
     column = [name for name, _ in COLUMNS].index("experiment")
     found.differences += _lines(
         ours, theirs, "verdicts.csv", lambda row: not left_out.intersection(row[column : column + 1])

@@ -214,7 +214,7 @@ impl Client {
         Probe::new(
             "committed_tokens",
             "bytes",
-            "How much green may come at once now.",
+            "How much may come at once now and be green.",
             |c, now| c.meter.committed.1.bytes_at(c.meter.committed.0, now),
         ),
         Probe::new(

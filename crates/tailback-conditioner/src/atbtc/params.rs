@@ -14,32 +14,36 @@ params! {
     pub const PARAMS;
 
     pub COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "The baseline rate the client is to get, which is green; headers count.", THESIS);
+        "The baseline rate of the client: packets within it are green. Headers count.", THESIS);
     pub PEAK_RATE: Option<BitRate> = Key::new("peak_rate", RATE, "none",
         "The higher rate, above which packets are red. Default: twice the committed rate.", THESIS);
     pub MIN_DEPTH: u64 = Key::new("min_depth", BURST, "5000B",
-        "How much both buckets hold before the first round-trip time is known, and at least later; at least what the \
-         sender sends at once in the beginning.", "Liu 2001 chapter 4: 5 packets of 1000 bytes");
+        "The depth of both buckets until the first round-trip time is known, and their least depth later. Give at \
+         least what the sender sends at once in the beginning.", "Liu 2001 chapter 4: 5 packets of 1000 bytes");
     pub COLOURS: u64 = Key::new("colours", Kind::Count { min: 2, max: 3 }, "3",
         "With 2 there is no yellow: what the committed rate does not allow is red.", THESIS);
     pub DEPTH_FLOOR: bool = Key::new("depth_floor", Kind::Bool, "true",
-        "The depth is never below min_depth; if off, a short round trip makes it smaller than the first window.",
+        "Whether the depth is never below min_depth. If off, a short round trip makes it smaller than the first \
+         window.",
         THESIS);
     pub RETRANSMIT_GREEN: bool = Key::new("retransmit_green", Kind::Bool, "false",
-        "Every retransmission is green, and takes what tokens there are.", THESIS);
+        "Whether every retransmission is green. It takes tokens as far as there are any.", THESIS);
     pub SLOWSTART_POLICE: bool = Key::new("slowstart_police", Kind::Bool, "false",
         "Drop the first red packet of each slow start, whatever the load is, so that slow start ends.", THESIS);
     pub SLOWSTART_SHAPE: u64 = Key::new("slowstart_shape", Kind::Count { min: 0, max: 1_000_000 }, "0",
-        "So many packets of a sender in slow start wait, each until it is within the peak rate, instead of leaving \
-         red; the first one too many is dropped, so that slow start ends. With 0 no packet waits.", THESIS);
+        "How many packets of a sender in slow start may wait until they are within the peak rate, instead of leaving \
+         red. The first packet beyond this number is dropped, so that slow start ends. With 0 no packet waits.",
+        THESIS);
     MODE;
     pub BY_WEIGHT: bool = Key::new("by_weight", Kind::Bool, "false",
-        "Each flow that is there brings both rates times its weight; a client of several flows has the sum.", "");
+        "Whether each flow that is present brings both rates times its weight. A client of several flows has the sum.",
+        "");
     pub SRTT_SOURCE: SrttSource = Key::choice("srtt_source", "sender",
         "Where the round trip comes from: the sender reports it, or a router measures it with the time stamps of data \
          and acknowledgements that pass.", THESIS);
     pub REPORT_DELAY: Duration = Key::new("report_delay", Kind::Time { min: 0.0, max: 1e3 }, "0s",
-        "How late the sender's round-trip time is known: nothing in its host; on a link what it takes to report it.",
+        "How late the marker learns the sender's round-trip time: 0s in the sender's host; on a link, the time that a \
+         report takes.",
         THESIS);
     PER;
     CLASS;

@@ -60,17 +60,22 @@ params! {
     pub PRESET = Param::new("preset", Kind::Profile(PRESETS), "plain", "A set of stages by name.", SOURCE);
     CLASS;
     pub OTHERS: Others = Key::choice("others", "mark",
-        "Packets that come in another class of assured forwarding or as EF are marked as the rest, or pass as they \
-         are.",
+        "What happens to packets that arrive in another class of assured forwarding or as EF: they are marked as all \
+         others, or pass unchanged.",
         "RFC 2475 section 2.3.1");
     pub ACKS: Acks = Key::choice("acks", "green",
-        "Pure acknowledgements are green and not metered, or treated as data.", "");
-    pub FLOW_TIMEOUT: Duration = Key::new("flow_timeout", TIME, "5s", "A flow that is silent longer is forgotten.", "");
+        "What happens to pure acknowledgements: they are green and not metered, or are treated as data.", "");
+    pub FLOW_TIMEOUT: Duration = Key::new("flow_timeout", TIME, "5s",
+        "A flow is forgotten when it has been silent for longer than this.",
+        "");
     pub MOST_FLOWS: u64 = Key::new("most_flows", Kind::Count { min: 1, max: 1 << 22 }, "1000000",
-        "The most entries of each stage; a flow without one is treated as the marker decides.", "");
+        "How many flows each stage has entries for. Packets of a flow without an entry stay as the marker decides.",
+        "");
     pub EXCHANGE_DELAY: Duration = Key::new("exchange_delay", Kind::Time { min: 0.0, max: 1e3 }, "0s",
-        "Delay of this edge's messages to others, in addition to the path's.", "");
-    pub EXCHANGE_LOSS: f64 = Key::new("exchange_loss", SHARE, "0", "The share of its messages that is lost.", "");
+        "Delay of this edge's messages to other edges, in addition to the delay of the path.", "");
+    pub EXCHANGE_LOSS: f64 = Key::new("exchange_loss", SHARE, "0",
+        "The share of this edge's messages to other edges that is lost.",
+        "");
 }
 
 /// A model inside an edge conditioner.
@@ -104,7 +109,8 @@ params! {
     const OF_SYN;
 
     pub FIRST: u64 = Key::new("first", Kind::Count { min: 0, max: 1000 }, "0",
-        "This many data segments after the SYN are green too, which needs an entry for each flow.", SOURCE);
+        "How many data segments after the SYN are green too. To count them an edge needs an entry for each flow.",
+        SOURCE);
 }
 
 pub static SMALL_WINDOW: Model = part(
@@ -119,9 +125,10 @@ params! {
     const OF_SMALL_WINDOW;
 
     pub BELOW: u64 = Key::new("below", Kind::Count { min: 1, max: 1000 }, "3",
-        "Windows of fewer segments are small.", SOURCE);
+        "A window of fewer segments than this is small.", SOURCE);
     pub ESTIMATE: Estimate = Key::choice("estimate", "packet",
-        "The window is the distance from the ACK of this packet, or of the farthest byte sent so far.", "");
+        "How the window is estimated: from the last ACK to the end of this packet, or to the farthest byte sent so \
+         far.", "");
 }
 
 pub static CWR: Model = part(
@@ -144,19 +151,19 @@ params! {
     const OF_SPACING;
 
     pub GAP: u64 = Key::new("gap", Kind::Count { min: 1, max: 1000 }, "3",
-        "Green packets between two marks of a flow.", "");
+        "The least number of green packets between two marks of a flow.", "");
     pub MAX_DEBT: u64 = Key::new("max_debt", Kind::Count { min: 1, max: 1_000_000 }, "4",
-        "Marks of a colour that can be put off.", "");
+        "How many marks of each colour can be put off.", "");
     pub CAP: bool = Key::new("cap", Kind::Bool, "true",
-        "Marks beyond the debt are forgotten, so that their share stays below 1/(gap + 1). If off, they come at \
-         once.", "");
+        "Whether marks beyond `max_debt` are forgotten, so that the share of marks stays below 1/(gap + 1). If off, \
+         these marks come at once.", "");
 }
 
 pub static SHAPER: Model = part(
     STAGES,
     "shaper",
     "Rate-adaptive shaper",
-    "Smooths bursts of each aggregate; faster the more packets wait.",
+    "Smooths bursts of each aggregate. Its rate is higher when more packets wait.",
     OF_SHAPER,
 );
 
@@ -164,17 +171,19 @@ params! {
     const OF_SHAPER;
 
     pub COMMITTED_RATE: Option<BitRate> = Key::new("committed_rate", RATE, "none",
-        "The rate with a short backlog. Default: the committed rate or the target of the marker.",
+        "The shaper's rate while its backlog is short. Default: the committed rate or the target of the marker.",
         "RFC 2963 section 3");
     pub HIGHEST_RATE: Option<BitRate> = Key::new("highest_rate", RATE, "none",
-        "The rate with a long backlog. Default: that of the line.", "RFC 2963 section 3");
+        "The shaper's rate while its backlog is long. Default: that of the line.", "RFC 2963 section 3");
     pub LOW: u64 = Key::new("low", Kind::Count { min: 0, max: 1_000_000 }, "5",
-        "Up to this many packets the backlog is short.", "");
-    pub HIGH: u64 = Key::new("high", Kind::Count { min: 1, max: 1_000_000 }, "20", "From this many on it is long.", "");
+        "The backlog is short up to this many packets.", "");
+    pub HIGH: u64 = Key::new("high", Kind::Count { min: 1, max: 1_000_000 }, "20",
+        "The backlog is long from this many packets on.",
+        "");
     pub MOST: u64 = Key::new("most", Kind::Count { min: 1, max: 1_000_000 }, "60",
-        "A full shaper lets its head go at once.", "");
+        "How many packets the shaper holds. When it is full, its first packet leaves at once.", "");
     pub SHAPER_MEMORY: Duration = Key::new("memory", TIME, "100ms",
-        "How far back the average of the arrival rate looks.", "RFC 2963 section 3");
+        "The time over which the arrival rate is averaged.", "RFC 2963 section 3");
     pub POSITION: Position = Key::choice("position", "after_marker",
         "Whether packets are metered as they come or as they leave the shaper.", "");
 }
@@ -205,8 +214,8 @@ params! {
     const OF_TELL_SENDER;
 
     pub TOLD: Police = Key::choice("from", "red",
-        "The best colour that is told. A TCP sender answers red once a window as it answers a loss, and yellow by half \
-         of that.", SOURCE);
+        "The best colour that the sender is told of. A TCP sender answers red, once a window, as it answers a loss; it \
+         answers yellow with half of that reduction.", SOURCE);
 }
 
 pub static FEEDBACK: Model = part(
@@ -222,7 +231,7 @@ params! {
 
     pub FEEDBACK_INTERVAL: Duration = Key::new("interval", TIME, "200ms", "How often an exit reports.", "");
     pub FEEDBACK_DROP: bool = Key::new("drop", Kind::Bool, "true",
-        "Drop at the entry; if off, entries learn what is lost but drop nothing.", "");
+        "Whether packets are dropped at the entry. If off, entries learn what is lost but drop nothing.", "");
 }
 
 pub static ADAPTIVE: Model = part(
@@ -238,11 +247,12 @@ params! {
     const OF_ADAPTIVE;
 
     pub THRESHOLD: u64 = Key::new("threshold", Kind::Count { min: 1, max: 1 << 22 }, "40",
-        "The number of flows from which there are many.", "");
+        "From this number of flows on, the stage that uses the SYN flag takes the place of those that remember flows.",
+        "");
     pub FLOW_MEMORY: Option<u64> = Key::new("memory", Kind::Bytes { min: 64, max: 1 << 40 }, "none",
-        "Sets the threshold by the memory that the router has for flows, at 64 bytes each.", "");
+        "The memory that the router has for flows, at 64 bytes each. It sets the threshold.", "");
     pub LOOKUPS: Option<f64> = Key::new("lookups", Kind::Real { min: 1.0, max: 1e12 }, "none",
-        "Also sets the threshold: how many look-ups per second the router can make.", "");
+        "How many look-ups per second the router can make. This number sets the threshold too.", "");
     pub FLOW_RATE: f64 = Key::new("flow_rate", Kind::Real { min: 1e-3, max: 1e9 }, "100",
         "Packets per second of a flow, for `lookups`.", "");
 }
@@ -256,10 +266,12 @@ tailback_base::choice! {
 }
 
 params! {
-    pub TARGET: BitRate = Key::new("target", RATE, "", "What is below this rate is green; headers count.", SOURCE);
+    pub TARGET: BitRate = Key::new("target", RATE, "",
+        "The target rate: packets within it are green. Headers count.",
+        SOURCE);
     pub PRECEDENCES: u64 = Key::new("precedences", Kind::Count { min: 2, max: 3 }, "3",
-        "Green, yellow and red, or green and yellow alone.", SOURCE);
-    pub INTERVAL: Duration = Key::new("interval", TIME, "1s", "How often the edges tell each other.", "");
+        "How many colours are given: 3 are green, yellow and red; 2 are green and yellow.", SOURCE);
+    pub INTERVAL: Duration = Key::new("interval", TIME, "1s", "How often the edges send messages to each other.", "");
 }
 
 pub static RTT_AWARE: Model = part(
@@ -277,16 +289,20 @@ params! {
     PRECEDENCES;
     WINDOW;
     pub ROUND_TRIPS: Source = Key::choice("round_trips", "oracle",
-        "Propagation delays of the paths, or what the edges measure and report.", "");
+        "Where the round trips come from: the propagation delays of the paths, or what the edges measure and report.",
+        "");
     pub RELATION: RelationForm = Key::choice("relation", "square",
-        "How loss and round trip belong together: p as 1/R^2, or by a model of TCP with timeouts.",
+        "How the loss p of an aggregate depends on its round trip R: as 1/R^2, or as in a model of TCP with timeouts.",
         "Padhye et al. 1998");
     pub LOSS: LossFrom = Key::choice("loss", "given",
-        "For `timeouts`: where the loss of the aggregate with the least round trip comes from. What exits tell needs \
-         the stage feedback, there and here.", "");
+        "For `timeouts`: where the loss of the aggregate with the least round trip comes from. If exits report it, \
+         this edge and the exits need the stage feedback.", "");
     pub REFERENCE_LOSS: f64 = Key::new("reference_loss", Kind::Real { min: 1e-3, max: 0.5 }, "0.02",
-        "For `timeouts`, given: the loss of what is yellow or red of the aggregate with the least round trip.", "");
-    pub BY_TARGET: bool = Key::new("by_target", Kind::Bool, "false", "Graded by the square of targets too.", SOURCE);
+        "For `timeouts` with given loss: the loss rate of yellow and red packets in the aggregate with the least round \
+         trip.", "");
+    pub BY_TARGET: bool = Key::new("by_target", Kind::Bool, "false",
+        "Whether the excess is graded by the square of the targets too.",
+        SOURCE);
     INTERVAL;
 }
 
@@ -294,7 +310,7 @@ pub static TARGET_AWARE: Model = part(
     MARKERS,
     "target-aware",
     "Marker by target",
-    "What is above a target is graded so that excess goes with targets, of aggregates or of flows.",
+    "What is above a target is graded so that each aggregate or flow gets excess in proportion to its target.",
     OF_TARGET_AWARE,
 );
 
@@ -303,10 +319,12 @@ params! {
 
     TARGET;
     pub TARGET_RULE: TargetRule = Key::choice("rule", "square",
-        "What grades the excess: the square of the targets, or how far the averaged rate is above the own one.",
+        "How the excess is graded: by the square of the targets, or by how far the averaged rate is above the own \
+         target.",
         SOURCE);
     pub TARGET_OF: Scope = Key::choice("per", "aggregate",
-        "Whose target it is: of all that passes, of each aggregate, or of each flow, which has it times its `weight`.",
+        "What has the target: all packets together, each aggregate, or each flow, whose target is multiplied by its \
+         `weight`.",
         SOURCE);
     PRECEDENCES;
     WINDOW;

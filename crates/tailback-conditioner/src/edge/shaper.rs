@@ -26,7 +26,7 @@ pub struct ShaperLaw {
     pub low: f64,
     pub high: f64,
     pub most: usize,
-    /// How far back the average of the arrival rate looks.
+    /// The time over which the arrival rate is averaged.
     pub memory: Duration,
 }
 

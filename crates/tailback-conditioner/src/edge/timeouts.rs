@@ -55,8 +55,8 @@ mod tests {
         let waits = 3.0 * (0.03_f64 / 8.0).sqrt() * 0.01 * 1.0032;
         assert!((rate(0.1, 1.0, 0.01) - 1.0 / (repairs + waits)).abs() < 1e-9);
         // Beyond 3 sqrt(3p/8) = 1, each loss is a timeout.
-        let all = 0.1 * (0.8_f64 / 3.0).sqrt() + 0.4 * (1.0 + 32.0 * 0.16);
-        assert!((rate(0.1, 1.0, 0.4) - 1.0 / all).abs() < 1e-9);
+        let seconds = 0.1 * (0.8_f64 / 3.0).sqrt() + 0.4 * (1.0 + 32.0 * 0.16);
+        assert!((rate(0.1, 1.0, 0.4) - 1.0 / seconds).abs() < 1e-9);
     }
 
     /// Without timeouts the loss is proportional to the square of the ratio of round trips; timeouts bring it nearer

@@ -61,14 +61,14 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "The rate to reach by green packets; headers count.", SOURCE);
+        "The rate that green packets are to reach; headers count.", SOURCE);
     PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
-        "The rate to reach by yellow ones; at least the committed rate.", "");
+        "The rate that yellow packets are to reach; at least the committed rate.", "");
     WINDOW;
     STEP: Duration = Key::new("step", Kind::Time { min: 1e-3, max: 1e3 }, "100ms",
         "How often the probabilities change.", SOURCE);
     GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0, max: 1.0 }, "0.1",
-        "How much they change where nothing comes.", "");
+        "How much the probabilities change in a step without arrivals.", "");
     PER;
     CLASS;
     POLICE;

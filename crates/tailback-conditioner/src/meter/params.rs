@@ -41,12 +41,12 @@ impl Police {
 params! {
     /// For markers that may stand behind another one.
     pub MODE: ColourMode = Key::choice("mode", "blind",
-        "Whether the colour a packet comes with is looked at; aware never gives a better one.",
+        "Whether the meter looks at the colour that a packet arrives with. With `aware` it never gives a better one.",
         "RFC 2697 section 3, RFC 2698 section 3");
 
     /// How long a sliding window remembers.
     pub WINDOW: Duration = Key::new("window", Kind::Time { min: 1e-3, max: 1e3 }, "1s",
-        "How far back the estimate of the rate looks.", "RFC 2859 section 3; 1 s in Clark and Fang 1998 section III");
+        "The time over which the rate is estimated.", "RFC 2859 section 3; 1 s in Clark and Fang 1998 section III");
 
     /// Whose packets one meter counts.
     pub PER: Scope = Key::choice("per", "port",
@@ -60,7 +60,7 @@ params! {
 
     /// What is not let through.
     pub POLICE: Option<Police> = Key::new("police", Kind::Choice(Police::WORDS), "none",
-        "Drop what is red, or yellow and worse, here and at once.", "RFC 2475 section 2.3.3.4");
+        "Which packets the meter drops at once: red ones, or yellow ones and worse.", "RFC 2475 section 2.3.3.4");
 }
 
 /// The two rates of a meter of three colours.

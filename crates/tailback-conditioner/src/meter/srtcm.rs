@@ -35,13 +35,13 @@ pub static MODEL: Model = Model {
         ProbeDef {
             name: "committed_tokens",
             unit: "bytes",
-            doc: "How much green may come at once now.",
+            doc: "How much may come at once now and be green.",
             per: "",
         },
         ProbeDef {
             name: "excess_tokens",
             unit: "bytes",
-            doc: "How much yellow may come at once now.",
+            doc: "How much may come at once now and be yellow.",
             per: "",
         },
     ],
@@ -53,10 +53,10 @@ params! {
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
         "The rate at which tokens come; headers count.", "RFC 2697 section 2 (CIR)");
     COMMITTED_BURST: u64 = Key::new("committed_burst", OR_ZERO, "",
-        "How much green may come at once; at least the largest packet, or 0B for no green at all.",
+        "How much may come at once and be green; at least the largest packet, or 0B if no packet is to be green.",
         "RFC 2697 section 2 (CBS)");
     EXCESS_BURST: u64 = Key::new("excess_burst", OR_ZERO, "",
-        "How much yellow may come at once; at least the largest packet, or 0B for no yellow at all.",
+        "How much may come at once and be yellow; at least the largest packet, or 0B if no packet is to be yellow.",
         "RFC 2697 section 2 (EBS)");
     MODE;
     PER;

@@ -29,7 +29,7 @@ pub static MODEL: Model = Model {
     probes: &[ProbeDef {
         name: "tokens",
         unit: "bytes",
-        doc: "What may come at once now.",
+        doc: "How much may come at once now and be in profile.",
         per: "",
     }],
 };
@@ -38,12 +38,12 @@ params! {
     const PARAMS;
 
     pub TOKEN_RATE: BitRate = Key::new("rate", RATE, "",
-        "The rate that is in profile; headers count.", "RFC 2697 section 2 (CIR)");
+        "Packets within this rate are in profile; headers count.", "RFC 2697 section 2 (CIR)");
     DEPTH: u64 = Key::new("depth", BURST, "15000B",
         "How much may come at once; at least the largest packet, which otherwise would never be in profile.",
         "ten packets of 1500 B, since at one packet roundings decide; RFC 2697 section 2 (CBS) leaves it open");
     pub EXCESS: OutOfProfile = Key::choice("excess", "mark",
-        "What becomes of packets out of profile: AF12, or nothing.", "RFC 2475 section 2.3.3");
+        "What happens to packets out of profile: they are marked AF12, or dropped.", "RFC 2475 section 2.3.3");
     PER;
     CLASS;
 }

@@ -33,7 +33,7 @@ pub static MODEL: Model = Model {
         ProbeDef {
             name: "committed_tokens",
             unit: "bytes",
-            doc: "How much green may come at once now.",
+            doc: "How much may come at once now and be green.",
             per: "",
         },
         ProbeDef {
@@ -49,9 +49,9 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "The rate that is green; headers count.", "RFC 2698 section 2 (CIR)");
+        "Packets within this rate are green; headers count.", "RFC 2698 section 2 (CIR)");
     COMMITTED_BURST: u64 = Key::new("committed_burst", BURST, "",
-        "How much green may come at once; at least the largest packet.", "RFC 2698 section 2 (CBS)");
+        "How much may come at once and be green; at least the largest packet.", "RFC 2698 section 2 (CBS)");
     PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
         "The rate above which packets are red; at least the committed rate.", "RFC 2698 section 2 (PIR)");
     PEAK_BURST: u64 = Key::new("peak_burst", BURST, "",

@@ -26,8 +26,8 @@ pub static MODEL: Model = Model {
     name: "tsw2cm",
     family: "conditioner",
     title: "Time sliding window two colour marker",
-    summary: "Of what exceeds a rate, averaged over a window, as many packets are marked AF12 by chance as are too \
-              many; the others AF11.",
+    summary: "Averages the rate over a window. Above the committed rate a random share of the packets, as large as the \
+              excess, is marked AF12; the others are marked AF11.",
     source: "Clark and Fang 1998, section III",
     params: PARAMS,
     probes: &[RATE_PROBE],
@@ -37,7 +37,7 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "The rate that is green; headers count.", "Clark and Fang 1998 section III");
+        "As much as this rate is green; headers count.", "Clark and Fang 1998 section III");
     WINDOW;
     MODE;
     PER;

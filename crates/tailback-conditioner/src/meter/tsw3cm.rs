@@ -29,8 +29,9 @@ pub static MODEL: Model = Model {
     name: "tsw3cm",
     family: "conditioner",
     title: "Time sliding window three colour marker",
-    summary: "Of what exceeds a committed rate, averaged over a window, as many packets are marked AF12 by chance as \
-              are too many, and AF13 of what exceeds a peak rate; the others AF11.",
+    summary: "Averages the rate over a window. A random share of the packets, as large as the excess over a peak rate, \
+              is marked AF13; the rest of the excess over a committed rate is marked AF12; the other packets are \
+              marked AF11.",
     source: "RFC 2859",
     params: PARAMS,
     probes: &[RATE_PROBE],
@@ -40,7 +41,7 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "The rate that is green; headers count.", "RFC 2859 section 2 (CTR)");
+        "As much as this rate is green; headers count.", "RFC 2859 section 2 (CTR)");
     PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
         "The rate above which packets are red; at least the committed rate.", "RFC 2859 section 2 (PTR)");
     WINDOW;

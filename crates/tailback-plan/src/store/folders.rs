@@ -62,24 +62,24 @@ fn is_chunk(dir: &Path) -> bool {
 /// The folders inside that are neither half made nor half removed, in the order of their names.
 fn finished(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut all: Vec<PathBuf> = entries
+    let mut folders: Vec<PathBuf> = entries
         .map(|e| e.path())
         .filter(|p| p.extension().is_none() && p.is_dir())
         .collect();
-    all.sort();
-    all
+    folders.sort();
+    folders
 }
 
 /// The costs of the runs of all shards, as lines that belong to no execution of the whole folder.
 pub fn times_of_shards(dir: &Path) -> Vec<(u64, Key, RunReport)> {
-    let mut all = Vec::new();
+    let mut costs = Vec::new();
     for s in shards(dir) {
         if let ReadManifest::Said(said) = Said::read(&s.join(manifest::FILE)) {
-            all.extend(said.runs.into_iter().filter_map(|r| Some((0, r.key, r.cost?))));
+            costs.extend(said.runs.into_iter().filter_map(|r| Some((0, r.key, r.cost?))));
         }
-        all.extend(Times::read(&s).lines.into_iter().map(|(_, key, cost)| (0, key, cost)));
+        costs.extend(Times::read(&s).lines.into_iter().map(|(_, key, cost)| (0, key, cost)));
     }
-    all
+    costs
 }
 
 /// Whether this is the name of a file that was being written here: a table, a manifest or a page beside its place.

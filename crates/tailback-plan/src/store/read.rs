@@ -157,7 +157,7 @@ impl Cache {
 
 /// The rows of some runs of a chunk, with all columns in front except the position in the plan.
 pub fn rows_of(source: &Source, chunk: usize, keys: &[Key]) -> io::Result<Vec<Table>> {
-    let mut all = Vec::new();
+    let mut tables = Vec::new();
     for (name, _) in &source.contents.files {
         let mut t = source.read(name, chunk)?;
         t.columns.retain(|c| c.name != "run");
@@ -168,9 +168,9 @@ pub fn rows_of(source: &Source, chunk: usize, keys: &[Key]) -> io::Result<Vec<Ta
                 chosen.append(t.rows_between(*from, *to));
             }
         }
-        all.push(chosen);
+        tables.push(chosen);
     }
-    Ok(all)
+    Ok(tables)
 }
 
 fn text<'a>(t: &'a Table, column: &str, row: usize) -> Option<&'a str> {

@@ -57,12 +57,12 @@ pub struct FolderStatus {
 pub fn status(dir: &Path) -> FolderStatus {
     let in_use_by = lock::holder(dir, LOCK);
     let folder = Folder::look(dir);
-    let mut stored: HashMap<Key, bool> = HashMap::new();
+    let mut has_failed: HashMap<Key, bool> = HashMap::new();
     let sources = || folder.chunks.iter().chain(&folder.published);
     for s in sources() {
         for (key, failed) in usable(s) {
             // A run that failed in one place may have succeeded in another.
-            stored.entry(key).and_modify(|f| *f &= failed).or_insert(failed);
+            has_failed.entry(key).and_modify(|f| *f &= failed).or_insert(failed);
         }
     }
     let call = folder.manifest.call();
@@ -82,7 +82,7 @@ pub fn status(dir: &Path) -> FolderStatus {
         }
     }
     let status_of = |key: Key, r: Option<&SaidRun>| {
-        let failed = stored.get(&key).copied();
+        let failed = has_failed.get(&key).copied();
         RunStatus {
             key,
             stored: failed == Some(false),

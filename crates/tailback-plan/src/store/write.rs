@@ -65,9 +65,9 @@ impl Store {
                 ..plan.frame(*i, &labels)
             })
             .collect();
-        let mut all = Assembly::new();
+        let mut assembly = Assembly::new();
         for (f, (_, tables)) in frames.iter().zip(runs) {
-            all.add(f, tables);
+            assembly.add(f, tables);
         }
         let contents = Contents {
             build: self.keep.build.clone(),
@@ -77,7 +77,7 @@ impl Store {
             failed: failed(frames.iter().zip(runs).map(|(f, (_, t))| (f.run.key, t))),
             files: Vec::new(),
         };
-        let tables = all.tables(&frames[0]);
+        let tables = assembly.tables(&frames[0]);
         self.write_chunk(&part_folder(&self.keep.dir, part), number, contents, &tables)
     }
 
@@ -187,9 +187,9 @@ impl Store {
             ..Contents::default()
         };
         // The list comes last, because it contains the others.
-        let mut all: Vec<_> = names().zip(paths).enumerate().collect();
-        all.sort_by_key(|(_, (name, _))| *name == LIST);
-        for (n, (name, path)) in all {
+        let mut tables: Vec<_> = names().zip(paths).enumerate().collect();
+        tables.sort_by_key(|(_, (name, _))| *name == LIST);
+        for (n, (name, path)) in tables {
             let mut w = ChunkWriter::create(path)?;
             for c in &cut {
                 let mut table = plan.frame(c.runs[0], &labels).around(declared()[n].clone());

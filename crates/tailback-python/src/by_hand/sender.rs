@@ -14,16 +14,17 @@ use pyo3::types::PyDict;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Stream, Time};
-use tailback_transport::{Amount, AppEvent, AppEvents, Endpoint, Flags, Segment, Transmit};
+use tailback_transport::{Amount, AppEvent, AppEvents, EcnCounts, Endpoint, Flags, Segment, Transmit};
 
 /// Flags by the names that Python uses for them.
-const NAMES: [(&str, Flags); 7] = [
+const NAMES: [(&str, Flags); 8] = [
     ("syn", Flags::SYN),
     ("fin", Flags::FIN),
     ("rst", Flags::RST),
     ("ack", Flags::ACK),
     ("ece", Flags::ECE),
     ("cwr", Flags::CWR),
+    ("ae", Flags::AE),
     ("again", Flags::RETRANSMISSION),
 ];
 
@@ -48,6 +49,8 @@ pub struct SegmentByHand {
     ack: u64,
     /// SACK blocks.
     blocks: Vec<(u64, u64)>,
+    /// The option of accurate ECN: bytes of ECT(1), of CE and of ECT(0), as many of these as it has.
+    counts: Option<Vec<u32>>,
 }
 
 /// A sender with a clock.
@@ -103,6 +106,20 @@ fn ends(scenario: &Scenario, seed: u64) -> PyResult<[Box<dyn Endpoint>; 2]> {
         wrong(format!("{kind} has no sender that acknowledgements drive; give tcp"))
     })?;
     guarded(|| connection.ends(Default::default, &mut Stream::new(seed, "by hand")))
+}
+
+/// The option of accurate ECN, of its first fields.
+fn counts_of(fields: Vec<u32>) -> PyResult<EcnCounts> {
+    if fields.len() > 3 || fields.iter().any(|f| f >> 24 != 0) {
+        return Err(PyValueError::new_err("counts are up to three numbers below 2^24"));
+    }
+    let of = |i: usize| fields.get(i).copied().unwrap_or_default();
+    Ok(EcnCounts {
+        ect1: of(0),
+        ce: of(1),
+        ect0: of(2),
+        fields: fields.len() as u8,
+    })
 }
 
 impl SenderByHand {
@@ -173,6 +190,10 @@ impl SenderByHand {
             stamps: s.timestamps.map(|(value, echo)| (value.0, echo.0)),
             ack: s.ack,
             blocks: s.sack.iter().copied().collect(),
+            counts: s.counts.as_ref().map(|c| {
+                let fields = [c.ect1, c.ce, c.ect0];
+                fields.into_iter().take(usize::from(c.fields)).collect()
+            }),
         });
     }
 }
@@ -236,9 +257,11 @@ impl SenderByHand {
     }
 
     /// A segment of the other end arrives. `timestamps`: the value and the echo of its time stamp. `seq`: its first
-    /// sequence number; without it, the number that an end without data would use.
+    /// sequence number; without it, the number that an end without data would use. `counts`: the option of accurate
+    /// ECN, bytes of ECT(1), of CE and of ECT(0), or the first of these.
     #[pyo3(signature = (
-        flags, ack, sack = vec![], timestamps = None, window = None, seq = None, payload = 0, ecn = "not-ect"
+        flags, ack, sack = vec![], timestamps = None, window = None, seq = None, payload = 0, ecn = "not-ect",
+        counts = None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn receive(
@@ -251,6 +274,7 @@ impl SenderByHand {
         seq: Option<u64>,
         payload: u32,
         ecn: &str,
+        counts: Option<Vec<u32>>,
     ) -> PyResult<()> {
         let mut all = Flags::NONE;
         for name in &flags {
@@ -270,6 +294,7 @@ impl SenderByHand {
             sack: sack.into_iter().collect(),
             timestamps: timestamps.map(|(value, echo)| (Time(value), Time(echo))),
             window,
+            counts: counts.map(counts_of).transpose()?.map(Box::new),
         };
         guarded(|| {
             self.end.on_segment(&s, self.now, &mut self.heard);

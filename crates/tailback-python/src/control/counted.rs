@@ -1,4 +1,4 @@
-//! What an agent counts of an ACK.
+//! The counts that an agent gets for each ACK.
 
 use tailback_base::Duration;
 use tailback_transport::tcp::congestion::RateSample;

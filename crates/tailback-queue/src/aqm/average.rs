@@ -225,8 +225,8 @@ mod tests {
         let of = |ms| weight_for_round_trip(BitRate(10_000_000), Duration::from_millis(ms), 1000);
         assert!((of(10) - 0.000_799_68).abs() < 1e-8, "{}", of(10));
         let periods: f64 = 10.0 * 3.0 * (0.1 + 0.0008) * 1250.0;
-        let long = 1.0 - (-1.0 / periods).exp();
-        assert!((of(100) - long).abs() < 1e-12);
+        let long_weight = 1.0 - (-1.0 / periods).exp();
+        assert!((of(100) - long_weight).abs() < 1e-12);
     }
 
     #[test]

@@ -173,7 +173,7 @@ pub const SINCE: ProbeDef = ProbeDef {
 pub const SHARE_HOT: ProbeDef = ProbeDef {
     name: "share_hot",
     unit: "",
-    doc: "Arrivals since the start that found the average at max_threshold or above, as a part of all",
+    doc: "Share of the arrivals since the start that found the average at max_threshold or above",
     per: "",
 };
 

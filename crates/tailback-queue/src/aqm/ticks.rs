@@ -1,4 +1,4 @@
-//! The ends of periods.
+//! The instants at which periods end.
 //!
 //! State: the next end, a multiple of the period from the start of the run, so there is no drift. An AQM may be made
 //! in the middle of a run, when its queue is first used; earlier ends are not made up for.

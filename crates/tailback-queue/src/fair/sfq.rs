@@ -60,15 +60,17 @@ params! {
     BUCKETS: u64 = Key::new("buckets", Kind::Count { min: 1, max: 1_000_000 }, "16",
         "How many buckets there are.", "ns-2 buckets_");
     HASH: Hash = Key::choice("hash", "salted",
-        "What finds a bucket: a salted hash of flow_key, or ns-2's hash of the sum of the two hosts' numbers.",
+        "How the bucket of a packet is found: by a salted hash of flow_key, or by ns-2's hash of the sum of the two \
+         hosts' numbers.",
         "McKenney 1990; ns-2");
     FLOW_KEY;
     PERTURB: Duration = Key::new("perturb", Kind::Time { min: 0.0, max: 1e6 }, "0s",
-        "Time between two salts; packets that wait stay where they are. 0s keeps one for good.",
+        "Time between changes of the salt of the hash; packets that wait stay where they are. With 0s the salt never \
+         changes.",
         "McKenney 1990; never in ns-2");
     OVERFLOW: Overflow = Key::choice("overflow", "share",
-        "Who loses: what arrives at a bucket that has its share of what is left, or the last packet of the longest \
-         bucket when the buffer is full.", "share: ns-2; longest: McKenney 1990");
+        "Which packet is dropped: what arrives at a bucket that has its share of what is left, or the last packet of \
+         the longest bucket when the buffer is full.", "share: ns-2; longest: McKenney 1990");
     AQM;
     BEFORE;
 }

@@ -44,10 +44,10 @@ pub static MODEL: Model = Model {
     name: "decsel",
     family: "queue",
     title: "Selective DECbit",
-    summary: "A FIFO that marks those who ask for more than their share. Measure: the queue length, averaged over the \
-              last busy period and idle time and the present one, and each conversation's packets in that time. \
-              Function: congested or not, and the max-min fair share. Action: an arriving data packet is marked if it \
-              is ECN-capable; a packet that does not fit is dropped (overflow).",
+    summary: "A FIFO that marks conversations that ask for more than their share. Measure: the queue length, averaged \
+              over the last busy period and idle time and the present one, and each conversation's packets in that \
+              time. Function: congested or not, and the max-min fair share. Action: an arriving data packet is marked \
+              if it is ECN-capable; a packet that does not fit is dropped (overflow).",
     source: "Ramakrishnan and Jain 1990; DEC TR-510; Keshav, thesis 1991, chapter 6",
     params: PARAMS,
     probes: &PROBES,
@@ -58,7 +58,8 @@ params! {
 
     BUFFER: Size = params::BUFFER.with_default("50 packets", "as droptail");
     THRESHOLD: f64 = Key::new("threshold", Kind::Real { min: 0.0, max: 1e6 }, "1",
-        "Congested when the average queue length, in packets and with the one on the line, is greater.", "Keshav 1991");
+        "The queue is congested while its average length, in packets and with the one on the line, is greater than \
+         this.", "Keshav 1991");
     CAPACITY_FACTOR: f64 = Key::new("capacity_factor", Kind::Real { min: 0.01, max: 1.0 }, "0.9",
         "The part of the line that is shared out as fair shares.", "Keshav 1991, scenario 6");
     PANIC: bool = Key::new("panic", Kind::Bool, "true",
@@ -66,8 +67,8 @@ params! {
     PANIC_THRESHOLD: f64 = Key::new("panic_threshold", Kind::Real { min: 0.0, max: 1e6 }, "2",
         "The average queue length, in packets, from which on all flows are marked.", "literature; uncertain");
     MAX_CYCLE: Option<Duration> = Key::new("max_cycle", Kind::Time { min: 1e-6, max: 1e6 }, "none",
-        "A cycle that is older at an arrival ends there, as if the line had been idle. Default: cycles end only when \
-         the line falls idle.", "tailback");
+        "The longest cycle: an arrival ends a cycle that is older, as if the line had been idle. Default: cycles end \
+         only when the line falls idle.", "tailback");
     CONVERSATION;
     COUNT_IN_SERVICE;
     BEFORE;
@@ -223,12 +224,12 @@ fn from_settings(s: &Settings) -> Result<DecBit, Refusal> {
         ));
     }
     let key = s.get(&CONVERSATION);
-    let mut d = DecBit::new(key, s.get(&THRESHOLD), s.get(&CAPACITY_FACTOR));
+    let mut switch = DecBit::new(key, s.get(&THRESHOLD), s.get(&CAPACITY_FACTOR));
     if s.get(&PANIC) {
-        d.panic = s.get(&PANIC_THRESHOLD);
+        switch.panic = s.get(&PANIC_THRESHOLD);
     }
-    d.max_cycle = s.get(&MAX_CYCLE);
-    Ok(d)
+    switch.max_cycle = s.get(&MAX_CYCLE);
+    Ok(switch)
 }
 
 impl DecBit {

@@ -1,4 +1,4 @@
-//! What Linux has of these ports.
+//! How Linux has these ports: its kinds of qdisc, and their words.
 
 use crate::linux::{self, Linux, Value, Word};
 

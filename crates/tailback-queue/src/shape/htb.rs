@@ -45,10 +45,10 @@ pub static MODEL: Model = Model {
     name: "htb",
     family: "queue",
     title: "Token buckets around disciplines",
-    summary: "Packets of the discipline in it leave at a rate, however fast the line is; or those of a tree of \
-              classes, each with a discipline and a rate, and a ceiling up to which it borrows. Measure: tokens, of \
-              which a packet takes its length on the link. Function: no token may be owed. Action: wait; drops and \
-              marks are those of the disciplines in it.",
+    summary: "The packets of one discipline leave at a rate, however fast the line is; or the packets of a tree of \
+              classes, each with a discipline, a rate, and a ceiling up to which it borrows. Measure: tokens, of which \
+              a packet takes its length on the link. Function: a packet leaves only while no token is owed. Action: \
+              wait; drops and marks are those of the disciplines inside.",
     source: "tc-htb(8); Devera, HTB Linux queuing discipline manual",
     params: PARAMS,
     probes: &PROBES,
@@ -76,13 +76,13 @@ params! {
     RATE: BitRate = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "",
         "The rate to which packets are held.", "tc-htb(8)");
     BURST: u64 = Key::new("burst", Kind::Bytes { min: 0, max: 1_000_000_000 }, "1514B",
-        "How much may leave after a pause before packets are spaced; the last of it may go beyond.",
+        "How much may leave after a pause before packets are spaced; the last packet of it may go beyond.",
         "tc-htb(8), cburst: at most one packet");
     OVERHEAD;
     MPU;
     FRAMING: length::Framing = length::FRAMING.with_doc(
-        "How the link frames: as it is, in cells of 48 of 53 B, or with a byte more in 64, which Linux's htb does not \
-         know.");
+        "How the link frames packets: it adds nothing, it uses cells of 53 B that carry 48 B, or it adds a byte for \
+         each 64, which Linux's htb does not know.");
     QUEUE;
     CLASSES = Param::new("classes", Kind::List(&Kind::Model(classes::FAMILY)), "none",
         "A tree of classes that share the rate, in the order of their turns. The packets of each are in a \
@@ -91,7 +91,7 @@ params! {
         "The class of packets whose code point no class has. Without it they go first and are not shaped.",
         "tc-htb(8)");
     R2Q: u64 = Key::new("r2q", Kind::Count { min: 1, max: 1_000_000 }, "10",
-        "What the rate of a class is divided by for a quantum that is not given.", "tc-htb(8)");
+        "A class without a quantum gets its rate in bytes a second divided by this.", "tc-htb(8)");
 }
 
 /// The row of the list.

@@ -5,13 +5,14 @@ use tailback_base::{Key, Kind, Settings, params};
 params! {
     /// What the link adds to a packet.
     pub OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
-        "What the link adds to each packet.", "tc-cake(8), tc-stab(8)");
+        "How many bytes the link adds to each packet.", "tc-cake(8), tc-stab(8)");
     /// The least length.
     pub MPU: u64 = Key::new("mpu", Kind::Bytes { min: 0, max: 1000 }, "0B",
-        "The least a packet takes on the link.", "tc-cake(8), tc-stab(8)");
+        "The least length of a packet on the link.", "tc-cake(8), tc-stab(8)");
     /// How it is framed.
     pub FRAMING: Framing = Key::choice("framing", "plain",
-        "How the link frames: as it is, in cells of 48 of 53 B, or with a byte more in 64.", "tc-cake(8)");
+        "How the link frames packets: it adds nothing, it uses cells of 53 B that carry 48 B, or it adds a byte for \
+         each 64.", "tc-cake(8)");
 }
 
 tailback_base::choice! {

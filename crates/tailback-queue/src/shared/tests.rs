@@ -1,4 +1,4 @@
-//! Thresholds in closed form, and books that agree with the queues.
+//! Tests: thresholds against their closed form, and counts of the memory against the queues.
 
 use super::*;
 use crate::contract::build_context::BuildContext;

@@ -104,7 +104,7 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
             (things, None, None, CHANGES * 1.5 * passing)
         }
     };
-    let mut all = 0.0;
+    let mut values = 0.0;
     for probe in &r.probes {
         let indices = indices(
             settings,
@@ -114,12 +114,12 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
             lines,
             matches!(r.what, Target::Edge { .. }),
         );
-        all += match r.when {
+        values += match r.when {
             Sampling::Every(period) => things * indices * (seconds / period.seconds() + 2.0),
             Sampling::OnChange => things + indices * 2.0 + often(spec, probe, changes, &r.what) * copies(spec, probe),
         };
     }
-    (things * r.probes.len() as f64, all)
+    (things * r.probes.len() as f64, values)
 }
 
 /// How often a probe changes, if packets would change it this often.

@@ -99,8 +99,8 @@ impl Brings {
                 (f64::INFINITY, portion, flows * portion * times)
             }
             Offer::Paced { rate, at_once, .. } => {
-                let all = flows * rate * seconds / 8.0 / packet;
-                (flows * rate, at_once / packet, all + 4.0 * all.sqrt() + flows)
+                let packets = flows * rate * seconds / 8.0 / packet;
+                (flows * rate, at_once / packet, packets + 4.0 * packets.sqrt() + flows)
             }
         };
         let answer = match g.transport.find_key(&ECHO) {

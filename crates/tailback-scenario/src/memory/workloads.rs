@@ -46,7 +46,10 @@ fn flows(spec: &Spec, w: &WorkloadSpec) -> f64 {
 pub fn add(parts: &mut Parts, spec: &Spec, library: &Library) {
     for w in &spec.workloads {
         let flows = flows(spec, w);
-        let open = flows.min(OPEN.0 * flows + OPEN.1 * w.hosts.len() as f64);
+        let open = match w.keeps {
+            true => flows,
+            false => flows.min(OPEN.0 * flows + OPEN.1 * w.hosts.len() as f64),
+        };
         let (rows, kept) = tables::rows("transfers", flows);
         let control = ControlFacts::of(&w.transport, library);
         let mut bytes = member_bytes() + open * connection_bytes(&w.transport, control);

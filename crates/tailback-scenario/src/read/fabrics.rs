@@ -10,6 +10,7 @@ use tailback_queue::pieces::params::BUFFER;
 use tailback_queue::pieces::schedule::drr;
 use tailback_sim::declare::fabrics::{self, FAT_TREE, LEAF_SPINE, STAR, fat_tree, leaf_spine};
 use tailback_sim::declare::tables::{link, switch};
+use tailback_sim::spec::LinkSpec;
 
 /// A link that a topology makes: its name, its ends, and the keys of its table.
 pub struct Made {
@@ -41,6 +42,16 @@ pub fn makes(topology: &str, name: &str) -> bool {
         _ => &["host"],
     };
     known.contains(&letters.as_str())
+}
+
+/// Note of each link that the topology has made in which layer it is: its name without numbers.
+pub fn note_layers(links: &mut [LinkSpec], topology: Option<&Node>) {
+    let Some(kind) = topology.map(kind_of).filter(|kind| is_fabric(kind)) else {
+        return;
+    };
+    for link in links.iter_mut().filter(|l| makes(kind, &l.name)) {
+        link.layer = Some(link.name.chars().filter(|c| !c.is_ascii_digit()).collect());
+    }
 }
 
 /// The links and switches of a topology; nothing if its keys contradict each other, which has been complained about.

@@ -65,6 +65,7 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
         name: entry.key.clone(),
         from: s.get(&link::FROM),
         to: s.get(&link::TO),
+        layer: None,
         forward: DirectionSpec {
             rate,
             delay,
@@ -162,12 +163,12 @@ fn rate_changes(r: &mut Reader, node: &Node, path: &str) -> Vec<Change> {
 /// The impairments of one direction.
 pub fn impairments(r: &mut Reader, node: &Node, path: &str) -> Vec<Impairment> {
     let list = r.model_list(node, path, "impairment");
-    let mut all = vec![];
+    let mut impairments = vec![];
     for f in &list {
         match declared::read(&f.settings) {
-            Ok(read) => all.extend(read),
+            Ok(read) => impairments.extend(read),
             Err(e) => r.complain(refused(f, e)),
         }
     }
-    all
+    impairments
 }

@@ -9,8 +9,10 @@ pub mod conditioners;
 mod fabrics;
 pub mod flows;
 pub mod instants;
+pub mod layer_loads;
 pub mod links;
 mod marking;
+pub mod named_file;
 pub mod names;
 mod paths;
 pub mod profiles;
@@ -29,6 +31,7 @@ use crate::check::{Filled, Reader};
 use crate::document::{Document, Entry, Node, Tree};
 use crate::error::{At, Problem, ScenarioError};
 use crate::measures::Settled;
+use layer_loads::LayerLoad;
 use names::named;
 use profiles::Profiles;
 use routes::Routes;
@@ -50,12 +53,16 @@ pub struct Read {
     pub warnings: Vec<String>,
     /// Values that depend on the path.
     pub settled: Vec<Settled>,
+    /// What workloads come to at each layer of the topology.
+    pub loads: Vec<LayerLoad>,
 }
 
 /// Check a document and make the engine's description of the run.
 pub fn read(document: &Document, library: &Library) -> Result<Read, ScenarioError> {
     let mut r = Reader::new(library);
     let spec = scenario(&mut r, document);
+    let loads = spec.as_ref().map_or(vec![], |spec| layer_loads::of(spec, library));
+    layer_loads::warn(&mut r, &loads);
     r.tell_what_follows();
     match spec {
         Some(spec) if (r.seen() == 0) => {
@@ -65,6 +72,7 @@ pub fn read(document: &Document, library: &Library) -> Result<Read, ScenarioErro
                 spec,
                 warnings: texts.collect(),
                 settled: r.settled.into_values().collect(),
+                loads,
             })
         }
         _ => {
@@ -103,6 +111,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     // Even when something at the top is wrong, the tables below are read, for their own problems.
     let link_tables = root.given(&top::LINKS);
     let (mut links, whole) = links_of(r, root, broken_topology)?;
+    fabrics::note_layers(&mut links, root.given(&top::TOPOLOGY));
     let switches = switches::switches(r, root, &mut links, whole);
     let profile_entries = named(r, root, &top::PROFILES);
     let profiles = Profiles::read(r, &profile_entries);

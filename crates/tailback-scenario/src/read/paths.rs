@@ -236,6 +236,7 @@ fn line(r: &mut Reader, entry: &Entry, measures: &Measures) -> Option<LinkSpec> 
         name: entry.key.clone(),
         from: s.get(&link::FROM),
         to: s.get(&link::TO),
+        layer: None,
         forward: direction_spec(false, delay)?,
         reverse: direction_spec(true, s.get(&link::REVERSE_DELAY).unwrap_or(delay))?,
     })

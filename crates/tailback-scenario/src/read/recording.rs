@@ -21,9 +21,12 @@ pub const INTERVAL_BYTES: u64 = 512;
 
 /// If this many rows of this many bytes are more than a table may take: what to say, and how many rows it may have.
 pub fn too_much(rows: u64, bytes: u64) -> Option<(String, u64)> {
-    let all = rows.saturating_mul(bytes);
-    (all > MOST_BYTES).then(|| {
-        let needs = format!("{rows} rows, which take some {:.1} GB of memory", all as f64 / 1e9);
+    let table_bytes = rows.saturating_mul(bytes);
+    (table_bytes > MOST_BYTES).then(|| {
+        let needs = format!(
+            "{rows} rows, which take some {:.1} GB of memory",
+            table_bytes as f64 / 1e9
+        );
         (needs, MOST_BYTES / bytes)
     })
 }
@@ -54,7 +57,7 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
             "the probe \"{}\" is sampled at an interval, not on change",
             SOJOURN_PERCENTILES.name
         );
-        let remedy = "replace on_change by every = \"1s\", or for one sample by every = its time";
+        let remedy = "replace on_change by every = \"1s\", or, for one sample, by every = its time";
         r.complain(filled.problem("conflict", &ON_CHANGE, problem, remedy));
     }
     if let Target::Flows { group, reverse, .. } = &target {

@@ -213,6 +213,14 @@ impl<'a> Routes<'a> {
         leaves
     }
 
+    /// The node at the other end of a host's only link.
+    pub fn neighbour(&self, host: &str) -> Option<&'a str> {
+        match &self.out[*self.nodes.get(host)?][..] {
+            [(_, next)] => Some(self.names[*next]),
+            _ => None,
+        }
+    }
+
     /// The nodes that can be reached from this one, itself left out.
     pub fn connected(&mut self, node: &str) -> Vec<&'a str> {
         let Some(id) = self.nodes.get(node).copied() else {

@@ -29,7 +29,7 @@ pub fn sessions(
     groups: &[GroupSpec],
     routes: &mut Routes,
 ) -> Vec<SessionSpec> {
-    let mut all = vec![];
+    let mut sessions = vec![];
     for entry in entries {
         if groups.iter().any(|g| g.name == entry.key) {
             let problem = format!("there are flows and sessions called \"{}\"", entry.key);
@@ -37,9 +37,9 @@ pub fn sessions(
             let path = join("sessions", &entry.key);
             r.complain(Problem::new("conflict", entry.key_at.clone(), &path, problem, remedy));
         }
-        all.extend(session(r, entry, around, routes));
+        sessions.extend(session(r, entry, around, routes));
     }
-    all
+    sessions
 }
 
 /// The model that `kind` names.

@@ -17,7 +17,7 @@ use tailback_sim::spec::{DirectionSpec, LinkSpec, SwitchPort, SwitchSpec};
 /// The switches; each direction that leaves one gets its place. `whole`: `links` are all that was meant.
 pub fn switches(r: &mut Reader, root: &Node, links: &mut [LinkSpec], whole: bool) -> Vec<SwitchSpec> {
     let entries = named(r, root, &top::SWITCHES);
-    let mut all = vec![];
+    let mut switches = vec![];
     for entry in entries {
         let path = join(top::SWITCHES.name, &entry.key);
         let Some(filled) = r.fill(&entry.node, &path, &SWITCH, &[]) else {
@@ -25,19 +25,19 @@ pub fn switches(r: &mut Reader, root: &Node, links: &mut [LinkSpec], whole: bool
         };
         let buffer = filled.settings.get(&switch::BUFFER);
         let port = SwitchPort {
-            number: all.len(),
+            number: switches.len(),
             memory: buffer,
         };
         if !join_ports(r, links, &entry.key, port) && whole {
             no_such_node(r, entry, &path, links);
         }
-        all.push(SwitchSpec {
+        switches.push(SwitchSpec {
             name: entry.key.clone(),
             buffer,
             alpha: filled.settings.get(&switch::ALPHA),
         });
     }
-    all
+    switches
 }
 
 /// Put the ports of a node into its memory. False if the node has none.

@@ -201,7 +201,9 @@ fn misfit(library: &Library, traffic: &Settings, transport: &Settings) -> Option
             "leave the transport out, or give transport = \"udp\"; traffic = \"video\" can be written to a connection",
         ));
     }
-    (facts.listens && !library.transports.repeats_losses(transport.model)).then(|| {
+    // Frames are numbered where a transport adapts, so that a lost one is known.
+    let numbers = facts.output == Output::Media && library.transports.adapts(transport.model);
+    (facts.listens && !numbers && !library.transports.repeats_losses(transport.model)).then(|| {
         (
             format!("{source} traffic waits until its data have arrived, and {name} does not repeat what is lost"),
             "use tcp, or traffic that goes on whatever arrives, such as bulk, cbr or on-off",

@@ -3,8 +3,8 @@
 use super::flows::Around;
 use super::names::{among, named};
 use super::routes::Routes;
-use super::trace_file;
 use super::transport::{inner_conflict, transport};
+use super::{named_file, trace_file};
 use crate::check::{Filled, Reader, join};
 use crate::document::{Entry, Node};
 use crate::error::Problem;
@@ -32,7 +32,7 @@ pub fn workloads(
     (groups, sessions): (&[GroupSpec], &[SessionSpec]),
     routes: &mut Routes,
 ) -> Vec<WorkloadSpec> {
-    let mut all = vec![];
+    let mut workloads = vec![];
     for entry in named(r, root, &top::WORKLOADS) {
         let taken = groups.iter().map(|g| &g.name).chain(sessions.iter().map(|s| &s.name));
         if taken.into_iter().any(|name| *name == entry.key) {
@@ -41,9 +41,9 @@ pub fn workloads(
             let path = join(top::WORKLOADS.name, &entry.key);
             r.complain(Problem::new("conflict", entry.key_at.clone(), &path, problem, remedy));
         }
-        all.extend(workload(r, entry, file, around, routes));
+        workloads.extend(workload(r, entry, file, around, routes));
     }
-    all
+    workloads
 }
 
 fn workload(r: &mut Reader, entry: &Entry, file: &str, around: &Around, routes: &mut Routes) -> Option<WorkloadSpec> {
@@ -78,6 +78,7 @@ fn workload(r: &mut Reader, entry: &Entry, file: &str, around: &Around, routes: 
         flows: flows?,
         most: s.get(&MOST),
         paths: s.get(&PATHS).unwrap_or(around.paths),
+        keeps: s.get(&CONNECTION) == Connections::Keep,
         transport: transport?,
         dscp: s.get(&DSCP),
         start: s.get(&START),
@@ -255,14 +256,14 @@ fn numbers(
     file: &str,
 ) -> Option<(PathBuf, Vec<(usize, Vec<String>)>)> {
     let place = trace_file::place(file, name);
-    let bytes = match trace_file::bytes(&place) {
-        Ok(bytes) => bytes,
+    let digest = filled.settings.get(&DIGEST);
+    let text = match named_file::text(&place.display().to_string(), digest, r.library) {
+        Ok(text) => text,
         Err(e) => {
             r.complain(filled.problem("file", key, e.problem, e.remedy).value(name));
             return None;
         }
     };
-    let text = String::from_utf8_lossy(&bytes).into_owned();
     let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let split = |line: &str| {

@@ -1,4 +1,4 @@
-//! What good scenarios become, and that no text at all makes the reader panic.
+//! Tests: what good scenarios become, and that no text at all makes the reader panic.
 
 use super::errors::GOOD;
 use crate::{Loaded, canonical, document::Document, load_json, load_text};

@@ -16,6 +16,7 @@ mod changes;
 mod churn;
 mod code_points;
 mod copa;
+mod drawn_fabrics;
 mod edge_requests;
 mod equal_paths;
 mod examples;

@@ -1,7 +1,7 @@
 //! Workloads: how much they offer, who sends to whom, what a lone flow takes, and what the table of slowdowns says.
 
 use crate::common::*;
-use tailback_scenario::load_text;
+use tailback_scenario::{load_json, load_text};
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::results::outcome::Outcome;
 use tailback_sim::results::table::Data;
@@ -284,4 +284,163 @@ fn files_of_sizes_have_several_forms() {
         std::fs::remove_file(&file).expect("it was written");
     }
     assert!(sums[0] > 0.0 && sums[0] == sums[1] && sums[1] == sums[2], "{sums:?}");
+}
+
+/// A stored scenario names its file of sizes by digest; a file that has changed since is refused.
+#[test]
+fn a_stored_workload_names_its_file_by_digest() {
+    let file = |name: &str, text: &str| {
+        let place = std::env::temp_dir().join(format!("tailback-{name}-{}", std::process::id()));
+        std::fs::write(&place, text).expect("a temporary file");
+        place
+    };
+    let scenario = |place: &std::path::Path| {
+        let workload = format!("sizes_file = \"{}\"\nload = 0.2", place.display());
+        load_text(&leaf_spine("1ms", &workload), "test.toml", &[])
+    };
+    let text = "0 0\n10000 0.5\n30000 1\n";
+    let (one, other) = (file("one", text), file("other", text));
+    let loaded = scenario(&one).expect("it is right");
+    assert_eq!(
+        scenario(&other).expect("it is right").digest,
+        loaded.digest,
+        "elsewhere it is the same"
+    );
+    let stored = loaded.document.to_string();
+    assert_eq!(
+        load_json(&stored, "stored", &[]).expect("nothing has changed").digest,
+        loaded.digest
+    );
+    std::fs::write(&one, "0 0\n10000 0.6\n30000 1\n").expect("a temporary file");
+    assert_ne!(scenario(&one).expect("it is right").digest, loaded.digest);
+    for again in [
+        load_json(&stored, "stored", &[]),
+        load_text(&loaded.toml, "stored", &[]),
+    ] {
+        let said = again.expect_err("the file has changed").to_string();
+        assert!(said.contains("has changed since the scenario was stored"), "{said}");
+    }
+    for written in [one, other] {
+        std::fs::remove_file(&written).expect("it was written");
+    }
+}
+
+/// A kept connection has no second handshake: the next flow between the same hosts begins half a round trip earlier,
+/// and in a window that has grown.
+#[test]
+fn a_kept_connection_has_no_handshake() {
+    let list = std::env::temp_dir().join(format!("tailback-kept-{}", std::process::id()));
+    let lines = "host1 host2 1000 0\nhost1 host2 1000 0.001\nhost2 host1 1000 0.002\nhost1 host2 90000 0.003\n";
+    std::fs::write(&list, lines).expect("a temporary file");
+    let times = |connection: &str| {
+        let o = run_text(&leaf_spine(
+            "20ms",
+            &format!("list = \"{}\"\nconnection = \"{connection}\"", list.display()),
+        ));
+        let groups = o["groups"].rows();
+        assert_eq!(groups, 1);
+        (column(&o, "transfers", "completion_s"), o)
+    };
+    let (new, _) = times("new");
+    let (kept, _) = times("keep");
+    std::fs::remove_file(&list).expect("it was written");
+    // host1 and host2 are at one leaf: two links of 1 us each way, and a SYN and its answer of 52 bytes at 10 Gb/s.
+    let handshake = 4.0 * 1e-6 + 4.0 * 52.0 * 8.0 / 10e9;
+    assert!(
+        (new[0] - kept[0]).abs() < 1e-12,
+        "the first has no connection before it"
+    );
+    assert!(
+        (new[1] - kept[1] - handshake).abs() < 1e-8,
+        "{new:?} {kept:?} {handshake}"
+    );
+    assert!(
+        (new[2] - kept[2]).abs() < 1e-12,
+        "the other direction has a connection of its own"
+    );
+    assert!(new[3] - kept[3] >= handshake - 1e-8, "{new:?} {kept:?}");
+}
+
+/// Loads of layers by hand: of two leaves with two hosts each, two thirds of all pairs are apart.
+#[test]
+fn each_layer_has_its_load() {
+    let text = |more: &str| {
+        format!(
+            "duration = \"1ms\"\npaths = \"flow\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\n\
+             hosts = 2\nrate = \"10Gbps\"\ndelay = \"1us\"\nqueue = \"droptail\"\n{more}\n[workload.w]\n\
+             sizes = \"web-search\"\n\
+             load = 0.6\n"
+        )
+    };
+    for (more, above) in [
+        ("", 0.4),
+        ("oversubscription = 4", 1.6),
+        ("spine_rate = \"40Gbps\"", 0.1),
+    ] {
+        let loaded = load_text(&text(more), "test.toml", &[]).expect("it is right");
+        let loads: Vec<(&str, f64)> = loaded.loads.iter().map(|l| (l.layer.as_str(), l.load)).collect();
+        assert_eq!(loads.iter().map(|l| l.0).collect::<Vec<_>>(), ["host", "leaf-spine"]);
+        assert!(
+            (loads[0].1 - 0.6).abs() < 1e-3 && (loads[1].1 - above).abs() < 1e-3,
+            "{more}: {loads:?}"
+        );
+        let warned = loaded
+            .warnings
+            .iter()
+            .any(|w| w.contains("times what the leaf-spine links carry"));
+        assert_eq!(warned, above > 1.0, "{:?}", loaded.warnings);
+    }
+    let fat = "duration = \"1ms\"\n[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"10Gbps\"\ndelay = \"1us\"\n\
+               queue = \"droptail\"\n[workload.w]\nsizes = \"web-search\"\nload = 0.5\n";
+    let loaded = load_text(fat, "test.toml", &[]).expect("it is right");
+    let load = |layer: &str| {
+        loaded
+            .loads
+            .iter()
+            .find(|l| l.layer == layer)
+            .map_or(f64::NAN, |l| l.load)
+    };
+    // Of 15 other hosts one is at the same edge, and 3 in the same pod.
+    assert!((load("edge-agg") - 0.5 * 14.0 / 15.0).abs() < 1e-3 && (load("agg-core") - 0.5 * 12.0 / 15.0).abs() < 1e-3);
+}
+
+/// The table of layers is that of links, summed.
+#[test]
+fn layers_are_their_links() {
+    let o = run_text(&leaf_spine("2ms", "sizes = \"web-search\"\nload = 0.8"));
+    let (layers, links) = (&o["layers"], &o["links"]);
+    let names: Vec<String> = (0..layers.rows()).map(|i| text(layers, "layer", i)).collect();
+    assert_eq!(names, ["host", "host.reverse", "leaf-spine", "leaf-spine.reverse"]);
+    for (i, name) in names.iter().enumerate() {
+        let (layer, reverse) = name
+            .strip_suffix(".reverse")
+            .map_or((name.as_str(), false), |l| (l, true));
+        let own = |j: &usize| {
+            let link = text(links, "name", *j);
+            link.ends_with(".reverse") == reverse && (link.starts_with("host") == (layer == "host"))
+        };
+        let own: Vec<usize> = (0..links.rows()).filter(own).collect();
+        let values = |of: &str| own.iter().map(|j| number(links, of, *j)).collect::<Vec<f64>>();
+        let n = own.len() as f64;
+        assert_eq!(number(layers, "ports", i), n);
+        for of in ["arrived_packets", "dropped_packets", "marked_packets"] {
+            assert_eq!(number(layers, of, i), values(of).iter().sum::<f64>(), "{name} {of}");
+        }
+        for (of, mean) in [
+            ("utilisation_mean", "utilisation"),
+            ("mean_queue_packets", "mean_queue_packets"),
+        ] {
+            assert!(
+                (number(layers, of, i) - values(mean).iter().sum::<f64>() / n).abs() < 1e-12,
+                "{name} {of}"
+            );
+        }
+        let longest = values("sojourn_max_s").into_iter().fold(0.0, f64::max);
+        assert_eq!(number(layers, "sojourn_max_s", i), longest);
+    }
+    let alone = run_text(
+        "duration = \"1ms\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"1us\"\nqueue = \
+                          \"droptail\"\n[flows.f]\n",
+    );
+    assert_eq!(alone["layers"].rows(), 0);
 }

@@ -23,9 +23,9 @@ use std::ops::Range;
 use std::rc::Rc;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted_as;
-use tailback_base::{Ecn, Named, Time};
+use tailback_base::{Named, Time};
 use tailback_transport::Connection;
-use tailback_transport::datagram::{ECHO, ECHO_SIZE, ECN, HEADER};
+use tailback_transport::datagram::{ECHO, ECHO_SIZE, HEADER, codepoint};
 
 /// What all groups of a run share.
 pub(super) struct Around<'a> {
@@ -89,7 +89,7 @@ fn media(g: &GroupSpec, source: &Entry, connection: bool, echo: bool) -> Option<
 /// The transport of a group of datagrams.
 fn datagrams(g: &GroupSpec) -> Transport {
     let t = &g.transport;
-    let ecn = if t.get(&ECN) { Ecn::Ect0 } else { Ecn::NotEct };
+    let ecn = codepoint(t);
     match t.get(&ECHO) {
         true => Transport::Echoed {
             ecn,

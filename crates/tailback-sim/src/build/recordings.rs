@@ -68,7 +68,7 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
                                     "the probe \"{}\" is sampled at an interval, not on change",
                                     SOJOURN_PERCENTILES.name
                                 ),
-                                "replace on_change by every = \"1s\", or for one sample by every = its time",
+                                "replace on_change by every = \"1s\", or, for one sample, by every = its time",
                             ));
                         }
                         Source::Outside => {}

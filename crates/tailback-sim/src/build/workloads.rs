@@ -44,6 +44,7 @@ pub(super) fn add(net: &mut Network, w: &WorkloadSpec, around: &Around) -> Resul
         flows,
         transport,
         most: w.most,
+        keeps: w.keeps,
         streams: ["times", "pairs", "sizes"].map(stream),
     });
     let group = net.group(&w.name);

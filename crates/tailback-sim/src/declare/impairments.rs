@@ -76,17 +76,19 @@ params! {
     ACTION: Harm = Key::choice("action", "drop", "Drop the packet, or set CE if it is ECN-capable.", "");
     INDICES: Vec<u64> = Key::new("indices", Kind::List(&Kind::Count { min: 0, max: u64::MAX }), "",
         "The indices; the first packet to arrive has index 0.", "");
-    N: u64 = Key::new("n", Kind::Count { min: 1, max: u64::MAX }, "", "How often.", "");
-    PROBABILITY: f64 = Key::new("probability", kinds::PROBABILITY, "", "How likely.", "");
-    PROBABILITY_ALONE: f64 = PROBABILITY.with_doc("How likely, for each packet on its own.");
+    N: u64 = Key::new("n", Kind::Count { min: 1, max: u64::MAX }, "", "One packet in this many is struck.", "");
+    PROBABILITY: f64 = Key::new("probability", kinds::PROBABILITY, "",
+        "Probability that this happens to a packet.",
+        "");
+    PROBABILITY_ALONE: f64 = PROBABILITY.with_doc("Probability that a packet is struck, for each packet on its own.");
     TO_BAD: f64 = Key::new("to_bad", kinds::PROBABILITY, "", "Probability of going from good to bad, per packet.", "");
     TO_GOOD: f64 = Key::new("to_good", kinds::PROBABILITY, "",
         "Probability of going from bad to good, per packet.", "");
     LOSS_GOOD: f64 = Key::new("loss_good", kinds::PROBABILITY, "0",
         "Probability of loss in the good state.", "Gilbert 1960");
     LOSS_BAD: f64 = Key::new("loss_bad", kinds::PROBABILITY, "1", "Probability of loss in the bad state.", "");
-    DELAY: Duration = Key::new("delay", SOME_TIME, "", "How long it is held back.", "");
-    LONGEST: Duration = Key::new("max", SOME_TIME, "", "The longest wait.", "");
+    DELAY: Duration = Key::new("delay", SOME_TIME, "", "How long a packet is held back.", "");
+    LONGEST: Duration = Key::new("max", SOME_TIME, "", "The longest wait of a packet.", "");
 }
 
 impl Choice for Harm {

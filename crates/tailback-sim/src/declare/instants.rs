@@ -16,14 +16,18 @@ params! {
     pub TIMES: Vec<Duration> = Key::new("times", Kind::Each(Per::Flow, &TIME), "",
         "The instants, since the start of the run.", "");
     FROM: Duration = Key::new("from", TIME, "0s", "The earliest instant.", "");
-    TO: Duration = Key::new("to", TIME, "", "The latest instant, not itself included.", "");
-    FIRST_GAP: Duration = FROM.with_doc("Where the first gap begins.");
+    TO: Duration = Key::new("to", TIME, "", "The end of the range of instants; the end itself is excluded.", "");
+    FIRST_GAP: Duration = FROM.with_doc("The instant at which the first gap begins.");
     MEAN_GAP: Duration = Key::new("mean_gap", SOME_TIME, "", "The mean gap.", "");
     ORDER: FlowOrder = Key::choice("order", "index",
         "Which flow takes which instant: one after the other, or drawn.", "");
-    DELAY: Vec<Duration> = Key::new("delay", Kind::Each(Per::Flow, &SOME_TIME), "", "How long.", "");
+    DELAY: Vec<Duration> = Key::new("delay", Kind::Each(Per::Flow, &SOME_TIME), "",
+        "The time after the flow's own start.",
+        "");
     SHORTEST: Duration = FROM.with_doc("The shortest time.");
-    LONGEST: Duration = Key::new(TO.param.name, SOME_TIME, "", "The longest time, not itself included.", "");
+    LONGEST: Duration = Key::new(TO.param.name, SOME_TIME, "",
+        "The end of the range of times; the end itself is excluded.",
+        "");
 }
 
 /// One instant a flow.

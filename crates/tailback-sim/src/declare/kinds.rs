@@ -1,5 +1,6 @@
 //! Kinds of parameters that several declarations share.
 
+use tailback_base::choice;
 use tailback_base::model::Kind;
 
 /// The longest run: the event list keeps instants in 48 bits of nanoseconds, which is a little more than 78 hours.
@@ -26,3 +27,11 @@ pub const RATE_OR_OUTAGE: Kind = Kind::Rate { min: 0.0, max: 1e14 };
 pub const WEIGHT: Kind = Kind::Real { min: 0.001, max: 1e6 };
 
 pub const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 1.0 };
+
+choice! {
+    /// What becomes of connections after an exchange, or a flow.
+    pub enum Connections {
+        Keep = "keep",
+        New = "new",
+    }
+}

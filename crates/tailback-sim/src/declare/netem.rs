@@ -102,8 +102,8 @@ pub static MODEL: Model = Model {
     name: "netem",
     family: "impairment",
     title: "Linux's emulator of networks",
-    summary: "Holds packets for a delay that is drawn, so that one with a shorter delay overtakes, and at most so \
-              many; loses, marks, repeats and reorders them, and sends them at a rate.",
+    summary: "Holds each packet for a drawn delay, so that one with a shorter delay overtakes, and holds at most \
+              `limit` packets; loses, marks, repeats and reorders packets, and sends them at a rate.",
     source: "tc-netem(8); S. Salsano, F. Ludovici, A. Ordine, \"Definition of a general and intuitive loss model for \
              packet networks\", 2009",
     params: PARAMS,
@@ -116,11 +116,11 @@ params! {
     const PARAMS;
 
     LIMIT: u64 = Key::new("limit", Kind::Count { min: 1, max: 1_000_000_000 }, "1000",
-        "How many packets it holds; what comes beyond is lost.", "tc-netem(8)");
+        "How many packets are held; packets that come beyond this number are lost.", "tc-netem(8)");
     DELAY: Duration = Key::new("delay", TIME, "0s", "The mean delay.", "tc-netem(8)");
     JITTER: Duration = Key::new("jitter", Kind::Time { min: 0.0, max: 2.147 }, "0s",
-        "How far delays are from their mean: uniform, at most this; otherwise the deviation that the table of the \
-         distribution is scaled to.", "tc-netem(8)");
+        "How far delays are from their mean. With `uniform` this is the largest distance; otherwise it is the \
+         deviation to which the table of the distribution is scaled.", "tc-netem(8)");
     DELAY_CORRELATION: f64 = Key::new("delay_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     DISTRIBUTION: Distribution = Key::choice("distribution", "uniform", "Which distribution delays have.",
         "tc-netem(8)");
@@ -142,15 +142,15 @@ params! {
         "How likely a packet leaves at once, before all that are held.", "tc-netem(8)");
     REORDER_CORRELATION: f64 = Key::new("reorder_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     GAP: Option<u64> = Key::new("gap", Kind::Count { min: 1, max: u32::MAX as u64 }, "none",
-        "After so many packets less one one may leave at once. Default with `reorder`: 1, any packet.", "tc-netem(8)");
+        "One packet in this many may leave at once. Default with `reorder`: 1, any packet.", "tc-netem(8)");
     RATE: Option<BitRate> = Key::new("rate", kinds::RATE, "none",
         "Each packet waits for the last that is held, and then takes its time at this rate.", "tc-netem(8)");
     OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
-        "What `rate` counts in addition to each packet.", "tc-netem(8), packetoverhead");
+        "How many bytes `rate` counts in addition to each packet.", "tc-netem(8), packetoverhead");
     CELL_SIZE: Option<u64> = Key::new("cell_size", Kind::Bytes { min: 1, max: 1_000_000 }, "none",
         "`rate` counts whole cells of this size.", "tc-netem(8), cellsize");
     CELL_OVERHEAD: u64 = Key::new("cell_overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
-        "What `rate` counts in addition to each cell.", "tc-netem(8), celloverhead");
+        "How many bytes `rate` counts in addition to each cell.", "tc-netem(8), celloverhead");
 }
 
 /// The impairment of a checked table.
@@ -166,7 +166,7 @@ pub fn read(s: &Settings) -> Result<Impairment, Refusal> {
     let given = [s.get(&LOSS) > 0.0, !states.is_empty(), !elliott.is_empty()];
     if given.iter().filter(|is| **is).count() > 1 {
         let e = Refusal::new(
-            "losses are said in two ways",
+            "losses are given in two ways",
             "give one of loss, loss_state and loss_gemodel",
         );
         return Err(e);
@@ -188,7 +188,10 @@ pub fn read(s: &Settings) -> Result<Impairment, Refusal> {
         return Err(e.within(REORDER.name));
     }
     if gap.is_some() && reorder.probability <= 0.0 {
-        let e = Refusal::new("gap says nothing without reorder", "give reorder = 1, or leave gap out");
+        let e = Refusal::new(
+            "gap has no effect without reorder",
+            "give reorder = 1, or leave gap out",
+        );
         return Err(e.within(GAP.name));
     }
     Ok(Impairment::Netem(Box::new(Netem {

@@ -47,7 +47,8 @@ pub mod top {
              has ECN on, in live runs and gateways false. A queue's own `ecn` overrides it.", "RFC 3168");
         pub BDP_RTT: Option<String> = Key::new("bdp_rtt", Kind::Text, "none",
             "The round trip of values such as \"0.5 bdp\" and \"2 rtt\": \"largest\" or \"mean\" of the flows that \
-             cross the link, or a time such as \"40ms\". Default: the one that they have; several are refused.", "");
+             cross the link, or a time such as \"40ms\". Default: the round trip that all these flows have; if they \
+             differ, the value is refused.", "");
         PATHS;
         PATH_SEED;
         PATH_SEEDS;
@@ -59,7 +60,7 @@ pub mod top {
         pub SIZE_CLASSES: Vec<String> = Key::new("size_classes", Kind::List(&Kind::Text), "decades",
             "The classes of the table of completions: \"decades\" (up to 1 kB, 10 kB, ... 10 MB, and larger), \
              \"deciles\" of the sizes that the run asks for, or sizes such as [\"20kB\", \"1MB\"], up to which each \
-             class goes; one more has what is larger.", "");
+             class goes; a last class has the larger transfers.", "");
         pub TOPOLOGY = Param::new("topology", Kind::Model("topology"), "none",
             "A well-known network, whose links need not be written out.", "");
         pub LINKS = Param::new("link", Kind::Named("link"), "none",
@@ -208,8 +209,8 @@ pub mod switch {
             "How much the ports may hold together, in packets or bytes.",
             "4MB: the switches of Alizadeh et al. 2010, table 1");
         pub ALPHA: Vec<f64> = Key::new("alpha", Kind::List(&Kind::Real { min: 0.001, max: 1000.0 }), "1",
-            "How many times the free memory a queue may hold. Of a list, queue 0, 1, ... of a port with several queues \
-             take the values, and later ones the last.", "Choudhury and Hahne 1998, section III");
+            "How many times the free memory a queue may hold. If it is a list, queue 0, 1, ... of a port with several \
+             queues take its values, and later queues take the last one.", "Choudhury and Hahne 1998, section III");
     }
 }
 
@@ -328,8 +329,8 @@ pub mod flows {
         PATHS;
         VIA;
         pub ACCESS_RATE: Vec<BitRate> = Key::new("access_rate", Kind::Each(Per::Flow, &kinds::RATE), "none",
-            "Each flow has its own source host behind a link of this rate. Without it there is none, or, if a delay is \
-             asked for, one that only delays.", "");
+            "Each flow has its own source host behind a link of this rate. Without it there is no such link, or, if a \
+             delay is asked for, one that only delays.", "");
         pub ACCESS_DELAY: Vec<Duration> = Key::new("access_delay", Kind::Each(Per::Flow, &TIME), "none",
             "One-way delay of that link.", "");
         pub EXIT_RATE: Vec<BitRate> = Key::new("exit_rate", Kind::Each(Per::Flow, &kinds::RATE), "none",
@@ -337,8 +338,8 @@ pub mod flows {
         pub EXIT_DELAY: Vec<Duration> = Key::new("exit_delay", Kind::Each(Per::Flow, &TIME), "none",
             "One-way delay of that link.", "");
         pub SEND_DELAY: Option<Duration> = Key::new("send_delay", TIME, "none",
-            "Each packet leaves its source after a wait uniform in 0 to this, in order; breaks phase effects. 0s for \
-             none.", "");
+            "Each packet leaves its source after a wait drawn uniformly from 0 to this, in order, which breaks phase \
+             effects. With 0s there is no wait.", "");
         pub ACCESS_IMPAIR = Param::new("access_impair", Kind::List(&Kind::Model("impairment")), "none",
             "What happens to data on the access link.", "");
         pub EXIT_IMPAIR = Param::new("exit_impair", Kind::List(&Kind::Model("impairment")), "none",
@@ -371,8 +372,8 @@ pub mod flows {
             "The tunnel that the flows are in. Queues see the ends of the tunnel as source and destination of all \
              flows in it.", "");
         pub TUNNEL_HASH: TunnelHash = Key::choice("tunnel_hash", "outer",
-            "What the flows in a tunnel are to queues that keep flows apart: one, by the outer header; or as many as \
-             there are, by a hash that was made before they were wrapped.", "RFC 2983 section 2; RFC 6438");
+            "How many flows a queue that keeps flows apart sees in a tunnel: one, by the outer header; or all of them, \
+             by a hash that was made before they were wrapped.", "RFC 2983 section 2; RFC 6438");
         pub START = Param::new("start", Kind::Model("instants"), "0s",
             "When the flows start: an instant, a list taken in turn, or a table with kind.", "");
         pub STOP = Param::new("stop", Kind::Model("instants"), "none",
@@ -465,13 +466,13 @@ pub mod record {
         pub EDGE: Option<String> = Key::new("edge", Kind::Text, "none",
             "The conditioner of a link, `NAME` or `NAME.reverse`, or of the hosts of a group, `flows.NAME`.", "");
         pub PROBES: Vec<String> = Key::new("probes", Kind::List(&Kind::Text), "",
-            "The names of the quantities, such as `queue` or `cwnd`. Of one with more than 4,096 values, as of a \
-             million queues, a sample has those beyond only where they are not 0.", "");
+            "The names of the quantities, such as `queue` or `cwnd`. If a quantity has more than 4,096 values, as that \
+             of a million queues has, a sample has those beyond this number only where they are not 0.", "");
         pub EVERY: Option<Duration> = Key::new("every", SOME_TIME, "none",
             "A row each time this much time has passed.", "");
         pub ON_CHANGE: bool = Key::new("on_change", Kind::Bool, "false",
-            "A row whenever the value changes. Of what each packet has, such as the `delay` of datagrams: a row for \
-             each packet.", "");
+            "A row whenever the value changes. A quantity that each packet has, such as the `delay` of datagrams, has \
+             a row for each packet.", "");
     }
 }
 

@@ -1,5 +1,6 @@
 //! The table `[workload.NAME]`, declared.
 
+pub use super::kinds::Connections;
 use super::kinds::{SOME_TIME, TIME};
 use super::tables::flows;
 pub use super::tables::flows::{DSCP, PATHS};
@@ -48,6 +49,9 @@ params! {
     pub LIST: Option<String> = Key::new("list", Kind::Text, "none",
         "A file of flows, in place of all that is drawn: in each line source, destination, bytes, and seconds from \
          the beginning. Hosts are named, or numbered from 0.", "");
+    pub DIGEST: Option<String> = Key::new("digest", Kind::Text, "none",
+        "Digest of the contents of that file. It is written where a scenario is stored; a file that has changed since \
+         is refused.", "");
     pub LOAD: Option<f64> = Key::new("load", Kind::Real { min: 1e-6, max: 100.0 }, "none",
         "Payload that arrives as a share of what the links of all hosts carry.", "");
     pub MEAN_GAP: Option<Duration> = Key::new("mean_gap", SOME_TIME, "none",
@@ -56,14 +60,17 @@ params! {
         "How times between arrivals are distributed: a Poisson process, or log-normal times, which come in bursts.",
         "");
     pub SHAPE: f64 = Key::new("shape", Kind::Real { min: 0.0, max: 10.0 }, "2",
-        "Of log-normal times: the standard deviation of the logarithm.", "");
+        "For log-normal times: the standard deviation of the logarithm.", "");
     pub PATTERN: Pattern = Key::choice("pattern", "all-to-all",
         "Which hosts send to which: two that are drawn for each flow; each to one other, and each receives from \
          one; each to one other that is drawn; or `fan_in` of them at once to one.", "");
     pub FAN_IN: u32 = Key::new("fan_in", Kind::Count { min: 1, max: 100_000 }, "16",
         "With pattern incast: how many hosts send at one instant.", "");
     pub MOST: Option<u64> = Key::new("flows", Kind::Count { min: 1, max: 1 << 32 }, "none",
-        "How many flows there are at most. Default: as many as come until it stops.", "");
+        "The largest number of flows. Default: as many as come until `stop`.", "");
+    pub CONNECTION: Connections = Key::choice("connection", "new",
+        "Whether each flow has a connection of its own, or takes one that an earlier flow between the same hosts has \
+         left idle: with its window, and without a handshake.", "");
     pub TRANSPORT = Param {
         default: "tcp",
         doc: "The protocol of the connections.",

@@ -21,6 +21,7 @@ use tailback_queue::entry::Entry;
 use tailback_queue::pieces::drop::PolicyEntry;
 use tailback_queue::pieces::schedule::SchedulerEntry;
 use tailback_queue::row::AqmEntry;
+use tailback_transport::rtp::control::RateController;
 use tailback_transport::tcp::congestion::Controller;
 
 /// What can be named, and what builds it.
@@ -134,6 +135,7 @@ impl Library {
                 let row = transports.controllers.iter().find(|c| std::ptr::eq(c.model, m));
                 row.map_or(&[], |c| c.also)
             }),
+            transports.rate_controllers.family("Rate controls of media"),
             sources.family("Traffic"),
             sizes.family("Packet sizes"),
             sessions.family("Sessions"),
@@ -214,6 +216,7 @@ additions! {
     PolicyEntry<SimPacket>: |library| library.queues;
     conditioner::Entry<SimPacket>: |library| library.conditioners;
     &'static Controller: |library| library.transports.controllers;
+    &'static RateController: |library| library.transports.rate_controllers;
     &'static source::Entry: |library| library.sources;
     &'static packet_sizes::Entry: |library| library.sizes;
     &'static session::Entry: |library| library.sessions;

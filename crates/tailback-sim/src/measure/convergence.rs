@@ -26,10 +26,10 @@ pub static MODEL: Model = Model {
     name: "settling",
     family: "meter",
     title: "Convergence time",
-    summary: "How long it takes in each interval until the rate of delivery stays within a band around a reserved \
-              rate: three columns of the table of intervals, where all deliveries since the clock started count, all \
-              but the first, or those of a sliding window. An interval that ends outside the band counts with its \
-              whole length.",
+    summary: "Measures in each interval how long it takes until the rate of delivery stays within a band around a \
+              reserved rate. The table of intervals has three columns for it: with all deliveries since the clock \
+              started, with all but the first, and with those of a sliding window. An interval that ends outside the \
+              band counts with its whole length.",
     source: "Kantawala and Turner 2005, chapter 7",
     params: PARAMS,
     probes: &[],
@@ -50,7 +50,7 @@ params! {
     const PARAMS;
 
     RATE: Vec<BitRate> = Key::new("rate", Kind::Each(Per::Flow, &kinds::RATE), "",
-        "The rate reserved for each flow, whole packets.", "");
+        "The rate reserved for each flow; it counts whole packets.", "");
     WITHIN: f64 = Key::new("within", PROBABILITY, "0.1",
         "Half the width of the band, as a share of the rate.", "Kantawala and Turner 2005");
     SIDES: Sides = Key::choice("sides", "both", "Whether being above the band also counts as outside.", "");

@@ -42,21 +42,21 @@ struct OfGroup {
 }
 
 fn of_groups(reading: &Reading) -> Vec<OfGroup> {
-    let mut all: Vec<OfGroup> = (0..reading.groups()).map(|_| OfGroup::default()).collect();
+    let mut groups: Vec<OfGroup> = (0..reading.groups()).map(|_| OfGroup::default()).collect();
     for (_, f) in reading.declared() {
         let delay = &f.stats.forward.delay;
         if delay.count() == 0 {
             continue;
         }
         done(64);
-        let group = &mut all[f.group as usize];
+        let group = &mut groups[f.group as usize];
         group.delay.merge(delay);
         let quality = f.stats.media.as_ref().and_then(|m| m.quality.as_ref());
         if let Some(times) = quality.and_then(|q| q.round_trip()) {
             group.round_trip.merge(times);
         }
     }
-    all
+    groups
 }
 
 pub(super) fn called() -> Vec<Called> {
@@ -64,18 +64,18 @@ pub(super) fn called() -> Vec<Called> {
 }
 
 pub(super) fn read(reading: &Reading) -> Table {
-    let mut all: Vec<(Arc<str>, &'static str, Histogram)> = Vec::new();
+    let mut histograms: Vec<(Arc<str>, &'static str, Histogram)> = Vec::new();
     for (name, port) in reading.reported() {
         if let Some(times) = port.sojourn(reading.to()) {
-            all.push((format!("link.{name}").into(), "sojourn", times));
+            histograms.push((format!("link.{name}").into(), "sojourn", times));
         }
     }
     for (i, group) in of_groups(reading).into_iter().enumerate() {
         let what: Arc<str> = format!("flows.{}", reading.group(i as u32)).into();
-        all.push((what.clone(), "delay", group.delay));
-        all.push((what, "round_trip", group.round_trip));
+        histograms.push((what.clone(), "delay", group.delay));
+        histograms.push((what, "round_trip", group.round_trip));
     }
-    let rows = all.iter().flat_map(|(what, quantity, times)| {
+    let rows = histograms.iter().flat_map(|(what, quantity, times)| {
         times.filled().map(|(from_s, to_s, packets)| DelayBin {
             what: what.clone(),
             quantity,

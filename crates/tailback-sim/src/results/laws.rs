@@ -76,9 +76,9 @@ fn close(a: f64, b: f64) -> bool {
 fn in_order(t: &Table) -> Result<(), String> {
     let first = QUANTILES[0];
     for stem in t.columns.iter().filter_map(|c| c.name.strip_suffix(first)) {
-        let all = QUANTILES.map(|q| reals(t, &format!("{stem}{q}")));
+        let columns = QUANTILES.map(|q| reals(t, &format!("{stem}{q}")));
         for row in 0..t.rows() {
-            let values: Vec<f64> = all
+            let values: Vec<f64> = columns
                 .iter()
                 .filter_map(|v| v.get(row).copied())
                 .filter(|x| !x.is_nan())
@@ -114,11 +114,11 @@ fn intervals(parts: &Table, whole: &Table, (key, rate): (&str, &str), (from, to)
         .collect();
     let summed = sums(parts, key, &bits);
     for (name, bps) in sums(whole, key, &reals(whole, rate)) {
-        let all = bps * (to - from);
+        let total = bps * (to - from);
         let sum = summed.get(&name).copied().unwrap_or(0.0);
-        if !close(sum, all) {
+        if !close(sum, total) {
             return Err(format!(
-                "{}: {rate} of {name} is {sum} bits over its intervals and {all} in all",
+                "{}: {rate} of {name} is {sum} bits over its intervals and {total} in all",
                 parts.name
             ));
         }

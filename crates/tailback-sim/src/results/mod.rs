@@ -11,6 +11,7 @@ mod group_intervals;
 mod groups;
 mod intervals;
 pub mod laws;
+mod layers;
 mod link_intervals;
 mod links;
 mod log;
@@ -26,5 +27,5 @@ pub mod summary;
 pub mod table;
 mod transfers;
 
-pub use outcome::{Outcome, Reading};
+pub use outcome::{Layer, Outcome, Reading};
 pub use table::{Cell, Column, ColumnDef, Data, Table};

@@ -2,8 +2,8 @@
 
 use super::column::Called;
 use super::{
-    Table, completions, datagrams, delays, flows, frames, group_intervals, groups, intervals, link_intervals, links,
-    log, losses, pages, series, slowdowns, transfers,
+    Table, completions, datagrams, delays, flows, frames, group_intervals, groups, intervals, layers, link_intervals,
+    links, log, losses, pages, series, slowdowns, transfers,
 };
 use crate::sim::flow::{Flow, Snapshot};
 use crate::sim::ideal::NO_PATH;
@@ -48,6 +48,7 @@ pub static TABLES: &[TableRow] = &[
     row!(flows, Usually, "Flows"),
     row!(groups, Usually, "Groups of flows"),
     row!(links, Usually, "Links"),
+    row!(layers, Seldom, "Layers of a topology"),
     row!(losses, Usually, "Drops and marks, by place and reason"),
     row!(intervals, Usually, "Flows over time"),
     row!(group_intervals, Seldom, "Groups of flows over time"),
@@ -94,10 +95,19 @@ pub struct Frame<'a> {
     /// The reported ports, in order.
     pub reported: &'a [u32],
     pub groups: &'a [String],
+    pub layers: &'a [Layer],
     pub size_classes: &'a SizeClasses,
     /// Start of the measured time.
     pub from: Time,
     pub to: Time,
+}
+
+/// The ports of one direction of the links of a layer.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// That of the links without their numbers, such as `leaf-spine.reverse`.
+    pub name: String,
+    pub ports: Vec<u32>,
 }
 
 /// A transfer beside what it would take on an empty path, seconds.
@@ -185,6 +195,10 @@ impl Reading<'_> {
         measured.map(|r| (&self.sim.flows.all[r.member as usize], r.page))
     }
 
+    pub(super) fn port(&self, number: u32) -> &Port {
+        &self.sim.net.ports[number as usize]
+    }
+
     /// The reported ports, with their names.
     pub fn reported(&self) -> impl Iterator<Item = (Arc<str>, &Port)> {
         let named = |p: &u32| {
@@ -228,6 +242,7 @@ impl Outcome {
             port_names: &PortNames::default(),
             reported: &[],
             groups: &[],
+            layers: &[],
             size_classes: &SizeClasses::Deciles,
             from: Time::ZERO,
             to: Time::ZERO,

@@ -106,6 +106,7 @@ impl Quantity {
 
 // What a row is of.
 pub static LINK: Quantity = Quantity::new("link", "link");
+pub static LAYER: Quantity = Quantity::new("layer", "layer");
 pub static FLOW: Quantity = Quantity::new("flow", "flow");
 pub static WHAT: Quantity = Quantity::new("times of", "times of");
 
@@ -119,6 +120,8 @@ pub static SOJOURN: Quantity = Quantity::new("time in the queue", "wait").less()
 pub static WASTED: Quantity = Quantity::new("wasted", "wasted").share().less();
 pub static DROPPED: Quantity = Quantity::new("dropped packets", "drops").less();
 pub static MARKED: Quantity = Quantity::new("marked packets", "marks");
+pub static MARK_RATE: Quantity = Quantity::new("marked share", "marked").share();
+pub static PORTS: Quantity = Quantity::new("ports", "ports");
 pub static PACKETS: Quantity = Quantity::new("packets", "packets");
 
 // Of flows and groups of them.

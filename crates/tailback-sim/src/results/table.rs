@@ -309,3 +309,27 @@ impl Table {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: &[ColumnDef] = &[
+        ColumnDef::text("name", "who"),
+        ColumnDef::count("drops", "packets", "how many"),
+        ColumnDef::real("rtt", "s", "how long"),
+    ];
+
+    /// A count keeps all its digits, and a value that is not there is null.
+    #[test]
+    fn rows_are_json_by_the_names_of_columns() {
+        let mut t = Table::new("flows", COLUMNS);
+        t.row(["a".into(), Cell::Count(u64::MAX), 0.25.into()]);
+        t.row(["b".into(), Cell::Count(0), f64::NAN.into()]);
+        let expected = serde_json::json!([
+            { "name": "a", "drops": u64::MAX, "rtt": 0.25 },
+            { "name": "b", "drops": 0, "rtt": null },
+        ]);
+        assert_eq!(t.json(), expected);
+    }
+}

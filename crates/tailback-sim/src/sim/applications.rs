@@ -284,6 +284,13 @@ impl Net for View<'_> {
         }
     }
 
+    fn target(&self, flow: FlowId) -> Option<f64> {
+        match &self.sim.flows.all[flow.0 as usize].carrier {
+            Carrier::Connection(ends) => ends[Side::Source as usize].target(),
+            _ => None,
+        }
+    }
+
     fn withdraw(&mut self, flow: FlowId, side: Side, bytes: u64) {
         if let Carrier::Connection(ends) = &mut self.sim.flows.all[flow.0 as usize].carrier {
             ends[side as usize].withdraw(bytes);

@@ -36,7 +36,7 @@ impl Listener<'_> {
     /// last.
     fn is_quiet(&mut self, event: AppEvent) -> bool {
         match event {
-            AppEvent::Connected | AppEvent::PeerClosed => true,
+            AppEvent::Connected | AppEvent::PeerClosed | AppEvent::Packet(_) => true,
             AppEvent::AllAcknowledged => self.awaits > 0,
             AppEvent::Delivered(n) if n < self.coming.bytes_to(self.side) => {
                 self.transfers[self.coming.take(n)].deliver(n, self.now);

@@ -31,6 +31,7 @@ use crate::sim::Topology;
 use crate::sim::flow::Route;
 use crate::traffic::application::NodeId;
 use crate::wire::packet::{MAX_HOPS, WirePacket};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use tailback_base::rng::mixed;
 use tailback_base::work::done;
@@ -393,10 +394,14 @@ impl Topology {
         }
     }
 
-    /// The ports of one path that packets may take on a way, in the order of travel.
-    pub fn one_path(&self, way: Route) -> Vec<u32> {
+    /// The ports of one path that packets may take on a way, in the order of travel. A way without choices is one: each
+    /// transfer asks.
+    pub fn one_path(&self, way: Route) -> Cow<'_, [u32]> {
         let Router { graph, equal, .. } = &self.router;
-        let mut at = equal.within.get(&way.start).map_or(0, |w| w.from);
+        let Some(within) = equal.within.get(&way.start).filter(|_| way.len > 0) else {
+            return Cow::Borrowed(self.entries(way));
+        };
+        let mut at = within.from;
         let mut ports = Vec::with_capacity(usize::from(way.len));
         for entry in self.entries(way) {
             let port = match *entry {
@@ -413,7 +418,7 @@ impl Topology {
             at = graph.arc(port).to;
             ports.push(port);
         }
-        ports
+        Cow::Owned(ports)
     }
 }
 

@@ -10,9 +10,9 @@
 //! State: the kinds of paths that transfers have taken, each with the bytes that the lone sender had delivered at each
 //! instant. Cost: a look-up for each transfer of a workload; nothing for others.
 
-use super::Sim;
+use super::{Sim, Topology};
 use crate::sim::flow::Carrier;
-use crate::traffic::application::{Side, TransferId, TransportId};
+use crate::traffic::application::{NodeId, Side, TransferId, TransportId};
 use std::collections::BTreeMap;
 use tailback_base::{BitRate, Duration, FlowId, Time};
 
@@ -105,16 +105,12 @@ impl Sim {
         const MANY: u64 = 1 << 40;
         let packets = (end.wire_bytes(MANY) - MANY) / header.max(1);
         let packet = MANY.div_ceil(packets.max(1));
-        let lines = |way| {
-            let ports = self.net.one_path(way).into_iter().map(|p| &self.net.ports[p as usize]);
+        let [there, back] = self.compared_path(flow).map(|numbers| {
+            let ports = numbers.iter().map(|p| &self.net.ports[*p as usize]);
             ports.map(|p| (p.rate(), p.delay)).collect::<Vec<_>>()
-        };
-        let [there, back] = self.net.ways[flow.0 as usize];
-        let kind = PathKind {
-            there: lines(there),
-            back: lines(back),
-            transport: transport.0,
-        };
+        });
+        let transport = transport.0;
+        let kind = PathKind { there, back, transport };
         let row = &mut self.apps.transfers[id.0 as usize];
         row.ideal = ideal(bytes, [packet, header], &kind.there);
         let paths = &mut self.apps.alone;
@@ -131,6 +127,21 @@ impl Sim {
         let alone = &mut paths.all[number as usize];
         alone.most = alone.most.max(bytes);
         row.path = number;
+    }
+
+    /// The ports of data and of ACKs on one path of a flow. Where links may fail it is the first path of the whole
+    /// network: a flow may begin while no way is left.
+    fn compared_path(&mut self, flow: FlowId) -> [Vec<u32>; 2] {
+        if !self.net.router.equal.may_fail {
+            return self.net.ways[flow.0 as usize].map(|way| self.net.one_path(way).into_owned());
+        }
+        let keys = &self.flows.all[flow.0 as usize].keys;
+        let (from, to) = (NodeId(keys.source), NodeId(keys.destination));
+        let Topology { router, peer, .. } = &mut self.net;
+        let arcs = router.path(from, to, peer).unwrap_or_default();
+        let there: Vec<u32> = arcs.iter().map(|a| a.port).collect();
+        let back = there.iter().rev().map(|p| peer[*p as usize]).collect();
+        [there, back]
     }
 }
 

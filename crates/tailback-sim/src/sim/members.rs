@@ -188,6 +188,9 @@ impl Sim {
         self.net.router.equal.note_bits(id.0 as usize, bits);
         self.apps.all[app as usize].open += 1;
         self.announce(id, true);
+        if let (Some(tap), Some(member)) = (&mut self.watch.tap, member) {
+            tap.opened(id, member);
+        }
         id
     }
 

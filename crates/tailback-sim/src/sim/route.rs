@@ -67,10 +67,10 @@ impl Graph {
     /// Dijkstra over the core, least (hops, delay, ports).
     fn search(&self, from: u32, to: u32) -> Option<Vec<Arc>> {
         let nodes = self.starts.len() - 1;
-        let mut best: Vec<Option<(u32, u64)>> = vec![None; nodes];
+        let mut least_cost: Vec<Option<(u32, u64)>> = vec![None; nodes];
         let mut came: Vec<Option<(u32, Arc)>> = vec![None; nodes];
         let mut heap = BinaryHeap::from([Reverse((0u32, 0u64, from))]);
-        best[from as usize] = Some((0, 0));
+        least_cost[from as usize] = Some((0, 0));
         while let Some(Reverse((hops, delay, at))) = heap.pop() {
             if at == to {
                 let mut path = Vec::new();
@@ -82,7 +82,7 @@ impl Graph {
                 path.reverse();
                 return Some(path);
             }
-            if best[at as usize].is_some_and(|b| b < (hops, delay)) {
+            if least_cost[at as usize].is_some_and(|b| b < (hops, delay)) {
                 continue;
             }
             for arc in self.leaving(at) {
@@ -90,8 +90,8 @@ impl Graph {
                     continue;
                 }
                 let cost = (hops + 1, delay + arc.delay.0);
-                if best[arc.to as usize].is_none_or(|b| cost < b) {
-                    best[arc.to as usize] = Some(cost);
+                if least_cost[arc.to as usize].is_none_or(|b| cost < b) {
+                    least_cost[arc.to as usize] = Some(cost);
                     came[arc.to as usize] = Some((at, *arc));
                     heap.push(Reverse((cost.0, cost.1, arc.to)));
                 }

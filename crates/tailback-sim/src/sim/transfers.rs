@@ -128,10 +128,8 @@ impl Sim {
         let Carrier::Connection(ends) = &self.flows.all[flow.0 as usize].carrier else {
             return Duration::ZERO;
         };
-        let ports = |way: usize| {
-            let numbers = self.net.one_path(ways[way]);
-            numbers.into_iter().map(|p| &self.net.ports[p as usize])
-        };
+        let paths = ways.map(|way| self.net.one_path(way));
+        let ports = |way: usize| paths[way].iter().map(|p| &self.net.ports[*p as usize]);
         let delay = |way: usize| Duration(ports(way).map(|p| p.delay.0).sum());
         let end = &ends[side as usize];
         let slowest = ports(side as usize).map(|p| p.rate().bits_per_second());

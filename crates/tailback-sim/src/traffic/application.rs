@@ -154,6 +154,10 @@ pub trait Net {
     fn next_datagram(&self, flow: FlowId) -> u64;
     /// How many bytes written to this side have not been sent, if its end counts them.
     fn unsent(&self, flow: FlowId, side: Side) -> u64;
+    /// The rate of payload that the transport of this flow would like, bit/s; `None` from one that has no such wish.
+    fn target(&self, _flow: FlowId) -> Option<f64> {
+        None
+    }
     /// Take back this many of the bytes written last to this side, as far as they have not been sent. `u64::MAX` takes
     /// back what was written without end, too, if the end counts what it has sent.
     fn withdraw(&mut self, flow: FlowId, side: Side, bytes: u64);

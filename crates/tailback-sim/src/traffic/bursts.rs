@@ -21,7 +21,7 @@ pub static MODEL: Model = Model {
     name: "bursts",
     family: "traffic",
     title: "Bursts with pauses",
-    summary: "Sends so much over its one connection, waits until all of it is acknowledged, thinks for a while, and \
+    summary: "Sends `size` over its one connection, waits until all of it is acknowledged, thinks for a while, and \
               does so again. The time of a burst runs from its first byte handed to the transport to its last \
               acknowledgement.",
     source: "W-BURST of the multi-queue buffer study, after Kantawala and Turner 2005, chapter 3",

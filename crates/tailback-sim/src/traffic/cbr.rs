@@ -12,7 +12,7 @@ pub static MODEL: Model = Model {
     name: "cbr",
     family: "traffic",
     title: "Constant bit rate",
-    summary: "A packet every size / rate.",
+    summary: "Sends packets with constant gaps of size / rate.",
     source: "",
     params: PARAMS,
     probes: &[],

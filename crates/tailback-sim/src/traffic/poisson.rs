@@ -13,7 +13,7 @@ pub static MODEL: Model = Model {
     name: "poisson",
     family: "traffic",
     title: "Poisson arrivals",
-    summary: "Packets with independent exponential gaps.",
+    summary: "Sends packets with independent exponential gaps.",
     source: "",
     params: PARAMS,
     probes: &[],

@@ -26,9 +26,9 @@ pub const SUPERPOSED: Key<bool> = Key::new(
     "superposed",
     Kind::Bool,
     "false",
-    "All flows of the group draw from one Poisson process of the summed rate, each packet of a drawn flow. The law is \
-     the same, the draws are others, and thousands of flows take less time. A group of another size then has other \
-     arrivals, without common random numbers.",
+    "Whether all flows of the group draw from one Poisson process of the summed rate, whose packets each belong to a \
+     drawn flow. The law is the same, the draws are others, and thousands of flows take less time. A group of another \
+     size then has other arrivals, without common random numbers.",
     "D. R. Cox, Renewal Theory, 1962, chapter 6",
 );
 

@@ -20,7 +20,7 @@ pub static MODEL: Model = Model {
     name: "telnet",
     family: "traffic",
     title: "Telnet",
-    summary: "Sends a packet after each gap between keystrokes, as measured of people at terminals.",
+    summary: "Sends a packet after each gap between keystrokes, as was measured with people at terminals.",
     source: "Danzig and Jamin 1991",
     params: PARAMS,
     probes: &[],
@@ -33,8 +33,8 @@ params! {
         "What gaps are drawn from: the measured table, of mean 1.12 s, or an exponential law of mean 1 s.",
         "Danzig and Jamin 1991");
     pub TRANSFERS: bool = Key::new("transfers", Kind::Bool, "false",
-        "Over a connection each write has a row in the table of transfers: when it was written, and when it was \
-         delivered.", "");
+        "Whether each write over a connection has a row in the table of transfers: when it was written, and when it \
+         was delivered.", "");
 }
 
 pub static ENTRY: Entry = Entry {

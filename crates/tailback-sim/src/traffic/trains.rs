@@ -17,7 +17,7 @@ pub static MODEL: Model = Model {
     name: "trains",
     family: "traffic",
     title: "Packet trains",
-    summary: "Trains of packets with independent exponential gaps; all packets of a train at once.",
+    summary: "Sends trains of packets with independent exponential gaps; all packets of a train leave at once.",
     source: "Jain and Routhier 1986",
     params: PARAMS,
     probes: &[],
@@ -28,7 +28,7 @@ params! {
 
     RATE: Vec<BitRate> = paced::RATE.with_doc("The mean rate of each flow.");
     MEAN_TRAIN: f64 = Key::new("mean_train", Kind::Real { min: 1.0, max: 1e5 }, "10",
-        "Packets in a train, mean of a geometric distribution; 1 is Poisson arrivals.", "");
+        "The mean number of packets in a train, which has a geometric distribution; 1 is Poisson arrivals.", "");
 }
 
 pub static ENTRY: Entry = Entry {

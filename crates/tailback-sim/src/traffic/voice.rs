@@ -19,7 +19,7 @@ pub static MODEL: Model = Model {
     family: "traffic",
     title: "Voice call",
     summary: "One direction of a call: a packet at even intervals, always or only while somebody speaks. The table of \
-              datagrams has what becomes of them.",
+              datagrams says what becomes of the packets.",
     source: "ITU-T G.711, P.59; RFC 3550",
     params: PARAMS,
     probes: &[],
@@ -36,10 +36,10 @@ params! {
     const PARAMS;
 
     PAYLOAD: u32 = Key::new("payload", Kind::Bytes { min: 1, max: 60_000 }, "160B",
-        "Samples in a packet.", "ITU-T G.711 at 20 ms");
+        "How many bytes of samples a packet has.", "ITU-T G.711 at 20 ms");
     HEADERS: u32 = Key::new("headers", Kind::Bytes { min: 0, max: 5_000 }, "40B",
-        "What a packet has beside them: RTP, UDP and IP.", "RFC 3550: 12 + 8 + 20 B");
-    PERIOD: Duration = Key::new("period", SOME_TIME, "20ms", "From one packet to the next.", "");
+        "How many bytes a packet has beside its samples: RTP, UDP and IP.", "RFC 3550: 12 + 8 + 20 B");
+    PERIOD: Duration = Key::new("period", SOME_TIME, "20ms", "The time from one packet to the next.", "");
     SPEECH: Talker = Key::choice("speech", "constant",
         "Whether packets go all the time, or only while somebody speaks.", "");
     MEAN_TALK: Duration = Key::new("mean_talk", SOME_TIME, "1004ms",

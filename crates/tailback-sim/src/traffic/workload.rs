@@ -10,15 +10,19 @@
 //! * pairs: each host sends to one other, drawn once; several may send to the same;
 //! * incast: a destination and so many different sources are drawn for each event, and all send at the same instant.
 //!
-//! State: the flows under way, by connection, and the permutation. What flows came to is in the table of transfers.
-//! Times, pairs and sizes are drawn from separate streams: a discipline or a sender changes none of them.
+//! Connections may be kept: one whose flow is done waits for the next between the same hosts, which takes the one that
+//! has become idle last. What carries no flow then is closed at the end.
+//!
+//! State: the flows under way, by connection, idle connections by their ends, and the permutation. What flows came
+//! to is in the table of transfers. Times, pairs and sizes are drawn from separate streams: a discipline or a sender
+//! changes none of them.
 
 use super::application::{AppInput, Application, Net, NodeId, Part, Side, TransferId, TransportId};
 use super::laws::Draw;
 pub use crate::declare::workload::{Arrivals, Pattern};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tailback_base::{Duration, Stream, Time};
+use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::AppEvent;
 
 /// When flows arrive.
@@ -68,10 +72,19 @@ pub struct Parts {
     pub hosts: Vec<NodeId>,
     pub flows: Flows,
     pub transport: TransportId,
-    /// How many flows there are at most.
+    /// The largest number of flows.
     pub most: Option<u64>,
+    pub keeps: bool,
     /// The streams of times, pairs and sizes.
     pub streams: [Stream; 3],
+}
+
+/// A flow under way.
+#[derive(Clone, Copy)]
+struct Carried {
+    transfer: TransferId,
+    /// Places in the list of hosts.
+    ends: (u32, u32),
 }
 
 /// A workload.
@@ -89,7 +102,10 @@ pub struct Workload {
     next: Time,
     /// The next flow of a list.
     listed: usize,
-    open: BTreeMap<u32, TransferId>,
+    open: BTreeMap<u32, Carried>,
+    /// By source and destination, the one that has become idle last at the end; nothing unless connections are kept.
+    idle: BTreeMap<(u32, u32), Vec<FlowId>>,
+    keeps: bool,
     over: bool,
     finished: bool,
 }
@@ -109,6 +125,8 @@ impl Workload {
             next: Time::ZERO,
             listed: 0,
             open: BTreeMap::new(),
+            idle: BTreeMap::new(),
+            keeps: parts.keeps,
             over: false,
             finished: false,
         };
@@ -170,16 +188,23 @@ impl Workload {
         }
         self.left = self.left.map(|n| n - 1);
         let transfer = net.ask(bytes);
-        let flow = net.open(self.hosts[from], self.hosts[to], self.transport);
-        self.open.insert(flow.0, transfer);
+        let ends = (from as u32, to as u32);
+        let kept = self.idle.get_mut(&ends).and_then(Vec::pop);
+        let flow = kept.unwrap_or_else(|| net.open(self.hosts[from], self.hosts[to], self.transport));
+        self.open.insert(flow.0, Carried { transfer, ends });
         net.compare_alone(transfer, flow, self.transport, bytes);
         net.send(transfer, flow, Side::Source, bytes, Part::Data);
-        net.close(flow, Side::Source);
+        if !self.keeps {
+            net.close(flow, Side::Source);
+        }
     }
 
     fn end_if_done(&mut self, net: &mut dyn Net) {
         if self.over && self.open.is_empty() && !self.finished {
             self.finished = true;
+            for flow in std::mem::take(&mut self.idle).into_values().flatten() {
+                net.close(flow, Side::Source);
+            }
             net.finished();
         }
     }
@@ -234,10 +259,13 @@ impl Application for Workload {
                 side: Side::Destination,
                 event: AppEvent::Delivered(bytes),
             } => {
-                if let Some(transfer) = self.open.get(&flow.0)
-                    && net.arrived(*transfer, bytes).is_some()
+                if let Some(Carried { transfer, ends }) = self.open.get(&flow.0).copied()
+                    && net.arrived(transfer, bytes).is_some()
                 {
                     self.open.remove(&flow.0);
+                    if self.keeps {
+                        self.idle.entry(ends).or_default().push(flow);
+                    }
                 }
             }
             AppInput::Transport {
@@ -247,6 +275,7 @@ impl Application for Workload {
             } => {
                 // One that ends before its data have arrived has given up.
                 self.open.remove(&flow.0);
+                self.idle.values_mut().for_each(|idle| idle.retain(|f| *f != flow));
             }
             _ => {}
         }

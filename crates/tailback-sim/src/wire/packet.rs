@@ -10,7 +10,7 @@ use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, PureAck, Request, Time}
 use tailback_conditioner::{Header, Stamps};
 use tailback_queue::pieces::catalogue::Pieces;
 use tailback_queue::registry::{Group, HeldPacket, groups_for};
-use tailback_transport::{Flags, Plain, SackBlocks, Segment};
+use tailback_transport::{EcnCounts, Flags, Plain, SackBlocks, Segment};
 
 /// What a packet keeps on all its hops, and others do not have: no sender puts two packets of one flow, direction and
 /// sequence number on its first link at one instant. Two exceptions are alike in every respect: the copy that an
@@ -32,14 +32,11 @@ const SEQ_BITS: u32 = 48;
 const LOW48: u64 = (1 << 48) - 1;
 /// Routes are at most this long, hops.
 pub const MAX_HOPS: usize = 60;
-/// In the flags byte beside [`Flags`]: this packet travels from the flow's destination to its source.
-const BACKWARD: u8 = 1 << 7;
 /// In the hop byte: a control packet, whose request is in the extras.
 const CONTROL: u8 = 1 << 7;
-/// In the hop byte: the sequence number that is not in the packet is 1, as it is for every segment of a connection
-/// whose data flow one way; such segments then need no extra.
-const OTHER_IS_ONE: u8 = 1 << 6;
-const HOP: u8 = OTHER_IS_ONE - 1;
+/// In the hop byte: this packet travels from the flow's destination to its source.
+const BACKWARD: u8 = 1 << 6;
+const HOP: u8 = BACKWARD - 1;
 pub const NO_EXTRA: u32 = u32::MAX;
 /// From here on the word is no slot of the side table: less this it is how much older than the packet its echo is, ns.
 /// The value of its time stamp is its birth.
@@ -76,6 +73,7 @@ pub struct Extra {
     timestamps: Option<(Time, Time)>,
     window: Option<u32>,
     request: Option<Request>,
+    counts: Option<Box<EcnCounts>>,
 }
 
 impl Extra {
@@ -84,7 +82,7 @@ impl Extra {
     fn set_plain(&mut self, s: &Plain) {
         self.other_seq = s.other;
         self.timestamps = (s.echo != Time::NEVER).then_some((s.sent, s.echo));
-        (self.window, self.request) = (None, None);
+        (self.window, self.request, self.counts) = (None, None, None);
         if !self.sack.is_empty() {
             self.sack = SackBlocks::new();
         }
@@ -101,7 +99,7 @@ pub struct Extras {
 impl Extras {
     /// The word that leads to it.
     fn add(&mut self, e: Extra) -> u32 {
-        let bare = if e.sack.is_empty() && e.request.is_none() {
+        let bare = if e.sack.is_empty() && e.request.is_none() && e.counts.is_none() {
             BARE
         } else {
             0
@@ -152,6 +150,18 @@ impl Extras {
     }
 }
 
+/// The sequence number that is not in a packet without extras: 1 with an acknowledgement, as in every segment of a
+/// connection whose data flow one way, and otherwise 0.
+#[inline(always)]
+fn other_of(flags: Flags) -> u64 {
+    u64::from(flags.has(Flags::ACK))
+}
+
+#[inline(always)]
+fn way(backward: bool) -> u64 {
+    (backward as u64) << (8 + BACKWARD.trailing_zeros())
+}
+
 /// Time stamps in the word beside the flow: of a packet that is sent at its stamp's value, and echoes nothing old.
 #[inline]
 fn beside(value: Time, echo: Time, now: Time) -> Option<u32> {
@@ -173,7 +183,7 @@ impl WirePacket {
             None => Some(NO_EXTRA),
             Some((value, echo)) => beside(value, echo, now),
         };
-        let fits = other <= 1 && s.sack.is_empty() && s.window.is_none();
+        let fits = other == other_of(s.flags) && s.sack.is_empty() && s.window.is_none() && s.counts.is_none();
         let extra = stamps.filter(|_| fits).unwrap_or_else(|| {
             extras.add(Extra {
                 other_seq: other,
@@ -181,16 +191,14 @@ impl WirePacket {
                 timestamps: s.timestamps,
                 window: s.window,
                 request: None,
+                counts: s.counts.take(),
             })
         });
-        let other_bit = if other == 1 { u64::from(OTHER_IS_ONE) << 8 } else { 0 };
         debug_assert!(seq >> SEQ_BITS == 0 && s.bytes <= 0xffff && s.bytes - s.payload <= 0xff);
         WirePacket {
             seq_bytes: (seq << 16) | u64::from(s.bytes as u16),
-            stamp_hop_header: other_bit | u64::from((s.bytes - s.payload) as u8),
-            born_flags_tos: (now.0 << 16)
-                | (u64::from(s.flags.0 | if backward { BACKWARD } else { 0 }) << 8)
-                | u64::from(s.ecn as u8),
+            stamp_hop_header: way(backward) | u64::from((s.bytes - s.payload) as u8),
+            born_flags_tos: (now.0 << 16) | (u64::from(s.flags.0) << 8) | u64::from(s.ecn as u8),
             flow: flow.0,
             extra,
         }
@@ -202,18 +210,15 @@ impl WirePacket {
         debug_assert!(s.seq >> SEQ_BITS == 0 && s.bytes <= 0xffff && s.bytes - s.payload <= 0xff);
         let now = s.sent;
         let inside = match s.echo {
-            _ if s.other != 1 => None,
+            _ if s.other != other_of(s.flags) => None,
             Time::NEVER => Some(NO_EXTRA),
             echo => beside(now, echo, now),
         };
         let extra = inside.unwrap_or_else(|| extras.add_plain(s));
-        let other_bit = if s.other == 1 { u64::from(OTHER_IS_ONE) << 8 } else { 0 };
         WirePacket {
             seq_bytes: (s.seq << 16) | u64::from(s.bytes as u16),
-            stamp_hop_header: other_bit | u64::from((s.bytes - s.payload) as u8),
-            born_flags_tos: (now.0 << 16)
-                | (u64::from(s.flags.0 | if backward { BACKWARD } else { 0 }) << 8)
-                | u64::from(s.ecn as u8),
+            stamp_hop_header: way(backward) | u64::from((s.bytes - s.payload) as u8),
+            born_flags_tos: (now.0 << 16) | (u64::from(s.flags.0) << 8) | u64::from(s.ecn as u8),
             flow: flow.0,
             extra,
         }
@@ -224,7 +229,7 @@ impl WirePacket {
     pub fn to_plain(&self, extras: &Extras) -> Option<Plain> {
         let (other, echo) = if self.extra >= ECHO {
             // Without a slot the other number is 0 or 1.
-            (self.other_is_one(), self.echo())
+            (other_of(self.flags()), self.echo())
         } else {
             let e = extras
                 .of(self)
@@ -321,8 +326,8 @@ impl WirePacket {
         });
         WirePacket {
             seq_bytes: (self.seq() << 16) | u64::from(bytes as u16),
-            stamp_hop_header: header,
-            born_flags_tos: (now.0 << 16) | (u64::from(BACKWARD) << 8) | tos,
+            stamp_hop_header: way(true) | header,
+            born_flags_tos: (now.0 << 16) | tos,
             flow: self.flow,
             extra,
         }
@@ -340,7 +345,7 @@ impl WirePacket {
     /// How packets of a flow look to a queue, in one of its directions: nothing that is ever sent.
     pub fn look(flow: FlowId, backward: bool) -> WirePacket {
         let mut p = WirePacket::datagram(0, 0, 0, Ecn::NotEct, flow, Time::ZERO);
-        p.born_flags_tos |= u64::from(if backward { BACKWARD } else { 0 }) << 8;
+        p.stamp_hop_header |= way(backward);
         p
     }
 
@@ -352,8 +357,8 @@ impl WirePacket {
         });
         WirePacket {
             seq_bytes: u64::from(bytes as u16),
-            stamp_hop_header: (u64::from(CONTROL) << 8) | u64::from(bytes as u8),
-            born_flags_tos: (now.0 << 16) | (u64::from(if backward { BACKWARD } else { 0 }) << 8),
+            stamp_hop_header: way(backward) | (u64::from(CONTROL) << 8) | u64::from(bytes as u8),
+            born_flags_tos: now.0 << 16,
             flow: flow.0,
             extra,
         }
@@ -381,12 +386,12 @@ impl WirePacket {
         let flags = self.flags();
         let carries = payload > 0 || flags.has(Flags::SYN) || flags.has(Flags::FIN);
         // One question, since most packets have no slot.
-        let (other, sack, timestamps, window) = if self.extra >= ECHO {
+        let (other, sack, timestamps, window, counts) = if self.extra >= ECHO {
             let stamps = self.echo().map(|echo| (self.born(), echo));
-            (self.other_is_one(), SackBlocks::new(), stamps, None)
+            (other_of(flags), SackBlocks::new(), stamps, None, None)
         } else {
             let e = &extras.slots[(self.extra & !BARE) as usize];
-            (e.other_seq, e.sack.clone(), e.timestamps, e.window)
+            (e.other_seq, e.sack.clone(), e.timestamps, e.window, e.counts.clone())
         };
         let (seq, ack) = if carries {
             (self.seq(), other)
@@ -403,6 +408,7 @@ impl WirePacket {
             sack,
             timestamps,
             window,
+            counts,
         }
     }
 
@@ -428,12 +434,7 @@ impl WirePacket {
 
     /// The sequence number that is not in the packet.
     fn other_seq(&self, extras: &Extras) -> u64 {
-        extras.of(self).map_or(self.other_is_one(), |e| e.other_seq)
-    }
-
-    /// The same, of a packet without extras: 0 or 1.
-    fn other_is_one(&self) -> u64 {
-        u64::from((self.stamp_hop_header >> 8) as u8 & OTHER_IS_ONE != 0)
+        extras.of(self).map_or(other_of(self.flags()), |e| e.other_seq)
     }
 
     pub fn request(&self, extras: &Extras) -> Option<Request> {
@@ -457,12 +458,12 @@ impl WirePacket {
 
     #[inline]
     pub fn flags(&self) -> Flags {
-        Flags((self.born_flags_tos >> 8) as u8 & !BACKWARD)
+        Flags((self.born_flags_tos >> 8) as u8)
     }
 
     #[inline]
     pub fn is_backward(&self) -> bool {
-        (self.born_flags_tos >> 8) as u8 & BACKWARD != 0
+        (self.stamp_hop_header >> 8) as u8 & BACKWARD != 0
     }
 
     #[inline]
@@ -588,7 +589,7 @@ impl Packet for SimPacket {
         (is_pure && !wire.is_control()).then(|| PureAck {
             number: wire.seq(),
             marks: [Flags::ECE, Flags::CWR].map(|f| flags.has(f)),
-            bare: wire.extra >= ECHO || wire.extra & BARE != 0,
+            bare: (wire.extra >= ECHO || wire.extra & BARE != 0) && !flags.has(Flags::AE),
         })
     }
     fn weight(&self) -> f64 {
@@ -627,6 +628,7 @@ mod tests {
             sack: SackBlocks::new(),
             timestamps: None,
             window: None,
+            counts: None,
         };
         assert_eq!(round_trip(&data), data);
         let both = Segment {
@@ -653,6 +655,20 @@ mod tests {
             ..data.clone()
         };
         assert_eq!(round_trip(&ack), ack);
+        let counts = EcnCounts {
+            ect1: 1,
+            ce: 1 << 23,
+            ect0: 3,
+            fields: 3,
+        };
+        for ace in 0..8 {
+            let counted = Segment {
+                flags: Flags::ACK.with(Flags::of_ace(ace)),
+                counts: (ace % 2 == 0).then(|| Box::new(counts)),
+                ..ack.clone()
+            };
+            assert_eq!((round_trip(&counted).flags.ace(), round_trip(&counted)), (ace, counted));
+        }
         let syn = Segment {
             seq: 0,
             payload: 0,
@@ -661,6 +677,35 @@ mod tests {
             ..data
         };
         assert_eq!(round_trip(&syn), syn);
+    }
+
+    /// CAKE's filter replaces neither an ACK with AE nor one with an option that it does not know.
+    #[test]
+    fn an_ack_that_counts_is_not_bare() {
+        let mut extras = Extras::default();
+        let mut bare = |flags: Flags, counts: Option<Box<EcnCounts>>| {
+            let mut s = Segment {
+                seq: 1,
+                payload: 0,
+                ack: 5000,
+                flags: Flags::ACK.with(flags),
+                ecn: Ecn::NotEct,
+                bytes: 40,
+                sack: SackBlocks::new(),
+                timestamps: None,
+                window: None,
+                counts,
+            };
+            let wire = WirePacket::from_segment(&mut s, FlowId(7), true, Time(9), &mut extras);
+            let keys = Keys::default();
+            SimPacket { wire, keys }.pure_ack().map(|a| (a.bare, a.marks))
+        };
+        assert_eq!(bare(Flags::of_ace(3), None), Some((true, [true, true])));
+        assert_eq!(bare(Flags::of_ace(5), None), Some((false, [true, false])));
+        assert_eq!(
+            bare(Flags::of_ace(3), Some(Box::default())),
+            Some((false, [true, true]))
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! [`Sight::reached`] says which events can still come.
 
 use crate::wire::packet::{Extras, PacketId, WirePacket};
-use tailback_base::{DropReason, Dscp, MarkReason, Place, Time};
+use tailback_base::{DropReason, Dscp, FlowId, MarkReason, Place, Time};
 use tailback_transport::Segment;
 
 /// A packet at a port.
@@ -67,6 +67,9 @@ pub trait Tap {
     fn looks(&self, _port: u32) -> Looks {
         Looks::Whole
     }
+    /// An application has opened a connection: `member` is its row in the table of flows. Packets of a connection that
+    /// has ended may have had the same number.
+    fn opened(&mut self, _flow: FlowId, _member: FlowId) {}
     /// A packet is offered to the queue, after conditioner and impairments.
     fn arrived(&mut self, at: &Sight<'_>);
     /// The packet is marked. An impairment marks it before it arrives at the queue.
@@ -83,7 +86,7 @@ pub trait Tap {
 pub struct Names {
     /// By the number of the port: `bottleneck`, `bottleneck.reverse`, `flows.bulk.0.access`.
     pub ports: Vec<String>,
-    /// By [`FlowId`](tailback_base::FlowId), as in the table of flows: `bulk.0`. Connections that an application
+    /// By [`FlowId`], as in the table of flows: `bulk.0`. Connections that an application
     /// opens during the run have numbers after these, and no name.
     pub flows: Vec<String>,
 }

@@ -129,6 +129,7 @@ pub fn segment(seq: u64, bytes: u32) -> Segment {
         sack: Default::default(),
         timestamps: None,
         window: None,
+        counts: None,
     }
 }
 
@@ -165,6 +166,7 @@ pub fn outcome(built: &Built, to: Time) -> Outcome {
         port_names: &built.port_names,
         reported: &reported,
         groups: &built.group_names,
+        layers: &[],
         size_classes: &SizeClasses::Deciles,
         from: Time::ZERO,
         to,

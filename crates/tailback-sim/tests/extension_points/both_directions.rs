@@ -92,6 +92,7 @@ fn segment(seq: u64, payload: u32, ack: u64, fin: bool) -> Segment {
         sack: Default::default(),
         timestamps: None,
         window: Some(WINDOW),
+        counts: None,
     }
 }
 

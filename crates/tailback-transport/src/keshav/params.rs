@@ -18,16 +18,16 @@ const PACKETS: Kind = Kind::Real { min: 1.0, max: 1e6 };
 params! {
     // Parameters of all sources.
     pub PACKET: u32 = Key::new("packet", Kind::Bytes { min: 1, max: 65_000 }, "1000B",
-        "Size of a data packet, without header; longer writes are cut into such, a shorter write is a packet of its \
-         own.", KESHAV);
+        "Size of a data packet, without header. A longer write is cut into packets of this size; a shorter one is a \
+         packet of its own.", KESHAV);
     pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
         "Bytes of a data packet on the wire in addition to its size.", "");
     pub ACK: u32 = Key::new("ack", Kind::Bytes { min: 1, max: 255 }, "40B", "Size of an acknowledgement.", KESHAV);
     pub WMAX: u32 = Key::new("wmax", Kind::Count { min: 1, max: 1_000_000 }, "5",
-        "The window is never larger than this, packets.", KESHAV);
+        "The largest window, in packets.", KESHAV);
     pub USE_ECHO: bool = Key::new("use_echo", Kind::Bool, "true",
-        "The source looks at which packet an acknowledgement answers, and does not send again what has arrived out of \
-         order.", "");
+        "Whether the source looks at which packet an acknowledgement answers, and does not send again what has arrived \
+         out of order.", "");
     pub RTT0: Duration = Key::new("rtt0", TIME, "3s",
         "First estimate of the round trip, unless the path asks for a larger one.", "");
     pub RTT0_PATH: f64 = Key::new("rtt0_path", Kind::Real { min: 0.0, max: 1e3 }, "2",
@@ -48,7 +48,7 @@ params! {
         "A packet's timeout is this many estimates of the round trip.", KESHAV);
     pub GAIN: f64 = Key::new("gain", WEIGHT, "0.125", "Weight of a new round-trip sample.", KESHAV);
     pub SAMPLE: SampleFrom = Key::choice("sample", "first",
-        "From which transmission of a packet that was sent again its round trip is measured.", KESHAV);
+        "For a packet that was sent again: the transmission from which its round trip is measured.", KESHAV);
 }
 
 choice! {
@@ -67,7 +67,7 @@ macro_rules! source_params {
 }
 
 params! {
-    FIXED_WINDOW: u32 = Key::new("wmax", WMAX.param.kind, "5", "The window, packets.", KESHAV);
+    FIXED_WINDOW: u32 = Key::new("wmax", WMAX.param.kind, "5", "The window, in packets.", KESHAV);
     pub GENERIC_TIMER: GenericTimers = Key::choice("timer", "packet",
         "packet: a timer for each packet, started when the packet is sent. restart: one timer, which each \
          acknowledgement of new data restarts; when it expires, the oldest packet is sent again. restart-all: the \
@@ -97,32 +97,34 @@ choice! {
 }
 
 params! {
-    pub INITIAL_WINDOW: f64 = Key::new("initial_window", PACKETS, "1", "The window at the start, packets.", KESHAV);
+    pub INITIAL_WINDOW: f64 = Key::new("initial_window", PACKETS, "1", "The window at the start, in packets.", KESHAV);
     pub INITIAL_SSTHRESH: Option<f64> = Key::new("initial_ssthresh", PACKETS, "none",
-        "Slow-start threshold at the start, packets. Default: wmax.", "");
+        "Slow-start threshold at the start, in packets. Default: wmax.", "");
     pub MIN_SSTHRESH: f64 = Key::new("min_ssthresh", PACKETS, "2",
-        "The threshold is never lower than this, packets.", "Jacobson and Karels 1988");
-    pub SHUT_WINDOW: f64 = Key::new("shut_window", PACKETS, "1", "The window after a loss, packets.", KESHAV);
+        "The least slow-start threshold, in packets.", "Jacobson and Karels 1988");
+    pub SHUT_WINDOW: f64 = Key::new("shut_window", PACKETS, "1", "The window after a loss, in packets.", KESHAV);
     pub DUPTHRESH: u32 = Key::new("dupthresh", Kind::Count { min: 1, max: 1000 }, "3",
-        "The loss is taken as certain at this many duplicate acknowledgements in a row.", "4.3BSD-Tahoe");
+        "A loss is taken as certain at this many duplicate acknowledgements in a row.", "4.3BSD-Tahoe");
     pub GO_BACK: bool = Key::new("go_back", Kind::Bool, "false",
-        "After duplicates, as after a timeout, all that is outstanding and not known to have arrived is sent again.",
+        "Whether, after duplicates as after a timeout, the source sends again all that is outstanding and not known to \
+         have arrived.",
         "off: 4.3BSD-Tahoe");
     pub MEAN_GAIN: f64 = Key::new("mean_gain", WEIGHT, "0.125",
         "Weight of a new sample in the mean.", "Jacobson and Karels 1988");
     pub DEVIATION_GAIN: f64 = Key::new("deviation_gain", WEIGHT, "0.25",
         "Weight of a new error in the deviation.", "Jacobson and Karels 1988");
     pub K: f64 = Key::new("k", Kind::Real { min: 0.0, max: 100.0 }, "4",
-        "A timeout is the mean and this many deviations.", "4; 2 in 4.3BSD-Tahoe");
+        "A timeout is the mean plus this many deviations.", "4; 2 in 4.3BSD-Tahoe");
     pub TIMER: RetransmissionTimers = Key::choice("timer", "restart",
-        "One timer that each acknowledgement of new data restarts, or one for each packet, from its own transmission.",
+        "Which timers the source has: one that each acknowledgement of new data restarts, or one for each packet, from \
+         its own transmission.",
         "restart: 4.3BSD");
     pub REPAIR: Repair = Key::choice("repair", "own",
         "What decides which packets are sent again. own: duplicates and the source's own timer. timers: each packet \
          has a timer as in a generic source (`beta`, `gain`, which have no effect otherwise) and is sent again \
          when it expires; duplicates and expiries shut the window.", "");
     pub FIRST_SAMPLES: u32 = Key::new("first_samples", Kind::Count { min: 0, max: 1000 }, "4",
-        "Until so many samples are in, a timeout is at least the first estimate of the round trip.", "");
+        "Until this many round trips are measured, a timeout is at least the first estimate of the round trip.", "");
 }
 
 pub static JACOBSON_KARELS: Model = Model {
@@ -140,21 +142,22 @@ pub static JACOBSON_KARELS: Model = Model {
 
 params! {
     pub INCREASE: f64 = Key::new("increase", Kind::Real { min: 0.0, max: 1e6 }, "1",
-        "What is added when the bits ask for more, packets.", "Ramakrishnan and Jain 1990");
+        "How many packets are added to the window when the share of set bits is below `threshold`.",
+        "Ramakrishnan and Jain 1990");
     pub DECREASE: f64 = Key::new("decrease", Kind::Real { min: 0.0, max: 1.0 }, "0.875",
-        "Factor when the bits ask for less.", "Ramakrishnan and Jain 1990");
+        "The factor on the window when the share of set bits is at least `threshold`.", "Ramakrishnan and Jain 1990");
     pub THRESHOLD: f64 = Key::new("threshold", Kind::Real { min: 0.0, max: 1.0 }, "0.5",
         "The window shrinks when at least this share of the bits is set.", "Ramakrishnan and Jain 1990");
-    pub TIMEOUT_WINDOW: f64 = Key::new("timeout_window", PACKETS, "1", "The window after a timeout, packets.", "");
+    pub TIMEOUT_WINDOW: f64 = Key::new("timeout_window", PACKETS, "1", "The window after a timeout, in packets.", "");
 }
 
 pub static DECBIT: Model = Model {
     name: "decbit",
     family: "transport",
     title: "DECbit window flow control",
-    summary: "The window grows by one packet or shrinks to 7/8 once in two windows, by how many acknowledgements carry \
-              the congestion bit. The bit is congestion experienced (CE) on data packets and the ECN echo on \
-              acknowledgements; `decsel` and `fqbit` queues set it.",
+    summary: "Once in two windows the window grows by one packet or shrinks to 7/8, depending on how many \
+              acknowledgements carry the congestion bit. The bit is congestion experienced (CE) on data packets and \
+              the ECN echo on acknowledgements; `decsel` and `fqbit` queues set it.",
     source: "Ramakrishnan and Jain 1990; Keshav 1991, chapter 6",
     params: source_params!(WMAX;
         BETA, GAIN, SAMPLE, INITIAL_WINDOW.with_default("1", ""), INCREASE, DECREASE, THRESHOLD, TIMEOUT_WINDOW),
@@ -175,28 +178,28 @@ choice! {
 
 params! {
     MOST_OUTSTANDING: u32 = Key::new("wmax", Kind::Count { min: 2, max: 1_000_000 }, "60",
-        "No more than this is outstanding, whatever the rate says, packets.", KESHAV);
+        "How many packets may be outstanding at most, whatever the rate says.", KESHAV);
     pub SETPOINT: f64 = Key::new("setpoint", Kind::Real { min: 0.0, max: 1e6 }, "5",
-        "Packets the bottleneck is to hold.", KESHAV);
+        "How many packets of the source the bottleneck is to hold.", KESHAV);
     pub LIMIT: Limited = Key::choice("limit", "packet",
-        "What the window limit holds back: each packet, so that the second of a pair may have to wait, or a pair that \
-         does not fit whole.",
+        "What the window limit holds back: a single packet, so that the second of a pair may have to wait, or a pair \
+         that does not fit whole.",
         "packet: 2.40 s and 1.00 s in tables 2 and 6 of Keshav 1991 are 4 and 5 packets outstanding");
     pub QUEUE_EST: QueueFrom = Key::choice("queue_est", "outstanding",
         "Where the queue is estimated from: what is outstanding beyond the empty path, or the round trip beyond the \
          first.", KESHAV_LAW);
     pub CONTROL_EVERY: ControlEvery = Key::choice("control_every", "probe",
-        "The rate is computed at every gap, or at most once in two round trips.", KESHAV);
+        "When the rate is computed: at every gap, or at most once in two round trips.", KESHAV);
     pub SILENCE: f64 = Key::new("silence", Kind::Real { min: 1.0, max: 1e6 }, "4",
-        "After so many round trips without a gap the rate is one packet a round trip.", "");
+        "After this many round trips without a gap the rate is one packet a round trip.", "");
     pub ALPHA_PEAKS: Vec<f64> = Key::new("alpha_peaks", THREE, "[0, 0.3, 0.6]",
-        "Smoothed errors that are fully low, middle and high.", "");
+        "The smoothed errors that count fully as low, as middle and as high.", "");
     pub ALPHA_OUTPUTS: Vec<f64> = Key::new("alpha_outputs", THREE, "[0.9, 0.5, 0.1]",
-        "Weight of the past gaps at these.", "");
+        "Weight of the past gaps at each of the errors in `alpha_peaks`.", "");
     pub FILTER_PEAKS: Vec<f64> = Key::new("filter_peaks", THREE, "[0, 0.2, 0.4]",
-        "Changes of the error that are fully low, middle and high.", "");
+        "The changes of the error that count fully as low, as middle and as high.", "");
     pub FILTER_OUTPUTS: Vec<f64> = Key::new("filter_outputs", THREE, "[0.1, 0.5, 0.9]",
-        "Weight of the past errors at these.", "");
+        "Weight of the past errors at each of the changes in `filter_peaks`.", "");
 }
 
 pub static PACKET_PAIR: Model = Model {

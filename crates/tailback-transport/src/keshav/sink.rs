@@ -75,6 +75,7 @@ impl Endpoint for Sink {
             sack: SackBlocks::new(),
             timestamps: None,
             window: None,
+            counts: None,
         });
     }
 

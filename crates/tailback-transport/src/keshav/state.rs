@@ -139,6 +139,7 @@ impl SenderState {
             sack: SackBlocks::new(),
             timestamps: None,
             window: None,
+            counts: None,
         }
     }
 }

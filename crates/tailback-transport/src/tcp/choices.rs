@@ -62,6 +62,9 @@ tailback_base::choice! {
         NoEcho = "no_echo",
     }
 
+    /// What the two ends count, where they agree on accurate ECN.
+    pub enum AccurateEcnUse { Off = "off", Ace = "ace", Option = "option" }
+
     /// Which packets without new data are ECN-capable, where the connection uses ECN.
     pub enum EctOnControl {
         /// SYN, SYN-ACK and RST, if the congestion control needs marks.

@@ -4,7 +4,9 @@
 //! cost a flow only eight bytes. The module `resolve` makes it from the user's settings. Windows are real numbers of
 //! bytes, infinite if unlimited.
 
+use super::accurate::padded;
 use super::congestion::{CongestionControl, Controller, Marks, WindowRules};
+use super::handshake::Agreed;
 use super::recovery::Algorithm;
 pub use super::recovery::prr::PrrBound;
 use super::recovery::sent::Keep;
@@ -32,6 +34,9 @@ tailback_base::choice! {
         SackUnpadded = "sack_unpadded",
     }
 
+    /// How marks are counted and said where it is not the RFC's letter.
+    pub enum AccurateForm { Rfc9768 = "rfc9768", Linux = "linux" }
+
     pub enum RackForm { Rfc8985 = "rfc8985", Linux = "linux" }
 
     /// What is restored if a repair turns out to be spurious.
@@ -50,6 +55,14 @@ pub enum EcnMode {
     Ignore,
     /// Sends ECT but does not echo congestion experienced.
     NoEcho,
+}
+
+/// How a connection uses accurate ECN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccurateEcn {
+    pub form: AccurateForm,
+    /// Bytes are said too.
+    pub option: bool,
 }
 
 /// A congestion control and a use of ECN that do not go together.
@@ -175,6 +188,8 @@ pub struct Config {
     /// Delays ACKs as ns-2's sink does, not as RFC 5681 says.
     pub ack_as_sink: bool,
     pub ecn: EcnMode,
+    /// Accurate ECN is asked for and agreed to; `option`: its option is sent too.
+    pub accurate: Option<AccurateEcn>,
     /// The first this many SYNs ask for ECN; 0: all.
     pub ecn_syns: u32,
     /// Signs of congestion are grouped by the last cut, not by the window.
@@ -212,9 +227,24 @@ impl Config {
         (self.controller.build)(&self.controller_settings, &self.window)
     }
 
-    /// The records of sent segments that recovery or the controller ask for.
+    /// The most that a connection asks for and agrees to.
+    pub(super) fn able(&self) -> Agreed {
+        match (self.ecn, self.accurate) {
+            (EcnMode::Off, _) => Agreed::Nothing,
+            (_, Some(_)) => Agreed::Accurate,
+            (_, None) => Agreed::Classic,
+        }
+    }
+
+    /// Accurate ECN is agreed on, and pure ACKs and retransmissions are ECN-capable as in Linux.
+    pub(super) fn capable_by_counts(&self, agreed: Agreed) -> bool {
+        agreed == Agreed::Accurate && self.accurate.is_some_and(|a| a.form == AccurateForm::Linux)
+    }
+
+    /// The records of sent segments that recovery, the controller or accurate ECN ask for.
     pub(super) fn kept(&self) -> Option<Keep> {
-        let recorded = self.asked.records || self.asked.losses;
+        let counts = self.ecn != EcnMode::Off && self.accurate.is_some();
+        let recorded = self.asked.records || self.asked.losses || counts;
         self.repair.keeps.or(recorded.then_some(Keep::Records))
     }
 
@@ -259,6 +289,14 @@ impl Config {
             OptionBytes::Tcp => (if timestamps { 12 } else { 0 }) + if blocks > 0 { 4 + 8 * blocks } else { 0 },
         };
         payload + self.header + options
+    }
+
+    /// What the option of accurate ECN takes on the wire, beside so many SACK blocks.
+    pub fn wire_counts(&self, fields: u8, sack_blocks: usize) -> u32 {
+        match self.option_bytes {
+            OptionBytes::Uncounted => 0,
+            _ => padded(fields, sack_blocks),
+        }
     }
 
     /// Whether `pipe` is counted as in ns-2's two-way agents.

@@ -12,6 +12,7 @@
 //! segment says the same.
 
 use crate::segment::Flags;
+use tailback_base::Ecn;
 
 /// The state of a sender's connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,28 +28,117 @@ pub enum Connecting {
     Closed,
 }
 
-/// The flags of a SYN. RFC 3168 section 6.1.1: an ECN-setup SYN has both ECE and CWR.
-pub fn syn_flags(ecn: bool) -> Flags {
-    let flags = Flags::SYN;
-    if ecn {
-        flags.with(Flags::ECE).with(Flags::CWR)
-    } else {
-        flags
+/// What a SYN asks for, and what both ends agree on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Agreed {
+    /// No ECN.
+    #[default]
+    Nothing,
+    /// RFC 3168, or RFC 8257 where the congestion control needs it.
+    Classic,
+    /// RFC 9768.
+    Accurate,
+}
+
+impl Agreed {
+    pub fn is_ecn(self) -> bool {
+        self != Agreed::Nothing
     }
 }
 
-/// Whether this SYN asks for ECN.
-pub fn asks_for_ecn(syn: Flags) -> bool {
-    syn.has(Flags::ECE) && syn.has(Flags::CWR)
+/// The flags of a SYN. RFC 3168 section 6.1.1: an ECN-setup SYN has both ECE and CWR; RFC 9768 section 3.1.1: AE too.
+pub fn syn_flags(asked: Agreed) -> Flags {
+    match asked {
+        Agreed::Nothing => Flags::SYN,
+        Agreed::Classic => Flags::SYN.with(Flags::ECE).with(Flags::CWR),
+        Agreed::Accurate => Flags::SYN.with(Flags::ACE),
+    }
 }
 
-/// The flags of the answer. RFC 3168 section 6.1.1: an ECN-setup SYN-ACK has ECE only.
-pub fn syn_ack_flags(ecn: bool) -> Flags {
+/// What the end that gets this SYN agrees to, if it is able to do as much as `able`. RFC 9768 section 3.1.2: any
+/// combination other than 000 and 011 asks for accurate ECN.
+pub fn agrees(syn: Flags, able: Agreed) -> Agreed {
+    match (syn.ace(), able) {
+        (_, Agreed::Nothing) | (0b000, _) => Agreed::Nothing,
+        (0b011, _) => Agreed::Classic,
+        (_, Agreed::Accurate) => Agreed::Accurate,
+        // An end that knows RFC 3168 alone does not look at AE.
+        (n, Agreed::Classic) if n & 0b011 == 0b011 => Agreed::Classic,
+        (_, Agreed::Classic) => Agreed::Nothing,
+    }
+}
+
+/// The flags of the answer. RFC 3168 section 6.1.1: an ECN-setup SYN-ACK has ECE only. RFC 9768 table 2: with accurate
+/// ECN they say how the SYN arrived.
+pub fn syn_ack_flags(agreed: Agreed, arrived: Ecn) -> Flags {
     let flags = Flags::ACK.with(Flags::SYN);
-    if ecn { flags.with(Flags::ECE) } else { flags }
+    match agreed {
+        Agreed::Nothing => flags,
+        Agreed::Classic => flags.with(Flags::ECE),
+        Agreed::Accurate => flags.with(Flags::of_ace(reflected(arrived))),
+    }
 }
 
-/// Whether this SYN-ACK grants ECN.
-pub fn grants_ecn(syn_ack: Flags) -> bool {
-    syn_ack.has(Flags::ECE) && !syn_ack.has(Flags::CWR)
+/// What this SYN-ACK agrees to, after a SYN that asked for `asked` (RFC 9768 table 2). Section 3.1.3: the reserved
+/// combination 101 agrees to accurate ECN. A SYN-ACK that has all flags of the SYN comes from an end that copies them.
+pub fn granted(syn_ack: Flags, asked: Agreed) -> Agreed {
+    match (asked, syn_ack.ace()) {
+        (Agreed::Nothing, _) | (Agreed::Accurate, 0b000 | 0b111) => Agreed::Nothing,
+        (Agreed::Accurate, 0b001) => Agreed::Classic,
+        (Agreed::Accurate, _) => Agreed::Accurate,
+        (Agreed::Classic, n) if n & 0b011 == 0b001 => Agreed::Classic,
+        (Agreed::Classic, _) => Agreed::Nothing,
+    }
+}
+
+/// RFC 9768 tables 2 and 3: the number that says how a SYN, or a SYN-ACK, arrived.
+pub const fn reflected(arrived: Ecn) -> u8 {
+    match arrived {
+        Ecn::NotEct => 0b010,
+        Ecn::Ect1 => 0b011,
+        Ecn::Ect0 => 0b100,
+        Ecn::Ce => 0b110,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Agreed; 3] = [Agreed::Nothing, Agreed::Classic, Agreed::Accurate];
+
+    /// The rows of table 2 of RFC 9768, from the SYN to what the client does: by what both ends are able to do.
+    #[test]
+    fn two_ends_agree_on_what_both_know() {
+        for client in ALL {
+            for server in ALL {
+                let agreed = agrees(syn_flags(client), server);
+                let least = if client == Agreed::Nothing || server == Agreed::Nothing {
+                    Agreed::Nothing
+                } else if client == server {
+                    client
+                } else {
+                    Agreed::Classic
+                };
+                assert_eq!(agreed, least, "{client:?} {server:?}");
+                for arrived in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+                    let answer = syn_ack_flags(agreed, arrived);
+                    // A mark on the SYN reads as classic ECN is refused by an end that asked for no more.
+                    assert_eq!(granted(answer, client), least, "{client:?} {server:?} {arrived:?}");
+                }
+            }
+        }
+    }
+
+    /// Its last rows: an end that copies the flags, and the combination that is reserved.
+    #[test]
+    fn answers_of_odd_ends_are_read_as_table_2_says() {
+        let answer = |n| granted(Flags::ACK.with(Flags::SYN).with(Flags::of_ace(n)), Agreed::Accurate);
+        assert_eq!((answer(0b111), answer(0b000)), (Agreed::Nothing, Agreed::Nothing));
+        assert_eq!((answer(0b001), answer(0b101)), (Agreed::Classic, Agreed::Accurate));
+        for n in [0b001, 0b010, 0b100, 0b101, 0b110] {
+            let syn = Flags::SYN.with(Flags::of_ace(n));
+            assert_eq!(agrees(syn, Agreed::Accurate), Agreed::Accurate, "{n:03b}");
+        }
+    }
 }

@@ -113,6 +113,15 @@ impl Sender {
         if report.rtt_samples > 0 {
             shown.push(("min_rtt", rtt(report.rtt.least)));
         }
+        if let Some(counts) = c.seen_counts() {
+            let bytes = counts.bytes().map(u64::from);
+            shown.push(("delivered_ce", u64::from(counts.marked())));
+            shown.extend(
+                ["delivered_e1_bytes", "delivered_ce_bytes", "delivered_e0_bytes"]
+                    .into_iter()
+                    .zip(bytes),
+            );
+        }
         if let Some(list) = c.seen_records() {
             shown.push(("delivered", list.delivered() / payload));
         }

@@ -6,6 +6,7 @@
 //!
 //! * [`sender`], [`receiver`], [`reassembly`]: the two ends, and the data that the receiver holds out of order;
 //! * [`connection`]: one end of a two-way connection, opened and closed;
+//! * [`accurate`]: what both ends count of congestion marks (RFC 9768), and how the counts are read;
 //! * `state/`: the transmission control block: sequence space, window, retransmission timer, ECN;
 //! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK by reports and by
 //!   time), and what they share: scoreboard, records of what was sent, spread and undone reductions, probes;
@@ -18,6 +19,7 @@
 //! connection when everything is acknowledged), data from receiver to sender, a receive buffer that fills, and
 //! Nagle's rule.
 
+pub mod accurate;
 mod change;
 pub mod choices;
 pub mod config;
@@ -26,6 +28,7 @@ pub mod connection;
 mod handshake;
 pub mod info;
 pub mod params;
+pub mod probes;
 pub mod profiles;
 mod state;
 

@@ -161,6 +161,18 @@ pub const BUILT_IN: &[Profile] = &[
         ],
     },
     Profile {
+        name: "linux-2026",
+        doc: "a host with Linux as it comes since February 2026: as `linux`, but connections ask for accurate ECN in \
+              both directions (`tcp_ecn` 3), its option included",
+        values: &[
+            ("profile", "linux"),
+            ("ecn", "where_answered"),
+            ("accurate_ecn", "option"),
+            ("accurate_ecn_form", "linux"),
+            ("ecn_syns", "2"),
+        ],
+    },
+    Profile {
         name: "jiang-2006",
         doc: "the trials of the AAQM thesis: NewReno, 500 B on the wire, window cap 64, minimum RTO 0.2 s",
         values: &[

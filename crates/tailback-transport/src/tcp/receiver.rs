@@ -1,8 +1,8 @@
 //! The receiving end: it puts bytes in order and acknowledges them.
 //!
 //! RFC 5681 section 4.2 and RFC 1122 section 4.2.3.2 define what it acknowledges at once and what it may delay. SACK
-//! blocks follow RFC 2018, duplicates reported in them RFC 2883, the congestion echo RFC 3168 section 6.1.3, and the
-//! time stamp to echo RFC 7323 section 4.3.
+//! blocks follow RFC 2018, duplicates reported in them RFC 2883, the congestion echo RFC 3168 section 6.1.3 or the
+//! counts of RFC 9768, and the time stamp to echo RFC 7323 section 4.3.
 //!
 //! ```text
 //!               in order, first            timer, or the n-th, or anything not in order
@@ -16,9 +16,10 @@
 
 mod prediction;
 
+use super::accurate::Received;
 use super::config::{Config, EcnMode};
 use super::congestion::EchoRule;
-use super::handshake;
+use super::handshake::{self, Agreed};
 use super::reassembly::Reassembly;
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit, Wake};
 use crate::segment::{Flags, Plain, SackBlocks, Segment};
@@ -37,6 +38,26 @@ enum AckDue {
     Now,
 }
 
+/// How marks are echoed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Echoes {
+    Rfc3168,
+    /// [`EchoRule::EveryAck`].
+    EveryAck,
+    /// They are counted (RFC 9768).
+    Counts,
+}
+
+impl Echoes {
+    fn of(rule: EchoRule, agreed: Agreed) -> Echoes {
+        match (agreed, rule) {
+            (Agreed::Accurate, _) => Echoes::Counts,
+            (_, EchoRule::Rfc3168) => Echoes::Rfc3168,
+            (_, EchoRule::EveryAck) => Echoes::EveryAck,
+        }
+    }
+}
+
 /// The receiving end of a one-way connection.
 pub struct Receiver {
     cfg: Arc<Config>,
@@ -47,8 +68,10 @@ pub struct Receiver {
     /// A SYN arrived and its answer is due.
     syn_due: bool,
     connected: bool,
-    ecn: bool,
-    rule: EchoRule,
+    agreed: Agreed,
+    /// How the other end's SYN arrived.
+    syn_arrived: Ecn,
+    rule: Echoes,
     /// Of pure ACKs.
     codepoint: Ecn,
     /// RFC 3168: echo until the sender says CWR. With [`EchoRule::EveryAck`]: the last segment was marked.
@@ -79,11 +102,13 @@ struct Rare {
     /// How many more segments are acknowledged one by one, and when the last one in order arrived.
     quick: u32,
     last_arrival: Time,
+    /// Present if accurate ECN is agreed on. Then header prediction is not for this end.
+    counts: Option<Box<Received>>,
 }
 
 impl Rare {
     fn is_quiet(&self) -> bool {
-        self.duplicate.is_none() && self.edge.is_none()
+        self.duplicate.is_none() && self.edge.is_none() && self.counts.is_none()
     }
 }
 
@@ -94,6 +119,7 @@ impl Default for Rare {
             edge: None,
             quick: 0,
             last_arrival: Time::NEVER,
+            counts: None,
         }
     }
 }
@@ -102,13 +128,14 @@ impl Receiver {
     /// A receiver that echoes congestion marks as the sender's controller asks for.
     pub fn new(cfg: Arc<Config>) -> Receiver {
         // Without a SYN both ends have agreed beforehand.
-        let agreed = !cfg.syn && cfg.ecn != EcnMode::Off;
+        let agreed = if cfg.syn { Agreed::Nothing } else { cfg.able() };
         let next = u64::from(!cfg.syn);
-        Receiver {
+        let mut receiver = Receiver {
             next,
-            ecn: agreed,
-            codepoint: cfg.codepoint_if(agreed && cfg.ect_on_acks),
-            rule: cfg.controller.facts.echo,
+            agreed: Agreed::Nothing,
+            syn_arrived: Ecn::NotEct,
+            codepoint: Ecn::NotEct,
+            rule: Echoes::of(cfg.controller.facts.echo, Agreed::Nothing),
             held: Reassembly::default(),
             due: AckDue::Nothing,
             syn_due: false,
@@ -123,6 +150,26 @@ impl Receiver {
             alone: false,
             rare: None,
             cfg,
+        };
+        receiver.agree(agreed);
+        receiver
+    }
+
+    /// What both ends do about marks from now on.
+    fn agree(&mut self, agreed: Agreed) {
+        let by_counts = self.cfg.capable_by_counts(agreed);
+        self.agreed = agreed;
+        self.codepoint = self
+            .cfg
+            .codepoint_if(agreed.is_ecn() && (self.cfg.ect_on_acks || by_counts));
+        self.rule = Echoes::of(self.cfg.controller.facts.echo, agreed);
+        if let Some(a) = self.cfg.accurate.filter(|_| agreed == Agreed::Accurate) {
+            let counts = &mut self.rare.get_or_insert_default().counts;
+            let counts = counts.get_or_insert_with(|| Box::new(Received::new(a.form, a.option)));
+            // The sender of a one-way connection sends no option, and none of its segments shows that it knows it.
+            if !self.cfg.two_way {
+                counts.hears_option();
+            }
         }
     }
 
@@ -138,7 +185,7 @@ impl Receiver {
 
     fn on_syn(&mut self, s: &Segment, up: &mut dyn AppEvents) {
         let connected = std::mem::replace(&mut self.connected, true);
-        self.synchronize(s, handshake::asks_for_ecn(s.flags));
+        self.synchronize(s, handshake::agrees(s.flags, self.cfg.able()));
         self.syn_due = true;
         self.due = AckDue::Now;
         if !connected {
@@ -146,19 +193,66 @@ impl Receiver {
         }
     }
 
-    /// The other side's SYN: its sequence space begins, and `ecn` says whether its marks are echoed.
-    pub(super) fn synchronize(&mut self, syn: &Segment, ecn: bool) {
+    /// The other side's SYN, or SYN-ACK: its sequence space begins, and its marks are echoed as agreed.
+    pub(super) fn synchronize(&mut self, syn: &Segment, agreed: Agreed) {
         self.connected = true;
-        self.ecn = self.cfg.ecn != EcnMode::Off && ecn;
-        self.codepoint = self.cfg.codepoint_if(self.ecn && self.cfg.ect_on_acks);
+        self.syn_arrived = syn.ecn;
+        self.agree(agreed);
+        if syn.flags.has(Flags::ACK) {
+            // RFC 9768 section 3.2.2.1: a mark on the SYN-ACK counts, one on the SYN does not.
+            self.count(syn);
+            self.reflect(syn);
+        }
         self.next = self.next.max(1);
         if let Some((value, _)) = syn.timestamps {
             self.ts_recent = Some(value);
         }
     }
 
+    /// The other side's SYN comes again.
+    pub(super) fn note_syn(&mut self, s: &Segment) {
+        self.syn_arrived = s.ecn;
+    }
+
+    /// A SYN-ACK comes again: so is its acknowledgement, which says how it arrived.
+    pub(super) fn reflect(&mut self, syn_ack: &Segment) {
+        if let Some(counts) = self.counts() {
+            counts.reflect(syn_ack.ecn);
+        }
+    }
+
+    #[inline]
+    fn counts(&mut self) -> Option<&mut Received> {
+        self.rare.as_mut()?.counts.as_deref_mut()
+    }
+
+    /// How many packets came marked, if that is counted.
+    pub(super) fn counted_marks(&self) -> Option<u32> {
+        Some(self.rare.as_ref()?.counts.as_ref()?.marked())
+    }
+
+    /// Count a segment of a connection with accurate ECN; it may have to be acknowledged at once.
+    #[cold]
+    fn count(&mut self, s: &Segment) {
+        let ecn = if self.cfg.ecn == EcnMode::NoEcho {
+            Ecn::NotEct
+        } else {
+            s.ecn
+        };
+        let Some(counts) = self.counts() else { return };
+        if s.counts.is_some() {
+            counts.hears_option();
+        }
+        if counts.arrives(ecn, s.payload) && !s.flags.has(Flags::SYN) {
+            self.due = AckDue::Now;
+        }
+    }
+
     /// A segment of a connection whose SYNs have been exchanged.
     pub(super) fn take(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
+        if self.rule == Echoes::Counts {
+            self.count(s);
+        }
         if !s.occupies() {
             self.note_timestamp(s);
             // RFC 9293 section 3.10.7.4: not acceptable, and answered. A sender asks so whether a window is still shut.
@@ -184,7 +278,12 @@ impl Receiver {
 
     /// Both sides agreed on ECN.
     pub(super) fn has_ecn(&self) -> bool {
-        self.ecn
+        self.agreed.is_ecn()
+    }
+
+    /// The flags of the answer to the other side's SYN.
+    pub(super) fn syn_ack_flags(&self, agreed: Agreed) -> Flags {
+        handshake::syn_ack_flags(agreed, self.syn_arrived)
     }
 
     /// The codepoint of pure ACKs.
@@ -266,7 +365,7 @@ impl Receiver {
     /// The flags of an acknowledgement.
     #[inline(always)]
     fn echo_flags(&self) -> Flags {
-        match self.ecn && self.echo {
+        match self.agreed.is_ecn() && self.echo {
             true => Flags::ACK.with(Flags::ECE),
             false => Flags::ACK,
         }
@@ -276,11 +375,12 @@ impl Receiver {
     fn on_ecn(&mut self, s: &Segment, now: Time) {
         let marked = self.is_marked(s.ecn);
         match self.rule {
-            EchoRule::Rfc3168 => self.note_mark(marked, s.flags),
-            EchoRule::EveryAck if marked == self.echo => {}
+            Echoes::Counts => {}
+            Echoes::Rfc3168 => self.note_mark(marked, s.flags),
+            Echoes::EveryAck if marked == self.echo => {}
             // RFC 8257 section 3.2: what waits for a delayed ACK is acknowledged at once, with the old value of the
             // echo.
-            EchoRule::EveryAck => {
+            Echoes::EveryAck => {
                 if self.due != AckDue::Nothing {
                     self.earlier = Some(Box::new(self.acknowledgement(now)));
                 }
@@ -382,14 +482,14 @@ impl Receiver {
     fn acknowledgement(&mut self, now: Time) -> Segment {
         let mut sack = SackBlocks::new();
         let (flags, ecn) = if std::mem::take(&mut self.syn_due) {
-            let capable = self.ecn && self.cfg.ect_on_handshake;
-            (handshake::syn_ack_flags(self.ecn), self.cfg.codepoint_if(capable))
+            let capable = self.agreed.is_ecn() && self.cfg.ect_on_handshake;
+            (self.syn_ack_flags(self.agreed), self.cfg.codepoint_if(capable))
         } else {
             (self.reported(&mut sack), self.codepoint)
         };
         let timestamps = self.echoed(now);
         self.acknowledged();
-        Segment {
+        let mut s = Segment {
             seq: u64::from(!flags.has(Flags::SYN)),
             payload: 0,
             ack: self.next,
@@ -399,6 +499,28 @@ impl Receiver {
             sack,
             timestamps,
             window: self.window(),
+            counts: None,
+        };
+        if self.rule == Echoes::Counts {
+            self.say_counts(&mut s);
+        }
+        s
+    }
+
+    /// Write the counts into a segment: ACE, and the option if there is room.
+    #[cold]
+    pub(super) fn say_counts(&mut self, s: &mut Segment) {
+        let cfg = self.cfg.clone();
+        let Some(counts) = self.counts() else { return };
+        if !s.flags.has(Flags::SYN) {
+            s.flags = s.flags.without(Flags::ACE).with(Flags::of_ace(counts.ace()));
+        }
+        let (option, kept) = counts.option(s.timestamps.is_some(), s.sack.len());
+        s.sack.truncate(kept);
+        s.bytes = cfg.wire(s.payload, kept, s.timestamps.is_some());
+        if let Some(option) = option {
+            s.bytes += cfg.wire_counts(option.fields, kept);
+            s.counts = Some(Box::new(option));
         }
     }
 
@@ -431,7 +553,14 @@ impl Receiver {
     }
 
     /// Write the acknowledgement of the other side's SYN into a SYN: number and echo.
-    pub(super) fn acknowledge_syn_on(&mut self, s: &mut Segment) {
+    ///
+    /// `counts`: the option of accurate ECN shows that this end knows it (RFC 9768 section 3.2.3.2.2); a repeat has
+    /// none, in case the path drops segments with it.
+    pub(super) fn acknowledge_syn_on(&mut self, s: &mut Segment, counts: bool) {
+        if counts && let Some(option) = self.counts().and_then(|c| c.first_option()) {
+            s.bytes += self.cfg.wire_counts(option.fields, 0);
+            s.counts = Some(Box::new(option));
+        }
         s.ack = self.next;
         s.timestamps = s
             .timestamps
@@ -447,6 +576,9 @@ impl Receiver {
         s.timestamps = self.echoed(now);
         s.window = self.window();
         s.bytes = self.cfg.wire(s.payload, s.sack.len(), s.timestamps.is_some());
+        if self.rule == Echoes::Counts {
+            self.say_counts(s);
+        }
         self.acknowledged();
     }
 
@@ -470,6 +602,9 @@ impl Endpoint for Receiver {
         // Data before any SYN belongs to no connection.
         if !self.connected || s.payload == 0 || s.seq == 0 {
             return;
+        }
+        if self.rule == Echoes::Counts {
+            self.count(s);
         }
         self.on_ecn(s, now);
         self.on_data(s, now, up);

@@ -2,7 +2,7 @@
 //! endpoints, and contradictions are refused.
 
 use super::choices::*;
-use super::config::{Asked, Config, IdleForgets, OptionBytes, PrrUse, RackForm, RepairRules, UndoForm};
+use super::config::{AccurateEcn, Asked, Config, IdleForgets, OptionBytes, PrrUse, RackForm, RepairRules, UndoForm};
 use super::congestion::{AfterTimeout, Controller, Growth, WindowRules, list};
 use super::params::*;
 use super::recovery::Algorithm;
@@ -149,6 +149,13 @@ impl Config {
             delayed_ack_on_grid: s.get(&DELAYED_ACK_CLOCK) == DelayedAckClock::Grid,
             ack_as_sink: s.get(&ACK_RULE) == AckRule::Sink,
             ecn: s.get(&ECN).with(controller.facts.marks),
+            accurate: match s.get(&ACCURATE_ECN) {
+                AccurateEcnUse::Off => None,
+                what => Some(AccurateEcn {
+                    form: s.get(&ACCURATE_ECN_FORM),
+                    option: what == AccurateEcnUse::Option,
+                }),
+            },
             ecn_syns: s.get(&ECN_SYNS),
             echo_by_last_cut: s.get(&ECHO_RULE) == EchoEvents::LastCut,
             ect_on_handshake,

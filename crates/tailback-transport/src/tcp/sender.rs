@@ -13,8 +13,8 @@ mod prediction;
 use super::change::ControlChange;
 use super::config::{Config, RackForm};
 use super::congestion::{CongestionControl, Controller, Phase};
-use super::handshake::{self, Connecting};
-use super::params::PROBES;
+use super::handshake::{self, Agreed, Connecting};
+use super::probes::PROBES;
 use super::recovery::undo::Proof;
 use super::recovery::{Duplicate, LossRecovery, Recovery};
 use super::state::{ControlBlock, Evidence, FIRST};
@@ -154,11 +154,11 @@ impl Sender {
             self.ignored += 1;
             return;
         }
-        let ecn = handshake::grants_ecn(s.flags) && self.block.asked_for_ecn();
+        let ecn = handshake::granted(s.flags, self.block.asked_for_ecn());
         self.syn_acknowledged(s, ecn, tries, now);
     }
 
-    fn syn_acknowledged(&mut self, s: &Segment, ecn: bool, tries: u32, now: Time) {
+    fn syn_acknowledged(&mut self, s: &Segment, ecn: Agreed, tries: u32, now: Time) {
         self.block.established(s, ecn, tries.saturating_sub(1), now);
         self.state = Connecting::Open;
         // Nothing new is judged, so the controller gets no event: a window of data starts here.
@@ -180,6 +180,9 @@ impl Sender {
         if s.ack > c.max_sent() || (s.ack < una && !old) || at_rest {
             self.ignored += u64::from(s.ack != una);
             let read = s.ack == una || (s.ack < una && self.reads_old(s));
+            if self.block.keeps_more() && s.ack == una {
+                self.block.count_marks(s);
+            }
             if read && self.block.keeps_more() && !s.sack.is_empty() {
                 self.on_repeat(s, now);
             }
@@ -202,11 +205,17 @@ impl Sender {
     #[inline(always)]
     fn judge<const MORE: bool>(&mut self, s: &Segment, counts: bool, now: Time) {
         let c = &mut self.block;
-        let echo = c.echoes(s);
+        let mut echo = c.echoes(s);
         if echo {
             c.on_echo(s.ack, self.recovery.in_recovery(), now);
         }
         let rate = if MORE { c.delivered(s, now, self.pace_at) } else { None };
+        if MORE && c.counts_marks() {
+            echo = c.count_new_marks(s, self.recovery.in_recovery());
+            if echo {
+                c.on_echo(s.ack, self.recovery.in_recovery(), now);
+            }
+        }
         let (a, judged) = if s.ack > c.una() {
             let echoed = c.take_timestamps(s);
             let sampled = self.recovery.may_sample(c, s.ack);
@@ -260,7 +269,7 @@ impl Sender {
         let evidence = Evidence {
             sack: &s.sack,
             echoed: s.timestamps.map(|t| t.1),
-            ecn_echo: c.echoes(s),
+            ecn_echo: c.echoes(s) || c.has_unheard_marks(),
             acked,
             repairing: self.recovery.in_recovery() || c.phase() == Phase::Loss,
             rtt,
@@ -390,8 +399,17 @@ impl Sender {
         self.state = Connecting::Syn { tries, due: true };
     }
 
+    /// What the next SYN-ACK of this end says: after two with accurate ECN, nothing of ECN (RFC 9768 section 3.1.4.2),
+    /// while the mode stays.
+    pub(super) fn answers_with(&self, ecn: Agreed) -> Agreed {
+        match self.state {
+            Connecting::Syn { tries, .. } if tries > 2 && ecn == Agreed::Accurate => Agreed::Nothing,
+            _ => ecn,
+        }
+    }
+
     /// `s` acknowledges the SYN.
-    pub(super) fn open_by(&mut self, s: &Segment, ecn: bool, now: Time) {
+    pub(super) fn open_by(&mut self, s: &Segment, ecn: Agreed, now: Time) {
         if let Connecting::Syn { tries, .. } = self.state {
             self.syn_acknowledged(s, ecn, tries, now);
         }
@@ -406,6 +424,7 @@ impl Sender {
         // A window update is not a duplicate (RFC 5681 section 2), but what it reports is news.
         let update = !old && self.block.advertised(s.window) && s.ack == self.block.una();
         if update && s.sack.is_empty() {
+            self.block.count_marks(s);
             self.allow_burst();
         } else {
             self.on_ack(s, !update, now);

@@ -58,8 +58,8 @@ mod tests {
     #[test]
     fn the_inverse_gives_the_loss_event_rate_back() {
         for p in [1e-9, 1e-4, 0.01, 0.5] {
-            let back = PATH.loss_event_rate(PATH.rate(p));
-            assert!((back / p - 1.0).abs() < 1e-9, "{p}: {back}");
+            let inverted = PATH.loss_event_rate(PATH.rate(p));
+            assert!((inverted / p - 1.0).abs() < 1e-9, "{p}: {inverted}");
         }
         assert!(PATH.loss_event_rate(1.0) > 0.999_999);
     }

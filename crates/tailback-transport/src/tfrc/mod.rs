@@ -10,7 +10,7 @@
 //! * `report`: what the two ends send each other; `params`: the declaration.
 
 mod equation;
-mod history;
+pub(crate) mod history;
 pub mod params;
 mod rate;
 mod receiver;

@@ -44,6 +44,7 @@ impl Report {
             sack: SackBlocks::new(),
             timestamps: Some((self.echo, Time(self.delay.0))),
             window: Some(libm::round(self.loss_event_rate * ONE) as u32),
+            counts: None,
         }
     }
 
@@ -74,6 +75,7 @@ pub fn packet(number: u64, payload: u32, header: u32, ecn: Ecn, now: Time, rtt: 
         sack: SackBlocks::new(),
         timestamps: Some((now, Time(rtt.0))),
         window: None,
+        counts: None,
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::common::{Fate, Path, config, lose, pass, settings};
 use tailback_base::model::Value;
 use tailback_base::{Duration, Settings, Stream, Time};
+use tailback_transport::Registry;
 use tailback_transport::registry::TRANSPORTS;
 use tailback_transport::tcp::ControlChange;
 use tailback_transport::tcp::congestion::{Controller, list::CONTROLLERS};
@@ -356,6 +357,7 @@ fn only_ends_that_send_by_tcp_can_change() {
         let made = match e.carries {
             Carries::Stream(make) => make(&settings, &all()).unwrap(),
             Carries::Lossy(make) => make(&settings).unwrap(),
+            Carries::Adapting(make) => make(&settings, &Registry::standard().rate_controllers).unwrap(),
             Carries::Datagrams => continue,
         };
         let mut rng = Stream::new(1, "ends");

@@ -93,6 +93,7 @@ fn ack(ack: u64, now: Time, stamped: bool) -> Segment {
         sack: SackBlocks::new(),
         timestamps: stamped.then_some((now, Time(now.0.saturating_sub(30_000_000)))),
         window: None,
+        counts: None,
     }
 }
 

@@ -16,6 +16,7 @@ fn ack(n: u64) -> Segment {
         sack: SackBlocks::new(),
         timestamps: None,
         window: None,
+        counts: None,
     }
 }
 

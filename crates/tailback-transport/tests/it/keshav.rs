@@ -68,6 +68,7 @@ impl Talk {
             sack: SackBlocks::new(),
             timestamps: None,
             window: None,
+            counts: None,
         };
         self.source.on_segment(&s, Time::from_seconds(t), &mut self.heard);
         self.sends()
@@ -146,6 +147,7 @@ fn the_sink_answers_every_packet_and_keeps_what_is_out_of_order() {
             sack: SackBlocks::new(),
             timestamps: None,
             window: None,
+            counts: None,
         };
         sink.on_segment(&s, Time::ZERO, &mut up);
         let Transmit::Segment(a) = sink.poll_transmit(Time::ZERO) else {

@@ -38,6 +38,7 @@ fn the_first_segments_are_acknowledged_one_by_one() {
                 sack: SackBlocks::new(),
                 timestamps: Some((now, Time::ZERO)),
                 window: None,
+                counts: None,
             };
             r.on_segment(&s, now, &mut ());
             while let Transmit::Segment(_) = r.poll_transmit(now) {

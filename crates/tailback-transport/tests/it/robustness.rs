@@ -62,6 +62,7 @@ fn segment() -> impl Strategy<Value = Segment> {
             sack: blocks.into_iter().collect::<SackBlocks>(),
             timestamps: stamps.map(|(v, e)| (Time(u64::from(v)), Time(e))),
             window: None,
+            counts: None,
         },
     )
 }
@@ -124,6 +125,7 @@ proptest! {
         sender.on_segment(&Segment {
             seq: 0, payload: 0, ack: 1, flags: Flags::SYN.with(Flags::ACK).with(Flags::ECE), ecn: Ecn::NotEct,
             bytes: 40, sack: SackBlocks::new(), timestamps: Some((now, now)), window: None,
+            counts: None,
         }, now, &mut ());
         drain(&mut sender, now, &mut highest);
         for s in steps {
@@ -136,6 +138,7 @@ proptest! {
                     let s = Segment {
                         seq: 1, payload: 0, ack, flags, ecn: Ecn::NotEct,
                         bytes: 40, sack, timestamps: Some((now, now)), window: None,
+                        counts: None,
                     };
                     sender.on_segment(&s, now, &mut ());
                 }

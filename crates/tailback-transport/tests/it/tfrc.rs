@@ -106,6 +106,7 @@ impl Talk {
             sack: SackBlocks::new(),
             timestamps: Some((at(t - rtt - delay), at(delay))),
             window: Some((p * 4_294_967_296.0) as u32),
+            counts: None,
         };
         self.sender.on_segment(&s, self.now, &mut self.heard);
         self.until(t);
@@ -393,6 +394,7 @@ impl Sink {
             sack: SackBlocks::new(),
             timestamps: Some((at(t - 0.05), Time(rtt.0))),
             window: None,
+            counts: None,
         };
         self.receiver.on_segment(&s, at(t), &mut self.heard);
         self.take(at(t));

@@ -24,10 +24,10 @@ def has_ecn(asked: bool | None, controls: Mapping[str, str | Mapping[str, Any]])
 def said(ecn: bool, controls: Mapping[str, str | Mapping[str, Any]]) -> str:
     """A sentence about ECN at the hosts of these senders, by their names on the page."""
     wrong = "ignores" if ecn else "needs"
-    found = [name for name, control in controls.items() if of(control) == wrong]
-    if not found:
+    exceptions = [name for name, control in controls.items() if of(control) == wrong]
+    if not exceptions:
         return f"ECN is {'on' if ecn else 'off'}."
-    names, it = " and ".join(found), "it" if len(found) == 1 else "them"
+    names, it = " and ".join(exceptions), "it" if len(exceptions) == 1 else "them"
     if not ecn:
-        return f"ECN is off, and {names} need{'s'[len(found) - 1 :]} marks: only losses slow {it}."
-    return f"ECN is on, except for {names}, which ignore{'s'[len(found) - 1 :]} marks."
+        return f"ECN is off, and {names} need{'s'[len(exceptions) - 1 :]} marks: only losses slow {it}."
+    return f"ECN is on, except for {names}, which ignore{'s'[len(exceptions) - 1 :]} marks."

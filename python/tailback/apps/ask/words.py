@@ -9,9 +9,9 @@ from tailback.core.results.summary import scale
 
 
 def quantity(unit: str, value: float, digits: int = 6) -> str:
-    """A value with its unit, in so many digits: `50 Mbps`, `40 ms`."""
+    """A value with its unit, in so many digits: `50 Mbps`, `40 ms`; a ratio has none."""
     name, show = scale(unit, [value])
-    return f"{float(show(value, math.nan).mean):.{digits}g} {name}".strip()
+    return f"{float(show(value, math.nan).mean):.{digits}g} {'' if unit == '1' else name}".strip()
 
 
 def capital(text: str) -> str:

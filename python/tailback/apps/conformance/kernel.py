@@ -144,14 +144,14 @@ class TunBench:
         windows = any(step.window is not None for step in line.steps)
         subject = KernelSender(self.device, self.control, peer, tcp, line.table.lost_syns, windows)
         try:
-            found = try_line(line, subject, accurate(self.control))
+            difference = try_line(line, subject, accurate(self.control))
         except NoState as e:
             return LineVerdict(line, SKIPPED, f"tcp_info shows no state {e.name!r}")
         finally:
             subject.close()
-        if found and linux.differs:
+        if difference and linux.differs:
             return LineVerdict(line, DIFFERS, linux.differs)
-        return LineVerdict(line, FAILS if found else HOLDS, found)
+        return LineVerdict(line, FAILS if difference else HOLDS, difference)
 
     def _prepare(self, line: Dialogue, tcp: Mapping[str, Any], peer: str) -> None:
         """The route and the settings that stand for the parameters of the line."""

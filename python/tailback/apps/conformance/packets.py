@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 #: Flags of a TCP header by the names of dialogues.
-FLAGS = {"fin": 1, "syn": 2, "rst": 4, "psh": 8, "ack": 16, "ece": 64, "cwr": 128}
+FLAGS = {"fin": 1, "syn": 2, "rst": 4, "psh": 8, "ack": 16, "ece": 64, "cwr": 128, "ae": 256}
 _ECN = ("not-ect", "ect1", "ect0", "ce")
 
 
@@ -58,6 +58,8 @@ class ToKernel:
     #: So many bytes, all zero.
     payload: int = 0
     ecn: str = "not-ect"
+    #: The option of accurate ECN: its fields by name, in order.
+    counts: Sequence[tuple[str, int]] | None = None
 
 
 def read(data: bytes) -> FromKernel | None:
@@ -65,9 +67,9 @@ def read(data: bytes) -> FromKernel | None:
     if len(data) < 40 or data[0] >> 4 != 4 or data[9] != socket.IPPROTO_TCP:
         return None
     begin = (data[0] & 15) * 4
-    sport, dport, seq, ack, offset, bits, window = struct.unpack_from("!HHIIBBH", data, begin)
-    header = (offset >> 4) * 4
-    found = FromKernel(
+    sport, dport, seq, ack, bits, window = struct.unpack_from("!HHIIHH", data, begin)
+    header = (bits >> 12) * 4
+    segment = FromKernel(
         socket.inet_ntoa(data[12:16]),
         socket.inet_ntoa(data[16:20]),
         (sport, dport),
@@ -78,11 +80,11 @@ def read(data: bytes) -> FromKernel | None:
         struct.unpack_from("!H", data, 2)[0] - begin - header,
         window,
     )
-    _read_options(found, data[begin + 20 : begin + header])
-    return found
+    _read_options(segment, data[begin + 20 : begin + header])
+    return segment
 
 
-def _read_options(found: FromKernel, options: bytes) -> None:
+def _read_options(segment: FromKernel, options: bytes) -> None:
     at = 0
     while at < len(options) and options[at] != 0:
         if options[at] == 1:
@@ -92,17 +94,17 @@ def _read_options(found: FromKernel, options: bytes) -> None:
             return
         kind, inside = options[at], options[at + 2 : at + options[at + 1]]
         if kind == 2 and len(inside) == 2:
-            (found.mss,) = struct.unpack("!H", inside)
+            (segment.mss,) = struct.unpack("!H", inside)
         elif kind == 3 and len(inside) == 1:
-            found.scale = inside[0]
+            segment.scale = inside[0]
         elif kind == 4:
-            found.sack_permitted = True
+            segment.sack_permitted = True
         elif kind == 5 and len(inside) % 8 == 0:
             numbers = struct.unpack(f"!{len(inside) // 4}I", inside)
-            found.blocks = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+            segment.blocks = tuple(zip(numbers[::2], numbers[1::2], strict=True))
         elif kind == 8 and len(inside) == 8:
             value, echo = struct.unpack("!II", inside)
-            found.stamps = (value, echo)
+            segment.stamps = (value, echo)
         at += options[at + 1]
 
 
@@ -120,15 +122,19 @@ def write(s: ToKernel) -> bytes:
     if s.blocks:
         options += struct.pack("!BBBB", 1, 1, 5, 2 + 8 * len(s.blocks))
         options += b"".join(struct.pack("!II", a & 0xFFFFFFFF, b & 0xFFFFFFFF) for a, b in s.blocks)
+    if s.counts is not None:
+        kind = 172 if s.counts[:1] and s.counts[0][0] == "e0b" else 174
+        options += struct.pack("!BB", kind, 2 + 3 * len(s.counts))
+        options += b"".join(struct.pack("!I", value & 0xFFFFFF)[1:] for _, value in s.counts)
+        options += b"\x01" * (-len(options) % 4)
     bits = sum(FLAGS[name] for name in s.flags)
     header = 20 + len(options)
     tcp = struct.pack(
-        "!HHIIBBHHH",
+        "!HHIIHHHH",
         *s.ports,
         s.seq & 0xFFFFFFFF,
         s.ack & 0xFFFFFFFF,
-        (header // 4) << 4,
-        bits,
+        (header // 4) << 12 | bits,
         s.window,
         0,
         0,

@@ -191,22 +191,22 @@ def _again(player: Player, step: Turn) -> None:
 
 
 def _state(player: Player, step: Turn) -> None:
-    found, wanted = evaluate(step.left, player.value), evaluate(step.value, player.value)
+    value, wanted = evaluate(step.left, player.value), evaluate(step.value, player.value)
     within = evaluate(step.tolerance, player.value) + _ROUNDING * max(1.0, abs(wanted))
     low, high = wanted - within, wanted + within
     if player.subject.whole and step.name in ("cwnd", "ssthresh", "snd_cwnd"):
         low = math.floor(low + _ROUNDING) if math.isfinite(low) else low
     operator = step.words[0]
     holds = {
-        "=": low <= found <= high or found == wanted,
-        "!=": not (low <= found <= high or found == wanted),
-        "<": found < low,
-        "<=": found <= high,
-        ">": found > high,
-        ">=": found >= low,
+        "=": low <= value <= high or value == wanted,
+        "!=": not (low <= value <= high or value == wanted),
+        "<": value < low,
+        "<=": value <= high,
+        ">": value > high,
+        ">=": value >= low,
     }[operator]
     if not holds:
-        raise NotKept(f"{step.name} is {found:g}")
+        raise NotKept(f"{step.name} is {value:g}")
 
 
 def _wait(player: Player, step: Turn) -> None:

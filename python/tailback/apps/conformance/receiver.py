@@ -77,17 +77,17 @@ class FarEnd:
         return GivenAck(self.upto, tuple(reports[: self.blocks]), flags, self.recent)
 
     def _reports(self) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
+        blocks: list[tuple[int, int]] = []
         for number in reversed(self.held):
-            if any(first <= number <= last for first, last in found):
+            if any(first <= number <= last for first, last in blocks):
                 continue
             first = last = number
             while first - 1 in self.held:
                 first -= 1
             while last + 1 in self.held:
                 last += 1
-            found.append((first, last))
-        return found
+            blocks.append((first, last))
+        return blocks
 
 
 @dataclass

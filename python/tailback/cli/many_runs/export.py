@@ -23,8 +23,13 @@ _ENDINGS = (".csv", ".parquet", ".tex", ".md", ".sqlog")
     help="File to write, in the format of its ending: .csv, .parquet, .tex, .md, .sqlog.",
 )
 @click.option("--means", is_flag=True, help="Average over seeds. NAME_ci95 is half of the 95 % interval of a mean.")
-@click.option("--where", multiple=True, metavar="LABEL=VALUE", help="Only the points of this value. Repeatable.")
-@click.option("--flow", metavar="GROUP.NUMBER", help="For .sqlog: the flow, such as bulk.0.")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="LABEL=VALUE",
+    help="Write only the points with this value of an axis. Repeatable.",
+)
+@click.option("--flow", metavar="GROUP.NUMBER", help="For .sqlog: the flow whose series are written, such as bulk.0.")
 @options.seed("For .sqlog: the seed of the run, if there are several.")
 def export(
     folder: str,

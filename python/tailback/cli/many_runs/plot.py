@@ -36,11 +36,13 @@ def _inches(_ctx: click.Context, param: click.Parameter, value: str | None) -> f
     metavar="FILE",
     help="File to write. Its ending gives the format: png, pdf, svg.  [default: DIR/figures/WHAT in all three]",
 )
-@click.option("--where", multiple=True, metavar="LABEL=VALUE", help="Draw only the points of this value. Repeatable.")
+@click.option(
+    "--where", multiple=True, metavar="LABEL=VALUE", help="Draw only the points with this value of an axis. Repeatable."
+)
 @click.option("--over", "axes", multiple=True, metavar="AXIS", help="Draw against this axis. Give two for a map.")
 @click.option("--by", default="", metavar="AXIS", help="With --over: a panel for each label of this axis.")
 @click.option(
-    "--against", metavar="AXIS=LABEL", help="With --over: divide each run by that of this label and the same seed."
+    "--against", metavar="AXIS=LABEL", help="With --over: divide each run by the run with this label and the same seed."
 )
 @click.option(
     "--as", "form", type=click.Choice(FORMS), help="Form of the figure.  [default: curves, a map or distributions]"
@@ -51,7 +53,7 @@ def _inches(_ctx: click.Context, param: click.Parameter, value: str | None) -> f
     type=click.Choice(("screen", "paper", "dark")),
     default="screen",
     show_default=True,
-    help="Fonts and colours.",
+    help="Style of the figure: its fonts and colours.",
 )
 def plot(
     folder: str, what: str | None, to: str | None, where: tuple[str, ...], width: float, style: str, **asked: Any

@@ -30,7 +30,7 @@ def _results_or_file(ctx: click.Context, param: click.Parameter, value: str) -> 
     help="Compare the points of an axis with those of this label.  [without a value: [compare] of the sweep's file]",
 )
 @click.option(
-    "--column", "columns", multiple=True, metavar="NAME", help="Show differences only in this column. Repeatable."
+    "--column", "columns", multiple=True, metavar="NAME", help="Show differences of this column only. Repeatable."
 )
 @options.out("With a measurement: run the line that it describes, five seeds, and keep the results here.")
 @options.figures()
@@ -61,7 +61,7 @@ def report(
     if out is not None:
         raise click.UsageError("--out is for the runs of a measured line; name a file with a measurement first")
     if figures and (across is not None or other is not None):
-        raise click.UsageError("--figures are those of a page, and differences have none; leave it out")
+        raise click.UsageError("--figures are written beside a page, and differences have no page; leave it out")
     if across is not None:
         if other is not None:
             raise click.UsageError("--across compares points of one folder; leave the other out")

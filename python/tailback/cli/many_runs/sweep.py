@@ -26,8 +26,12 @@ MOST_SHOWN = 40
 @click.option("--dask", metavar="ADDRESS", help="Run on the dask cluster with this scheduler, such as tcp://HOST:8786.")
 @click.option("--dry-run", is_flag=True, help="Estimate number of runs, time and size. Stores nothing.")
 @click.option("--emit", type=click.Choice(["slurm"]), help="Print a batch file for a job array instead of running.")
-@click.option("--shards", type=click.IntRange(1, 100_000), default=16, show_default=True, help="Jobs for --emit.")
-@click.option("--cpus", type=click.IntRange(1, 4096), default=4, show_default=True, help="Cores of a job for --emit.")
+@click.option(
+    "--shards", type=click.IntRange(1, 100_000), default=16, show_default=True, help="With --emit: number of jobs."
+)
+@click.option(
+    "--cpus", type=click.IntRange(1, 4096), default=4, show_default=True, help="With --emit: cores of each job."
+)
 @options.check_laws()
 @options.as_json()
 @options.memory

@@ -47,7 +47,7 @@ class _Server(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--down", metavar="RATE", help="Rate towards the program, such as 20Mbps.")
-@click.option("--up", metavar="RATE", help="Rate from the program.")
+@click.option("--up", metavar="RATE", help="Rate from the program, such as 2Mbps.")
 @click.option(
     "--rtt", metavar="TIME", help="Round trip that the line adds; half of it in each direction.  [default: 0s]"
 )
@@ -60,7 +60,7 @@ class _Server(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 )
 @click.option("--loss", metavar="SHARE", help="Random loss before the queue, such as 1%; DOWN,UP for two.")
 @click.option("--trace-down", metavar="FILE", help="File that the rate down follows: of Mahimahi, or CSV.")
-@click.option("--trace-up", metavar="FILE", help="The same for the rate up.")
+@click.option("--trace-up", metavar="FILE", help="File that the rate up follows, as with --trace-down.")
 @click.option(
     "--scenario", "file", metavar="FILE", help="The links and changes of a scenario instead of these options."
 )
@@ -73,7 +73,7 @@ class _Server(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     "servers",
     multiple=True,
     type=_Server(),
-    help="Start this at the far end, which is the host `far` and the address $TAILBACK_FAR. Repeatable.",
+    help="Command to start at the far end, which is the host `far` and the address $TAILBACK_FAR. Repeatable.",
 )
 @click.option("--shell", is_flag=True, help="Open a shell instead of a command.")
 @click.option("--for", "seconds", type=_Time(), help="End the program after this time, such as 30s.")
@@ -135,34 +135,34 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
         if meter is not None:
             meter.clear()
     passing.own_the_terminal()
-    found = {
+    document = {
         **came.passed,
         "ended": _ended(came.ended),
         "way": came.way,
         "notes": [*notes, *came.notes],
         "servers": came.servers,
     }
-    found["scenario"] = scenario.toml
+    document["scenario"] = scenario.toml
     if came.ended.why:
         say(f"tailback behind: {came.ended.why}")
     try:
         if out is not None:
-            report.write(found, out)
+            report.write(document, out)
         if (user := stage.who_called_sudo()) is not None:
             report.give([*made, *([] if out is None else report.files(out))], user.number, user.group)
     except OSError as e:
         raise Failure(f"what passed cannot be stored: {os_message(e)}") from e
     with contextlib.suppress(OSError):
         if given["as_json"]:
-            click.echo(json.dumps(found, allow_nan=False), err=True)
+            click.echo(json.dumps(document, allow_nan=False), err=True)
         elif out is None:
-            click.echo(plain(report.text(found)), err=True)
+            click.echo(plain(report.text(document)), err=True)
     passing.end_as(came.ended)
 
 
 def _words(command: tuple[str, ...], shell: bool) -> tuple[str, ...]:
     if shell and command:
-        raise click.UsageError("--shell is instead of a command; leave one of them out")
+        raise click.UsageError("--shell opens a shell instead of a command; leave one of them out")
     if shell:
         return (os.environ.get("SHELL") or "/bin/sh",)
     if not command:

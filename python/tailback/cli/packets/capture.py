@@ -43,8 +43,8 @@ def _one_run(written: str, left: str = "") -> Iterator[None]:
 
 @click.command()
 @click.argument("file")
-@click.option("--link", default="bottleneck", show_default=True, help="The link. Both directions are captured.")
-@click.option("--out", required=True, metavar="FILE", help="The pcapng file.")
+@click.option("--link", default="bottleneck", show_default=True, help="The link to capture, in both directions.")
+@click.option("--out", required=True, metavar="FILE", help="The pcapng file to write.")
 @options.overrides()
 @options.seed()
 def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: int | None) -> None:
@@ -69,7 +69,9 @@ def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: in
 
 @click.command()
 @click.argument("file")
-@click.option("--flow", required=True, metavar="GROUP.NUMBER", help="The flow, such as bulk.0.")
+@click.option(
+    "--flow", required=True, metavar="GROUP.NUMBER", help="The flow whose packets are printed, such as bulk.0."
+)
 @click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
 @options.overrides()
 @options.seed()

@@ -29,16 +29,20 @@ if TYPE_CHECKING:
 @click.option("--lines", "files", multiple=True, metavar="FILE", help="Also try the lines of this file. Repeatable.")
 @click.option("--only", metavar="TEXT", help="Try only lines whose name has this text, such as rfc6298.")
 @click.option(
-    "--settings", is_flag=True, help="Try each line also with the profile linux, and with each of its keys turned over."
+    "--settings",
+    is_flag=True,
+    help="Try each line also with the profile linux, and with one of its keys changed at a time.",
 )
 @click.option("--beside", is_flag=True, help="Scripts: also play them to this kernel, and compare the two (Linux).")
-@click.option("--include", metavar="FOLDER", help="Scripts: also look here for the files that they include.")
+@click.option(
+    "--include", metavar="FOLDER", help="Scripts: folder in which the files that they include are also looked for."
+)
 @click.option(
     "--captures",
     metavar="FOLDER",
     default="captures",
     show_default=True,
-    help="Scripts: where the packets of one that differs are written, as pcapng.",
+    help="Scripts: folder for the packets of each script that differs, as pcapng.",
 )
 @options.as_json()
 def conform(
@@ -54,7 +58,7 @@ def conform(
     captures: str,
     as_json: bool,
 ) -> None:
-    """Check a sender against the sentences of its RFCs: a dialogue is played for each.
+    """Check a sender against the sentences of its RFCs: a dialogue is played for each sentence.
 
     With --queue, show what a discipline does in the scenarios of RFC 7928.
 

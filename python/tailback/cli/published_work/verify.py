@@ -26,7 +26,7 @@ def _there(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     "--sample",
     type=click.IntRange(1),
     metavar="N",
-    help="Simulate only N runs of each study, chosen at random. Quicker.",
+    help="Simulate only N runs of each study, chosen at random, which is quicker.",
 )
 @options.seed("Seed that chooses the runs of --sample.", default=1)
 @options.jobs

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at.  [default: a free one]")
 @click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
 @click.option("--tour", metavar="NAME", help="Begin with a tour: its name, or a file of your own (.toml).")
-@click.option("--export", "to", metavar="FILE", help="Write an HTML file with the simulator inside; no server.")
+@click.option(
+    "--export", "to", metavar="FILE", help="Write an HTML file with the simulator inside, and start no server."
+)
 @click.option(
     "--axis",
     "axes",
     multiple=True,
     metavar="PATH=V,V,...",
-    help="With --export: values to choose from, with runs made beforehand in place of the simulator. Give two.",
+    help="With --export: values of PATH that the page offers. Their runs are made now, and the file has no simulator. "
+    "Give two.",
 )
 def lab(
     file: str | None,
@@ -49,7 +52,7 @@ def lab(
     from tailback.cli.errors import NotHere, say
 
     if axes and not to:
-        raise click.UsageError("--axis is of an exported file; give --export FILE too")
+        raise click.UsageError("--axis is for an exported file; give --export FILE too")
     if tour is not None and (file is not None or axes):
         raise click.UsageError("a tour brings its scenario; leave FILE and --axis out")
     if queue is not None and (tour is not None or file == "-"):
@@ -66,9 +69,9 @@ def lab(
             from tailback.apps.lab import tours
 
             named = tours.find(tour)
-            state, shown = named.state, tours.shown(named)
+            state, tour_page = named.state, tours.shown(named)
         else:
-            state, shown = state_of(file, overrides, beside), None
+            state, tour_page = state_of(file, overrides, beside), None
         state.documents()
 
         def told(address: str) -> None:
@@ -76,7 +79,7 @@ def lab(
             say("Ctrl-C ends it")
 
         try:
-            server.serve(state, port, told, not no_browser, shown)
+            server.serve(state, port, told, not no_browser, tour_page)
         except server.NotInstalled as e:
             raise NotHere(str(e)) from e
     except LabError as e:

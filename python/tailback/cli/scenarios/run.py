@@ -83,6 +83,7 @@ def check(file: str, overrides: tuple[str, ...], queue: str | None) -> None:
     status 2 and says what to write instead.
     """
     from tailback.cli.errors import say
+    from tailback.core.scenario import loads
     from tailback.core.scenario.marking import by_default
     from tailback.core.scenario.settled import sentences
     from tailback.runs.campaign import memory
@@ -93,6 +94,8 @@ def check(file: str, overrides: tuple[str, ...], queue: str | None) -> None:
     if much := memory.warning(scenario):
         say(f"warning: {much}")
     for sentence in sentences(scenario):
+        say(f"note: {sentence}")
+    for sentence in loads.sentences(scenario):
         say(f"note: {sentence}")
     if marks := by_default(scenario):
         say(f"note: {marks}")

@@ -16,31 +16,41 @@ if TYPE_CHECKING:
 @click.option("--rate", required=True, metavar="RATE", help="Rate of the link: 50Mbps.")
 @click.option(
     "--rtt",
-    required=True,
     metavar="TIME[,...]",
     callback=questions.parts,
-    help="Round trip with empty queues: 40ms; or several.",
+    help="Round trip with empty queues: 40ms; or several. In a fabric that of the longest path.  "
+    "[default: none; in a fabric 1us a link]",
 )
-@click.option("--flows", type=int, default=16, show_default=True, help="Number of long transfers.")
+@click.option("--flows", type=int, default=16, show_default=True, help="Number of long transfers of a link.")
+@click.option(
+    "--fabric",
+    metavar="KIND",
+    help="Ask for all ports of a fabric, leaf-spine or fat-tree, whose hosts send flows to one another.",
+)
+@click.option(
+    "--load", type=float, metavar="SHARE", help="Of a fabric: payload over what hosts' links carry.  [default: 0.5]"
+)
 @click.option(
     "--traffic",
     metavar="KIND[,...]",
     callback=questions.parts,
-    help="bulk, web, voice, unresponsive, incast.  [default: the first four; with dctcp bulk,incast]",
+    help="bulk, web, voice, unresponsive, incast; in a fabric web-search, data-mining, incast.  [default: the first "
+    "four; with dctcp bulk,incast; in a fabric web-search,incast]",
 )
 @click.option(
     "--senders",
     metavar="NAME[,...]",
     callback=questions.parts,
-    help="Congestion controls of the transfers; also one of yours, mine.py:Class.  [default: cubic,bbr]",
+    help="Congestion controls of the transfers; also one of yours, mine.py:Class.  [default: cubic,bbr; in a fabric "
+    "dctcp]",
 )
 @click.option(
     "--queue",
     "queues",
     multiple=True,
     metavar="NAME[,...]",
-    help='Disciplines by name, one as a table, { kind = "red", ecn = true }, or a line of tc, a file of it, a block of '
-    "SQM (- is standard input). Repeatable.  [default: "
+    help='Disciplines by name; or one as a table, { kind = "red", ecn = true }, as a line of tc, a file of such lines, '
+    "or a block of SQM (- is standard input). Repeatable.  [default: "
     "droptail,red,codel,pie,fq-codel,fq-pie,cake,qsdrr; with ECN also dualpi2; with dctcp what a switch has]",
 )
 @click.option(
@@ -65,6 +75,7 @@ def compare(as_json: bool, **about: Any) -> None:
         tailback compare --rate 50Mbps --rtt 40ms --flows 16
         tailback compare --rate 10Mbps --rtt 20ms,80ms,200ms --queue droptail,cake --out out/mine
         tailback compare --rate 10Gbps --rtt 100us --senders dctcp
+        tailback compare --rate 10Gbps --senders dctcp --fabric leaf-spine
     """
     questions.answer(about, as_json, _ask, opens=True)
 
@@ -74,4 +85,4 @@ def _ask(about: dict[str, Any], trial: Trial) -> Any:
     from tailback.apps.ask.link.answer import answer
 
     queues = questions.queues(about.pop("queues"), pastes=True)
-    return answer(link(**questions.given(about)), queues or None, trial)
+    return answer(link(**{"rtt": None, **questions.given(about)}), queues or None, trial)

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 @click.option("--down", metavar="RATE", help="Download rate of the line: 100Mbps.")
 @click.option("--up", metavar="RATE", help="Upload rate of the line: 20Mbps.")
 @click.option("--rtt", metavar="TIME", help="Usual round trip with empty queues: 30ms.")
-@click.option("--as-given", is_flag=True, default=None, help="The upload is faster than the download.")
+@click.option(
+    "--as-given",
+    is_flag=True,
+    default=None,
+    help="Take the rates as given although the upload is faster than the download.",
+)
 @click.option(
     "--people",
     metavar="TEXT",
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--router",
     metavar="NAME|RATE",
-    help="What shapes at home: a router whose limit is known, or the rate that it shapes, 200Mbps.",
+    help="The router that shapes at home: a model whose limit is known, or the rate that it can shape, 200Mbps.",
 )
 @click.option(
     "--mine",
@@ -50,17 +55,19 @@ if TYPE_CHECKING:
 @click.option(
     "--modem",
     metavar="TIME[,...]",
-    help="What the provider and the modem let wait, as a time at the line's rate, or a size; or one down and one up.  "
-    "[default: 250ms]",
+    help="How much may wait at the provider and in the modem: a time at the line's rate, or a size; or two, down and "
+    "up.  [default: 250ms]",
 )
 @click.option(
     "--policer",
     metavar="SIZE[,...]",
-    help="The provider drops what is too much instead of queueing it, and passes so much at once: 250KB.",
+    help="The provider drops packets beyond the rate instead of queueing them, and lets this much pass at once: 250KB.",
 )
-@click.option("--vpn", metavar="WHO", help="Packets are in a tunnel, of the router or of each host: router, host.")
+@click.option("--vpn", metavar="WHO", help="Packets are in a tunnel that the router has, or each host: router, host.")
 @click.option(
-    "--hosts", type=int, help="Hosts behind the line, all active; they take the kinds in turn.  [default: one a kind]"
+    "--hosts",
+    type=int,
+    help="Hosts behind the line, all active; they take the kinds of traffic in turn.  [default: one for each kind]",
 )
 @click.option(
     "--traffic",
@@ -77,7 +84,7 @@ if TYPE_CHECKING:
     "queues",
     multiple=True,
     metavar="NAME[,...]",
-    help='Disciplines by name, one as a table, { kind = "cake", rtt = "30ms" }, or a class of yours, mine.py:Class. '
+    help='Disciplines by name; or one as a table, { kind = "cake", rtt = "30ms" }, or a class of yours, mine.py:Class. '
     "Repeatable.  [default: cake,fq-codel]",
 )
 @click.option(
@@ -88,7 +95,7 @@ if TYPE_CHECKING:
 @click.option(
     "--share",
     metavar="PERCENT[,...]",
-    help="The shaper's share of the line's rate; or one down and one up.  [default: what serves best]",
+    help="The shaper's share of the line's rate; or two shares, down and up.  [default: what serves best]",
 )
 @click.option(
     "--varies",

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", metavar="FILE|-")
 @options.as_json("what was read as one JSON document")
-@click.option("--write", metavar="FILE", help="Write it in the form that a scenario takes; - is standard output.")
 @click.option(
-    "--unit", default="", metavar="UNIT", help="The unit of numbers that have none: Mbps, kbps, MB/s, packets."
+    "--write", metavar="FILE", help="Write what FILE holds in the form that a scenario takes; - is standard output."
 )
-@click.option("--column", default="", metavar="NAME", help="The column of a table that has the values.")
+@click.option(
+    "--unit", default="", metavar="UNIT", help="The unit of numbers without a unit: Mbps, kbps, MB/s, packets."
+)
+@click.option("--column", default="", metavar="NAME", help="If FILE is a table: the column with the values.")
 @click.option(
     "--flow", type=click.IntRange(0), default=0, metavar="N", help="The flow of a capture.  [default: the largest]"
 )
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
 def read(file: str, as_json: bool, write: str | None, unit: str, column: str, flow: int, writes: bool) -> None:
     """Say what a file is: a measurement, a trace, a capture, a list of flows, lines of tc.
 
-    The kind is recognised by the content. What is understood is repeated in our units; what is left out is said, with
-    the reason; and so is which command uses it next.
+    The kind is recognised by the content. The answer repeats in our units what is understood, says what is left out and
+    why, and names the command that uses the file next.
     """
     from tailback.cli.source import reading
     from tailback.readers.given import Wishes

@@ -106,8 +106,8 @@ def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> Differences:
     labels = labels_of(a.runs)
     if labels != labels_of(b.runs):
         raise CompareError(
-            f"the two vary different things: {', '.join(labels) or 'nothing'}, and "
-            f"{', '.join(labels_of(b.runs)) or 'nothing'}; compare results of the same axes"
+            f"a varies {', '.join(labels) or 'nothing'}, but b varies {', '.join(labels_of(b.runs)) or 'nothing'}; "
+            "compare results of the same axes"
         )
     return _all_tables(a, b, _paired_runs(runs_a, runs_b, labels), list(columns))
 
@@ -134,7 +134,7 @@ def compare_points(results: Any, axis: str, against: str, columns: Iterable[str]
     labels = labels_of(results.runs)
     if axis not in labels:
         raise CompareError(
-            f"there is no label {axis!r}; " + (f"labels are {', '.join(labels)}" if labels else "none is")
+            f"there is no label {axis!r}; " + (f"labels are {', '.join(labels)}" if labels else "the results have none")
         )
     values = list(dict.fromkeys(str(r[axis]) for r in runs))
     if against not in values:

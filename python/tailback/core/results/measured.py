@@ -203,7 +203,7 @@ def _compute(results: Any, node: Node, runs: PlanRuns, where: Mapping[str, str])
     if node.name in FUNCTIONS:
         inner = node.parts[0]
         if not isinstance(inner, ColumnRows):
-            raise ExpressionError(f"{node.name}() is of the rows of a column, such as {node.name}(flows.goodput_bps)")
+            raise ExpressionError(f"{node.name}() takes the rows of a column, such as {node.name}(flows.goodput_bps)")
         if inner.table in OVER_TIME:
             return {(): _over_time(results, node.name, inner, where, n)}
         run, x, _ = _read(results, inner, where, ())

@@ -77,17 +77,27 @@ def between(a: Path, b: Path) -> SettingDifference:
 
 
 def among(points: Iterable[tuple[dict[str, str], _core.Scenario]]) -> list[str]:
-    """A sentence for each port whose queue marks at some points of a plan and drops at others."""
+    """A sentence for ports whose queues mark at some points of a plan and drop at others; ports that do so at the same
+    points share one."""
     sides_of: dict[str, dict[bool, list[str]]] = {}
     for labels, scenario in points:
         name = ", ".join(f"{k} = {v}" for k, v in labels.items())
         for port, marks in marking.ports(scenario).items():
             sides_of.setdefault(port, {}).setdefault(marks, []).append(name)
+    ports_of: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for port, sides in sides_of.items():
+        if len(sides) > 1:
+            ports_of.setdefault((tuple(sides[True]), tuple(sides[False])), []).append(port)
     return [
-        f"at link.{port} queues mark at {_few(sides[True])}, and drop at {_few(sides[False])}"
-        for port, sides in sides_of.items()
-        if len(sides) > 1
+        f"at {_ports(ports)} queues mark at {_few(mark)}, and drop at {_few(drop)}"
+        for (mark, drop), ports in ports_of.items()
     ]
+
+
+def _ports(ports: Sequence[str]) -> str:
+    if len(ports) < 4:
+        return ", ".join(f"link.{port}" for port in ports)
+    return f"link.{ports[0]} and {len(ports) - 1} other ports"
 
 
 def of_folder(folder: Path) -> list[str]:
@@ -164,6 +174,6 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _few(names: list[str]) -> str:
+def _few(names: Sequence[str]) -> str:
     shown = "; ".join(names[:3])
     return f"{shown}; and {len(names) - 3} more points" if len(names) > 3 else shown

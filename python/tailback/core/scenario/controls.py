@@ -167,8 +167,8 @@ def _params(called: str, control: type) -> Iterator[tuple[str, str, str, str]]:
         if p.kind == inspect.Parameter.POSITIONAL_ONLY or p.name == "kind":
             raise refused(f"{called}: its parameter {p.name} cannot be given by name", "rename it")
         kind, default = _kind(called, p, hints.get(p.name))
-        shown = "no default" if default == "" else f"default {default}"
-        yield p.name, kind, default, f"A parameter of {called.rpartition('.')[2]}: {shown}."
+        default_text = "no default" if default == "" else f"default {default}"
+        yield p.name, kind, default, f"A parameter of {called.rpartition('.')[2]}: {default_text}."
 
 
 def _kind(called: str, p: inspect.Parameter, hint: Any) -> tuple[str, str]:

@@ -155,25 +155,25 @@ def _flows(given: Given, notes: Notes) -> tuple[list[Flow], int, int]:
         count += 1
         first = frame.at_ns if first is None else first
         last = max(last, frame.at_ns)
-        found = packet(frame)
-        if isinstance(found, str):
-            notes.leave(found, "only first fragments and whole packets of TCP and UDP are replayed", 0)
+        header = packet(frame)
+        if isinstance(header, str):
+            notes.leave(header, "only first fragments and whole packets of TCP and UDP are replayed", 0)
             continue
         if frame.at_ns < first:
             raise ReadError(
                 f"packet {count} is earlier than the first one", "sort the capture: reordercap", name=given.name
             )
-        key = (found.source, found.destination, found.protocol, found.ports)
+        key = (header.source, header.destination, header.protocol, header.ports)
         flow = flows.get(key)
         if flow is None:
-            source = hosts.setdefault(found.source, len(hosts) + 1)
-            destination = hosts.setdefault(found.destination, len(hosts) + 1)
-            flow = flows[key] = Flow("TCP" if found.protocol == 6 else "UDP", source, destination)
+            source = hosts.setdefault(header.source, len(hosts) + 1)
+            destination = hosts.setdefault(header.destination, len(hosts) + 1)
+            flow = flows[key] = Flow("TCP" if header.protocol == 6 else "UDP", source, destination)
         if flow.times_ns and frame.at_ns - first < flow.times_ns[-1]:
             raise ReadError(
                 f"packet {count} is earlier than the one before it", "sort the capture: reordercap", name=given.name
             )
-        flow.add(frame.at_ns - first, found)
+        flow.add(frame.at_ns - first, header)
     return list(flows.values()), count, last - (first or 0)
 
 

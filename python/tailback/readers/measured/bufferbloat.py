@@ -95,7 +95,9 @@ def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIN
             notes.leave("the round trip under load, for the command", "nothing says which direction loaded the line")
     if not rows and not math.isfinite(idle):
         raise ReadError(
-            "no number says what it is of", 'write them as "unloaded 15 ms, download active +34 ms"', name=name
+            "the numbers do not say what they measure",
+            'write them as "unloaded 15 ms, download active +34 ms"',
+            name=name,
         )
     made = Measurement("speed test", tuple(rows), math.nan, {}, idle_s=idle)
     command = _command(made)
@@ -124,9 +126,9 @@ def _found(text: str, notes: Notes) -> dict[str, float]:
             if hit["time"] and (is_jitter or _OTHER.search(near) or _OTHER.search(after)):
                 others += 1
             elif hit["time"]:
-                notes.leave(hit[0], "nothing says what it is of")
+                notes.leave(hit[0], "the text does not say what it measures")
             elif hit["per"]:
-                notes.leave(hit[0], "nothing says in which direction")
+                notes.leave(hit[0], "the text does not say in which direction")
             continue
         way = next((one for one in ("download", "upload") if key == f"{one} rate"), way)
         value = _value(hit, notes)

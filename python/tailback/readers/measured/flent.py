@@ -64,14 +64,14 @@ def recognises(given: Given) -> bool:
 
 
 def read(given: Given) -> Reading:
-    d, notes = given.document, Notes()
-    meta, results = d["metadata"], d["results"]
-    if not isinstance(results, dict) or not isinstance(d["x_values"], list):
+    document, notes = given.document, Notes()
+    meta, results = document["metadata"], document["results"]
+    if not isinstance(results, dict) or not isinstance(document["x_values"], list):
         raise ReadError("Flent's results are no table of series", "give the file as Flent wrote it", name=given.name)
     if not results or len(results) > _MOST_SERIES:
         raise ReadError(f"it has {len(results)} series", "give a file of one test", name=given.name)
-    about, raw = _table(meta.get("SERIES_META")), _table(d.get("raw_values"))
-    axis, start = _floats(d["x_values"]), _start(raw)
+    about, raw = _table(meta.get("SERIES_META")), _table(document.get("raw_values"))
+    axis, start = _floats(document["x_values"]), _start(raw)
     series = []
     for name, values in results.items():
         if "::" in name or "_stats_" in name or name.endswith(" avg") or name.endswith(("totals", "fairness")):
@@ -162,16 +162,16 @@ def _anonymous(name: str) -> str:
 
 def _settings(title: str, notes: Notes) -> dict[str, str]:
     """The settings of the line that a title names, as `rate:100Mbit/20Mbit rtt:50ms qdisc:fq_codel`."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for word, value in _SETTING.findall(title):
         what = _WORDS.get(word.lower())
-        if what and what not in found:
-            found[what] = short(value)
-            notes.say(f"{what} (title)", found[what])
+        if what and what not in settings:
+            settings[what] = short(value)
+            notes.say(f"{what} (title)", settings[what])
     rest = _SETTING.sub(lambda m: "" if m[1].lower() in _WORDS else m[0], title).split()
     if rest:
         notes.leave("other words of the title", "they may name persons or places")
-    return found
+    return settings
 
 
 def _start(raw: Mapping[str, Any]) -> float:

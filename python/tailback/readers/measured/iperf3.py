@@ -32,10 +32,10 @@ def _is_stream(given: Given) -> bool:
 
 def read(given: Given) -> Reading:
     notes = Notes()
-    d = _of_stream(given, notes) if _is_stream(given) else _document(given)
-    start, end = _table(d.get("start")), _table(d.get("end"))
-    if d.get("error") and not d.get("intervals"):
-        why = str(d["error"]).split(":")[0]
+    document = _of_stream(given, notes) if _is_stream(given) else _document(given)
+    start, end = _table(document.get("start")), _table(document.get("end"))
+    if document.get("error") and not document.get("intervals"):
+        why = str(document["error"]).split(":")[0]
         raise ReadError(f"iperf3 failed ({short(why)})", "give a run that has finished", name=given.name)
     test = _table(start.get("test_start"))
     udp = str(test.get("protocol", "TCP")).upper() == "UDP"
@@ -44,14 +44,14 @@ def read(given: Given) -> Reading:
     bidir = bidir or "sum_sent_bidir_reverse" in end or "sum_bidir_reverse" in end
     first, second = (Role.DOWN, Role.UP) if reverse else (Role.UP, Role.DOWN)
     _say_settings(start, test, udp, reverse, bidir, notes)
-    series = _rates(d, end, first, "", udp, notes)
+    series = _rates(document, end, first, "", udp, notes)
     if bidir:
-        series += _rates(d, end, second, "_bidir_reverse", udp, notes)
+        series += _rates(document, end, second, "_bidir_reverse", udp, notes)
     if not series:
         raise ReadError(
             "iperf3's result has no intervals and no totals", "give a run that has finished", name=given.name
         )
-    series += _round_trips(d)
+    series += _round_trips(document)
     totals = _table(end.get("sum")) if udp else {}
     lost, packets = _number(totals.get("lost_packets")), _number(totals.get("packets"))
     known = packets > 0 and math.isfinite(lost)
@@ -65,10 +65,10 @@ def read(given: Given) -> Reading:
         notes.say("jitter", amount(_number(totals["jitter_ms"]) / 1e3, "s"))
     if math.isfinite(again):
         notes.say("sent again", f"{again:.0f} segments")
-    if d.get("error"):
-        notes.leave("what came after the error", f"iperf3 stopped ({short(str(d['error']).split(':')[0])})")
+    if document.get("error"):
+        notes.leave("what came after the error", f"iperf3 stopped ({short(str(document['error']).split(':')[0])})")
     notes.leave("addresses, ports, names of machines, cookies", "they are not kept")
-    found = Measurement(
+    measurement = Measurement(
         "iperf3",
         tuple(series),
         _number(test.get("duration")),
@@ -78,7 +78,9 @@ def read(given: Given) -> Reading:
         int(again) if math.isfinite(again) else None,
     )
     title = f"iperf3's result, {'UDP' if udp else 'TCP'}, {_way(reverse, bidir)}"
-    return Reading(KIND, title, tuple(notes.understood), notes.left, next_commands(found), found, written(found))
+    return Reading(
+        KIND, title, tuple(notes.understood), notes.left, next_commands(measurement), measurement, written(measurement)
+    )
 
 
 def _say_settings(

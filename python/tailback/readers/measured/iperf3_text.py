@@ -153,7 +153,7 @@ def read(given: Given) -> Reading:
     settings = {f"{way.value} flows": str(one.flows) for way, one in zip(ways, made, strict=True)}
     settings |= {"control": run.control} if run.control else {}
     lost = made[0].loss if not both else None
-    found = Measurement(
+    measurement = Measurement(
         program,
         tuple(one.series for one in made),
         max(s.until for s in run.steps),
@@ -163,7 +163,9 @@ def read(given: Given) -> Reading:
         made[0].again if not both else None,
     )
     title = f"output of {program}, {'UDP' if run.udp else 'TCP'}"
-    return Reading(KIND, title, tuple(notes.understood), notes.left, next_commands(found), found, written(found))
+    return Reading(
+        KIND, title, tuple(notes.understood), notes.left, next_commands(measurement), measurement, written(measurement)
+    )
 
 
 def _way(run: _Run, role: Role) -> str:

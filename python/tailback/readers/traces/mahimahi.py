@@ -50,7 +50,7 @@ def read(given: Given) -> Reading:
         if at and int(line) < at[-1]:
             raise ReadError("this time is earlier than the one before it", "sort the lines by time", number, given.name)
         at.append(int(line))
-    found = Opportunities(tuple(at))
+    opportunities = Opportunities(tuple(at))
     if not at[-1]:
         raise ReadError(
             "the trace ends at 0 ms, where it would begin again", "give a last line later than 0", name=given.name
@@ -60,7 +60,7 @@ def read(given: Given) -> Reading:
             notes.leave("a comment", "it is no time", number)
     notes.say("opportunities", f"{len(at)}, of {OPPORTUNITY_BYTES} B")
     notes.say("length", f"{at[-1] / 1e3:g} s, then it begins again")
-    notes.say("mean rate", amount(found.mean_bps, "bit/s"))
+    notes.say("mean rate", amount(opportunities.mean_bps, "bit/s"))
     gaps = max((b - a for a, b in zip([0, *at], at, strict=False)), default=0)
     notes.say("longest gap", f"{gaps} ms")
     steps = (
@@ -69,4 +69,4 @@ def read(given: Given) -> Reading:
     )
     title = f"a trace of Mahimahi, {len(at)} opportunities"
     usable = Written("a trace of Mahimahi, for the key mahimahi", lambda: "".join(f"{t}\n" for t in at))
-    return Reading(KIND, title, tuple(notes.understood), notes.left, steps, found, usable)
+    return Reading(KIND, title, tuple(notes.understood), notes.left, steps, opportunities, usable)

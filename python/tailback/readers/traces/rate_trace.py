@@ -251,7 +251,7 @@ def _from_amounts(times: Numbers, raw: Numbers, what: Head, notes: Notes) -> tup
         return times, raw * each
     gaps = np.diff(times)
     notes.say("rate", f"{what.quantity} of a line over the time since the line before")
-    notes.leave("the amount of the first line", "nothing says since when it came")
+    notes.leave("the amount of the first line", "the trace does not say since when it counts")
     return times[:-1], raw[1:] * each / gaps
 
 

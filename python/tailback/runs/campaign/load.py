@@ -104,7 +104,8 @@ def _points(t: SweepFile, axes: dict[str, tuple[Axis, SweepAxis]], file: str) ->
             raise FileError(f"{file}: at[{i}].where: there is no axis {odd[0]!r}; {axes_in_words(names)}")
         if not any(matches(p.labels, rule.where) for p in points):
             raise FileError(
-                f"{file}: at[{i}].where = {rule.where}: no point is meant; write labels as texts, as in the axis"
+                f"{file}: at[{i}].where = {rule.where}: no point has these labels; "
+                "write labels as texts, as in the axis"
             )
     seen: set[tuple[str, ...]] = set()
     for p in points:
@@ -121,7 +122,10 @@ def _cases(t: SweepFile, axes: Collection[str], file: str) -> list[Point]:
     names = list(cases[0].labels)
     for i, c in enumerate(cases):
         if list(c.labels) != names:
-            raise FileError(f"{file}: case[{i}].labels are {', '.join(c.labels)}, those of case[0] {', '.join(names)}")
+            raise FileError(
+                f"{file}: case[{i}] has the labels {', '.join(c.labels)}, but case[0] has {', '.join(names)}; give all "
+                "cases the same labels in the same order"
+            )
     both = [n for n in names if n in axes]
     if both:
         raise FileError(f"{file}: {both[0]!r} is an axis and a label of the cases; give one of them another name")

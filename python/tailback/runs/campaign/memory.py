@@ -75,15 +75,15 @@ def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memo
         return None
     parts = sorted(largest, key=lambda p: -p["bytes"])[:MOST]
     named = ", ".join(f"{p['key']} ({gigabytes(p['bytes'])})" for p in parts if p["bytes"] > 0.05 * total(largest))
-    lead, remedy, shown = "the run may take", f"less of {parts[0]['key']}", sizes[0]
+    lead, remedy, claimed = "the run may take", f"less of {parts[0]['key']}", sizes[0]
     if sum(sizes[:threads]) <= free.free:
-        lead, remedy, shown = "the runs and their tables may take", "--out DIR, which keeps tables elsewhere", needed
+        lead, remedy, claimed = "the runs and their tables may take", "--out DIR, which keeps tables elsewhere", needed
     elif sizes[0] <= free.free:
         fit = max(n for n in range(1, threads + 1) if sum(sizes[:n]) <= free.free)
-        lead, remedy, shown = f"{threads} runs at once may take", f"--jobs {fit}, or {remedy}", needed
+        lead, remedy, claimed = f"{threads} runs at once may take", f"--jobs {fit}, or {remedy}", needed
     ample = f"--memory {gigabytes(1.1 * needed, space='')} if so much may be taken"
     return (
-        f"{lead} {gigabytes(shown)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
+        f"{lead} {gigabytes(claimed)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
         f"most of it: {named}; help: {remedy}, or {ample}"
     )
 

@@ -112,5 +112,5 @@ def _spread(r: RangeTable, count: int, where: str) -> list[float]:
 
 def short(v: float) -> int | float:
     """Six digits: more are of no use as a label; whole numbers without a point."""
-    short = float(f"{v:.6g}")
-    return int(short) if short == int(short) and abs(short) < 1e15 else short
+    rounded = float(f"{v:.6g}")
+    return int(rounded) if rounded == int(rounded) and abs(rounded) < 1e15 else rounded

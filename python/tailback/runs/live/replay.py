@@ -21,7 +21,7 @@ def compare(scenario: Any, recording: str) -> str:
         live, simulated = _lines(recording, word), _lines(again, word)
         for i, (a, b) in enumerate(zip(live, simulated, strict=False)):
             if a != b:
-                raise ReplayError(f"of the {noun} number {i + 1} differs: live {a!r}, simulated {b!r}")
+                raise ReplayError(f"number {i + 1} of the {noun} differs: live {a!r}, simulated {b!r}")
         if len(live) != len(simulated):
             raise ReplayError(f"{len(live)} {noun} live, {len(simulated)} simulated")
         counts.append(f"{len(live)} {noun}")

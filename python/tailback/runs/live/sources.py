@@ -406,14 +406,14 @@ class Sink(Work):
 
     def hear_datagrams(self, s: socket.socket, g: dict[str, Any]) -> None:
         """Datagrams with numbers, which may have to be answered."""
-        for d in datagrams.received(s):
+        for datagram in datagrams.received(s):
             if g["echo"]:
                 with contextlib.suppress(OSError):
-                    s.sendto(d.answer(g["answer"] or d.length), d.peer)
-            name = f"{g['name']}.{d.peer[1] - g['first_port']}"
-            self.received[name] = self.received.get(name, 0) + d.length
-            if d.number is not None:
-                self.arrived.setdefault(name, []).append((d.number, (d.at_ns - d.sent_ns) * 1e-9))
+                    s.sendto(datagram.answer(g["answer"] or datagram.length), datagram.peer)
+            name = f"{g['name']}.{datagram.peer[1] - g['first_port']}"
+            self.received[name] = self.received.get(name, 0) + datagram.length
+            if datagram.number is not None:
+                self.arrived.setdefault(name, []).append((datagram.number, (datagram.at_ns - datagram.sent_ns) * 1e-9))
 
     def report(self) -> list[dict[str, Any]]:
         rows = []

@@ -142,14 +142,14 @@ def _thin(fig: Figure, ax: Axes) -> bool:
         while True:
             low, high = sorted(axis.get_view_interval())
             slack = 1e-9 * (high - low)
-            shown = [
+            visible = [
                 (at, t)
                 for at, t in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False)
                 if low - slack <= at <= high + slack and t.get_text() and t.get_visible()
             ]
-            if len(shown) < 2 or not _touch([t for _, t in shown], name, gap):
+            if len(visible) < 2 or not _touch([t for _, t in visible], name, gap):
                 break
-            if not _fewer(axis, [at for at, _ in shown], name):
+            if not _fewer(axis, [at for at, _ in visible], name):
                 break
             fig.draw_without_rendering()
             changed = True

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from tailback.core.figure_style import GREY, INK
 from tailback.show.plots.completions import in_decades
@@ -15,10 +16,13 @@ from tailback.show.plots.style import Drawing, grid, legend, nothing, styled
 
 @styled
 def spans(
-    rows: Sequence[tuple[str, float, float, float]], xlabel: str, aside: tuple[float, str] | None = None
+    rows: Sequence[tuple[str, float, float, float]],
+    xlabel: str,
+    aside: tuple[float, str] | None = None,
+    seconds: bool = True,
 ) -> Drawing:
-    """A row for each (name, median, 95th and 99th percentile) in seconds, from the top; `aside` is a line to compare
-    with."""
+    """A row for each (name, median, 95th and 99th percentile), from the top, in seconds or without a unit; `aside` is a
+    line to compare with."""
     fig, axes = grid(6.8, 0.9 + 0.26 * max(len(rows), 4), shrinks=False)
     ax = axes[0][0]
     if not rows:
@@ -41,7 +45,11 @@ def spans(
     if aside is not None:
         handles[aside[1]] = ax.axvline(aside[0], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)))
     ax.set_xscale("log")
-    in_decades(ax, "x")
+    if seconds:
+        in_decades(ax, "x")
+    else:
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_yticks(y, [row[0] for row in rows])
     ax.tick_params(axis="y", length=0, labelcolor=INK)
     ax.set_ylim(-0.7, len(rows) - 0.3)

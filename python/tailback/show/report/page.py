@@ -36,13 +36,13 @@ def picture(folder: Path, files: Sequence[str], caption: str) -> Picture | None:
 
     small = next((f for f in files if f.endswith(f"{SMALL}.svg")), None)
     by_kind = {Path(f).suffix[1:]: f for f in files if f != small}
-    shown = by_kind.get("svg") or by_kind.get("png")
-    if shown is None or not (folder / shown).is_file():
+    file = by_kind.get("svg") or by_kind.get("png")
+    if file is None or not (folder / file).is_file():
         return None
-    mime = "image/svg+xml" if shown.endswith("svg") else "image/png"
+    mime = "image/svg+xml" if file.endswith("svg") else "image/png"
     narrow = _inside(folder / small) if small is not None and (folder / small).is_file() else ""
     links = [(k.upper(), f) for k, f in by_kind.items() if k != "svg"]
-    return Picture(caption, mime, _inside(folder / shown), narrow, links)
+    return Picture(caption, mime, _inside(folder / file), narrow, links)
 
 
 def _inside(file: Path) -> str:

@@ -12,8 +12,10 @@ from tailback.core.results.axes import scale
 from tailback.core.results.columns import tables
 from tailback.core.results.expression import ExpressionError
 from tailback.core.scenario.read import stored
+from tailback.core.stats import mean
 from tailback.show import plots
 from tailback.show.plots.points import MOST, figure_over, figure_spread
+from tailback.show.plots.topology import lines_of, topology
 
 #: The name of its files, what makes the figure, and what it shows.
 Drawn = tuple[str, Callable[[], plots.Drawing], str]
@@ -51,6 +53,13 @@ def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str
     if len(results.completions) and not labels:
         caption = "Completion times by size; bars are medians of the classes. First replication."
         yield "completions", functools.partial(plots.plot, results, "completions"), caption
+    if len(results.layers) and not labels and (folder / "scenario.toml").is_file():
+        of_spec = stored(folder / "scenario.toml").spec["links"]
+        used = {name: mean(of_run) for name, of_run in _utilisations(results).items()}
+        caption = (
+            "The fabric: hosts at the bottom, switches above. A line is as dark as the direction with more is used."
+        )
+        yield "topology", functools.partial(topology, lines_of(of_spec, used)), caption
     if len(results.slowdowns) and points <= MOST:
         caption = f"Slowdown of flows by size, median and 99th percentile. {_MEANS}"
         yield "slowdowns", functools.partial(plots.plot, results, "slowdowns"), caption
@@ -62,6 +71,14 @@ def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str
         for probe in list(dict.fromkeys(results.series["probe"]))[:8]:
             caption = f"Recorded: {probe}. {_MEANS if several else ''}".strip()
             yield f"series-{probe}", functools.partial(plots.plot, results, probe), caption
+
+
+def _utilisations(results: Any) -> dict[str, list[float]]:
+    """That of each direction of a link in each run."""
+    found: dict[str, list[float]] = {}
+    for row in results.links.rows():
+        found.setdefault(str(row["name"]), []).append(float(row["utilisation"]))
+    return found
 
 
 class _WithScenario:

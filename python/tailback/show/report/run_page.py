@@ -47,7 +47,7 @@ def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
             # As where every run of that label failed.
             why_not = f"Nothing can be compared: {e}."
     command = stored_manifest.get("command", "")
-    shown = ("tailback", "build", "python", "started", "elapsed_s", "scenario_digest")
+    facts_shown = ("tailback", "build", "python", "started", "elapsed_s", "scenario_digest")
     return render(
         "run.html",
         title=f"{name}: report",
@@ -62,7 +62,7 @@ def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
         compared=compared,
         differences=different,
         why_not=why_not or ("" if different else "No number differs."),
-        manifest=[(k, str(stored_manifest[k])) for k in shown if k in stored_manifest],
+        manifest=[(k, str(stored_manifest[k])) for k in facts_shown if k in stored_manifest],
         command=" ".join(command) if isinstance(command, list) else str(command),
         scenario=text,
     )

@@ -70,13 +70,13 @@ def differences(results: Any, axis: str, against: str) -> list[ShownTable]:
     others = [n for n in labels_of(results.runs) if n != axis]
     for table in for_people():
         rows = by_table.get(table.name, {})
-        shown = [c for c in table.on_pages if any(c.name in row for row in rows.values())]
+        columns = [c for c in table.on_pages if any(c.name in row for row in rows.values())]
         if len(rows) > MOST_ROWS:
             shown_tables.append(ShownTable(table.title, [], [], 1, len(rows)))
-        elif shown:
+        elif columns:
             keys = [_head(table, n) for n in _told(getattr(results, table.name), table.keys)]
             named = ", ".join([*others, axis, *keys])
-            shown_tables.append(_differing(table.title, named, rows, shown))
+            shown_tables.append(_differing(table.title, named, rows, columns))
     return shown_tables
 
 

@@ -103,7 +103,9 @@ class Limit(Everywhere, kw_only=True, frozen=True):
         ratio = self.over is not None or self.class_over is not None
         m = MEASURES["sd"] if ratio else MEASURES[self.measure]
         text = m.show(e.mean)
-        shown = limits.telling(e.mean, text) + e.shown(m).removeprefix(text) + (f" {self.unit}" if self.unit else "")
+        text_of_mean = (
+            limits.telling(e.mean, text) + e.shown(m).removeprefix(text) + (f" {self.unit}" if self.unit else "")
+        )
         outcome = limits.outcome(e)
         if outcome == NO and (seeds := seeds_of(np.array([not limits.hold(x) for x in a]))):
             times += f" [{seeds}]"
@@ -112,7 +114,7 @@ class Limit(Everywhere, kw_only=True, frozen=True):
         return Finding(
             what,
             place,
-            f"{name} {shown}{times}",
+            f"{name} {text_of_mean}{times}",
             limits.text,
             outcome,
             value=e.mean,

@@ -65,11 +65,11 @@ class Rival(Everywhere, kw_only=True, frozen=True):
         if self.less is not None:
             name = f"{name} less {judge.title(self.less[0])}"
         unit = f" {m.unit}" if m.unit != "1" else ""
-        rival = judge.title(other) + (f" less {judge.title(self.less[1])}" if self.less is not None else "")
-        rival += f" x {self.factor:g}" if self.factor is not None else ""
-        rival += f" {'-' if self.by < 0 else '+'} {abs(self.by):g}{unit}" if self.by is not None else ""
-        text = f"{name} {OverSeeds.of(a).shown(m)}, {rival} {OverSeeds.of(b).shown(m)}{unit}"
-        required, d = f"{name} {word} {rival}", OverSeeds.of_difference(a, b)
+        other_text = judge.title(other) + (f" less {judge.title(self.less[1])}" if self.less is not None else "")
+        other_text += f" x {self.factor:g}" if self.factor is not None else ""
+        other_text += f" {'-' if self.by < 0 else '+'} {abs(self.by):g}{unit}" if self.by is not None else ""
+        text = f"{name} {OverSeeds.of(a).shown(m)}, {other_text} {OverSeeds.of(b).shown(m)}{unit}"
+        required, d = f"{name} {word} {other_text}", OverSeeds.of_difference(a, b)
 
         def finding(required: str, outcome: str, remark: str, margin: float) -> Finding:
             return Finding(

@@ -55,14 +55,14 @@ def changes(given: list[str], words: Mapping[str, Any], where: str) -> list[str]
 
     Neighbours with the same names go together: an item has all its changes before the next one has any.
     """
-    found = []
+    written = []
     for names, alike in itertools.groupby(given, lambda change: tuple(_NAME.findall(change.partition("=")[0]))):
         some = list(alike)
         each = [x if isinstance(x, list) else [x] for x in (_word(n, some[0], words, where) for n in names)]
         for items in itertools.product(*each):
             one = {**words, **dict(zip(names, items, strict=True))}
-            found += [_in_text(change, one, where) for change in some]
-    return found
+            written += [_in_text(change, one, where) for change in some]
+    return written
 
 
 def _in_text(text: str, words: Mapping[str, Any], where: str) -> str:

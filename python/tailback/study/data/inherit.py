@@ -46,18 +46,18 @@ class Source:
 
 def lineage(name: str, sources: Mapping[str, Source]) -> list[str]:
     """The names of a table and of those that it extends, the last base first."""
-    found = [name]
-    while (base := sources[found[-1]].extends) is not None:
-        place = sources[found[-1]].place
+    names = [name]
+    while (base := sources[names[-1]].extends) is not None:
+        place = sources[names[-1]].place
         if not isinstance(base, str) or base not in sources:
             near = difflib.get_close_matches(str(base), sources, 1)
             hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sources)}"
             raise StudyError(f"{place}: there is nothing of that name to extend; {hint}")
-        if base in found:
-            circle = " -> ".join([*found, base])
+        if base in names:
+            circle = " -> ".join([*names, base])
             raise StudyError(f"{place}: it extends itself: {circle}; leave out extends in one of them")
-        found.append(base)
-    return found[::-1]
+        names.append(base)
+    return names[::-1]
 
 
 def bases_first(sources: Mapping[str, Source]) -> Iterable[str]:
@@ -67,20 +67,20 @@ def bases_first(sources: Mapping[str, Source]) -> Iterable[str]:
 
 def runs(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
     """The table of a set of runs, with what it takes from those that it extends."""
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for one in lineage(name, sources):
         own = sources[one].table
-        found = {**found, **own, **_axes(found, own), **_values(found, own)}
-    return found
+        merged = {**merged, **own, **_axes(merged, own), **_values(merged, own)}
+    return merged
 
 
 def experiment(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
     """The table of an experiment, with what it takes from those that it extends."""
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for one in lineage(name, sources):
         own = sources[one].table
-        found = {**{k: v for k, v in found.items() if k not in _OWN}, **own, **_values(found, own)}
-    return found
+        merged = {**{k: v for k, v in merged.items() if k not in _OWN}, **own, **_values(merged, own)}
+    return merged
 
 
 def runs_written(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
@@ -95,13 +95,13 @@ def runs_written(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
 
 def with_words(table: dict[str, Any], words: Mapping[str, Any], at: str) -> dict[str, Any]:
     """A table with its values in the place of their names; what has rows of its own is left as it is."""
-    found = dict(table)
+    filled_in = dict(table)
     for key, x in table.items() if words else ():
         if key in ("set", "then", "quick_set") and isinstance(x, list) and all(isinstance(c, str) for c in x):
-            found[key] = fill.changes(x, words, f"{at}.{key}")
+            filled_in[key] = fill.changes(x, words, f"{at}.{key}")
         elif key not in ("values", "case", "output"):
-            found[key] = fill.filled(x, words, f"{at}.{key}")
-    return found
+            filled_in[key] = fill.filled(x, words, f"{at}.{key}")
+    return filled_in
 
 
 def with_values(t: ExperimentsFile, file: Path) -> ExperimentsFile:

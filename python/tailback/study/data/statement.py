@@ -102,7 +102,7 @@ def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Pat
     asked_again = []
     missing = [name for name in t.of if name not in (s.id for s in statements)]
     if missing:
-        raise StudyError(f"{file}: reading {t.id}: of names {missing[0]}, which is no statement of this study")
+        raise StudyError(f"{file}: reading {t.id}: `of` names {missing[0]}, which is no statement of this study")
     for s in statements:
         checks = tuple(_asked_of(c, t) for c in s.checks)
         if checks == s.checks or (t.of and s.id not in t.of):

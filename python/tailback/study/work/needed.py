@@ -215,10 +215,10 @@ class Work:
 def _stored(labels: dict[str, str]) -> dict[str, str]:
     """A point's labels as they stand in the tables: one that has the name of a column, such as an axis of flows, gets a
     prefix."""
-    columns, stored = {*_core.columns()}, {}
+    columns, renamed = {*_core.columns()}, {}
     for label, value in labels.items():
         name = label
         while name in columns or (name != label and name in labels):
             name = f"varied_{name}"
-        stored[name] = value
-    return stored
+        renamed[name] = value
+    return renamed

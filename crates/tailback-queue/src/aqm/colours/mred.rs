@@ -97,8 +97,8 @@ params! {
     OWN_MEAN_PACKET = MEAN_PACKET.with_default("1000B", "ns-2 diffserv").param;
     INITIAL_AVERAGES: Vec<Level> = INITIAL_AVERAGE.of_kind(Kind::Each(Per::Colour, &Kind::Level));
     NS2_IDLE: bool = Key::new("ns2_idle", Kind::Bool, "false",
-        "Count idle time as ns-2 does: the same time again with every refused arrival, and with wred from the moment \
-         none of the departing colour waits.", "ns-2 diffserv");
+        "Count idle time as ns-2 does: each refused arrival counts the same idle time again, and with wred idle time \
+         begins when no packet of the departing colour waits.", "ns-2 diffserv");
     UNCOLOURED;
     BEFORE;
 }

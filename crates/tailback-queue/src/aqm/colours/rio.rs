@@ -98,7 +98,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "RED with In and Out",
     summary: "Signals packets beyond their profile first. Measure: the filtered backlog of packets in profile, and of \
-              all. Function: a ramp for packets in by the first, a ramp for packets out by the second. Action: as RED.",
+              all. Function: a ramp over the first average for packets in profile, and one over the second for packets \
+              out of profile. Action: as RED.",
     source: "Clark and Fang 1998; ns-2 red-rio",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -110,19 +111,20 @@ params! {
     PROFILE = profile(PROFILES);
     BUFFER;
     IN_MIN_THRESHOLD: Level = Key::new("in_min_threshold", Kind::Level, "15 packets",
-        "Average backlog of packets in from which they are signalled.", SOURCE);
+        "Average backlog of packets in profile from which these are signalled.", SOURCE);
     IN_MAX_THRESHOLD: Level = Key::new("in_max_threshold", Kind::Level, "30 packets",
-        "Average backlog of packets in at which their probability reaches in_max_probability.", SOURCE);
+        "Average backlog of packets in profile at which their probability reaches in_max_probability.", SOURCE);
     IN_MAX_PROBABILITY: f64 = Key::new("in_max_probability", PROBABILITY, "0.02",
-        "Signal probability of packets in at in_max_threshold.", "ns-2 red-rio, linterm 50");
+        "Signal probability of packets in profile at in_max_threshold.", "ns-2 red-rio, linterm 50");
     OUT_MIN_THRESHOLD: Level = Key::new("out_min_threshold", Kind::Level, "5 packets",
-        "Average backlog of all packets from which those out are signalled.", SOURCE);
+        "Average backlog of all packets from which packets out of profile are signalled.", SOURCE);
     OUT_MAX_THRESHOLD: Level = Key::new("out_max_threshold", Kind::Level, "15 packets",
-        "Average backlog of all packets at which the probability of those out reaches out_max_probability.", SOURCE);
+        "Average backlog of all packets at which the probability of packets out of profile reaches \
+         out_max_probability.", SOURCE);
     OUT_MAX_PROBABILITY: f64 = Key::new("out_max_probability", PROBABILITY, "0.2",
-        "Signal probability of packets out at out_max_threshold.", "ns-2 red-rio, linterm 5");
+        "Signal probability of packets out of profile at out_max_threshold.", "ns-2 red-rio, linterm 5");
     UPDATE: Update = Key::choice("update", BY_ALL,
-        "Which arrivals move the average of all packets: all of them, or those of packets in alone.",
+        "Which arrivals move the average of all packets: all of them, or only packets in profile.",
         "Clark and Fang 1998 section IV (all); ns-2 red-rio (in)");
     WEIGHT;
     WEIGHT_RULE;
@@ -138,7 +140,7 @@ params! {
     NS2_GUARDS;
     INITIAL_AVERAGE;
     INITIAL_AVERAGE_IN: Level = Key::new("initial_average_in", Kind::Level, "0 packets",
-        "The average of packets in before the first arrival.", "tailback, for tests with weight = 0");
+        "The average of packets in profile before the first arrival.", "tailback, for tests with weight = 0");
     BEFORE;
 }
 

@@ -63,8 +63,8 @@ pub static MODEL: Model = Model {
     name: "cobalt",
     family: "queue",
     title: "COBALT (CoDel and BLUE alternate)",
-    summary: "CoDel that forgets step by step, and BLUE against those who do not listen. Measure: the sojourn time at \
-              dequeue, overflows, emptiness. Function: CoDel's control law, and a learned probability. Action: drop \
+    summary: "CoDel that forgets step by step, and BLUE against flows that do not respond. Measure: the sojourn time \
+              at dequeue, overflows, emptiness. Function: CoDel's control law, and a learned probability. Action: drop \
               (sojourn), or with ecn mark capable packets; BLUE drops any (overload).",
     source: "Palmei et al., LANMAN 2019; Høiland-Jørgensen, Täht, Morton, LANMAN 2018",
     params: PARAMS,
@@ -81,14 +81,15 @@ params! {
         "RFC 8289 section 4.4");
     INTERVAL;
     MTU: u64 = Key::new("mtu", Kind::Bytes { min: 0, max: 1_000_000 }, "1514B",
-        "The delay is good below the time of four of these on the line; with 0B target alone counts.",
+        "The delay also counts as good while it is below the time that four packets of this size take on the line. \
+         With 0B only target counts.",
         "Linux cake; ns-3 has none");
     /// How far BLUE moves up.
     pub P_UP: f64 = Key::new("p_up", Kind::Real { min: 0.0, max: 1.0 }, "0.00390625",
         "How much an overflow adds to the probability of drops.", "1/256: Linux cake, ns-3");
     /// How far BLUE moves down.
     pub P_DOWN: f64 = Key::new("p_down", Kind::Real { min: 0.0, max: 1.0 }, "0.000244140625",
-        "How much a queue found empty takes from it.", "1/4096: Linux cake, ns-3");
+        "How much an empty queue lowers the probability of drops.", "1/4096: Linux cake, ns-3");
     /// A delay beyond which BLUE moves without an overflow.
     pub BLUE_THRESHOLD: Option<Duration> = Key::new("blue_threshold", Kind::Time { min: 0.0, max: 100.0 }, "none",
         "A sojourn above this raises the probability as an overflow does.", "ns-3 has 400 ms");

@@ -16,7 +16,9 @@
 //! k p' >= 1 is overload: classic drops p'^2 of whatever it sends, and so does L; L marks the rest with k p'
 //! ```
 //!
-//! From: RFC 9332, sections 2.4 and 4.1 and appendix A (DualPI2). Gains by default are those of Linux dualpi2.
+//! From: RFC 9332, sections 2.4 and 4.1 and appendix A (DualPI2). Gains by default are those of Linux dualpi2. Where
+//! `form` is `linux`, the rules are those of net/sched/sch_dualpi2.c (Linux), of which the page has a table.
+//! With `protection`, L packets of some flows go to the classic queue (`protection.rs`, RFC 9957).
 //!
 //! State: two queues; `base`, p'; `delay_before`, seconds; for each use of a probability a sum, from which evenly
 //! spaced signals are taken; `balance`, bytes by which L is ahead of its share.
@@ -28,6 +30,7 @@
 //! Cost of a packet: a few additions and comparisons.
 
 pub mod params;
+mod protection;
 
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
@@ -39,10 +42,12 @@ use crate::entry::{Build, Entry, Facts, Law, Marks, Queues};
 use crate::fifo::Ring;
 use crate::linux::{Linux, Unsaid, Value, Word};
 use params::BUFFER;
-use params::{Config, MODEL, Service, Signals};
+use params::{Config, DualForm, MODEL, Service, Signals};
+use protection::Protection;
+use std::collections::VecDeque;
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Ecn, Packet, ProbeDef, Settings, Size, Stream, Time};
+use tailback_base::{Duration, Ecn, KeyField, Packet, ProbeDef, Settings, Size, Stream, Time};
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -55,8 +60,8 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
             queues: Queues::Several,
             marks: Marks::Signal,
             waits: &["target", "l_max"],
-            // Packets marked by an AQM before it go to L.
-            overtakes: &["before"],
+            // Packets marked by an AQM before it go to L, and queue protection sends some away from it.
+            overtakes: &["before", "protection"],
             law: Some(Law::Delay("target")),
             linux: Some(&LINUX),
             ..Facts::ONE_QUEUE
@@ -67,7 +72,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 static LINUX: Linux = Linux {
     since: "6.17",
     differs: "In Linux's L queue every packet above the step is marked; here the probability rises between l_min and \
-              l_max where they differ.",
+              l_max where they differ. Linux's rules are those of form = \"linux\".",
     ..Linux::new(
         "dualpi2",
         &[
@@ -104,6 +109,15 @@ enum SumFor {
     LMark,
     LDrop,
     Classic,
+    LStep,
+}
+
+/// What the balance begins with: in Linux the L queue is ahead by a packet.
+fn fresh_balance(service: Service) -> f64 {
+    match service {
+        Service::Credit(share) => FRAME * (2.0 * share - 1.0),
+        Service::Weighted(_) | Service::TimeShifted(_) => 0.0,
+    }
 }
 
 /// Two coupled queues.
@@ -119,14 +133,23 @@ pub struct DualPi2<P> {
     delay_before: f64,
     /// `None` while an update would change nothing.
     next_update: Option<Time>,
-    sums: [f64; 3],
+    sums: [f64; 4],
     balance: f64,
+    /// In the form of Linux: whether there was enough in L for the step when each of its packets came; empty if there
+    /// always is.
+    steps: VecDeque<bool>,
+    protection: Option<Box<Protection>>,
+    /// L packets that were sent to the classic queue.
+    sent_away: u64,
     stream: Stream,
 }
 
+/// A largest frame of Ethernet without its checksum: what Linux counts the credit of a packet's worth by.
+const FRAME: f64 = 1514.0;
+
 impl<P: Packet> DualPi2<P> {
     /// Values that can be recorded.
-    const READ: [Probe<DualPi2<P>>; 7] = [
+    const READ: [Probe<DualPi2<P>>; 8] = [
         Probe::new(
             "probability",
             "",
@@ -163,10 +186,20 @@ impl<P: Packet> DualPi2<P> {
             "What the last packet of the classic queue had waited",
             |q, _| q.sojourn[1],
         ),
+        Probe::new(
+            "sent_away",
+            "packets",
+            "L packets that queue protection has sent to the classic queue",
+            |q, _| q.sent_away as f64,
+        ),
     ];
 
     pub fn new(buffer: Size, config: Config, stream: Stream) -> DualPi2<P> {
         DualPi2 {
+            protection: config.protection.map(|c| Box::new(Protection::new(c))),
+            steps: VecDeque::new(),
+            sent_away: 0,
+            balance: fresh_balance(config.service),
             config,
             buffer,
             rings: [Ring::new(Size::Unlimited), Ring::new(Size::Unlimited)],
@@ -174,8 +207,7 @@ impl<P: Packet> DualPi2<P> {
             base: 0.0,
             delay_before: 0.0,
             next_update: None,
-            sums: [0.0; 3],
-            balance: 0.0,
+            sums: [0.0; 4],
             stream,
         }
     }
@@ -188,14 +220,20 @@ impl<P: Packet> DualPi2<P> {
         (self.config.coupling * self.base).min(1.0)
     }
 
-    /// Whether the coupled probability has reached its limit, so that marks alone no longer control L.
+    /// Whether the coupled probability has reached its limit, so that marks alone no longer control L. Where p' ends
+    /// there, the buffer does.
     fn l_is_overloaded(&self) -> bool {
-        self.config.coupling * self.base >= 1.0
+        let k = self.config.coupling * self.base;
+        let over = match self.config.form {
+            DualForm::Rfc9332 => k >= 1.0,
+            DualForm::Linux => k > 1.0,
+        };
+        over && self.config.most >= 1.0
     }
 
     /// The same for the classic queue, whose probability can also reach one if the coupling is below one.
     fn classic_is_overloaded(&self) -> bool {
-        self.l_is_overloaded() || self.base >= 1.0
+        self.l_is_overloaded() || (self.base >= 1.0 && self.config.form == DualForm::Rfc9332)
     }
 
     fn has_room(&self, bytes: u32, line: &Line) -> bool {
@@ -219,8 +257,16 @@ impl<P: Packet> DualPi2<P> {
     /// The queue to be served; `None` if both are empty.
     fn turn(&mut self, now: Time) -> Option<Half> {
         let empty = |side: Half| self.rings[side as usize].get(0).is_none();
+        let by_credit = matches!(self.config.service, Service::Credit(_));
         match (empty(Half::L), empty(Half::Classic)) {
-            (true, true) => None,
+            (true, true) => {
+                if by_credit {
+                    self.balance = fresh_balance(self.config.service);
+                }
+                None
+            }
+            (true, false) if by_credit => Some(Half::Classic),
+            (false, true) if by_credit => Some(Half::L),
             (l_empty, false) if l_empty => {
                 self.balance = 0.0;
                 Some(Half::Classic)
@@ -230,8 +276,8 @@ impl<P: Packet> DualPi2<P> {
                 Some(Half::L)
             }
             _ => match self.config.service {
-                Service::Weighted(_) if self.balance > 0.0 => Some(Half::Classic),
-                Service::Weighted(_) => Some(Half::L),
+                Service::Weighted(_) | Service::Credit(_) if self.balance > 0.0 => Some(Half::Classic),
+                Service::Weighted(_) | Service::Credit(_) => Some(Half::L),
                 Service::TimeShifted(shift) => {
                     let l = self.wait(Half::L, now) + shift.seconds();
                     let classic_first = self.wait(Half::Classic, now) > l;
@@ -241,8 +287,12 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    fn charge(&mut self, side: Half, bytes: u32) {
-        if let Service::Weighted(share) = self.config.service {
+    /// A packet leaves; `alone`: the other queue is empty.
+    fn charge(&mut self, side: Half, bytes: u32, alone: bool) {
+        if let Service::Weighted(share) | Service::Credit(share) = self.config.service {
+            if alone && matches!(self.config.service, Service::Credit(_)) {
+                return;
+            }
             self.balance += match side {
                 Half::L => share * f64::from(bytes),
                 Half::Classic => (share - 1.0) * f64::from(bytes),
@@ -264,6 +314,30 @@ impl<P: Packet> DualPi2<P> {
                 hit
             }
         }
+    }
+
+    /// The same in the form of Linux: `quiet`, too little stays for the chance by p'; `step`, there was enough for the
+    /// step. What is not capable is dropped where it would be marked.
+    fn signal_l_as_linux(
+        &mut self,
+        p: &mut P,
+        (quiet, step): (bool, bool),
+        now: Time,
+        out: &mut dyn Out<P>,
+    ) -> Option<DropReason> {
+        let overloaded = self.l_is_overloaded();
+        if !quiet && overloaded && self.hits(SumFor::LDrop, self.classic_probability()) {
+            return Some(DropReason::Overload);
+        }
+        let coupled = !quiet && (overloaded || self.hits(SumFor::LMark, self.coupled_probability()));
+        if coupled && !signal(p, true, MarkReason::Coupled, out) {
+            return Some(DropReason::Early);
+        }
+        let step = step && self.hits(SumFor::LStep, self.config.ramp(now.since(p.stamp())));
+        if step && p.ecn() != Ecn::Ce && !signal(p, true, MarkReason::Step, out) {
+            return Some(DropReason::Early);
+        }
+        None
     }
 
     /// Mark a packet that leaves L, or return why it is dropped. `waiting` packets were in L, including this one.
@@ -304,6 +378,25 @@ impl<P: Packet> DualPi2<P> {
         (!signal(p, true, MarkReason::Early, out)).then_some(DropReason::Early)
     }
 
+    /// Whether the L queue's length counts when a packet enters.
+    fn looks_at_entry(&self) -> bool {
+        self.config.form == DualForm::Linux && self.config.l_floor > 0
+    }
+
+    /// Whether queue protection sends an L packet to the classic queue.
+    #[cold]
+    fn is_sent_away(&mut self, p: &P, line: &Line) -> bool {
+        let held = self.rings[0].backlog().bytes;
+        let delay = Duration::from_seconds(held as f64 * 8.0 / line.rate.bits_per_second());
+        let own = self.config.ramp(delay);
+        let away = self.protection.as_mut().is_some_and(|protection| {
+            let flow = p.key(KeyField::Tuple);
+            protection.sends_away(flow, p.bytes(), delay, own, line.now)
+        });
+        self.sent_away += u64::from(away);
+        away
+    }
+
     fn ring_of(&self, at: Handle) -> (usize, usize) {
         let first = self.rings[0].backlog().packets;
         match at.0.checked_sub(first) {
@@ -325,6 +418,14 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
             Ecn::Ect1 | Ecn::Ce => Half::L,
             Ecn::NotEct | Ecn::Ect0 => Half::Classic,
         };
+        let side = match side {
+            Half::L if self.protection.is_some() && self.is_sent_away(&p, line) => Half::Classic,
+            side => side,
+        };
+        if side == Half::L && self.looks_at_entry() {
+            self.steps
+                .push_back(self.rings[0].backlog().packets >= self.config.l_floor);
+        }
         self.rings[side as usize].push(p, line.now);
     }
 
@@ -333,12 +434,19 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
             let Some(side) = self.turn(line.now) else {
                 return Answer::Empty;
             };
+            let linux = self.config.form == DualForm::Linux;
+            let step = side == Half::Classic || !self.looks_at_entry() || self.steps.pop_front().unwrap_or(true);
             let quiet = self.backlog().bytes < self.config.min_backlog;
             let ring = &mut self.rings[side as usize];
             let waiting = ring.backlog().packets;
             let Some(mut p) = ring.pop() else { return Answer::Empty };
             self.sojourn[side as usize] = line.now.since(p.stamp()).seconds();
+            let alone = self.rings[1 - side as usize].get(0).is_none();
+            let stays = self.backlog().bytes < self.config.min_backlog;
             let dropped = match side {
+                Half::L if linux => self.signal_l_as_linux(&mut p, (stays, step), line.now, out),
+                Half::Classic if linux && stays => None,
+                Half::Classic if linux => self.signal_classic(&mut p, out),
                 _ if quiet => None,
                 Half::L => self.signal_l(&mut p, waiting, line.now, out),
                 Half::Classic => self.signal_classic(&mut p, out),
@@ -346,7 +454,7 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
             match dropped {
                 Some(why) => out.dropped(p, Place::Dequeued, why),
                 None => {
-                    self.charge(side, p.bytes());
+                    self.charge(side, p.bytes(), alone);
                     return Answer::Send(p);
                 }
             }
@@ -357,6 +465,16 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let buffer = capacity::resized(self.buffer, s.get(&BUFFER))?;
         let config = Config::from_settings(s)?;
+        if config.service != self.config.service {
+            self.balance = fresh_balance(config.service);
+        }
+        if config.form != self.config.form || config.l_floor != self.config.l_floor {
+            self.steps.clear();
+        }
+        match (&mut self.protection, config.protection) {
+            (Some(p), Some(critical)) => p.set(critical),
+            (p, critical) => *p = critical.map(|c| Box::new(Protection::new(c))),
+        }
         (self.buffer, self.config) = (buffer, config);
         Ok(())
     }
@@ -369,7 +487,7 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
         let c = &self.config;
         let d = self.wait(Half::L, line.now).max(self.wait(Half::Classic, line.now));
         let step = c.alpha * (d - c.target) + c.beta * (d - self.delay_before);
-        self.base = (self.base + step).clamp(0.0, 1.0);
+        self.base = (self.base + step).clamp(0.0, c.most);
         let rests = self.base == 0.0 && d == 0.0 && self.delay_before == 0.0 && self.backlog().packets == 0;
         self.delay_before = d;
         self.next_update = (!rests).then(|| self.after(line.now));
@@ -430,6 +548,9 @@ impl<P: Packet> QueueView<P> for DualPi2<P> {
     }
     fn remove(&mut self, at: Handle, _why: DropReason, _line: &Line) -> Option<P> {
         let (ring, index) = self.ring_of(at);
+        if ring == 0 && self.looks_at_entry() {
+            self.steps.remove(index);
+        }
         self.rings[ring].remove(index)
     }
 }

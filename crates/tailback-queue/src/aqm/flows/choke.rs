@@ -99,10 +99,11 @@ params! {
         "What an arrival is compared with: a packet drawn from all that wait, the first or the last, whichever queue \
          it waits in.", "Pan et al. 2000, section 2");
     DRAWS: u64 = Key::new("draws", Kind::Count { min: 1, max: 10_000 }, "1",
-        "With how many drawn packets it is compared; each that is of its flow goes.", "Pan et al. 2000, section 2 (m)");
+        "How many drawn packets an arrival is compared with. Each of them that is of its flow is dropped.",
+        "Pan et al. 2000, section 2 (m)");
     REGIONS: Option<u64> = Key::new("regions", Kind::Count { min: 1, max: 1000 }, "none",
-        "Let the average decide how many are drawn: the range between the thresholds is divided into this many \
-         regions, and in region i 2 i packets are drawn.", "Pan et al. 2000, section 4 (k)");
+        "Let the average decide how many packets are drawn: the range between the thresholds is divided into this many \
+         regions, and twice the number of the region (1, 2, ...) is drawn.", "Pan et al. 2000, section 4 (k)");
     FLOW_KEY;
     MIN_THRESHOLD;
     MAX_THRESHOLD;
@@ -169,7 +170,7 @@ impl Configured for Choke {
                 "draw"
             };
             return Err(Refusal::new(
-                format!("{unused} and {beside} both say with what a packet is compared"),
+                format!("{unused} and {beside} both say which packets an arrival is compared with"),
                 format!("leave out {unused} or {beside}"),
             ));
         }

@@ -49,8 +49,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "RED with a penalty box",
     summary: "Puts flows that are too fast for a TCP into a queue of their own with little of the line. Measure: RED's \
-              average and drop history. Function: tests of the rate that a flow's drops tell. Action: drop (penalty) \
-              in the box, else as RED.",
+              average and drop history. Function: tests of the rate that follows from a flow's drops. Action: drop \
+              (penalty) in the box, else as RED.",
     source: "Floyd and Fall 1999",
     params: PARAMS,
     probes: &[
@@ -65,7 +65,7 @@ pub static MODEL: Model = Model {
         ProbeDef {
             name: "unresponsive",
             unit: "flows",
-            doc: "Those of them that stay for ever",
+            doc: "Flows in the box that stay there for ever",
             per: "",
         },
         ProbeDef {
@@ -84,15 +84,16 @@ params! {
     EPOCH: Duration = Key::new("epoch", Kind::Time { min: 1e-3, max: 1000.0 }, "1s",
         "How often flows are judged.", SOURCE);
     HISTORY: u64 = Key::new("history", Kind::Count { min: 1, max: 1000 }, "5",
-        "Epochs of drops that are looked at.", SOURCE);
+        "How many epochs of drops are looked at.", SOURCE);
     TARGET_RTT: Duration = Key::new("target_rtt", Kind::Time { min: 1e-4, max: 100.0 }, "40ms",
-        "A flow that sends more than a TCP of this round trip would is not TCP-friendly (R).", SOURCE);
+        "A flow is not TCP-friendly if it sends more than a TCP flow with this round trip would send (R of the paper).",
+        SOURCE);
     PENALTY_SHARE: f64 = Key::new("penalty_share", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
         "The box's part of the line's rate; it gets more only when nothing else waits.", SOURCE);
     BOX_PACKETS: u64 = Key::new("box_packets", Kind::Count { min: 1, max: 1_000_000 }, "10",
         "How many packets the box holds.", SOURCE);
     RELEASE: u64 = Key::new("release", Kind::Count { min: 1, max: 1000 }, "5",
-        "Epochs in a row without a reason to be boxed after which a flow is let go.", SOURCE);
+        "A flow leaves the box after this many epochs in a row without a reason to be in it.", SOURCE);
     FLOW_KEY;
     MIN_THRESHOLD;
     MAX_THRESHOLD;

@@ -98,7 +98,7 @@ pub static MODEL: Model = Model {
         ProbeDef {
             name: "unresponsive",
             unit: "flows",
-            doc: "Those of them that do not send less when they lose more",
+            doc: "Monitored flows that do not send less when they lose more",
             per: "",
         },
         ProbeDef {
@@ -116,9 +116,10 @@ params! {
     PROFILE = profile(PROFILES);
     BUFFER;
     TARGET_RTT: Duration = Key::new("target_rtt", Kind::Time { min: 1e-4, max: 100.0 }, "40ms",
-        "A flow that takes more than a TCP of this round trip would is held back (R).", SOURCE);
+        "A flow is held back if it takes more than a TCP flow with this round trip would take (R of the paper).",
+        SOURCE);
     LISTS: u64 = Key::new("lists", Kind::Count { min: 1, max: 100 }, "5",
-        "Lists of drops that are kept (M).", SOURCE);
+        "How many lists of drops are kept (M).", SOURCE);
     APPEARANCES: u64 = Key::new("appearances", Kind::Count { min: 1, max: 100 }, "3",
         "A flow is monitored if it is in at least this many of the lists (K).", SOURCE);
     SHORTEST_LIST: Option<Duration> = Key::new("shortest_list", Kind::Time { min: 1e-4, max: 100.0 }, "none",
@@ -128,24 +129,28 @@ params! {
     FIRST_LIST: Option<Duration> = Key::new("first_list", Kind::Time { min: 1e-4, max: 1e6 }, "none",
         "When the first list ends, with all drops until then. Default: at longest_list.", NS2);
     LEAST_LOSS: f64 = Key::new("least_loss", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
-        "A list makes no flow monitored unless its loss rate is above this.", NS2);
+        "At the end of a list flows become monitored or are held back more only if the list's loss rate is above this.",
+        NS2);
     LARGEST_STEP: f64 = Key::new("largest_step", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
         "The drop probability of a flow that no longer loses falls by at most this at each step.", NS2);
     TEST_RESPONSE: bool = Key::new("test_response", Kind::Bool, "true",
         "Judge whether a monitored flow sends less when it loses more, and hold it back faster if not.",
         "Mahajan and Floyd 2001 section 4");
     SAMPLES: Samples = Key::choice("samples", "changes",
-        "Between which lists a monitored flow is compared with itself: those at whose end it was held back more, and a \
-         flow that does not respond is one until it is let go; or each time anew, after every `lists` lists.",
+        "When rate and loss of a monitored flow are sampled, to judge whether it responds: at lists at whose end it \
+         was held back more, and then the judgement holds until it is let go; or after every `lists` lists, and then \
+         it is judged anew each time.",
         "ns-2 red-pd (changes)");
     DROPS_OF: DropsOf = Key::choice("drops_of", "history",
-        "Which drops make a flow's part: those in all lists, beside all flows in most of them; or those in the list \
-         that ends, beside those that are held back more.", "ns-2 red-pd (history)");
+        "Which drops of a flow are compared with a mean: those in all kept lists, with the mean over all flows that \
+         are in at least `appearances` of them; or those in the list that ends, with the mean over the flows whose \
+         drop probability changes.",
+        "ns-2 red-pd (history)");
     FILTER_SPREAD: bool = Key::new("filter_spread", Kind::Bool, "false",
         "Spread the drops of a monitored flow evenly, which nearly doubles them.", NS2);
     HOLD_BACK: HoldBack = Key::choice("hold_back", "congested",
-        "Hold back monitored flows only while RED's average is at min_threshold and more than one packet waits; or \
-         always those that do not respond.", "always: ns-2 red-pd");
+        "When monitored flows are held back: only while RED's average is at min_threshold or above and more than one \
+         packet waits; or, for those that do not respond, at all times.", "always: ns-2 red-pd");
     FLOW_KEY;
     MIN_THRESHOLD;
     MAX_THRESHOLD;

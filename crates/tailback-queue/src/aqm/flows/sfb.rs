@@ -116,27 +116,27 @@ params! {
     LEVELS: u64 = Key::new("levels", Kind::Count { min: 1, max: 16 }, "8",
         "How many bins a flow has, one on each level.", "Linux sfb; 2 in Feng et al. 2001");
     BINS: u64 = Key::new("bins", Kind::Count { min: 1, max: 65_536 }, "16",
-        "Bins of a level.", "Linux sfb; 23 in Feng et al. 2001");
+        "How many bins each level has.", "Linux sfb; 23 in Feng et al. 2001");
     BIN_TARGET: u64 = Key::new("bin_target", Kind::Count { min: 1, max: 10_000_000 }, "20",
-        "Packets in a bin from which on its probability rises.", "Linux sfb target");
+        "The probability of a bin rises while this many packets or more are in it.", "Linux sfb target");
     BIN_MAX: u64 = Key::new("bin_max", Kind::Count { min: 1, max: 10_000_000 }, "25",
         "A flow that has this many packets in each of its bins cannot add another.", "Linux sfb max");
     UP: f64 = Key::new("up", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
         "How much a packet that finds its bin at the target raises the bin's probability.", "Linux sfb increment");
     DOWN: f64 = Key::new("down", Kind::Real { min: 0.0, max: 1.0 }, "1.6666666666666666e-4",
-        "How much a packet that finds its bin empty lowers it.", "Linux sfb decrement: 1/6000");
+        "How much a packet that finds its bin empty lowers the bin's probability.", "Linux sfb decrement: 1/6000");
     FREEZE: Duration = Key::new("freeze", Kind::Time { min: 0.0, max: 1000.0 }, "0s",
         "Shortest time between two moves of a bin; 0s moves it with every packet.",
         "Linux sfb; Blue's freeze time in Feng et al. 2001");
     DROP_ABOVE_HALF: bool = Key::new("drop_above_half", Kind::Bool, "true",
-        "Where the probability is above one half, drop a part of what would be marked, all of it at 1.",
+        "Above a probability of one half, drop a part of the packets that would be marked, and all of them at 1.",
         "Linux sfb; false: Feng et al. 2001");
     PENALTY_RATE: u64 = Key::new("penalty_rate", Kind::Count { min: 0, max: 1_000_000_000 }, "10",
-        "Packets a second that flows who do not respond get in, all together.", "Linux sfb penalty_rate");
+        "How many packets a second flows that do not respond may send in, all together.", "Linux sfb penalty_rate");
     PENALTY_BURST: u64 = Key::new("penalty_burst", Kind::Count { min: 1, max: 1_000_000_000 }, "20",
-        "How many of these may come at once.", "Linux sfb penalty_burst");
+        "How many packets of flows that do not respond may come at once.", "Linux sfb penalty_burst");
     REHASH: Duration = Key::new("rehash", Kind::Time { min: 0.0, max: 1e6 }, "600s",
-        "Time between changes of the hash; 0s keeps one for good.", "Linux sfb rehash");
+        "Time between changes of the hash; with 0s the hash never changes.", "Linux sfb rehash");
     WARMUP: Duration = Key::new("warmup", Kind::Time { min: 0.0, max: 1e6 }, "60s",
         "How long before a change the next bins are made ready.", "Linux sfb db");
     FLOW_KEY;

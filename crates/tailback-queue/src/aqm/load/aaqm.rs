@@ -255,13 +255,13 @@ impl Aaqm {
             return;
         }
         let stored = queue.backlog();
-        let all = Backlog {
+        let with_newcomer = Backlog {
             packets: stored.packets + u64::from(newcomer.is_some()),
             bytes: stored.bytes + newcomer.map_or(0, u64::from),
         };
-        while self.ahead.backlog.packets < self.config.ahead_buffer.min(all.packets) {
+        while self.ahead.backlog.packets < self.config.ahead_buffer.min(with_newcomer.packets) {
             let presses = match self.config.ahead_on {
-                AheadOn::Backlog => self.level(self.ahead.rest_of(all)) >= self.config.pre_threshold,
+                AheadOn::Backlog => self.level(self.ahead.rest_of(with_newcomer)) >= self.config.pre_threshold,
                 AheadOn::Average => self.average.value() >= self.config.pre_threshold,
                 AheadOn::Always => true,
             };
@@ -351,17 +351,17 @@ impl Aaqm {
 impl<P: Packet> Admission<P> for Aaqm {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
         self.refill(line.now);
-        let all = queue.backlog();
+        let waiting = queue.backlog();
         let seen = match self.config.average_of_total {
-            true => all,
-            false => self.ahead.rest_of(all),
+            true => waiting,
+            false => self.ahead.rest_of(waiting),
         };
         let average = self.average.arrival(self.level(seen), line);
         self.class.finds(average);
         self.counts.hot.arrival(self.zone() == Zone::Hot);
         self.levels.observe(average);
         self.move_ahead(queue, None, line);
-        if !self.has_room(all, p.bytes(), queue.fits(p.bytes())) {
+        if !self.has_room(waiting, p.bytes(), queue.fits(p.bytes())) {
             self.class.restart();
             return Decision::Drop(DropReason::Overflow);
         }

@@ -77,10 +77,11 @@ params! {
     INITIAL_CAPACITY: f64 = Key::new("initial_capacity", Kind::Real { min: 0.0, max: 1.0 }, "0.8",
         "The virtual capacity at the start, as a share of the line.", "ns-2 ecnlim_");
     VIRTUAL_BUFFER: Level = Key::new("virtual_buffer", Kind::Level, "100%",
-        "The virtual buffer; packets on a buffer in bytes count mean_packet each.",
+        "The size of the virtual buffer. If it is in packets and the real buffer in bytes, a packet counts \
+         mean_packet.",
         "Kunniyur and Srikant 2001: that of the line");
     MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
-        "Mean packet size: what a packet of a virtual buffer in packets holds.", "ns-2 mean_pktsize_");
+        "Mean packet size, for a virtual buffer in packets.", "ns-2 mean_pktsize_");
     OWN_ECN: Option<bool> = ecn_key!("Mark capable packets instead of dropping them early.",
         "RFC 3168; ns-2 markpkts_");
     COUNT_IN_SERVICE;

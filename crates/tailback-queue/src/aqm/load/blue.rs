@@ -68,9 +68,9 @@ params! {
     DOWN: f64 = Key::new("down", Kind::Real { min: 0.0, max: 1.0 }, "0.002",
         "How much an idle line lowers the probability.", "Feng et al. 2002; also 0.00025");
     FREEZE: Duration = Key::new("freeze", Kind::Time { min: 1e-6, max: 1000.0 }, "100ms",
-        "Shortest time between two moves.", "Feng et al. 2002; also 10 ms");
+        "Shortest time between two moves of the probability.", "Feng et al. 2002; also 10 ms");
     TIMERS: Timers = Key::choice("timers", "shared",
-        "Whether moves up and down hold each other off, or each its own kind only.",
+        "Whether freeze separates all moves, or moves up only from moves up and moves down only from moves down.",
         "shared: Feng et al. 2002; separate: the public ns ports");
     LEVEL: Option<Level> = Key::new("level", Kind::Level, "none",
         "A backlog above which an arrival counts as an overflow event although it fits.", "Feng et al. 2002 (L)");

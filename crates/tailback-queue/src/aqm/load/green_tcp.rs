@@ -60,11 +60,11 @@ params! {
 
     BUFFER;
     RTT: Vec<Duration> = Key::new("rtt", Kind::Each(Per::Flow, &Kind::Time { min: 1e-6, max: 100.0 }), "100ms",
-        "Round trips of the flows, in the order in which they first come here.", "Feng et al. 2002 (RTT_i)");
+        "Round trips of the flows, in the order in which the flows first arrive here.", "Feng et al. 2002 (RTT_i)");
     FLOWS: Option<u64> = Key::new("flows", Kind::Count { min: 1, max: 10_000_000 }, "none",
-        "How many flows share the line. Without it those seen within window.", "Feng et al. 2002 (N)");
+        "How many flows share the line. Without it the flows seen within window are counted.", "Feng et al. 2002 (N)");
     WINDOW: Duration = Key::new("window", Kind::Time { min: 1e-6, max: 1000.0 }, "1s",
-        "A flow counts until it has sent nothing for so long.", "tailback");
+        "A flow counts until it has sent nothing for this long.", "tailback");
     MSS: u64 = Key::new("mss", Kind::Bytes { min: 1, max: 65_535 }, "1460B",
         "Segment size of the flows.", "Feng et al. 2002 (MSS)");
     CONSTANT: f64 = Key::new("constant", Kind::Real { min: 0.0, max: 10.0 }, "1.224744871391589",
@@ -85,7 +85,7 @@ impl Configured for GreenTcp {
         let count = match (s.get(&FLOWS), s.gives(&WINDOW)) {
             (Some(_), true) => {
                 return Err(Refusal::new(
-                    "flows are given, and counted within window",
+                    "flows gives their number, and window counts them",
                     "leave out flows or window",
                 ));
             }

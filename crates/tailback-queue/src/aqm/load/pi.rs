@@ -59,21 +59,23 @@ params! {
 
     pub BUFFER: Size = params::BUFFER.with_default("800 packets", "Hollot et al. 2001");
     pub REFERENCE: Level = Key::new("reference", Kind::Level, "200 packets",
-        "The backlog it holds; packets on a buffer in bytes count mean_packet each.",
+        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts \
+         mean_packet.",
         "Hollot et al. 2001; ns-2 has 50");
     A: f64 = Key::new("a", Kind::Real { min: 0.0, max: 1.0 }, "1.822e-5",
         "Gain of the present error, per packet.", "Hollot et al. 2001");
     B: f64 = Key::new("b", Kind::Real { min: 0.0, max: 1.0 }, "1.816e-5",
-        "Gain of the error before, per packet; smaller than a.", "Hollot et al. 2001");
+        "Gain of the previous error, per packet; smaller than a.", "Hollot et al. 2001");
     FREQUENCY: f64 = Key::new("frequency", Kind::Real { min: 0.01, max: 1e6 }, "170",
         "Samples a second.", "Hollot et al. 2001");
     DESIGN_FLOWS: Option<u64> = Key::new("design_flows", Kind::Count { min: 1, max: 10_000_000 }, "none",
-        "The least number of flows to be stable with: a and b follow from it, design_rtt and the line's rate.",
+        "The least number of flows with which the control is to be stable: a and b follow from it, design_rtt and the \
+         line's rate.",
         "Hollot et al. 2001 (N-)");
     DESIGN_RTT: Option<Duration> = Key::new("design_rtt", Kind::Time { min: 1e-6, max: 100.0 }, "none",
-        "The longest round trip to be stable with.", "Hollot et al. 2001 (R+)");
+        "The longest round trip with which the control is to be stable.", "Hollot et al. 2001 (R+)");
     BYTES: bool = Key::new("bytes", Kind::Bool, "false",
-        "Weigh the probability by size / mean_packet.", "ns-2 bytes_");
+        "Multiply the probability by size / mean_packet.", "ns-2 bytes_");
     pub MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
         "Mean packet size, for the design, byte mode and buffers in bytes.", "ns-2 meanPktSize_");
     ECN;

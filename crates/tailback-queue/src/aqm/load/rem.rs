@@ -54,7 +54,7 @@ pub static MODEL: Model = Model {
     title: "REM (random exponential marking)",
     summary: "Moves a price until the input is what the line carries and the backlog is at a reference. Measure: \
               backlog and input. Function: a probability exponential in the price. Action: with ecn mark capable \
-              packets as they leave and spare the others; without, drop at arrival (early).",
+              packets as they leave, and never signal others; without ecn drop at arrival (early).",
     source: "Athuraliya, Low, Li, Yin 2001",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -65,20 +65,22 @@ params! {
 
     BUFFER;
     REFERENCE: Level = Key::new("reference", Kind::Level, "20 packets",
-        "The backlog it holds; packets on a buffer in bytes count mean_packet each.", "ns-2 pbo_");
+        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts \
+         mean_packet.", "ns-2 pbo_");
     GAMMA: f64 = Key::new("gamma", Kind::Real { min: 0.0, max: 1e3 }, "0.001",
-        "How much of a packet of mismatch goes into the price with each update.",
+        "How much each update adds to the price for each packet of mismatch between input, backlog and line.",
         "Athuraliya et al. 2001; ns-2 gamma_");
     PHI: f64 = Key::new("phi", Kind::Real { min: 1.0, max: 1e3 }, "1.001",
         "Base of the exponential; at 1 nothing is ever signalled.", "Athuraliya et al. 2001; ns-2 phi_");
     ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1e3 }, "0.1",
-        "What a packet of backlog above the reference counts beside a packet of input.", "Athuraliya et al. 2001");
+        "Weight of a packet of backlog above the reference in the mismatch; a packet of input has the weight 1.",
+        "Athuraliya et al. 2001");
     PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-6, max: 100.0 }, "2ms",
         "Time between updates of the price.", "ns-2 pupdtime_");
     INPUT_WEIGHT: f64 = Key::new("input_weight", Kind::Real { min: 0.0, max: 1.0 }, "1",
-        "Weight of the last period in the filtered input; 1 does not filter.", "ns-2 inw_");
+        "Weight of the last period in the filtered input; with 1 the input is not filtered.", "ns-2 inw_");
     MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
-        "What counts as a packet of input and of what the line carries, and in buffers in bytes.",
+        "Mean packet size, for the input and what the line carries in packets, and for buffers in bytes.",
         "ns-2 mean_pktsize_");
     OWN_ECN: Option<bool> = ecn_key!("Mark capable packets as they leave, and drop nothing early.",
         "RFC 3168; ns-2 markpkts_");

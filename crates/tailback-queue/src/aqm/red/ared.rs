@@ -71,15 +71,16 @@ params! {
     PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-3, max: 100.0 }, "500ms",
         "How often max_probability may move.", SOURCE);
     ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1.0 }, "0.01",
-        "The step up; a quarter of max_probability where that is less.", SOURCE);
+        "The step by which max_probability is raised; at most a quarter of max_probability.", SOURCE);
     BETA: f64 = Key::new("beta", Kind::Real { min: 0.0, max: 1.0 }, "0.9",
-        "The factor down.", SOURCE);
+        "The factor by which max_probability is lowered.", SOURCE);
     LOWEST: f64 = Key::new("lowest", Kind::Real { min: 0.0, max: 1.0 }, "0.01",
-        "max_probability goes no lower.", SOURCE);
+        "The least value of max_probability.", SOURCE);
     HIGHEST: f64 = Key::new("highest", Kind::Real { min: 0.0, max: 1.0 }, "0.5",
-        "max_probability goes no higher.", SOURCE);
+        "The largest value of max_probability.", SOURCE);
     CLOCK: Moment = Key::choice("clock", "timer",
-        "Move at the end of every period, or at the first arrival later than a period after the last move.",
+        "When max_probability moves: at the end of every period, or at the first arrival later than a period after the \
+         last move.",
         "timer: Floyd, Gummadi, Shenker 2001; arrival: ns-2");
     GENTLE;
     ECN;

@@ -69,9 +69,9 @@ params! {
 
     BUFFER;
     TARGET: Level = Key::new("target", Kind::Level, "50%",
-        "The backlog it holds.", SOURCE);
+        "The backlog at which the queue is held.", SOURCE);
     GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0, max: 1.0 }, "5e-5",
-        "How much the probability moves in a sample, by an error as large as the buffer.", SOURCE);
+        "How much an error as large as the buffer moves the probability in one sample.", SOURCE);
     FILTER: f64 = Key::new("filter", Kind::Real { min: 0.0, max: 1.0 }, "0.002",
         "Weight of a new error in the filtered one.", SOURCE);
     INTERVAL: Option<Duration> = Key::new("interval", Kind::Time { min: 1e-7, max: 100.0 }, "none",
@@ -79,7 +79,7 @@ params! {
     CUTOFF: Option<Level> = Key::new("cutoff", Kind::Level, "none",
         "The backlog below which nothing is signalled. Default: 0.9 of the target.", SOURCE);
     MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "1",
-        "The probability goes no higher.", SOURCE);
+        "The largest value of the probability.", SOURCE);
     ECN;
     MEAN_PACKET;
     COUNT_IN_SERVICE;
@@ -110,7 +110,7 @@ impl Configured for Dred {
         let cutoff = capacity::threshold_if_given(s, &CUTOFF, limit, mean_packet)?.unwrap_or(0.9 * target);
         if cutoff > target {
             return Err(Refusal::new(
-                format!("cutoff ({cutoff}) is above target ({target}), where the queue cannot be held then"),
+                format!("cutoff ({cutoff}) is above target ({target}): the queue cannot be held at the target then"),
                 "give a cutoff of at most the target; 0.9 of it is advised",
             ));
         }

@@ -35,8 +35,8 @@ pub static MODEL: Model = Model {
     name: "nlred",
     family: "queue",
     title: "Nonlinear RED",
-    summary: "RED with a probability that grows with the square of the average's way between the thresholds. Measure: \
-              the filtered backlog. Function: 1.5 max_probability x^2. Action: as RED.",
+    summary: "RED with a probability that grows with the square of x, the average's position between the thresholds \
+              from 0 to 1. Measure: the filtered backlog. Function: 1.5 max_probability x^2. Action: as RED.",
     source: "Zhou, Yeung, Li 2006",
     params: PARAMS,
     probes: &[AVERAGE, BASE, SINCE, SHARE_HOT],
@@ -52,8 +52,8 @@ params! {
     WEIGHT;
     WEIGHT_RULE;
     MAX_PROBABILITY: f64 = Key::new("max_probability", Kind::Real { min: 0.0, max: 2.0 / 3.0 }, "0.02",
-        "Two thirds of the signal probability as the average reaches max_threshold; what a line of the same area would \
-         have there.", "ns-3 LInterm 50");
+        "Two thirds of the signal probability as the average reaches max_threshold. A straight ramp of the same area \
+         reaches this value there.", "ns-3 LInterm 50");
     GENTLE;
     ECN;
     MARK_CAP;

@@ -11,8 +11,9 @@ pub const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 1.0 };
 
 params! {
     pub MIN_THRESHOLD: Option<Level> = Key::new("min_threshold", Kind::Level, "none",
-        "Average backlog from which packets are signalled; packets on a buffer in bytes count mean_packet each. \
-         Without it half of what the line sends in 5 ms, at least 5 packets, and at most a sixth of the buffer.",
+        "Average backlog from which packets are signalled. If it is in packets and the buffer in bytes, a packet \
+         counts mean_packet. Without it half of what the line sends in 5 ms, at least 5 packets, and at most a sixth \
+         of the buffer.",
         "ns-2 automatic setting; Floyd, Gummadi, Shenker 2001");
     pub MAX_THRESHOLD: Option<Level> = Key::new("max_threshold", Kind::Level, "none",
         "Average backlog at which the probability reaches max_probability. Without it three times min_threshold.",
@@ -53,27 +54,29 @@ params! {
         "With ecn, mark capable packets also where the probability is 1, instead of a forced drop.",
         "Listing in Jiang 2006");
     pub BYTES: bool = Key::new("bytes", Kind::Bool, "false",
-        "Weigh the probability by size / mean_packet, and count since in mean packets.",
+        "Multiply the probability by size / mean_packet, and count since in mean packets.",
         "Floyd and Jacobson 1993 section 7; ns-2 default since 10/2004");
     pub MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
         "Mean packet size S, for idle time, byte mode and thresholds in packets on a buffer in bytes.",
         "ns-2 mean_pktsize_");
     pub SPREAD: bool = Key::new("spread", Kind::Bool, "true",
-        "Spread signals evenly by the count since the last; false gives independent (geometric) signals.",
+        "Spread signals evenly by the count of packets since the last signal; false gives independent (geometric) \
+         signals.",
         "Floyd and Jacobson 1993 section 7");
     pub WAIT: bool = Key::new("wait", Kind::Bool, "true",
-        "Hold back for 1/pb packets after each signal.", "ns-2 wait_");
+        "Send no signal for 1/pb packets after each signal, where pb is the base probability.", "ns-2 wait_");
     pub FIRST_COUNT: u64 = Key::new("first_count", Kind::Count { min: 0, max: 1 }, "1",
-        "1: an arrival counts before its own test; 0: only after it was accepted.", "ns-2 (1); REDn (0)");
+        "When an arrival counts: before its own test (1), or only after it was accepted (0).", "ns-2 (1); REDn (0)");
     pub NS2_GUARDS: bool = Key::new("ns2_guards", Kind::Bool, "false",
-        "Do nothing while fewer than two packets wait (red on a buffer in bytes: while none does), and spare the \
+        "Do nothing while fewer than two packets wait (red on a buffer in bytes: while no packet waits), and spare the \
          arrival that crosses min_threshold.", "ns-2 red");
     pub INITIAL_AVERAGE: Level = Key::new("initial_average", Kind::Level, "0 packets",
         "The average before the first arrival.", "tailback, for tests with weight = 0");
     pub IDLE_START: IdleStarts = Key::choice("idle_start", "line-idle",
-        "When idle time begins: the line finds nothing to send; or the transmission begins that leaves nothing \
+        "When idle time begins: when the line finds nothing to send, or with the transmission that leaves no packet \
          waiting.", "Floyd and Jacobson 1993 figure 2 (line-idle); ns-2 (last-departure)");
     pub IDLE_END: IdleEnds = Key::choice("idle_end", "arrival",
-        "What ends idle time: any arrival; or one that is stored, so that a refused one only moves its beginning.",
+        "What ends idle time: any arrival; or only one that is stored, so that a refused one moves the beginning of \
+         idle time instead.",
         "Floyd and Jacobson 1993 figure 2 (arrival); Liu 2001 (enqueue)");
 }

@@ -99,14 +99,14 @@ params! {
         "simple signals all flows alike; full signals a flow that was hit more; detector signals no flow and counts \
          hits by flow, which needs no buffer.", "Ott, Lakshman, Wong 1999 sections III and IV (the list)");
     LIST: u64 = Key::new("list", Kind::Count { min: 1, max: 10_000_000 }, "1000",
-        "Zombies in the list (M).", SOURCE);
+        "How many zombies, which are records of earlier arrivals, the list holds (M).", SOURCE);
     OVERWRITE: f64 = Key::new("overwrite", PROBABILITY, "0.25",
-        "Probability that an arrival without a hit takes the place of the zombie it met; over list it is the weight of \
-         a new sample in P.", SOURCE);
+        "Probability that an arrival without a hit takes the place of the zombie it met. Divided by list it is the \
+         weight of a new sample in the hit frequency P.", SOURCE);
     MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "0.15",
         "Signal probability from a third of the buffer on, with 256 flows or more.", SOURCE);
     USE_AVERAGE: bool = Key::new("use_average", Kind::Bool, "false",
-        "Take the filtered backlog in place of the backlog.", "Jiang 2006");
+        "Use the filtered backlog in place of the backlog.", "Jiang 2006");
     WEIGHT;
     FLOW_KEY;
     ECN;

@@ -18,10 +18,10 @@ pub static MODEL: Model = Model {
     name: "cake",
     family: "queue",
     title: "CAKE",
-    summary: "A shaper, three classes, a queue a flow, fair between hosts too, and a COBALT on each queue. Measure: \
-              the sojourn time in a flow's own queue. Function: CoDel's control law, and BLUE's probability. Action: \
-              mark capable packets, drop others (sojourn); BLUE drops any, and full memory the head of the longest \
-              queue (overload).",
+    summary: "A shaper with three classes, a queue for each flow, fair shares for hosts too, and a COBALT on each \
+              queue. Measure: the sojourn time in a flow's own queue. Function: CoDel's control law, and BLUE's \
+              probability. Action: mark capable packets, drop others (sojourn); BLUE drops any, and full memory drops \
+              the head of the longest queue (overload).",
     source: "Høiland-Jørgensen, Täht, Morton, LANMAN 2018; Linux cake",
     params: PARAMS,
     probes: &Probe::defs(&Cake::<TestPacket>::READ),
@@ -31,31 +31,31 @@ params! {
     const PARAMS;
 
     pub BUFFER: Size = Key::new("buffer", Kind::Size, "15503360B",
-        "The most that may wait, whatever the memory rule allows.", "Linux cake: 10240 packets of 1514 B");
+        "The most that may wait, whatever `memory` allows.", "Linux cake: 10240 packets of 1514 B");
     MEMORY: Option<u64> = Key::new("memory", Kind::Bytes { min: 1, max: 1_000_000_000_000 }, "none",
         "How many bytes may wait. Default: 4 MiB, or what the rate sends in four intervals if that is more.",
         "Linux cake");
     pub(super) RATE: Option<BitRate> = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "none",
         "Shape to this rate. Default: packets go as fast as the line takes them.", "Linux cake (bandwidth)");
     TINS: Tins = Key::choice("tins", "diffserv3",
-        "Classes by DiffServ code point: bulk, best effort and voice; these and video, which has half of the rate; \
-         eight, each with seven eighths of the rate of the one before; eight by precedence; or one for all.",
+        "Classes by DiffServ code point: three (bulk, best effort and voice); four (these and video, which has half of \
+         the rate); eight, each with seven eighths of the rate of the one before; eight by precedence; or one for all.",
         "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8); Linux cake");
     ISOLATION: Isolation = Key::choice("isolation", "triple",
         "What shares the line evenly: hosts, and then their flows, where a host is one at either end, at the source, \
          or at the destination; flows, whichever host they belong to; or nothing, so that all packets wait in one \
          queue.", "Linux cake");
     TRANSLATED: Translated = Key::choice("translated", "neither",
-        "The side whose hosts are behind address translation, and look like one host here; with neither every host is \
-         seen, as with Linux's nat.", "tc-cake(8), nonat");
+        "The side whose hosts are behind address translation, and look like one host here. With `neither` every host \
+         is seen, as with Linux's nat.", "tc-cake(8), nonat");
     OWN_FLOW_QUEUES = Param::new(FLOW_QUEUES.param.name, FLOW_QUEUES.param.kind, FLOW_QUEUES.param.default,
         "How many queues each class has.", "Linux cake");
     OWN_WAYS = Param::new(WAYS.param.name, WAYS.param.kind, WAYS.param.default,
         "How many queues make a set, in which a flow that meets another takes a free one.", WAYS.param.source);
     PROFILE = profile(PATHS);
     RTT: Option<Duration> = Key::new("rtt", Kind::Time { min: 1e-6, max: 3600.0 }, "none",
-        "The round trip of most paths: the interval, and the target is a twentieth of it. Default: target and interval \
-         as they are given.", "tc-cake(8)");
+        "The round trip of most paths. It becomes the interval, and a twentieth of it the target. Default: target and \
+         interval as they are given.", "tc-cake(8)");
     TARGET;
     INTERVAL;
     P_UP;
@@ -67,12 +67,13 @@ params! {
     MPU;
     FRAMING;
     WASH: bool = Key::new("wash", Kind::Bool, "false",
-        "Clear the DiffServ code point of what leaves.", "tc-cake(8)");
+        "Clear the DiffServ code point of each packet that leaves.", "tc-cake(8)");
     ACK_FILTER: AckFilter = Key::choice("ack_filter", "off",
-        "Drop ACKs that a later one of their flow makes redundant: not at all, all except the last two, all except the \
-         last.", "tc-cake(8); Høiland-Jørgensen, Täht, Morton 2018 section III.C");
+        "Which ACKs are dropped among those that a later one of their flow makes redundant: no ACK, all except the \
+         last two, or all except the last.", "tc-cake(8); Høiland-Jørgensen, Täht, Morton 2018 section III.C");
     INGRESS: bool = Key::new("ingress", Kind::Bool, "false",
-        "The link to be spared lies before this queue: what is dropped has taken its time too.", "Linux cake");
+        "Whether the link to be spared lies before this queue. Dropped packets then count in the shaper, since they \
+         have taken the time of that link.", "Linux cake");
     BEFORE;
 }
 

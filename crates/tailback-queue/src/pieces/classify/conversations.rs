@@ -23,8 +23,8 @@ pub const CONVERSATION: Key<KeyField> = Key::new(
     "conversation",
     Kind::Choice(&["pair", "tuple", "source", "destination"]),
     "pair",
-    "What shares: pairs of sending and receiving host, connections (tuple), sending hosts, or receiving hosts; each \
-     direction for itself.",
+    "What counts as one conversation: a pair of sending and receiving host, a connection (tuple), a sending host, or a \
+     receiving host. Each direction is a conversation of its own.",
     "Keshav 1991: host pairs",
 );
 

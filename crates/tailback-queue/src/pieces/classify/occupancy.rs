@@ -17,14 +17,14 @@ use tailback_base::work::{counted, done_if_long};
 pub const FLOW_RATIO: ProbeDef = ProbeDef {
     name: "flow_ratio",
     unit: "1",
-    doc: "Flows of the fullest queue over flows of the emptiest, as they are and not as they are counted.",
+    doc: "Flows of the fullest queue divided by flows of the emptiest; true numbers, not those that the mapper counts.",
     per: "",
 };
 /// Flows by queue.
 pub const QUEUE_FLOWS: ProbeDef = ProbeDef {
     name: "queue_flows",
     unit: "flows",
-    doc: "Flows that belong to a queue, as they are and not as they are counted.",
+    doc: "Flows that belong to a queue; the true number, not the one that the mapper counts.",
     per: "queue",
 };
 

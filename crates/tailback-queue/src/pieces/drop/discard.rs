@@ -68,7 +68,8 @@ params! {
     pub ALPHA: f64 = Key::new("alpha", ALPHA_RANGE, "0.1",
         "The threshold as a multiple of the free space.", THESIS);
     pub LIMITED: bool = Key::new("limited", Kind::Bool, "true",
-        "Bound how many queues are closed by their length.", "thesis chapter 6: without a bound goodput is poor");
+        "Whether the number of queues that are closed by their length has a bound.",
+        "thesis chapter 6: without a bound goodput is poor");
     pub LIMIT_INITIAL: f64 = Key::new("limit_initial", Kind::Real { min: 0.0, max: 1.0 }, "0.1",
         "The bound at first, as a share of all queues; at least one queue.", THESIS);
     pub LIMIT_MAXIMUM: f64 = Key::new("limit_maximum", Kind::Real { min: 0.0, max: 1.0 }, "0.5",
@@ -76,8 +77,8 @@ params! {
     pub LIMIT_STEP: u64 = Key::new("limit_step", Kind::Count { min: 1, max: 1_000_000 }, "2",
         "By how many queues the bound grows after a period with an overflow.", THESIS);
     pub LIMIT_FOLLOWS: bool = Key::new("limit_follows", Kind::Bool, "false",
-        "After a period without an overflow the bound is one more than the closed queues, also where it allowed no \
-         more.",
+        "Whether the bound becomes the number of closed queues plus one after every period without an overflow, also \
+         if as many queues were closed as it allowed.",
         "thesis section 6.2: otherwise it is set to the number of marked queues plus one");
     pub PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-3, max: 1e4 }, "1s",
         "Time between changes of the bound.", THESIS);

@@ -24,8 +24,8 @@ pub static MODEL: Model = Model {
     name: "fair-share",
     family: "policy",
     title: "Shares by what is left",
-    summary: "A queue that holds half of what is free, or when that runs short more than its part of the buffer, is \
-              refused.",
+    summary: "A packet is refused if its queue holds half of what is free, or, when less is free than there are \
+              queues, more than an equal part of the buffer.",
     source: "ns-2 SFQ",
     params: &[],
     probes: &[],

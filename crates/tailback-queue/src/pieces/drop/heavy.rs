@@ -32,8 +32,8 @@ pub static MODEL: Model = Model {
     name: "heavy-flows",
     family: "policy",
     title: "Heavy flows lose first",
-    summary: "When the buffer is full, a packet of a flow that has sent much is refused; others make the longest queue \
-              lose its front packet.",
+    summary: "When the buffer is full, an arriving packet of a flow that has sent much is refused; for other arrivals \
+              the longest queue loses its front packet.",
     source: "Estan and Varghese, SIGCOMM 2002",
     params: PARAMS,
     probes: PROBES,
@@ -52,10 +52,11 @@ params! {
     pub COUNTERS: u64 = Key::new("counters", Kind::Count { min: 1, max: 10_000_000 }, "1000",
         "How many counters each stage has.", "tailback");
     pub UPDATE: Update = Key::choice("update", "conservative",
-        "Which counters a packet raises: those below its flow's smallest one and the packet, or all of its flow.",
+        "Which counters a packet raises: those below the sum of its flow's smallest counter and the packet, up to that \
+         sum; or all of its flow.",
         "Estan and Varghese 2002");
     pub HEAVY_SHARE: f64 = Key::new("heavy_share", Kind::Real { min: 1e-6, max: 10.0 }, "0.01",
-        "From which part of what the line carries in an interval a flow is heavy.",
+        "A flow is heavy if it sends at least this share of what the line carries in an interval.",
         "Estan and Varghese 2002: a share such as 0.1 % or 1 % of the link");
     pub INTERVAL: Duration = Key::new("interval", Kind::Time { min: 1e-3, max: 1e4 }, "5s",
         "After this time all counters start from 0.", "Estan and Varghese 2002");

@@ -22,7 +22,8 @@ pub const TIE: Key<Tie> = Key::new(
     "tie",
     Kind::Choice(&["fifo", "lowest"]),
     "fifo",
-    "Which of several longest queues loses: the one that has had this length longest, or the lowest number.",
+    "Which of several longest queues loses a packet: the one that has had this length for the longest time, or the one \
+     with the lowest number.",
     "neither source says; with lowest, low numbers lose more",
 );
 

@@ -19,7 +19,7 @@ pub static MODEL: Model = Model {
     name: "queue-limit",
     family: "policy",
     title: "A limit for each queue",
-    summary: "What arrives at a queue that is full is dropped, whatever the others hold.",
+    summary: "A packet that arrives at a full queue is dropped, whatever the other queues hold.",
     source: "Kamoun and Kleinrock 1980",
     params: PARAMS,
     probes: &[],

@@ -26,7 +26,8 @@ pub static MODEL: Model = Model {
     name: "random-discard",
     family: "policy",
     title: "Random discard",
-    summary: "When the buffer is full, a random one of the queues above an equal part of it loses its front packet.",
+    summary: "When the buffer is full, one queue, drawn from those above an equal part of the buffer, loses its front \
+              packet.",
     source: "Suter, Lakshman, Stiliadis and Choudhury 1999",
     params: &[],
     probes: &[],

@@ -27,7 +27,7 @@ use tailback_base::{Model, Packet, ProbeDef, Settings, Size, Stream};
 pub const VICTIM: ProbeDef = ProbeDef {
     name: "victim",
     unit: "queue",
-    doc: "The queue that loses when the buffer is full.",
+    doc: "The queue that loses packets when the buffer is full.",
     per: "",
 };
 

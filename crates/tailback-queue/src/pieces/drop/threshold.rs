@@ -24,7 +24,7 @@ pub static MODEL: Model = Model {
     name: "dtdrr",
     family: "policy",
     title: "Dynamic threshold",
-    summary: "What arrives at a queue longer than alpha times the free space is refused.",
+    summary: "A packet that arrives at a queue longer than alpha times the free space is refused.",
     source: "Choudhury and Hahne 1998",
     params: PARAMS,
     probes: &[],

@@ -43,8 +43,8 @@ tailback_base::choice! {
 pub const TIE: Key<Tie> = Key::choice(
     "tie",
     "fifo",
-    "Which of several equal queues is the victim: the one that has been so longest, the next in service order, the \
-     lowest number, or a drawn one.",
+    "Which of several equal queues is the victim: the one that has had its value for the longest time, the next in \
+     service order, the one with the lowest number, or a drawn one.",
     "fifo is tailback's, against a bias to low numbers; ring is ns-2's",
 );
 

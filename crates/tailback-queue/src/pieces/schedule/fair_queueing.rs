@@ -46,7 +46,7 @@ params! {
         "How far a packet of a conversation that was idle may jump ahead, in turns of a byte (promptness).",
         "Demers, Keshav and Shenker 1989; 0 in Keshav 1991");
     pub CHARGE_DROPPED: bool = Key::new("charge_dropped", Kind::Bool, "false",
-        "Let a dropped packet count as service its conversation has had.",
+        "Whether a dropped packet counts as service to its conversation.",
         "false in Keshav 1991, true in Demers, Keshav and Shenker 1989");
 }
 

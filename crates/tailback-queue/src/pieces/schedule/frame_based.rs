@@ -40,7 +40,8 @@ pub static MODEL: Model = Model {
     name: "frame-based",
     family: "scheduler",
     title: "Frame-based fair queueing",
-    summary: "By finish tags; the clock runs with the line and is set right at the ends of frames.",
+    summary: "Packets leave in the order of finish tags. The clock runs with the line and is corrected at the ends of \
+              frames.",
     source: "Stiliadis and Varma 1998",
     params: PARAMS,
     probes: &[],

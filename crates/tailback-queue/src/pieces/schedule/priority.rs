@@ -21,7 +21,7 @@ pub static MODEL: Model = Model {
     name: "priority",
     family: "scheduler",
     title: "Strict priority",
-    summary: "The heaviest queue that has a packet; queues of one weight take turns.",
+    summary: "The queue of the largest weight that has a packet is served; queues of one weight take turns.",
     source: "Cobham 1954; Kleinrock, Queueing Systems, volume 2, 1976, chapter 3",
     params: &[],
     probes: &[],

@@ -39,7 +39,7 @@ pub static MODEL: Model = Model {
     name: "srr",
     family: "scheduler",
     title: "Smoothed round robin",
-    summary: "Visits by integer weights, spread over the round.",
+    summary: "In a round each queue has as many visits as its integer weight, spread over the round.",
     source: "Guo, SIGCOMM 2001",
     params: PARAMS,
     probes: &[],

@@ -35,7 +35,8 @@ pub static MODEL: Model = Model {
     name: "virtual-clock",
     family: "scheduler",
     title: "VirtualClock",
-    summary: "By stamps of each flow's own clock, which its packets drive at its share by weight.",
+    summary: "Packets leave in the order of stamps of their flow's own clock. Each packet drives this clock by the \
+              time that it takes at the flow's share by weight.",
     source: "Zhang, SIGCOMM 1990",
     params: &[],
     probes: &[],

@@ -33,7 +33,8 @@ pub static MODEL: Model = Model {
     name: "wf2q",
     family: "scheduler",
     title: "WF2Q, exact",
-    summary: "Of the packets a fluid server would have begun, the one it would finish first.",
+    summary: "Among the packets that a fluid server would have begun to serve, the one leaves first that this server \
+              would finish first.",
     source: "Bennett and Zhang, INFOCOM 1996",
     params: &[],
     probes: &[],

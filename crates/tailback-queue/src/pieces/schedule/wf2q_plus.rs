@@ -38,7 +38,7 @@ pub static MODEL: Model = Model {
     name: "wf2q-plus",
     family: "scheduler",
     title: "WF2Q+",
-    summary: "Of the packets that are due the one that would be done first, by weights.",
+    summary: "Among the packets that are due, the one leaves first that would be finished first at shares by weight.",
     source: "Bennett and Zhang, SIGCOMM 1996",
     params: &[],
     probes: &[],

@@ -16,8 +16,8 @@ pub static MODEL: Model = Model {
     name: "class",
     family: FAMILY,
     title: "A class of htb",
-    summary: "A share of the line with a rate of its own, which may borrow up to its ceiling from the classes above it \
-              what they have to spare.",
+    summary: "A share of the line with a rate of its own. Up to its ceiling it may borrow from the classes above it \
+              what they can spare.",
     source: "tc-htb(8); Devera, HTB Linux queuing discipline manual",
     params: PARAMS,
     probes: &[],
@@ -33,26 +33,30 @@ const QUANTA: (u64, u64) = (1000, 200_000);
 params! {
     const PARAMS;
 
-    NAME: String = Key::new("name", Kind::Text, "", "What it is called.", "tc-htb(8), classid");
+    NAME: String = Key::new("name", Kind::Text, "", "The name of the class.", "tc-htb(8), classid");
     PARENT: Option<String> = Key::new("parent", Kind::Text, "none",
-        "The class above it. Default: that at the top, which has the rate of the shaper.", "tc-htb(8)");
+        "The class above this one. Default: the class at the top, which has the rate of the shaper.", "tc-htb(8)");
     OWN_RATE: BitRate = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "",
-        "What it has, whatever others send.", "tc-htb(8)");
+        "The rate that the class has, whatever other classes send.", "tc-htb(8)");
     CEIL: Option<BitRate> = Key::new("ceil", Kind::Rate { min: 1.0, max: 1e13 }, "none",
-        "Up to what it may borrow. Default: its rate, so that it borrows nothing.", "tc-htb(8)");
+        "The rate up to which the class may borrow. Default: its own rate, so that it borrows nothing.", "tc-htb(8)");
     OWN_BURST: u64 = Key::new("burst", Kind::Bytes { min: 0, max: 1_000_000_000 }, "1600B",
-        "How much of its own may leave after a pause before it is held to its rate.", "tc, which has 1600 B");
+        "How much of the class may leave after a pause before it is held to its rate.", "tc, which has 1600 B");
     CBURST: u64 = Key::new("cburst", Kind::Bytes { min: 0, max: 1_000_000_000 }, "1600B",
-        "How much may leave after a pause before it is held to its ceiling.", "tc, which has 1600 B");
+        "How much of the class may leave after a pause before it is held to its ceiling.", "tc, which has 1600 B");
     PRIO: u32 = Key::new("prio", Kind::Count { min: 0, max: 7 }, "0",
-        "Who borrows first: classes with a lower number are offered what is spare before others.", "tc-htb(8)");
+        "Which class borrows first: what is spare is offered to classes with a lower number before others.",
+        "tc-htb(8)");
     QUANTUM: Option<u64> = Key::new("quantum", Kind::Bytes { min: 1, max: 1_000_000_000 }, "none",
-        "How much it sends in its turn among classes that borrow alike: shares of what is spare are as quanta. \
-         Default: its rate in bytes a second over `r2q`, but at least 1000 B and at most 200 kB.", "tc-htb(8)");
+        "How much the class sends in its turn among classes of one priority that borrow: they share what is spare in \
+         proportion to their quanta. Default: its rate in bytes a second over `r2q`, but at least 1000 B and at most \
+         200 kB.", "tc-htb(8)");
     DSCP: Vec<Dscp> = Key::new("dscp", Kind::List(&Kind::CodePoint), "none",
-        "The code points of its packets. A class with others below it has none.", "tc-flower(8), ip_tos");
+        "The code points of the packets of this class. A class with others below it has no code points.",
+        "tc-flower(8), ip_tos");
     OWN_QUEUE = Param::new(QUEUE.name, QUEUE.kind, "none",
-        "The discipline of its packets. Default: that of the shaper, one for each class.", "tc-htb(8)");
+        "The discipline that holds the packets of the class. Default: that of the shaper, one for each class.",
+        "tc-htb(8)");
 }
 
 /// The words of `tc class add ... htb`. Its name and parent are class ids there, `dscp` is a filter, and its queue a

@@ -193,7 +193,7 @@ impl<P: Packet> Classes<P> {
     /// The leaf to be asked for a packet, and its supplier. `passed` are not asked again.
     fn chosen(&mut self, passed: &[usize]) -> Option<(usize, usize)> {
         let classes = &self.tree.classes;
-        let mut best = None;
+        let mut best_rank = None;
         let mut ready = vec![];
         for (i, leaf) in self.leaves.iter().enumerate() {
             if leaf.queue.backlog().packets == 0 || passed.contains(&i) {
@@ -201,10 +201,10 @@ impl<P: Packet> Classes<P> {
             }
             let Some(by) = self.supplier(leaf.class) else { continue };
             let rank = (classes[by].level, classes[leaf.class].prio);
-            best = Some(best.map_or(rank, |b: (usize, usize)| b.min(rank)));
+            best_rank = Some(best_rank.map_or(rank, |b: (usize, usize)| b.min(rank)));
             ready.push((i, by, rank));
         }
-        let (level, prio) = best?;
+        let (level, prio) = best_rank?;
         ready.retain(|(_, _, rank)| *rank == (level, prio));
         // Every class on the way from such a leaf to its supplier.
         let mut active = vec![false; classes.len()];
@@ -218,8 +218,8 @@ impl<P: Packet> Classes<P> {
         }
         let suppliers: Vec<usize> = ready.iter().map(|(_, by, _)| *by).collect();
         let class = self.turn_among(&suppliers, &active, (level, prio))?;
-        let found = ready.iter().find(|(i, _, _)| self.leaves[*i].class == class)?;
-        Some((found.0, found.1))
+        let served = ready.iter().find(|(i, _, _)| self.leaves[*i].class == class)?;
+        Some((served.0, served.1))
     }
 
     /// The leaf whose turn it is: from the supplier down to the one that the turn of each class leads to. Below a class

@@ -1,5 +1,5 @@
-//! Of a congestion control and a use of ECN that do not go together: one that needs marks and gets none, one that
-//! ignores them and is spared the drops. A warning for each control names all groups concerned.
+//! Warnings about a congestion control and a use of ECN that do not go together: a control that needs marks and gets
+//! no marks, or one that ignores marks and is spared the drops. A warning for each control names all groups concerned.
 
 use crate::check::{Reader, join};
 use crate::document::Node;

@@ -1,5 +1,5 @@
-//! Of flows: a source that waits for a signal which no queue on its way gives; flows that a queue which shares between
-//! conversations takes for one; a setpoint above the window.
+//! Warnings about flows: a source that waits for a signal which no queue on its way gives; flows that a queue which
+//! shares between conversations takes for one; a setpoint above the window.
 
 use crate::read::marking;
 use crate::read::routes::Hop;

@@ -1,4 +1,4 @@
-//! Of lines: one that no flow crosses, one that its flows cannot fill, and one that carries nothing.
+//! Warnings about lines: one that no flow crosses, one that its flows cannot fill, and one that carries nothing.
 
 use super::ports::of_transport;
 use crate::check::Reader;
@@ -72,8 +72,8 @@ pub fn of_use(
     }
     // Of several lines on a way the slowest counts.
     let slowest = limited.iter().filter_map(|((link, reverse), most)| {
-        let d = direction(&around.links[*link], *reverse);
-        Some((d.rate, *link, *reverse, (*most)?))
+        let way = direction(&around.links[*link], *reverse);
+        Some((way.rate, *link, *reverse, (*most)?))
     });
     let Some((rate, link, reverse, most)) = slowest.min_by_key(|x| x.0) else {
         return;
@@ -157,9 +157,9 @@ pub fn of_outages(r: &mut Reader, links: &[LinkSpec], duration: Duration) {
     let end = Time::ZERO + duration;
     for link in links {
         for reverse in [false, true] {
-            let d = direction(link, reverse);
+            let way = direction(link, reverse);
             let name = link.port_name(reverse);
-            let Some(from) = shut_from(d, end) else { continue };
+            let Some(from) = shut_from(way, end) else { continue };
             let rest = (end - from).seconds();
             let text = if from == Time::ZERO {
                 "the line carries not one packet in the whole run; give another rate or trace".to_string()
@@ -180,15 +180,15 @@ pub fn of_outages(r: &mut Reader, links: &[LinkSpec], duration: Duration) {
 /// packet in the whole run, and `None` if the line carries something at the end.
 fn shut_from(d: &DirectionSpec, end: Time) -> Option<Time> {
     if let Some(trace) = &d.trace {
-        let all = trace.offered(end);
-        if all < PACKET_BITS * 1_000_000_000 {
+        let offered = trace.offered(end);
+        if offered < PACKET_BITS * 1_000_000_000 {
             return Some(Time::ZERO);
         }
         // The first instant by which everything is offered.
         let (mut low, mut high) = (0, end.0);
         while low < high {
             let middle = low + (high - low) / 2;
-            match trace.offered(Time(middle)) == all {
+            match trace.offered(Time(middle)) == offered {
                 true => high = middle,
                 false => low = middle + 1,
             }

@@ -1,4 +1,4 @@
-//! What a scenario says without being wrong, and its author hardly means. Each is a warning.
+//! Warnings: what is not wrong in a scenario, but hardly what its author means.
 
 pub mod ecn;
 pub mod flows;

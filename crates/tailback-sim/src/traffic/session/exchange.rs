@@ -11,19 +11,12 @@
 //! opened if there is no free one. A connection that gives up (its SYN was lost too often) ends the exchange it served.
 
 use super::Context;
+pub use crate::declare::kinds::Connections;
 use crate::traffic::application::{Net, NodeId, Part, Side, TransferId, TransportId};
 use crate::traffic::laws::Draw;
 use std::collections::BTreeMap;
-use tailback_base::{Duration, FlowId, Key, Kind, Param, Settings, Stream, Time, choice, params};
+use tailback_base::{Duration, FlowId, Key, Kind, Param, Settings, Stream, Time, params};
 use tailback_transport::AppEvent;
-
-choice! {
-    /// What becomes of connections after an exchange.
-    pub enum Connections {
-        Keep = "keep",
-        New = "new",
-    }
-}
 
 params! {
     pub REQUEST: u64 = Key::new("request", Kind::Bytes { min: 1, max: 1 << 50 }, "350B",
@@ -195,7 +188,9 @@ impl Exchanges {
         match event {
             AppEvent::Delivered(bytes) => self.delivered(lane, (flow, side.other()), bytes, net),
             AppEvent::Closed => self.closed(lane, flow),
-            AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed => Step::Nothing,
+            AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed | AppEvent::Packet(_) => {
+                Step::Nothing
+            }
         }
     }
 

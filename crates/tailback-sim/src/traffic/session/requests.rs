@@ -50,7 +50,8 @@ params! {
         "Whether the next request waits for the response before it, or comes at its time whatever became of those \
          before.", "");
     MEAN_GAP: Option<Duration> = Key::new("mean_gap", SOME_TIME, "none",
-        "The mean time from one request of a client to the next in mode open: they are a Poisson process.", "");
+        "In mode open: the mean time from one request of a client to the next; the requests are a Poisson process.",
+        "");
     REQUESTS: Option<u64> = Key::new("requests", Kind::Count { min: 1, max: 1 << 32 }, "none",
         "How many requests each client makes. Default: as many as it can until it stops.", "");
     CONNECTION;
@@ -91,7 +92,7 @@ fn paced_once(s: &Settings) -> Result<(), Conflict> {
         ),
         (true, _, false) => wrong(
             THINK.name,
-            "think is a pause after a response, and requests in mode open wait for none",
+            "think is a pause after a response, and requests in mode open wait for no response",
             "leave think out, or mode = \"open\" and mean_gap",
         ),
         (false, false, _) => wrong(

@@ -29,10 +29,10 @@ params! {
     AT: Vec<Duration> = Key::new("at", Kind::List(&TIME), "none",
         "When the transfers begin, counted from the member's start.", "");
     AFTER: Vec<Duration> = Key::new("after", Kind::List(&TIME), "none",
-        "Instead: how long each transfer waits after the one before it was acknowledged to its last byte, the first \
-         after the member's start.", "");
+        "In place of `at`: how long each transfer waits after the last byte of the one before it was acknowledged; the \
+         first waits after the member's start.", "");
     SIZES: Vec<u64> = Key::new("sizes", Kind::List(&Kind::Bytes { min: 1, max: 1 << 50 }), "",
-        "How many bytes they have, taken in turn.", "");
+        "How many bytes the transfers have; the values are taken in turn.", "");
 }
 
 pub static ENTRY: Entry = Entry {
@@ -164,7 +164,9 @@ impl Application for Schedule {
                     AppEvent::Delivered(bytes) => net.arrived(self.open[i].1, bytes).is_some(),
                     // It ended before its data arrived: it has given up.
                     AppEvent::Closed => true,
-                    AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed => false,
+                    AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed | AppEvent::Packet(_) => {
+                        false
+                    }
                 };
                 if over {
                     self.open.swap_remove(i);

@@ -11,9 +11,13 @@
 //! deadline; with `chain` the P frames after a failed one fail too until the next I frame, as in a decoder without
 //! concealment.
 //!
+//! Over a transport that says which rate it would like, the encoder follows (`encoder`): sizes of frames are in
+//! proportion to the rate.
+//!
 //! State: the frames that are incomplete or not yet judged. Sizes and times are drawn from separate streams, so that
 //! another transport gets the same frames.
 
+mod encoder;
 mod frames;
 mod params;
 pub mod sizes;
@@ -32,14 +36,14 @@ pub static ENTRY: Entry = Entry {
     check,
     offer: |s, _| {
         let (rate, frames) = (s.get(&RATE).bits_per_second(), s.get(&FPS));
-        let headers = f64::from(s.get(&HEADERS));
+        let header_bytes = f64::from(s.get(&HEADERS));
         let frame = rate / 8.0 / frames;
         // A frame ends in a packet that is not full; most frames are smaller than the mean.
         let packets = 0.5 + (frame / s.get(&PAYLOAD) as f64).max(0.5);
         Offer::Paced {
-            rate: rate + frames * packets * 8.0 * headers,
-            at_once: (frame + packets * headers) * s.get(&I_RATIO).max(2.0),
-            packet: frame / packets + headers,
+            rate: rate + frames * packets * 8.0 * header_bytes,
+            at_once: (frame + packets * header_bytes) * s.get(&I_RATIO).max(2.0),
+            packet: frame / packets + header_bytes,
         }
     },
     facts: Facts {

@@ -24,6 +24,20 @@ const PRESETS: &[Profile] = &[
         ],
     },
     Profile {
+        name: "rfc8593",
+        doc: "the encoder of RFC 8593 for a sender that adapts: 30 frames a second at 1 Mbit/s, Laplace sizes, and \
+              a large frame only where the rate changes",
+        values: &[
+            ("rate", "1Mbps"),
+            ("group", "1000000"),
+            ("i_ratio", "1"),
+            ("frames", "{ kind = laplace, scale = 0.15 }"),
+            ("jitter", "7ms"),
+            ("jitter_max", "16ms"),
+            ("transient", "8"),
+        ],
+    },
+    Profile {
         name: "xr",
         doc: "extended reality of 3GPP TR 38.838 at 30 Mbit/s: 60 frames a second, sizes within half of their mean",
         values: &[
@@ -41,9 +55,8 @@ pub static MODEL: Model = Model {
     name: "video",
     family: "traffic",
     title: "Video",
-    summary: "A frame at even intervals, over datagrams or written to a connection. The table of frames says how long \
-              they \
-              take and which fail.",
+    summary: "Sends a frame at even intervals, over datagrams or written to a connection. The table of frames says how \
+              long frames take and which fail.",
     source: "IEEE 802.11-14/0571r12; 3GPP TR 38.838",
     params: PARAMS,
     probes: &[],
@@ -60,22 +73,31 @@ params! {
         "How many frames a group has: its first is an I frame, the others are P frames.", "");
     pub I_RATIO: f64 = Key::new("i_ratio", Kind::Real { min: 0.01, max: 1000.0 }, "5",
         "The mean size of an I frame over that of a P frame.", "");
-    pub FRAMES = Param::new("frames", Kind::Model("frame-size"), "log-normal", "How the sizes vary.", "");
+    pub FRAMES = Param::new("frames", Kind::Model("frame-size"), "log-normal", "How the sizes of frames vary.", "");
     pub JITTER: Duration = Key::new("jitter", TIME, "0s",
-        "The standard deviation of the normal distribution of the time of a frame around its place.", "");
+        "The standard deviation of the time of a frame around its place; its distribution is normal.", "");
     pub JITTER_MAX: Duration = Key::new("jitter_max", TIME, "4ms",
-        "How far from its place a frame is made at most; draws beyond are made again.", "");
+        "The largest distance of a frame from its place in time; draws beyond it are made again.", "");
     pub PAYLOAD: u64 = Key::new("payload", Kind::Bytes { min: 1, max: 60_000 }, "1200B",
         "The largest payload of a datagram.", "");
     pub HEADERS: u32 = Key::new("headers", Kind::Bytes { min: 0, max: 5_000 }, "40B",
-        "What a datagram has beside it: RTP, UDP and IP.", "RFC 3550: 12 + 8 + 20 B");
+        "How many bytes a datagram has beside its payload: RTP, UDP and IP.", "RFC 3550: 12 + 8 + 20 B");
     pub SPREAD: f64 = Key::new("spread", Kind::Real { min: 0.0, max: 1.0 }, "0",
         "The share of the time to the next frame over which the datagrams of a frame leave evenly; 0 sends them at \
          once.", "");
+    pub REACTION: Duration = Key::new("reaction", TIME, "200ms",
+        "Over a transport that adapts: a new target is obeyed so much later.", "RFC 8593 section 5.1");
+    pub TRANSIENT: u64 = Key::new("transient", Kind::Count { min: 0, max: 1000 }, "0",
+        "How many frames a change of the rate disturbs: an I frame and smaller ones. 0: a change is only one of sizes.",
+        "RFC 8593 section 5.2");
+    pub I_FRAME: u64 = Key::new("i_frame", Kind::Bytes { min: 1, max: 10_000_000 }, "13500B",
+        "The I frame of a transient.", "RFC 8593 section 5.2");
+    pub CHANGE: f64 = Key::new("change", Kind::Real { min: 0.0, max: 1000.0 }, "0.2",
+        "A change of the rate by more than this share of it is a transient.", "");
     pub SKIP: bool = Key::new("skip", Kind::Bool, "false",
-        "Over a connection: take back a frame of which nothing has been sent by its deadline.", "");
+        "Over a connection: whether a frame is taken back if nothing of it has been sent by its deadline.", "");
     pub CHAIN: bool = Key::new("chain", Kind::Bool, "false",
-        "The P frames behind one that failed fail with it, until the next I frame.", "");
+        "Whether the P frames after a frame that failed fail with it, until the next I frame.", "");
 }
 
 /// The largest mean frame, bytes: a hundred thousand packets.

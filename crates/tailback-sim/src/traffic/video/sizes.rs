@@ -18,8 +18,8 @@ pub static LOG_NORMAL: Model = Model {
 params! {
     const LOG_NORMAL_PARAMS;
 
-    I: f64 = Key::new("i", COEFFICIENT, "0.2", "The coefficient of variation of I frames.", "");
-    P: f64 = Key::new("p", COEFFICIENT, "0.3", "The coefficient of variation of P frames.", "");
+    I: f64 = Key::new("i", COEFFICIENT, "0.2", "The coefficient of variation of the sizes of I frames.", "");
+    P: f64 = Key::new("p", COEFFICIENT, "0.3", "The coefficient of variation of the sizes of P frames.", "");
 }
 
 pub static WEIBULL: Model = Model {
@@ -58,9 +58,26 @@ params! {
         "The largest size, as a share of the mean.", "");
 }
 
+pub static LAPLACE: Model = Model {
+    name: "laplace",
+    family: "frame-size",
+    title: "Laplace",
+    summary: "One plus a value of the Laplace distribution around 0; draws of no size are made again.",
+    source: "RFC 8593 section 5.1",
+    params: LAPLACE_PARAMS,
+    probes: &[],
+};
+
+params! {
+    const LAPLACE_PARAMS;
+
+    SCALE: f64 = Key::new("scale", Kind::Real { min: 0.0, max: 0.3 }, "0.15",
+        "Its scale; the coefficient of variation is the root of two times this.", "RFC 8593 table 1");
+}
+
 /// Every model, in the order of the reference page.
 pub fn models() -> Vec<&'static Model> {
-    vec![&LOG_NORMAL, &WEIBULL, &GAUSSIAN]
+    vec![&LOG_NORMAL, &WEIBULL, &GAUSSIAN, &LAPLACE]
 }
 
 /// A frame on which the rest of its group builds, or one that builds on earlier frames.
@@ -79,6 +96,8 @@ pub enum Factor {
     Weibull(f64, f64),
     /// Standard deviation and bounds.
     Gaussian(f64, [f64; 2]),
+    /// Scale.
+    Laplace(f64),
 }
 
 impl Factor {
@@ -94,6 +113,9 @@ impl Factor {
             let shape = s.get(&SHAPE);
             return Factor::Weibull(1.0 / libm::tgamma(1.0 + 1.0 / shape), shape);
         }
+        if std::ptr::eq(s.model, &LAPLACE) {
+            return Factor::Laplace(s.get(&SCALE));
+        }
         Factor::Gaussian(s.get(&VARIATION), [s.get(&MIN), s.get(&MAX)])
     }
 
@@ -104,6 +126,12 @@ impl Factor {
                 libm::exp(sigma * rng.normal() - sigma * sigma / 2.0)
             }
             Factor::Weibull(scale, shape) => scale * libm::pow(rng.exponential(1.0), 1.0 / shape),
+            Factor::Laplace(scale) => loop {
+                let x = 1.0 + scale * (rng.exponential(1.0) - rng.exponential(1.0));
+                if x > 0.0 {
+                    return x;
+                }
+            },
             Factor::Gaussian(sd, [min, max]) => loop {
                 let x = 1.0 + sd * rng.normal();
                 if (*min..=*max).contains(&x) {

@@ -1,5 +1,6 @@
 //! The source of one flow of video, and its receiver.
 
+use super::encoder::{Encoder, NextFrame};
 use super::frames::Frames;
 use super::params::*;
 use super::sizes::{Factor, Sort};
@@ -26,6 +27,8 @@ enum FrameDue {
 pub(super) struct Video {
     /// Mean sizes of I and P frames, bytes.
     means: [f64; 2],
+    /// Of all frames.
+    mean: f64,
     factor: Factor,
     sizes: Stream,
     /// Time between the nominal times of two frames, ns.
@@ -41,6 +44,14 @@ pub(super) struct Video {
     chain: bool,
     deadline: Duration,
     connection: bool,
+    /// Bit/s without a target.
+    rate: f64,
+    encoder: Encoder,
+    /// Over a transport that says which rate it would like: packets written so far. It numbers them, and reports them
+    /// by number.
+    packets: Option<u64>,
+    /// The payload of its packets.
+    segment: u64,
     start: Time,
     made: u64,
     frames: Frames,
@@ -53,9 +64,11 @@ impl Video {
         let (fps, group, ratio) = (s.get(&FPS), s.get(&GROUP), s.get(&I_RATIO));
         let mean = s.get(&RATE).bits_per_second() / 8.0 / fps;
         // The mean over a group must be that of all frames.
+        let rate = s.get(&RATE).bits_per_second();
         let p = mean * group as f64 / (group as f64 - 1.0 + ratio);
         Video {
             means: [p * ratio, p],
+            mean,
             factor: Factor::new(s.within(FRAMES.name)),
             sizes: context.streams.of("size"),
             interval: 1e9 / fps,
@@ -69,6 +82,10 @@ impl Video {
             chain: s.get(&CHAIN),
             deadline: context.deadline,
             connection: context.connection,
+            rate,
+            encoder: Encoder::new(s, mean),
+            packets: None,
+            segment: u64::from(context.segment),
             start: Time::ZERO,
             made: 0,
             frames: Frames::default(),
@@ -104,10 +121,25 @@ impl Video {
             Sort::P
         };
         self.made += 1;
-        let size = self.means[sort as usize] * self.factor.draw(sort, &mut self.sizes);
+        let target = net.target(flow).map(|target| target / self.rate);
+        let next = target.map(|share| self.encoder.next(share, net.now()));
+        let (sort, mean) = match next {
+            None => (sort, self.means[sort as usize]),
+            Some(NextFrame { sort: None, factor }) => (sort, factor * self.means[sort as usize]),
+            Some(NextFrame {
+                sort: Some(sort),
+                factor,
+            }) => (sort, factor * self.mean),
+        };
+        let size = mean * self.factor.draw(sort, &mut self.sizes);
         let bytes = (libm::round(size) as u64).max(1);
         let now = net.now();
-        if self.connection {
+        if let Some(first) = target.and(self.packets.or(Some(0))) {
+            let packets = bytes.div_ceil(self.segment);
+            self.packets = Some(first + packets);
+            self.frames.make(now, sort, bytes, (first, packets));
+            net.write(flow, Side::Source, Amount::Bytes(bytes));
+        } else if self.connection {
             self.frames.make(now, sort, bytes, (0, 0));
             net.write(flow, Side::Source, Amount::Bytes(bytes));
         } else {
@@ -181,7 +213,12 @@ impl Application for Video {
                     self.on_due(due, flow, net);
                 }
             }
-            AppInput::Datagram { number, .. } => {
+            AppInput::Datagram { number, .. }
+            | AppInput::Transport {
+                side: Side::Destination,
+                event: AppEvent::Packet(number),
+                ..
+            } => {
                 if let Some(frame) = self.frames.packet(number) {
                     net.frame_whole(flow, frame);
                 }
@@ -190,7 +227,7 @@ impl Application for Video {
                 side: Side::Destination,
                 event: AppEvent::Delivered(bytes),
                 ..
-            } => {
+            } if self.packets.is_none() => {
                 for frame in self.frames.bytes(bytes) {
                     net.frame_whole(flow, frame);
                 }

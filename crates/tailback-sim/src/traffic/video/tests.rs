@@ -1,7 +1,7 @@
 //! Means of frame sizes compared with closed forms, and frames as their receiver sees them.
 
 use super::frames::Frames;
-use super::sizes::{Factor, GAUSSIAN, LOG_NORMAL, Sort, WEIBULL};
+use super::sizes::{Factor, GAUSSIAN, LAPLACE, LOG_NORMAL, Sort, WEIBULL};
 use crate::measure::frames::Fate;
 use tailback_base::{Settings, Stream, Time};
 
@@ -27,6 +27,7 @@ fn factors_have_mean_one() {
         (&LOG_NORMAL, Sort::P, 0.3),
         (&WEIBULL, Sort::I, weibull),
         (&GAUSSIAN, Sort::I, 0.105),
+        (&LAPLACE, Sort::I, 0.15 * std::f64::consts::SQRT_2),
     ] {
         let (mean, sd) = drawn(Factor::new(&Settings::defaults(model)), sort);
         assert!((mean - 1.0).abs() < 3.5 * sd / root, "{} {mean}", model.name);

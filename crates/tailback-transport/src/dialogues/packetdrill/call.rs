@@ -42,14 +42,14 @@ pub fn read(c: &mut Cursor, returns: Option<u64>) -> Result<Call, Fault> {
 
 /// Values up to a closing bracket.
 fn list(c: &mut Cursor, close: char) -> Result<Vec<CallValue>, Fault> {
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     if c.take_sign(close) {
-        return Ok(found);
+        return Ok(values);
     }
     loop {
-        found.push(c.nested(value)?);
+        values.push(c.nested(value)?);
         if c.take_sign(close) {
-            return Ok(found);
+            return Ok(values);
         }
         c.expect_sign(',', &format!("between two values, and `{close}` after the last one"))?;
     }
@@ -95,21 +95,21 @@ fn names(c: &mut Cursor, first: &str) -> Result<CallValue, Fault> {
     if c.take_sign('(') {
         return Ok(CallValue::Made(first.to_string(), list(c, ')')?));
     }
-    let mut found = vec![first.to_string()];
+    let mut names = vec![first.to_string()];
     while c.take_sign('|') {
         match c.next() {
-            Some(Kind::Word(name)) => found.push(name.to_string()),
-            Some(Kind::Number(digits)) => found.push(digits.to_string()),
+            Some(Kind::Word(name)) => names.push(name.to_string()),
+            Some(Kind::Number(digits)) => names.push(digits.to_string()),
             _ => return Err(c.fault_before("write a name after `|`")),
         }
     }
-    Ok(CallValue::Names(found))
+    Ok(CallValue::Names(names))
 }
 
 fn fields(c: &mut Cursor) -> Result<Vec<(String, CallValue)>, Fault> {
-    let mut found = Vec::new();
+    let mut fields = Vec::new();
     if c.take_sign('}') {
-        return Ok(found);
+        return Ok(fields);
     }
     loop {
         let mut name = String::new();
@@ -128,9 +128,9 @@ fn fields(c: &mut Cursor) -> Result<Vec<(String, CallValue)>, Fault> {
                 _ => {}
             }
         }
-        found.push((name, c.nested(value)?));
+        fields.push((name, c.nested(value)?));
         if c.take_sign('}') {
-            return Ok(found);
+            return Ok(fields);
         }
         c.expect_sign(',', "between two fields, and `}` after the last one")?;
     }

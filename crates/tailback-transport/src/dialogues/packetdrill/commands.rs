@@ -20,15 +20,15 @@ const RESTORER: &str = "/tmp/sysctl_restore_";
 
 /// The commands of a text that begins in this line.
 pub fn read(text: &str, line: u32) -> Result<Vec<Command>, Fault> {
-    let mut found = Vec::new();
+    let mut commands = Vec::new();
     let mut shell = Shell { rest: text, line };
     while let Some((line, words)) = shell.command()? {
         for kind in kinds(line, &words)? {
             let text = words.join(" ");
-            found.push(Command { line, text, kind });
+            commands.push(Command { line, text, kind });
         }
     }
-    Ok(found)
+    Ok(commands)
 }
 
 struct Shell<'a> {
@@ -229,21 +229,21 @@ fn kinds(line: u32, words: &[String]) -> Result<Vec<CommandKind>, Fault> {
 
 /// `sysctl -q net.ipv4.tcp_ecn=0 net/ipv4/tcp_sack=1`
 fn sysctl(line: u32, words: &[String]) -> Result<Vec<CommandKind>, Fault> {
-    let mut found = Vec::new();
+    let mut settings = Vec::new();
     for word in words {
         if word.starts_with('-') && word[1..].chars().all(|c| "qew".contains(c)) {
             continue;
         }
-        found.push(set(line, word, word)?);
+        settings.push(set(line, word, word)?);
     }
-    if found.is_empty() {
+    if settings.is_empty() {
         return Err(Fault::new(
             line,
             "sysctl",
             "write what it sets, such as `sysctl -q net.ipv4.tcp_sack=1`",
         ));
     }
-    Ok(found)
+    Ok(settings)
 }
 
 /// `/proc/sys/net/ipv4/tcp_ecn=0`
@@ -283,14 +283,14 @@ fn echo(line: u32, words: &[String]) -> Result<CommandKind, Fault> {
 }
 
 fn set(line: u32, setting: &str, word: &str) -> Result<CommandKind, Fault> {
-    let found = named(line, setting, word)?;
-    match &found {
+    let command = named(line, setting, word)?;
+    match &command {
         CommandKind::Set { name, .. } if !name.starts_with("net.") => Err(Fault::new(
             line,
             word,
             "of the kernel's settings those of its network are read (net.)",
         )),
-        _ => Ok(found),
+        _ => Ok(command),
     }
 }
 

@@ -13,7 +13,13 @@ pub enum Way {
 }
 
 /// Letters of flags, in any order.
-const FLAGS: &str = "SFRPUEW";
+const FLAGS: &str = "SFRPUEWA";
+/// Those that a digit stands for, from the bit worth 4 on (RFC 9768 section 3.2.1).
+const ACE: [char; 3] = ['A', 'W', 'E'];
+/// Fields of accurate ECN's option, in order 0 (RFC 9768 section 3.2.3).
+const COUNTS: [&str; 3] = ["e0b", "ceb", "e1b"];
+/// A field has 24 bits.
+const MOST_COUNT: u64 = 0xff_ffff;
 /// The longest SACK option has so many blocks (RFC 2018 section 3).
 const MOST_BLOCKS: usize = 4;
 /// The largest shift of a window (RFC 7323 section 2.3).
@@ -24,11 +30,10 @@ const MOST_PAYLOAD: u64 = 65_535;
 /// First words of what is not a TCP segment directly over IP.
 const OTHERS: [&str; 9] = ["icmp", "udp", "gre", "GREv0", "mpls", "ipv4", "ipv6", "sctp", "udplite"];
 /// Options that a segment here does not have.
-const LEFT_OUT: [(&str, &str); 6] = [
+const LEFT_OUT: [(&str, &str); 5] = [
     ("FO", "TCP Fast Open"),
     ("FOEXP", "TCP Fast Open"),
     ("md5", "the MD5 signature"),
-    ("ECN", "accurate ECN"),
     ("exp", "an experimental option"),
     ("mp_capable", "Multipath TCP"),
 ];
@@ -110,21 +115,43 @@ fn flags(c: &mut Cursor) -> Result<String, Fault> {
         return Ok(String::new());
     }
     let mut flags = String::new();
+    let mut number = None;
     if let Some(Kind::Word(word)) = c.peek() {
-        if let Some(other) = word.chars().find(|&f| !FLAGS.contains(f)) {
-            let accurate = word.chars().all(|f| FLAGS.contains(f) || f == 'A');
-            let why = if accurate {
-                "the flag AE of accurate ECN is not modelled".to_string()
-            } else {
-                format!("{other} is no flag; there are S, F, R, P, U, E, W, `.` for ACK, and `-` for none")
-            };
-            return Err(c.fault(why));
+        let letters = word.trim_end_matches(|f: char| f.is_ascii_digit());
+        if let Some(other) = letters.chars().find(|&f| !FLAGS.contains(f)) {
+            return Err(c.fault(format!(
+                "{other} is no flag; there are S, F, R, P, U, E, W, A, `.` for ACK, and `-` for none"
+            )));
         }
-        flags.push_str(word);
+        flags.push_str(letters);
+        number = (letters.len() < word.len()).then_some(&word[letters.len()..]);
         c.next();
     }
     if c.take_sign('.') {
         flags.push('.');
+    } else if let Some(Kind::Number(text)) = c.peek()
+        && let Some(digits) = text.strip_prefix('.')
+        && number.is_none()
+    {
+        // `.5`: ACK, and the flags of ECN as a number.
+        flags.push('.');
+        number = Some(digits);
+        c.next();
+    }
+    if let Some(digits) = number {
+        let ace = digits.parse::<u8>().ok().filter(|&n| n < 8 && digits.len() == 1);
+        let Some(ace) = ace else {
+            return Err(c.fault_before("the flags of ECN as a number are 0 to 7"));
+        };
+        if flags.contains(ACE) {
+            return Err(c.fault_before("the flags of ECN are a number or letters, not both"));
+        }
+        flags.extend(
+            ACE.iter()
+                .zip([4, 2, 1])
+                .filter(|(_, bit)| ace & bit != 0)
+                .map(|(f, _)| f),
+        );
     }
     if flags.is_empty() {
         return Err(c.fault("write the flags of a segment here, such as `S`, `P.`, `.` or `-`"));
@@ -167,11 +194,11 @@ fn options(c: &mut Cursor, way: Way) -> Result<Option<Vec<TcpOption>>, Fault> {
         c.expect_sign('>', "after `...`")?;
         return Ok(None);
     }
-    let mut found = Vec::new();
+    let mut options = Vec::new();
     loop {
-        found.push(option(c)?);
+        options.push(option(c)?);
         if c.take_sign('>') {
-            return Ok(Some(found));
+            return Ok(Some(options));
         }
         c.expect_sign(',', "between two options, and `>` after the last one")?;
     }
@@ -179,7 +206,7 @@ fn options(c: &mut Cursor, way: Way) -> Result<Option<Vec<TcpOption>>, Fault> {
 
 fn option(c: &mut Cursor) -> Result<TcpOption, Fault> {
     let Some(Kind::Word(name)) = c.peek() else {
-        return Err(c.fault("write an option here: mss, wscale, sackOK, sack, TS, nop or eol"));
+        return Err(c.fault("write an option here: mss, wscale, sackOK, sack, TS, ECN, nop or eol"));
     };
     if let Some((_, called)) = LEFT_OUT.iter().find(|(word, _)| *word == name) {
         return Err(c.fault(format!("{called} is not modelled")));
@@ -204,23 +231,45 @@ fn option(c: &mut Cursor) -> Result<TcpOption, Fault> {
             let echo = c.whole_u32("the echo of the time stamp")?;
             TcpOption::Stamps { value, echo }
         }
-        _ => return Err(c.fault_before("there are the options mss, wscale, sackOK, sack, TS, nop and eol")),
+        "ECN" => TcpOption::Counts(counts(c)?),
+        _ => return Err(c.fault_before("there are the options mss, wscale, sackOK, sack, TS, ECN, nop and eol")),
     })
 }
 
 fn blocks(c: &mut Cursor) -> Result<Vec<(u32, u32)>, Fault> {
-    let mut found = Vec::new();
+    let mut blocks = Vec::new();
     while matches!(c.peek(), Some(Kind::Number(_))) {
-        if found.len() == MOST_BLOCKS {
+        if blocks.len() == MOST_BLOCKS {
             return Err(c.fault(format!("a SACK option has at most {MOST_BLOCKS} blocks")));
         }
         let begin = c.whole_u32("the first number of a block")?;
         c.expect_sign(':', "a block is first:end, such as 1001:2001")?;
         let end = c.whole_u32("the end of a block")?;
-        found.push((begin, end));
+        blocks.push((begin, end));
     }
-    if found.is_empty() {
+    if blocks.is_empty() {
         return Err(c.fault("write the blocks here, such as `sack 1001:2001 4001:5001`"));
+    }
+    Ok(blocks)
+}
+
+/// `e1b 1 ceb 0 e0b 1`: the order is e0b, ceb, e1b or the reverse, and an unchanged tail may be left out.
+fn counts(c: &mut Cursor) -> Result<Vec<(&'static str, u32)>, Fault> {
+    let mut found: Vec<(&'static str, u32)> = Vec::new();
+    while let Some(name) = COUNTS.iter().find(|name| c.take_word(name)) {
+        let place = |name: &str| COUNTS.iter().position(|n| *n == name);
+        let step = found.last().map(|(before, _)| place(name).zip(place(before)));
+        let first = found.first().map(|f| f.0);
+        let follows = match (first, step) {
+            (None, _) => *name != "ceb",
+            (Some("e0b"), Some(Some((now, before)))) => now == before + 1,
+            (Some(_), Some(Some((now, before)))) => now + 1 == before,
+            _ => false,
+        };
+        if !follows {
+            return Err(c.fault_before("the fields are e0b, ceb, e1b in this order, or in the reverse order"));
+        }
+        found.push((name, c.whole(MOST_COUNT, "a count of accurate ECN")? as u32));
     }
     Ok(found)
 }

@@ -53,7 +53,7 @@ pub enum What {
 /// A segment. Sequence numbers are relative to the first one of their direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Letters of packetdrill: S, F, R, P, `.`, U, E, W.
+    /// Letters of packetdrill: S, F, R, P, `.`, U, E, W, A. A digit for the three flags of ECN is written as them.
     pub flags: String,
     pub ecn: Option<EcnField>,
     pub seq: u32,
@@ -85,7 +85,12 @@ pub enum TcpOption {
     Scale(u32),
     SackPermitted,
     Sack(Vec<(u32, u32)>),
-    Stamps { value: u32, echo: u32 },
+    Stamps {
+        value: u32,
+        echo: u32,
+    },
+    /// Counts of accurate ECN in the order of the script: `e0b`, `ceb` and `e1b` with their values.
+    Counts(Vec<(&'static str, u32)>),
 }
 
 /// A system call with its arguments and what it returns.

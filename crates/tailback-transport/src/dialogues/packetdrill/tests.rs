@@ -56,7 +56,6 @@ const REFUSED: &[&str] = &[
     "-1 > . 1:1(0) ack 1",
     "+0 > 1:1(0) ack 1",
     "+0 > X. 1:1(0) ack 1",
-    "+0 > SA. 0:0(0) ack 1",
     "+0 > U. 1:1(0) ack 1",
     "+0 > . 1:2(0) ack 1",
     "+0 > . 5000000000:5000000001(1) ack 1",
@@ -74,6 +73,12 @@ const REFUSED: &[&str] = &[
     "+0 > . 1:1(0) ack 1 <TS 1 ecr 2>",
     "+0 > . 1:1(0) ack 1 <nop nop>",
     "+0 > . 1:1(0) ack 1 <FO a1b2>",
+    "+0 > . 1:1(0) ack 1 <ECN ceb 0 e0b 1>",
+    "+0 > . 1:1(0) ack 1 <ECN e0b 1 e1b 1>",
+    "+0 > . 1:1(0) ack 1 <ECN e0b 16777216>",
+    "+0 > .8 1:1(0) ack 1",
+    "+0 > P.05 1:1(0) ack 1",
+    "+0 > EA5. 1:1(0) ack 1",
     "+0 > . 1:1(0) ack 1 <odd 1>",
     "+0 > [ttl 4] . 1:1(0) ack 1",
     "+0 > (tos 0x8) . 1:1(0) ack 1",
@@ -102,6 +107,32 @@ const REFUSED: &[&str] = &[
     "+0 %{ assert ((((((((((((((((((((((((((((((1)))))))))))))))))))))))))))))) }%",
     "+0 %{ assert 1",
 ];
+
+/// Flags of ECN as letters or as a number, and the option in both orders.
+#[test]
+fn accurate_ecn_is_read() {
+    let packet = |text: &str| match read(text.as_bytes()).unwrap().steps.remove(0).what {
+        What::Arrives(p) | What::Sends(p) => p,
+        other => panic!("{other:?}"),
+    };
+    let flags = |text: &str| packet(&format!("+0 > {text} 1:1(0) ack 1")).flags;
+    assert_eq!(["EAP.", "P.5", "P5.", ".0"].map(flags), ["EAP.", "P.AE", "P.AE", "."]);
+    let counts = |text: &str| {
+        packet(&format!("+0 < . 1:1(0) ack 1 <{text}>"))
+            .options
+            .unwrap()
+            .remove(0)
+    };
+    assert_eq!(
+        counts("ECN e1b 1 ceb 0 e0b 7"),
+        TcpOption::Counts(vec![("e1b", 1), ("ceb", 0), ("e0b", 7)])
+    );
+    assert_eq!(
+        counts("ECN e0b 1 ceb 2"),
+        TcpOption::Counts(vec![("e0b", 1), ("ceb", 2)])
+    );
+    assert_eq!(counts("ECN"), TcpOption::Counts(vec![]));
+}
 
 #[test]
 fn what_is_said_of_scripts_that_are_refused() {

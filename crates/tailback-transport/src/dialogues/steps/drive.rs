@@ -102,8 +102,8 @@ impl PlayedEnd for Driven {
 
     fn value(&self, name: &str, now: Time, zero: Time) -> Option<f64> {
         if let Some(probe) = self.end.probes().iter().position(|p| p.name == name) {
-            let scale = if name == "outstanding" { PAYLOAD as f64 } else { 1.0 };
-            return Some(self.end.read(probe) / scale);
+            let divisor = if name == "outstanding" { PAYLOAD as f64 } else { 1.0 };
+            return Some(self.end.read(probe) / divisor);
         }
         let report = self.end.report(now);
         Some(match name {

@@ -128,9 +128,9 @@ impl<'n, 'a> Playing<'n, 'a> {
             Does::Copies { number: n, at } => {
                 let of = |(w, s): &&(Who, Sent)| *w == who && has_number(&s.segment) && number(&s.segment) == *n;
                 let copies = self.net.sent.iter().filter(of);
-                let found: Vec<u64> = copies.map(|(_, s)| s.at.since(self.net.zero).0).collect();
-                let shown: Vec<String> = found.iter().map(|t| format!("{} ms", *t as f64 / 1e6)).collect();
-                holds(found == *at, || format!("it was sent at {}", shown.join(", ")))
+                let instants: Vec<u64> = copies.map(|(_, s)| s.at.since(self.net.zero).0).collect();
+                let texts: Vec<String> = instants.iter().map(|t| format!("{} ms", *t as f64 / 1e6)).collect();
+                holds(instants == *at, || format!("it was sent at {}", texts.join(", ")))
             }
             Does::Says { words, and_more } => self.says(words, *and_more),
             Does::Check(check) => self.check(who, check),
@@ -259,7 +259,7 @@ impl<'n, 'a> Playing<'n, 'a> {
         let from = std::mem::replace(&mut self.seen[who as usize][1], self.net.sent.len());
         let sent = self.net.sent[from.min(self.net.sent.len())..].iter();
         let acks = sent.filter(|(w, s)| *w == who && !s.segment.occupies());
-        let found: Vec<SentAck> = acks
+        let sent_acks: Vec<SentAck> = acks
             .map(|(_, s)| SentAck {
                 acked: s.segment.ack - 1,
                 reports: (s.segment.sack.iter())
@@ -269,9 +269,9 @@ impl<'n, 'a> Playing<'n, 'a> {
                 bytes: wanted.and_then(|w| w.bytes).map(|_| u64::from(s.segment.bytes)),
             })
             .collect();
-        holds(found.iter().collect::<Vec<_>>() == Vec::from_iter(wanted), || {
+        holds(sent_acks.iter().collect::<Vec<_>>() == Vec::from_iter(wanted), || {
             let mut text = String::new();
-            for a in &found {
+            for a in &sent_acks {
                 let ece = if a.ece { " ece" } else { "" };
                 let _ = write!(text, " ack {}{ece} {:?}", a.acked as f64 / PAYLOAD as f64, a.reports);
             }
@@ -282,14 +282,14 @@ impl<'n, 'a> Playing<'n, 'a> {
     fn says(&mut self, words: &[String], and_more: bool) -> Result<(), String> {
         let from = std::mem::replace(&mut self.said, self.net.sent.len());
         let sent = self.net.sent[from.min(self.net.sent.len())..].iter();
-        let found: Vec<String> = sent.map(|(who, s)| format!("{who:?} {}", word(&s.segment))).collect();
+        let words_sent: Vec<String> = sent.map(|(who, s)| format!("{who:?} {}", word(&s.segment))).collect();
         let good = if and_more {
-            found.starts_with(words)
+            words_sent.starts_with(words)
         } else {
-            found == words
+            words_sent == words
         };
         holds(good, || {
-            format!("they said {}", found[..found.len().min(40)].join(", "))
+            format!("they said {}", words_sent[..words_sent.len().min(40)].join(", "))
         })
     }
 
@@ -389,6 +389,7 @@ fn segment(seq: u64, payload: u32, ack: u64, flags: Flags) -> Segment {
         sack: SackBlocks::new(),
         timestamps: None,
         window: None,
+        counts: None,
     }
 }
 
@@ -408,11 +409,11 @@ fn word(s: &Segment) -> String {
 }
 
 fn sends(seen: &[Sent], wanted: &Sends) -> Result<(), String> {
-    let found: Vec<u64> = seen.iter().map(|s| number(&s.segment)).collect();
+    let numbers: Vec<u64> = seen.iter().map(|s| number(&s.segment)).collect();
     let good = if wanted.and_more {
-        found.starts_with(&wanted.numbers)
+        numbers.starts_with(&wanted.numbers)
     } else {
-        found == wanted.numbers
+        numbers == wanted.numbers
     };
     holds(good, || format!("it sent {}", shown(seen)))?;
     for s in seen.iter().take(wanted.numbers.len()).map(|s| &s.segment) {
@@ -438,14 +439,14 @@ fn sends(seen: &[Sent], wanted: &Sends) -> Result<(), String> {
 }
 
 fn count(seen: &[Sent], most: bool, wanted: u64, cwr_first: bool) -> Result<(), String> {
-    let found = seen.len() as u64;
-    let good = if most { found <= wanted } else { found >= wanted };
+    let segments = seen.len() as u64;
+    let good = if most { segments <= wanted } else { segments >= wanted };
     holds(good, || format!("it sent {}", shown(seen)))?;
     let with_cwr: Vec<usize> = (0..seen.len())
         .filter(|i| seen[*i].segment.flags.has(Flags::CWR))
         .collect();
     holds(!cwr_first || with_cwr == [0], || {
-        format!("CWR is on {with_cwr:?} of {found}")
+        format!("CWR is on {with_cwr:?} of {segments}")
     })
 }
 

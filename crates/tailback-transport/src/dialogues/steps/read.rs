@@ -238,22 +238,22 @@ fn sends(c: &mut Cursor) -> Result<Does, Fault> {
 
 /// Numbers, and what each of these segments has.
 fn segments(c: &mut Cursor) -> Result<Sends, Fault> {
-    let mut all = Sends {
+    let mut sends = Sends {
         numbers: numbers(c, 0)?,
         ..Sends::default()
     };
     while !c.is_at_line_end() && c.peek() != Some(Kind::Sign(';')) {
         if c.take_dots() {
-            all.and_more = true;
+            sends.and_more = true;
         } else if matches!(c.peek(), Some(Kind::Number(_))) {
-            all.bytes = Some(bytes(c, 1)?);
+            sends.bytes = Some(bytes(c, 1)?);
         } else if let Some(word) = mark(c)?.filter(|m| MARKS.contains(&m.as_str())) {
-            all.marks.push(word);
+            sends.marks.push(word);
         } else {
             return Err(c.fault_before(format!("a segment has {}, or a size such as 500B", MARKS.join(", "))));
         }
     }
-    Ok(all)
+    Ok(sends)
 }
 
 /// A word with hyphens.
@@ -456,7 +456,7 @@ fn numbers(c: &mut Cursor, least: u64) -> Result<Vec<u64>, Fault> {
 }
 
 fn ranges(c: &mut Cursor, least: u64) -> Result<Vec<(u64, u64)>, Fault> {
-    let mut found = Vec::new();
+    let mut ranges = Vec::new();
     loop {
         let first = whole(c, least)?;
         let last = if c.touches() && c.take_sign('-') {
@@ -467,9 +467,9 @@ fn ranges(c: &mut Cursor, least: u64) -> Result<Vec<(u64, u64)>, Fault> {
         if last < first {
             return Err(c.fault_before("this range ends before it begins"));
         }
-        found.push((first, last));
+        ranges.push((first, last));
         if !c.take_sign(',') {
-            return Ok(found);
+            return Ok(ranges);
         }
     }
 }

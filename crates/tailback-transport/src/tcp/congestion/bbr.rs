@@ -87,8 +87,9 @@ params! {
     const PARAMS;
 
     FORM: FormChoice = Key::choice("form", "auto",
-        "auto: by `congestion_form` of tcp. draft: each segment paced by itself. linux: the window has room for \
-         batches of a millisecond, even numbers and ACKs that come in bursts, and pacing leaves 1 % free.", DRAFT);
+        "How the control is computed. auto: as `congestion_form` of tcp says. draft: each segment paced by itself. \
+         linux: the window has room for batches of a millisecond, even numbers and ACKs that come in bursts, and \
+         pacing leaves 1 % free.", DRAFT);
 }
 
 /// Version 1 answers neither marks nor losses: the rate that is delivered is its signal.
@@ -337,11 +338,11 @@ impl Bbr {
         let Mode::ProbeBw { phase, since } = self.mode else {
             return;
         };
-        let long = self.rtprop.is_some_and(|r| now.since(since) > r);
+        let is_long = self.rtprop.is_some_and(|r| now.since(since) > r);
         let over = match CYCLE[phase] {
-            g if g > 1.0 => long && (lost || before >= self.target(g)),
-            g if g < 1.0 => long || before <= self.target(1.0),
-            _ => long,
+            g if g > 1.0 => is_long && (lost || before >= self.target(g)),
+            g if g < 1.0 => is_long || before <= self.target(1.0),
+            _ => is_long,
         };
         if over {
             self.mode = Mode::ProbeBw {

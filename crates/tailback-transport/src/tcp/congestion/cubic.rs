@@ -69,7 +69,7 @@ params! {
     const PARAMS;
 
     pub(super) C: f64 = Key::new("c", Kind::Real { min: 0.001, max: 100.0 }, "0.4",
-        "How steep the cubic function is, segments/s^3.", "RFC 9438 section 5.1");
+        "How steep the cubic function is, in segments/s^3.", "RFC 9438 section 5.1");
     pub(super) BETA: f64 = Key::new("beta", Kind::Real { min: 0.1, max: 0.99 }, "0.7",
         "What a loss leaves of the window.", "RFC 9438 section 4.6");
     pub(super) FAST_CONVERGENCE: bool = Key::new("fast_convergence", Kind::Bool, "true",

@@ -91,7 +91,8 @@ impl Dctcp {
         if self.total == 0 {
             return;
         }
-        let fraction = self.marked as f64 / self.total as f64;
+        // Counted marks may belong to packets that are reported and not yet acknowledged.
+        let fraction = (self.marked as f64 / self.total as f64).min(1.0);
         self.alpha = (1.0 - self.gain) * self.alpha + self.gain * fraction;
         (self.total, self.marked) = (0, 0);
     }

@@ -73,11 +73,12 @@ pub struct AckEvent<'a> {
     /// The round trip this ACK measured.
     pub rtt: Option<Duration>,
     pub srtt: Option<Duration>,
-    /// The ACK carries ECE. Under [`EchoRule::EveryAck`] this means that all it acknowledges was marked.
+    /// The ACK carries ECE. Under [`EchoRule::EveryAck`] this means that all it acknowledges was marked. With accurate
+    /// ECN (RFC 9768): its counts have grown.
     pub ecn_echo: bool,
     /// What this ACK says arrived marked, as far as the receiver counts: bytes, and packets. Under
     /// [`EchoRule::EveryAck`] all that it acknowledges if it carries ECE; 0 under [`EchoRule::Rfc3168`], whose echo
-    /// counts nothing.
+    /// counts nothing. With accurate ECN what is newly counted, under either rule.
     pub marked: u64,
     pub marked_packets: u32,
     pub phase: Phase,

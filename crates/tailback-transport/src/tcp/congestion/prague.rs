@@ -19,8 +19,9 @@
 //! period before it answers a mark, since the control before may have, and from the next round on growth is scaled.
 //!
 //! A period is over when the data sent by its beginning is acknowledged and vrtt has passed. State: the window of
-//! `window.rs`, alpha, two counts of bytes, three periods. The echo is that of RFC 8257: each ACK says whether the
-//! data it acknowledges was marked, which is exact while no ACK is lost. An ACK costs two divisions.
+//! `window.rs`, alpha, two counts of bytes, three periods. Where accurate ECN is agreed on (`accurate_ecn`), the
+//! marks are the counts of RFC 9768. Otherwise the echo is that of RFC 8257: each ACK says whether the data it
+//! acknowledges was marked, which is exact while no ACK is lost. An ACK costs two divisions.
 
 use super::round::Round;
 use super::window::CongestionWindow;
@@ -55,10 +56,9 @@ pub static MODEL: Model = Model {
     name: "prague",
     family: "congestion",
     title: "Scalable control after Prague",
-    summary: "Gives up half the smoothed fraction of marked bytes, as DCTCP, but by a virtual round trip of at least \
-              25 ms, \
-              paced, and with ECT(1) on each packet. For queues that mark from a shallow threshold on; `tcp` needs \
-              ECN.",
+    summary: "Reduces its window by half the smoothed fraction of marked bytes, as DCTCP does, but over a virtual \
+              round trip of at least 25 ms. It is paced, and its packets have ECT(1). For queues that mark from a \
+              shallow threshold on; `tcp` needs ECN.",
     source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -70,7 +70,7 @@ params! {
     GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0001, max: 1.0 }, "0.0625",
         "Weight of the last period in the average fraction of marked bytes.", DRAFT);
     ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1.0 }, "0",
-        "The fraction assumed at the start. The first mark halves the window of slow start whatever it is.", DRAFT);
+        "The fraction assumed at the start. Whatever it is, the first mark halves the window of slow start.", DRAFT);
     VIRTUAL_RTT: Duration = Key::new("virtual_rtt", Kind::Time { min: 0.0, max: 10.0 }, "25ms",
         "Round trips below this behave as if they were this long.", DRAFT);
 }
@@ -169,7 +169,9 @@ impl Prague {
             return;
         }
         if self.seen {
-            self.alpha += self.gain * (self.marked as f64 / self.total as f64 - self.alpha);
+            // Counted marks may belong to packets that are reported and not yet acknowledged.
+            let fraction = (self.marked as f64 / self.total as f64).min(1.0);
+            self.alpha += self.gain * (fraction - self.alpha);
         }
         (self.total, self.marked) = (0, 0);
         self.averaging.begin(a);

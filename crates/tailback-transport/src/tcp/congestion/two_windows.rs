@@ -69,9 +69,9 @@ pub static MODEL: Model = Model {
     name: "two-windows",
     family: "congestion",
     title: "Packet marking by the source, with two windows",
-    summary: "Reno whose window has a part for marked segments, which are sent as AF11, and a part for others, AF12. \
-              The marked part grows while the rate through the network is below `target`, and shrinks above it. The \
-              loss of an unmarked segment halves the other part alone.",
+    summary: "Reno whose window has two parts: one for marked segments, which are sent as AF11, and one for others, \
+              AF12. The marked part grows while the rate through the network is below `target`, and shrinks above it. \
+              The loss of an unmarked segment halves the other part alone.",
     source: PAPER,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -81,7 +81,8 @@ params! {
     const PARAMS;
 
     TARGET: BitRate = Key::new("target", Kind::Rate { min: 1.0, max: 1e14 }, "1Mbps",
-        "The assured rate of the flow, headers included. The marked window grows below it and shrinks above it.", "");
+        "The assured rate of the flow, headers included. The window of marked segments grows while the rate is below \
+         it, and shrinks while the rate is above it.", "");
     WINDOW: Duration = Key::new("window", Kind::Time { min: 1e-3, max: 1e3 }, "1s",
         "Length of the time window over which the rate is estimated.", "RFC 2859 section 3.1");
 }

@@ -66,9 +66,13 @@ pub static MODEL: Model = Model {
 params! {
     const PARAMS;
 
-    ALPHA: f64 = Key::new("alpha", SEGMENTS, "2", "Fewer segments than this queued: one more a round trip.", PAPER);
-    BETA: f64 = Key::new("beta", SEGMENTS, "4", "More segments than this queued: one less a round trip.", PAPER);
-    GAMMA: f64 = Key::new("gamma", SEGMENTS, "1", "More segments than this queued end slow start.", PAPER);
+    ALPHA: f64 = Key::new("alpha", SEGMENTS, "2",
+        "With fewer segments queued than this, the window grows by one a round trip.",
+        PAPER);
+    BETA: f64 = Key::new("beta", SEGMENTS, "4",
+        "With more segments queued than this, the window shrinks by one a round trip.",
+        PAPER);
+    GAMMA: f64 = Key::new("gamma", SEGMENTS, "1", "With more segments queued than this, slow start ends.", PAPER);
     QUEUED: Queued = Key::choice("queued", "expected",
         "How the segments in the queue are counted: W - W base / cur as a real number, as the paper; the whole part of \
          W (cur - base) / base; or W less the whole part of W base / cur.",

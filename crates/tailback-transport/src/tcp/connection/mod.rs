@@ -19,9 +19,9 @@ mod prediction;
 pub mod state;
 
 use super::change::ControlChange;
-use super::config::{Config, EcnMode};
+use super::config::Config;
 use super::congestion::CongestionControl;
-use super::handshake;
+use super::handshake::{self, Agreed};
 use super::info::{self, Shown};
 use super::receiver::Receiver;
 use super::sender::Sender;
@@ -106,6 +106,7 @@ impl ConnectionEnd {
     pub fn info(&self) -> Vec<Shown> {
         let mut shown = self.sender.info();
         shown.push(("state", info::state_number(self.state)));
+        shown.extend(self.receiver.counted_marks().map(|n| ("received_ce", u64::from(n))));
         shown
     }
 
@@ -128,7 +129,7 @@ impl ConnectionEnd {
     }
 
     /// Our SYN is acknowledged, and the other end's SYN is known.
-    fn establish(&mut self, s: &Segment, ecn: bool, now: Time, up: &mut dyn AppEvents) {
+    fn establish(&mut self, s: &Segment, ecn: Agreed, now: Time, up: &mut dyn AppEvents) {
         self.sender.open_by(s, ecn, now);
         self.state = State::Established;
         up.event(AppEvent::Connected);
@@ -155,7 +156,7 @@ impl ConnectionEnd {
 
     /// A SYN arrives at a listening end, or at one that has sent its own SYN at the same time.
     fn on_syn(&mut self, s: &Segment) {
-        let ecn = handshake::asks_for_ecn(s.flags);
+        let ecn = handshake::agrees(s.flags, self.cfg.able());
         self.receiver.synchronize(s, ecn);
         self.sender.send_syn();
         self.state = State::SynReceived { ecn };
@@ -170,7 +171,7 @@ impl ConnectionEnd {
                 self.enter(State::Closed, up);
             }
         } else if s.flags.has(Flags::SYN) && acknowledges {
-            let ecn = handshake::grants_ecn(s.flags) && self.sender.seen().asked_for_ecn();
+            let ecn = handshake::granted(s.flags, self.sender.seen().asked_for_ecn());
             self.receiver.synchronize(s, ecn);
             self.ack_first = true;
             self.establish(s, ecn, now, up);
@@ -179,7 +180,7 @@ impl ConnectionEnd {
         }
     }
 
-    fn in_syn_received(&mut self, ecn: bool, s: &Segment, now: Time, up: &mut dyn AppEvents) {
+    fn in_syn_received(&mut self, ecn: Agreed, s: &Segment, now: Time, up: &mut dyn AppEvents) {
         if s.flags.has(Flags::RST) {
             match self.opening {
                 Opening::Active => self.enter(State::Closed, up),
@@ -195,7 +196,12 @@ impl ConnectionEnd {
             self.establish(s, ecn, now, up);
             self.in_synchronized(s, now, up);
         } else if s.flags.has(Flags::SYN) {
-            // The other side has not received our answer.
+            // The other side has not received our answer. The next one says how this SYN arrived (RFC 9768 section
+            // 3.1.5).
+            self.receiver.note_syn(s);
+            if s.flags.ace() == 0 {
+                self.sender.block().withhold_ect();
+            }
             self.sender.send_syn();
         }
     }
@@ -224,6 +230,9 @@ impl ConnectionEnd {
         if s.flags.has(Flags::SYN) {
             // RFC 9293 section 3.10.7.4: a challenge ACK. It also repeats the last segment of the handshake, in case
             // that was lost.
+            if s.flags.has(Flags::ACK) {
+                self.receiver.reflect(s);
+            }
             self.receiver.answer();
             return;
         }
@@ -278,6 +287,7 @@ impl ConnectionEnd {
             sack: SackBlocks::new(),
             timestamps: None,
             window: None,
+            counts: None,
         }
     }
 
@@ -285,13 +295,18 @@ impl ConnectionEnd {
     fn syn(&mut self, mut s: Segment) -> Segment {
         if let State::SynReceived { ecn } = self.state {
             let again = s.flags.has(Flags::RETRANSMISSION);
-            let ecn = ecn && self.cfg.ecn != EcnMode::Off;
-            s.flags = handshake::syn_ack_flags(ecn);
-            s.ecn = self.cfg.codepoint_if(ecn && self.cfg.ect_on_handshake);
+            let asked = ecn;
+            let ecn = self.sender.answers_with(ecn);
+            if asked != ecn {
+                self.sender.block().withhold_ect();
+            }
+            s.flags = self.receiver.syn_ack_flags(ecn);
+            s.ecn = self.cfg.codepoint_if(ecn.is_ecn() && self.cfg.ect_on_handshake);
             if again {
                 s.flags = s.flags.with(Flags::RETRANSMISSION);
             }
-            self.receiver.acknowledge_syn_on(&mut s);
+            self.receiver
+                .acknowledge_syn_on(&mut s, ecn == Agreed::Accurate && !again);
         }
         s
     }

@@ -19,6 +19,7 @@
 //!
 //! A valid RST leads to Closed from every state but Listen.
 
+use crate::tcp::handshake::Agreed;
 use tailback_base::Time;
 
 /// Which end sends the first SYN.
@@ -38,8 +39,8 @@ pub enum State {
     SynSent,
     /// Both SYNs are known.
     SynReceived {
-        /// The other side's SYN asked for ECN.
-        ecn: bool,
+        /// What the other side's SYN asked for, as far as this end is able.
+        ecn: Agreed,
     },
     Established,
     FinWait1,

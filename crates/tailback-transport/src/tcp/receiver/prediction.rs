@@ -4,7 +4,7 @@
 //!
 //! Without it, plain TCP would take 5 % longer.
 
-use super::{AckDue, EchoRule, Rare, Receiver};
+use super::{AckDue, Echoes, Rare, Receiver};
 use crate::endpoint::{Endpoint, Wake};
 use crate::segment::{Flags, Plain};
 use tailback_base::Time;
@@ -41,7 +41,7 @@ impl Receiver {
         let quiet = self.connected && self.held.is_empty() && self.due != AckDue::Now && self.rare_is_quiet();
         let marked = self.is_marked(s.ecn);
         // Where each ACK says whether its segment was marked, a change is acknowledged apart.
-        let apart = self.rule == EchoRule::EveryAck && marked != self.echo;
+        let apart = self.rule == Echoes::EveryAck && marked != self.echo;
         let usual = !apart && self.earlier.is_none() && !self.syn_due;
         let next = s.payload > 0 && s.seq == self.next && !s.flags.has(Flags(Flags::SYN.0 | Flags::FIN.0));
         if !(quiet && usual && next && self.fin == u64::MAX) {
@@ -50,7 +50,7 @@ impl Receiver {
         if s.echo != Time::NEVER {
             self.note_value(s.seq, s.sent);
         }
-        if self.rule == EchoRule::Rfc3168 {
+        if self.rule == Echoes::Rfc3168 {
             self.note_mark(marked, s.flags);
         }
         self.next += u64::from(s.payload);

@@ -74,6 +74,7 @@ fn a_recovery_may_have_a_timer_of_its_own() {
         sack: SackBlocks::new(),
         timestamps: None,
         window: None,
+        counts: None,
     };
     s.on_segment(&duplicate, at(40), &mut ());
     assert_eq!(s.poll_transmit(at(40)), Transmit::Idle);

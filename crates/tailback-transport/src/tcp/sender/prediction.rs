@@ -21,7 +21,7 @@ impl Sender {
         let c = &self.block;
         let usual = self.state == Connecting::Open && self.connected_told && !c.is_held();
         // An echo of marks is judged like any ACK by a sender that keeps more than the least.
-        let echo = c.keeps_more() && s.flags == Flags::ACK.with(Flags::ECE);
+        let echo = c.keeps_more() && s.flags.without(Flags::ACE) == Flags::ACK;
         let (stamped, plain) = (c.cfg().timestamps, (s.flags == Flags::ACK || echo) && s.payload == 0);
         if !(usual && plain && s.seq > c.una() && s.seq <= c.max_sent() && s.seq < c.end()) {
             return None;

@@ -60,6 +60,7 @@ fn ack(ack: u64, flags: Flags) -> Segment {
         sack: SackBlocks::new(),
         timestamps: None,
         window: None,
+        counts: None,
     }
 }
 

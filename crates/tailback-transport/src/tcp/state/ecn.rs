@@ -4,6 +4,8 @@
 //! rule also covers losses and routers' requests: whatever reduced the window last, echoes of marks in the data
 //! outstanding then carry no new information.
 
+use crate::segment::Flags;
+use crate::tcp::handshake::Agreed;
 use tailback_base::Ecn;
 
 /// What cut the window last, for senders that distinguish events by it (ns-2's `last_cwnd_action_`).
@@ -17,10 +19,18 @@ pub(super) enum Cut {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnState {
-    /// The last SYN asked for ECN.
-    pub asked: bool,
-    /// ECN was agreed on.
+    /// What the last SYN asked for; with accurate ECN, what any has.
+    pub asked: Agreed,
+    /// ECN was agreed on, and nothing on the path clears it.
     pub agreed: bool,
+    /// Pure ACKs are ECN-capable, and a FIN without data.
+    pub on_acks: bool,
+    /// A SYN or SYN-ACK of this end or the other said nothing of ECN: no segment is ECN-capable.
+    pub withheld: bool,
+    /// It is not accurate ECN.
+    pub echoed: bool,
+    /// What each segment of data says where this end counts nothing.
+    pub ace: Flags,
     /// The codepoint of an ECN-capable segment.
     pub codepoint: Ecn,
     /// Segments that are sent again are ECN-capable, too.
@@ -40,10 +50,14 @@ pub(super) struct EcnState {
 }
 
 impl EcnState {
-    pub fn new(agreed: bool, codepoint: Ecn, capable_again: bool) -> EcnState {
+    pub fn new(codepoint: Ecn, capable_again: bool) -> EcnState {
         EcnState {
-            asked: false,
-            agreed,
+            asked: Agreed::Nothing,
+            agreed: false,
+            on_acks: false,
+            withheld: false,
+            echoed: false,
+            ace: Flags::NONE,
             codepoint,
             // RFC 9331 section 4.1: with a scalable control repairs are ECN-capable as well.
             capable_again: capable_again || codepoint == Ecn::Ect1,

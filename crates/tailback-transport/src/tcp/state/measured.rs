@@ -15,7 +15,8 @@ impl ControlBlock {
         self.sent.as_ref().filter(|_| each).and_then(|list| list.measured())
     }
 
-    /// The records say what each ACK measures, so that no segment is timed.
+    /// Whether the records of sent segments give the round trip that each ACK measures. Then no single segment has to
+    /// be timed.
     #[inline]
     pub(super) fn measures_each(&self) -> bool {
         self.more && self.sent.is_some() && self.cfg.repair.rack_form == RackForm::Linux

@@ -8,12 +8,14 @@
 //! * `sequence`: what is sent, acknowledged and still to be repeated;
 //! * `window`: how much may be outstanding;
 //! * `timers`, [`rto`]: the retransmission timer and the round trip;
+//! * `counts`: what the other end counts of marks (RFC 9768);
 //! * `reduce`, `ecn`: what cuts the window: at most one reduction a window;
 //! * `spread`: reductions spread over a round trip; `undo`: those that are taken back;
 //! * `offload`: segments that leave in trains; `pacing`: what a pacer forgives; `usage`: whether the window was full;
 //! * `control`: another congestion control takes over; `told`: what it hears beside ACKs, if it asks.
 
 mod control;
+mod counts;
 mod ecn;
 mod full;
 mod measured;
@@ -33,7 +35,8 @@ mod write;
 pub use sequence::{FIRST, Piece, real};
 pub use undo::Evidence;
 
-use super::config::{Config, EcnMode, IdleForgets, RackForm};
+use super::accurate::Delivered;
+use super::config::{Config, IdleForgets, RackForm};
 use super::congestion::{AckEvent, CongestionControl, ControlForm, Phase, RateSample, Reset};
 use super::recovery::prr::Prr;
 use super::recovery::sent::{Keep, SentList};
@@ -91,6 +94,8 @@ pub struct ControlBlock {
     reports_open: bool,
     /// The controller hears of each segment that leaves.
     tells_departures: bool,
+    /// Present if accurate ECN is agreed on.
+    counts: Option<Box<Delivered>>,
     /// For controllers that want delivery rates.
     sent: Option<Box<SentList>>,
     /// Whether there is any of these; a plain connection has none.
@@ -116,11 +121,8 @@ impl ControlBlock {
             seq: Sequence::new(start, cfg.payload),
             window: SendWindow::new(cfg.window.cap.min(cfg.rwnd), &*control),
             timers: Timers::new(&cfg),
-            ecn: EcnState::new(
-                !cfg.syn && cfg.ecn != EcnMode::Off,
-                cfg.controller.facts.codepoint,
-                cfg.ect_on_retransmissions,
-            ),
+            ecn: EcnState::new(cfg.controller.facts.codepoint, cfg.ect_on_retransmissions),
+            counts: None,
             held: false,
             newly_sacked: 0,
             newly_lost: 0,
@@ -140,6 +142,10 @@ impl ControlBlock {
         };
         block.spread_reductions();
         block.keep_doubts();
+        if !block.cfg.syn {
+            // Without a SYN both ends have agreed beforehand.
+            block.agree(block.cfg.able(), false);
+        }
         block.look_whether_more();
         block
     }
@@ -154,6 +160,7 @@ impl ControlBlock {
     fn look_whether_more(&mut self) {
         self.tells_departures = self.cfg.asked.departures;
         let records = self.sent.is_some() || self.usage.is_some() || self.tells_departures;
+        let records = records || self.counts.is_some();
         self.more = records || self.prr.is_some() || self.undo.is_some() || self.offload.is_some();
     }
 
@@ -258,11 +265,6 @@ impl ControlBlock {
             ecn_reductions: self.report.ecn_reductions + self.control.own_reductions(),
             ..self.report
         }
-    }
-
-    /// The last SYN asked for ECN, so that its answer may grant it.
-    pub fn asked_for_ecn(&self) -> bool {
-        self.ecn.asked
     }
 
     // ---- the window
@@ -489,7 +491,11 @@ impl ControlBlock {
             _ => None,
         };
         let rate = rate.or(counted.as_ref());
-        let (marked, marked_packets) = if a.ecn_echo { self.marked(a.bytes) } else { (0, 0) };
+        let (marked, marked_packets) = match (a.ecn_echo, &mut self.counts) {
+            (false, _) => (0, 0),
+            (true, None) => self.marked(a.bytes),
+            (true, Some(counts)) => counts.hear(),
+        };
         self.control.on_ack(&AckEvent {
             now: a.now,
             acked: a.bytes,
@@ -514,14 +520,6 @@ impl ControlBlock {
         if self.seq.una >= self.seq.recover {
             self.seq.after_timeout = false;
         }
-    }
-
-    /// A segment is sent while nothing is outstanding. The controller gets this event, because it may set the
-    /// pace.
-    #[cold]
-    fn begin_sending(&mut self, now: Time) {
-        self.control.sending_begins(now, self.timers.rto.srtt());
-        self.window.refresh(&*self.control);
     }
 
     // ---- records of what was sent, for connections that keep them
@@ -589,8 +587,8 @@ impl ControlBlock {
             return;
         }
         let (segment, acked) = (i64::from(self.cfg.payload), acked as i64);
-        let back = if acked >= segment { segment } else { 0 };
-        let left = self.window.inflation - acked + back;
+        let given_back = if acked >= segment { segment } else { 0 };
+        let left = self.window.inflation - acked + given_back;
         if self.cfg.excess_from_window && self.window.inflation <= acked {
             let bytes = (self.window.inflation - acked) as f64;
             self.window.inflation = segment;

@@ -33,7 +33,8 @@ impl ControlBlock {
     /// A reduction covers everything outstanding; the next new segment may announce it (CWR).
     fn reduced(&mut self, for_echo: bool) {
         self.ecn.recover = self.seq.max_sent;
-        self.ecn.cwr_pending |= for_echo || self.cfg.cwr_after_any_reduction;
+        // RFC 9768 section 3.2.2: with accurate ECN CWR is a part of a number.
+        self.ecn.cwr_pending |= (for_echo || self.cfg.cwr_after_any_reduction) && self.counts.is_none();
     }
 
     /// RFC 6582 section 3.2 step 2: "the Cumulative Acknowledgment field covers more than recover".

@@ -25,6 +25,14 @@ impl ControlBlock {
         }
     }
 
+    /// A segment is sent while nothing is outstanding. The controller gets this event, because it may set the
+    /// pace.
+    #[cold]
+    pub(super) fn begin_sending(&mut self, now: Time) {
+        self.control.sending_begins(now, self.timers.rto.srtt());
+        self.window.refresh(&*self.control);
+    }
+
     /// A controller that asks for losses hears of the tail, whose record is gone.
     pub(super) fn tell_of_tail(&mut self, flight: u64, now: Time) {
         let segment = u64::from(self.cfg.payload);

@@ -9,7 +9,7 @@ use crate::segment::{Flags, SackBlocks, Segment};
 
 use crate::tcp::config::{EcnMode, IdleForgets, RackForm, RtoForm};
 use crate::tcp::congestion::{Congestion, ControlForm, Departure, Reset};
-use crate::tcp::handshake;
+use crate::tcp::handshake::{self, Agreed};
 use tailback_base::{Ecn, Time};
 
 impl ControlBlock {
@@ -124,6 +124,7 @@ impl ControlBlock {
             sack: SackBlocks::new(),
             timestamps: self.cfg.timestamps.then_some((now, self.ts_echo)),
             window: None,
+            counts: None,
         }
     }
 
@@ -193,8 +194,12 @@ impl ControlBlock {
         // RFC 3168 section 6.1.1.1: a host whose ECN-setup SYN is not answered "MAY resend the SYN [...] with CWR and
         // ECE cleared".
         let gives_up = self.cfg.ecn_syns > 0 && lost >= self.cfg.ecn_syns;
-        self.ecn.asked = self.cfg.ecn != EcnMode::Off && !gives_up;
-        let mut flags = handshake::syn_flags(self.ecn.asked);
+        let asked = if gives_up { Agreed::Nothing } else { self.cfg.able() };
+        // RFC 9768 section 3.1.4.1: the answer to an earlier SYN may still come, and agree to what that one asked for.
+        if self.ecn.asked != Agreed::Accurate {
+            self.ecn.asked = asked;
+        }
+        let mut flags = handshake::syn_flags(asked);
         if !first {
             flags = flags.with(Flags::RETRANSMISSION);
         }
@@ -211,11 +216,12 @@ impl ControlBlock {
             payload: 0,
             ack: 0,
             flags,
-            ecn: self.cfg.codepoint_if(self.ecn.asked && self.cfg.ect_on_handshake),
+            ecn: self.cfg.codepoint_if(asked.is_ecn() && self.cfg.ect_on_handshake),
             bytes: self.cfg.wire(0, 0, self.cfg.timestamps),
             sack: SackBlocks::new(),
             timestamps: self.cfg.timestamps.then_some((now, Time::ZERO)),
             window: None,
+            counts: None,
         }
     }
 
@@ -231,8 +237,8 @@ impl ControlBlock {
     }
 
     /// `s` acknowledges the SYN, after `lost` lost ones; `ecn`: both sides want ECN.
-    pub fn established(&mut self, s: &Segment, ecn: bool, lost: u32, now: Time) {
-        self.ecn.agreed = ecn && self.cfg.ecn != EcnMode::Off;
+    pub fn established(&mut self, s: &Segment, ecn: Agreed, lost: u32, now: Time) {
+        self.agree(ecn, !s.flags.has(Flags::SYN));
         let echoed = self.take_timestamps(s);
         self.advance(FIRST, echoed, true, false, now);
         if lost > 0 {
@@ -253,7 +259,7 @@ impl ControlBlock {
     /// Whether the ECE of this ACK counts.
     #[inline]
     pub fn echoes(&self, s: &Segment) -> bool {
-        self.ecn.agreed && self.cfg.ecn != EcnMode::Ignore && s.flags.has(Flags::ECE)
+        self.ecn.echoed && self.cfg.ecn != EcnMode::Ignore && s.flags.has(Flags::ECE)
     }
 
     /// Remember the other side's time stamp; returns the echo of ours, if any.
@@ -312,7 +318,7 @@ impl ControlBlock {
     pub fn emit(&mut self, p: Piece, now: Time) -> Segment {
         let again = p.seq < self.seq.max_sent;
         let end = p.end();
-        let mut flags = Flags::ACK;
+        let mut flags = Flags::ACK.with(self.ecn.ace);
         if again {
             flags = flags.with(Flags::RETRANSMISSION);
             self.report.retransmitted_packets += 1;
@@ -330,7 +336,7 @@ impl ControlBlock {
             flags = flags.with(Flags::CWR);
         }
         // RFC 3168 section 6.1.5: ECT is for data; a FIN without data is an ACK.
-        let carries = p.len > 0 || self.cfg.ect_on_acks;
+        let carries = p.len > 0 || self.ecn.on_acks;
         let capable = self.ecn.agreed && (!again || self.ecn.capable_again) && carries;
         // RFC 6298 rule 5.1: start the timer if it is off.
         if self.timers.deadline == Time::NEVER || self.seq.una == self.seq.max_sent {
@@ -366,6 +372,7 @@ impl ControlBlock {
             sack: SackBlocks::new(),
             timestamps: self.cfg.timestamps.then_some((now, self.ts_echo)),
             window: None,
+            counts: None,
         }
     }
 }

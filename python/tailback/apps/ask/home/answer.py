@@ -127,27 +127,27 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
             tried = tried.at(line, chosen(queues, line, now))
         asked = measures.asked(line)
         seen: dict[str, list[HomeRun]] = {name: [] for name in candidates}
-        found: HomeComparison | None = None
+        latest: HomeComparison | None = None
 
         def settled() -> bool:
-            return found is not None and found.settled
+            return latest is not None and latest.settled
 
         # Where the line varies a few seeds may all have drawn alike.
         every = trial.sure or line.varies is not None
         for done, more in refine.rounds(trial.replications, settled, sure=every):
             for name, runs in tried.seeds(done, more).items():
                 seen[name] += runs
-            found = tried.answer(seen, asked)
+            latest = tried.answer(seen, asked)
             if done == 0:
-                tried.course.announce(found.best, times.duration_s)
+                tried.course.announce(latest.best, times.duration_s)
             if trial.hear is not None:
-                trial.hear(found)
-        assert found is not None
-        if not shares and candidates[found.best].kind and not candidates[found.best].follows:
-            first, shares = found.best, tried.shares(found.best)
-            shares[line.share] = list(found.runs[found.best][: tried.share_seeds])
-        tried.store(found)
-    return replace(found, shares=dict(sorted(shares.items())), shares_of=first or "")
+                trial.hear(latest)
+        assert latest is not None
+        if not shares and candidates[latest.best].kind and not candidates[latest.best].follows:
+            first, shares = latest.best, tried.shares(latest.best)
+            shares[line.share] = list(latest.runs[latest.best][: tried.share_seeds])
+        tried.store(latest)
+    return replace(latest, shares=dict(sorted(shares.items())), shares_of=first or "")
 
 
 class _Tried:
@@ -188,12 +188,12 @@ class _Tried:
 
     def seeds(self, done: int, more: int) -> dict[str, list[HomeRun]]:
         """So many further seeds of all candidates, after the first `done`."""
-        found: dict[str, list[HomeRun]] = {}
+        runs_of: dict[str, list[HomeRun]] = {}
         for folder, mine in self._plans():
             points = [(name, self.line.share) for name in mine]
             seen = self._run(points, self.times, done, more, folder)
-            found |= {name: runs for (name, _), runs in seen.items()}
-        return found
+            runs_of |= {name: runs for (name, _), runs in seen.items()}
+        return runs_of
 
     def _plans(self) -> list[tuple[str, list[str]]]:
         """A folder of runs, and the candidates whose runs are there."""
@@ -206,12 +206,12 @@ class _Tried:
 
     def shares_that_serve(self, name: str) -> dict[Share, list[HomeRun]]:
         """The same, and at lower shares for as long as the lowest one serves best."""
-        found = self.shares(name)
-        lower = [Share(s, s) for s in LOWER_SHARES if Share(s, s) < min(found)]
-        while lower and (worth.goes_on(self.line, found) or self.unsteady):
-            found |= self._shares(name, lower[:LOWER_AT_ONCE], f"shares-{lower[0]}".rstrip("%"))
+        runs_at = self.shares(name)
+        lower = [Share(s, s) for s in LOWER_SHARES if Share(s, s) < min(runs_at)]
+        while lower and (worth.goes_on(self.line, runs_at) or self.unsteady):
+            runs_at |= self._shares(name, lower[:LOWER_AT_ONCE], f"shares-{lower[0]}".rstrip("%"))
             lower = lower[LOWER_AT_ONCE:]
-        return found
+        return runs_at
 
     def _shares(self, name: str, shares: Sequence[Share], folder: str) -> dict[Share, list[HomeRun]]:
         points = [(name, share) for share in shares]
@@ -275,15 +275,15 @@ class _Tried:
         """The candidate to propose: the first in the order, unless another one is clearly worth more of latency and
         rate together."""
         there = [p.queue for p in ranking.places if self.known[p.queue].kind]
-        best = there[0] if there else MODEM
+        first = there[0] if there else MODEM
         for name in there[1:]:
-            mine, other = ([worth.of_run(run) for run in seen[one]] for one in (best, name))
+            mine, other = ([worth.of_run(run) for run in seen[one]] for one in (first, name))
             gain = stats.paired(mine, other)
             clear = gain.mean - gain.half_width > worth.MATTERS_S
             # Where no share serves a line that varies, what follows it need not be better by more than chance.
             if clear or (self.known[name].follows and gain.mean > 0):
-                best = name
-        return best
+                first = name
+        return first
 
     def store(self, found: HomeComparison) -> None:
         """The tables of all runs together; those of the last round alone were written before."""

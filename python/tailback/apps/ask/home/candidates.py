@@ -104,20 +104,20 @@ def chosen(
     given: Sequence[object] | None, line: HomeLine, mine: HomeCandidate | None = None
 ) -> dict[str, HomeCandidate]:
     """The modem alone, what people have now, and then what is asked for, by name. Raises `LinkError`."""
-    found = {MODEM: today(), **({} if mine is None else {mine.name: mine})}
+    by_name = {MODEM: today(), **({} if mine is None else {mine.name: mine})}
     for one in given if given is not None else DEFAULT:
         made = today() if one == MODEM else candidate(one, line)
-        if made.name in found and made.name != MODEM:
+        if made.name in by_name and made.name != MODEM:
             raise LinkError(
                 f"queue = {made.name} stands there twice; give one of them a name of its own: "
                 "{ kind = ..., name = ... }"
             )
-        found[made.name] = made
-    if len(found) < 2:
+        by_name[made.name] = made
+    if len(by_name) < 2:
         raise LinkError("queue: name at least one discipline beside the modem, such as cake")
     if line.varies is not None and given is None:
-        found[FOLLOWER] = follower(line)
-    return found
+        by_name[FOLLOWER] = follower(line)
+    return by_name
 
 
 def follower(line: HomeLine) -> HomeCandidate:

@@ -109,7 +109,7 @@ class HomeComparison(Answer[HomeMeasure]):
     def document(self) -> dict[str, Any]:
         line, r = self.line, self.ranking
         # Runs at other shares have no phase with both loads.
-        shown = [m for m in r.measures if not (m.both and BOTH in self.times)]
+        shown_measures = [m for m in r.measures if not (m.both and BOTH in self.times)]
         return {
             "command": self.command,
             "line": {
@@ -132,7 +132,7 @@ class HomeComparison(Answer[HomeMeasure]):
                     "share_down": share.down,
                     "share_up": share.up,
                     "added_s": self.added_at(share),
-                    **{m.name: stats.mean(m.value(run) for run in runs) for m in shown},
+                    **{m.name: stats.mean(m.value(run) for run in runs) for m in shown_measures},
                 }
                 for share, runs in self.shares.items()
             ],

@@ -126,7 +126,7 @@ def courses(ways: tuple[Shaped, Shaped], rtt_s: float, packet_bits: float, durat
     """The rates of both shapers, down and up."""
     shapers = [Shaper(way.bounds, packet_bits) for way in ways]
     fluids = [_Fluid(way) for way in ways]
-    found: tuple[Course, Course] = ([], [])
+    rates: tuple[Course, Course] = ([], [])
     usual = [0.0] * PINGERS
     #: Pings on their way: when each is back, and how much later than on the idle line.
     away: deque[tuple[float, float]] = deque()
@@ -144,10 +144,10 @@ def courses(ways: tuple[Shaped, Shaped], rtt_s: float, packet_bits: float, durat
             for shaper in shapers:
                 shaper.ping(now, later - usual[pinger])
             pinger = (pinger + 1) % PINGERS
-        for shaper, fluid, course in zip(shapers, fluids, found, strict=True):
+        for shaper, fluid, course in zip(shapers, fluids, rates, strict=True):
             fluid.step(now, shaper.rate)
             if not course or (course[-1][1] != shaper.rate and now - course[-1][0] >= STEP_S - EDGE_S):
                 course.append((now, shaper.rate))
         waits = sum(fluid.wait_s for fluid in fluids)
         away.append((max(now + rtt_s + waits, away[-1][0] if away else 0.0), waits))
-    return found
+    return rates

@@ -60,13 +60,13 @@ def measured(text: str) -> Measured:
     down, up = (_rate(one) for one in rates)
     times: dict[str, tuple[bool, float]] = {}
     for part in parts[1:]:
-        found = _TIME.fullmatch(part)
-        if found is None:
+        match = _TIME.fullmatch(part)
+        if match is None:
             raise LinkError(f"measured = {text}: {part!r} is not understood; {_HINT}")
-        name = _NAMES.get(found[1].lower(), found[1].lower())
+        name = _NAMES.get(match[1].lower(), match[1].lower())
         if name in times:
             raise LinkError(f"measured = {text}: {name!r} stands there twice; {_HINT}")
-        times[name] = bool(found[2]), _time(found[3])
+        times[name] = bool(match[2]), _time(match[3])
     if "idle" not in times:
         raise LinkError(f"measured = {text}: the round trip of the idle line is missing; {_HINT}")
     idle = times["idle"][1]
@@ -77,18 +77,18 @@ def measured(text: str) -> Measured:
 def _read(text: str) -> Measured | None:
     """What a reader of measurements makes of it, such as the page of a speed test; None if it has no round trip."""
     try:
-        found = recognise.read(unpacked("--measured", BytesIO(text.encode()))).data
+        measurement = recognise.read(unpacked("--measured", BytesIO(text.encode()))).data
     except ReadError:
         return None
-    if not isinstance(found, Measurement):
+    if not isinstance(measurement, Measurement):
         return None
-    down, up = found.rate(Role.DOWN), found.rate(Role.UP)
-    pings = {series.name: series.mean for series in found.of(Role.PING)}
-    if not (down > 0 and up > 0 and found.idle_s > 0):
+    down, up = measurement.rate(Role.DOWN), measurement.rate(Role.UP)
+    pings = {series.name: series.mean for series in measurement.of(Role.PING)}
+    if not (down > 0 and up > 0 and measurement.idle_s > 0):
         return None
     under = (pings.get(f"ping during {role.value}") for role in (Role.DOWN, Role.UP))
-    added = [None if p is None else max(0.0, p - found.idle_s) for p in under]
-    return Measured(down, up, found.idle_s, *added)
+    added = [None if p is None else max(0.0, p - measurement.idle_s) for p in under]
+    return Measured(down, up, measurement.idle_s, *added)
 
 
 def _said(text: str) -> str:

@@ -218,11 +218,11 @@ def _largest(t: np.ndarray, v: np.ndarray, end_s: float) -> tuple[np.ndarray, np
 
 def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
     def points(of: Any, factor: float) -> list[tuple[float, float, float]]:
-        found = []
+        curve = []
         for share, runs in answer.shares.items():
             e = stats.estimate([of(run) for run in runs])
-            found.append((100 * share.up, factor * e.mean, factor * e.half_width))
-        return found
+            curve.append((100 * share.up, factor * e.mean, factor * e.half_width))
+        return curve
 
     latency = [plots.as_curve(answer.shares_of, answer.shares_of, points(lambda run: run.graded, 1e3))]
     rates = [plots.as_curve("", m.loads, points(m.value, 100)) for m in answer.ranking.measures if m.loads]

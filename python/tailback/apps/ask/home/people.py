@@ -35,17 +35,17 @@ def people(text: str) -> dict[str, int]:
     >>> people("2 calls, 1 backup")
     {'call': 2, 'upload': 1}
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for part in re.split(r"\s*(?:,|;|\band\b)\s*", text.strip()):
         match = _PART.fullmatch(part)
         if match is None:
             raise LinkError(f"people = {text}: {part!r} is not a whole number and a word; {_HINT}")
         kind = _kind(match[2].lower(), text)
-        found[kind] = found.get(kind, 0) + int(match[1] or 1)
-    found = {kind: n for kind, n in found.items() if n}
-    if not 1 <= sum(found.values()) <= MOST_HOSTS:
+        counts[kind] = counts.get(kind, 0) + int(match[1] or 1)
+    counts = {kind: n for kind, n in counts.items() if n}
+    if not 1 <= sum(counts.values()) <= MOST_HOSTS:
         raise LinkError(f"people = {text}: give from 1 to {MOST_HOSTS} people; {_HINT}")
-    return found
+    return counts
 
 
 def _kind(word: str, text: str) -> str:
@@ -60,19 +60,19 @@ def _kind(word: str, text: str) -> str:
 def hosts_of_kinds(kinds: Sequence[str], hosts: int) -> dict[str, tuple[int, ...]]:
     """The hosts of each kind, counted from 1. All are active: more hosts than kinds take the kinds in turn, and fewer
     hosts have several each."""
-    found: dict[str, list[int]] = {kind: [] for kind in kinds}
+    hosts_of: dict[str, list[int]] = {kind: [] for kind in kinds}
     for i in range(max(hosts, len(kinds))):
-        found[kinds[i % len(kinds)]].append(1 + i % hosts)
-    return {kind: tuple(mine) for kind, mine in found.items()}
+        hosts_of[kinds[i % len(kinds)]].append(1 + i % hosts)
+    return {kind: tuple(mine) for kind, mine in hosts_of.items()}
 
 
 def hosts_of_people(counts: Mapping[str, int], kinds: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """A host for each person."""
-    found, at = {}, 1
+    hosts_of, at = {}, 1
     for kind in kinds:
-        found[kind] = tuple(range(at, at + counts[kind]))
+        hosts_of[kind] = tuple(range(at, at + counts[kind]))
         at += counts[kind]
-    return found
+    return hosts_of
 
 
 def parts(total: int, hosts: int) -> list[int]:

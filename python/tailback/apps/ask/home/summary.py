@@ -58,11 +58,11 @@ def rows(answer: HomeComparison) -> list[Row]:
 def _row(answer: HomeComparison, what: str, measure: str, show: object) -> Row | None:
     if measure not in answer.ranking.values:
         return None
-    found = [answer.estimate(measure, name) for name in names(answer)]
-    if all(math.isnan(e.mean) for e in found):
+    estimates = [answer.estimate(measure, name) for name in names(answer)]
+    if all(math.isnan(e.mean) for e in estimates):
         return None
     assert callable(show)
-    return Row(what, ["too few to say" if math.isnan(e.mean) else show(e) for e in found])
+    return Row(what, ["too few to say" if math.isnan(e.mean) else show(e) for e in estimates])
 
 
 def _rated(e: stats.Mean) -> str:

@@ -69,18 +69,18 @@ def _paste(answer: HomeComparison, width: int) -> list[str]:
         return [f"{answer.best} is written in Python: there is no line for it."]
     if made.why_not:
         return [made.why_not]
-    found = [*textwrap.wrap(doing.NOT_NEEDED, width), ""] if words.leave(answer) else []
-    found += textwrap.wrap(f"On Linux, {answer.best}: {doing.ON_LINUX}", width)
-    found += ["", *(f"  {line}" for line in made.commands)]
+    lines = [*textwrap.wrap(doing.NOT_NEEDED, width), ""] if words.leave(answer) else []
+    lines += textwrap.wrap(f"On Linux, {answer.best}: {doing.ON_LINUX}", width)
+    lines += ["", *(f"  {line}" for line in made.commands)]
     if answer.candidates[answer.best].follows:
         for said, typed in doing.autorate(config(answer.line)):
-            found += ["", *textwrap.wrap(said, width), "", *(f"  {line}" for line in typed)]
+            lines += ["", *textwrap.wrap(said, width), "", *(f"  {line}" for line in typed)]
     if made.unsaid:
-        found += ["", f"These lines do not say {', '.join(made.unsaid)}."]
-    found += ["", doing.UNDO_LINUX, "", *(f"  {line.text}" for line in made.undo)]
+        lines += ["", f"These lines do not say {', '.join(made.unsaid)}."]
+    lines += ["", doing.UNDO_LINUX, "", *(f"  {line.text}" for line in made.undo)]
     block = answer.sqm(answer.best)
     if block is not None:
-        found += ["", *textwrap.wrap(f"On OpenWrt, instead, in /etc/config/sqm: {doing.ON_OPENWRT}", width), ""]
-        found += [f"  {line}" for line in block.block.splitlines()]
-        found += ["", doing.UNDO_OPENWRT, "", *(f"  {line}" for line in block.undo)]
-    return [*found, "", *textwrap.wrap(doing.check(answer), width)]
+        lines += ["", *textwrap.wrap(f"On OpenWrt, instead, in /etc/config/sqm: {doing.ON_OPENWRT}", width), ""]
+        lines += [f"  {line}" for line in block.block.splitlines()]
+        lines += ["", doing.UNDO_OPENWRT, "", *(f"  {line}" for line in block.undo)]
+    return [*lines, "", *textwrap.wrap(doing.check(answer), width)]

@@ -106,11 +106,11 @@ def bounds(line: HomeLine) -> tuple[follow.Bounds, follow.Bounds]:
 
 def config(line: HomeLine) -> list[str]:
     """What cake-autorate is told of the line."""
-    found = []
+    settings = []
     for way, of in zip(("dl", "ul"), bounds(line), strict=True):
         for name, rate in (("min", of.least), ("base", of.base), ("max", of.most)):
-            found.append(f"{name}_{way}_shaper_rate_kbps={rate / 1e3:.0f}")
-    return found
+            settings.append(f"{name}_{way}_shaper_rate_kbps={rate / 1e3:.0f}")
+    return settings
 
 
 def _following(line: HomeLine, course: Sequence[Step], times: Timeline) -> dict[str, Any]:
@@ -338,13 +338,15 @@ def said(line: HomeLine) -> list[str]:
         "rrul": f"four transfers each way, marked {', '.join(RRUL_MARKS)}, and RRUL's four probes",
         "rrul-be": "four transfers each way, unmarked, and RRUL's four probes",
     }
-    found = [f"{_hosts_text(hosts)}: {words[kind]}" for kind, hosts in line.hosts_of.items()]
+    sentences = [f"{_hosts_text(hosts)}: {words[kind]}" for kind, hosts in line.hosts_of.items()]
     calls, games = n.get("call", 0), n.get("game", 0)
     for way, rate, packet in (("down", line.down_bps, GAME_DOWN), ("up", line.up_bps, GAME_UP)):
         needs = calls * CALL_BPS + games * 8 * packet * GAME_HZ
         if needs > 0.8 * rate:
-            found.append(f"calls and games alone need {needs / 1e3:.0f} kb/s {way}, more than this line has to give")
-    return found
+            sentences.append(
+                f"calls and games alone need {needs / 1e3:.0f} kb/s {way}, more than this line has to give"
+            )
+    return sentences
 
 
 def _times(n: int, what: str) -> str:

@@ -197,11 +197,11 @@ def _mbps(r: Range) -> str:
 
 
 def _range(part: str, given: str) -> Range:
-    found = _RANGE.fullmatch(part)
-    assert found is not None
-    least, most = (spoken.rate("varies", n + (u or found[4])) for n, u in ((found[1], found[2]), (found[3], found[4])))
+    match = _RANGE.fullmatch(part)
+    assert match is not None
+    least, most = (spoken.rate("varies", n + (u or match[4])) for n, u in ((match[1], match[2]), (match[3], match[4])))
     if least > most:
-        raise LinkError(f"varies = {given}: the least rate comes first: {found[3]}..{found[1]}{found[4]}")
+        raise LinkError(f"varies = {given}: the least rate comes first: {match[3]}..{match[1]}{match[4]}")
     return Range(least, most)
 
 

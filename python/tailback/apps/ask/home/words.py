@@ -333,7 +333,7 @@ def _ms(seconds: float) -> str:
 
 
 def share_sentence(answer: HomeComparison) -> str:
-    """What the table of shares is."""
+    """The sentence above the table of shares: what it compares, with which queue and over how many seeds."""
     seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
     span_s = answer.line.medium.span_s
     apart = (

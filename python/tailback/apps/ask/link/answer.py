@@ -16,7 +16,6 @@ from tailback.apps.ask.link import measures
 from tailback.apps.ask.link.candidates import Candidate
 from tailback.apps.ask.link.compared import Comparison
 from tailback.apps.ask.link.link import Link, link
-from tailback.apps.ask.link.measures import Seed
 from tailback.apps.ask.link.text import opening
 from tailback.apps.ask.link.traffic import Times, run_times, scenario
 from tailback.apps.ask.ranking import rank
@@ -39,8 +38,8 @@ Given = str | Mapping[str, Any]
 def compare_queues(
     *,
     rate: str,
-    rtt: str | Sequence[str],
-    flows: int,
+    rtt: str | Sequence[str] | None = None,
+    flows: int = 16,
     buffer: str | None = None,
     traffic: Sequence[str] | None = None,
     senders: Sequence[Any] | None = None,
@@ -55,12 +54,15 @@ def compare_queues(
     out: str | os.PathLike[str] | None = None,
     progress: Progress = None,
     tcp: Mapping[str, Any] | None = None,
+    fabric: str | None = None,
+    load: float | None = None,
 ) -> Comparison:
     """Which queue for a link: `queues` side by side with the same traffic and the same seeds.
 
     `rtt` may be several; flows take them, and the `senders`, in turn. `traffic` is of bulk, web, voice, unresponsive:
     all unless named. A sender is a name, or a class of your own, as `tb.congestion` takes it. A queue is a name, or a
-    table as in a scenario. `tcp` changes the senders. All queues get the same seeds, until the first place is clear
+    table as in a scenario. `tcp` changes the senders. With `fabric`, "leaf-spine" or "fat-tree", the link is every port
+    of the fabric, at a `load` of the hosts' links. All queues get the same seeds, until the first place is clear
     (see `tailback.apps.ask.refine`), at most `replications`; with `sure` all of these. With `out`, runs are stored
     there, and stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that has no answer.
 
@@ -81,7 +83,18 @@ def compare_queues(
     if "congestion" in (tcp or {}):
         raise LinkError("tcp has `congestion`, which `senders` decides; give senders, and leave it out of tcp")
     replications, seed, jobs = check.replications(replications), check.seed(seed), check.jobs(jobs)
-    asked = link(rate, rtt, flows, buffer=buffer, traffic=traffic, senders=senders, packet=packet, ecn=ecn)
+    asked = link(
+        rate,
+        rtt,
+        flows,
+        buffer=buffer,
+        traffic=traffic,
+        senders=senders,
+        packet=packet,
+        ecn=ecn,
+        fabric=fabric,
+        load=load,
+    )
     return answer(asked, queues, Trial(replications, seed, duration, jobs, out, progress, tcp or {}, sure=sure))
 
 
@@ -121,11 +134,11 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
     judged = measures.asked(asked)
     with shown(trial.progress) as tell:
         tried = _Tried(asked, times, trial, points, Course(trial, tell, len(chosen), each=len(loads)))
-        seen: dict[str, list[Seed]] = {name: [] for name in chosen}
-        found: Comparison | None = None
+        seen: dict[str, list[Any]] = {name: [] for name in chosen}
+        latest: Comparison | None = None
 
         def settled() -> bool:
-            return found is not None and found.ranking.first_is_clear()
+            return latest is not None and latest.ranking.first_is_clear()
 
         for done, more in refine.rounds(trial.replications, settled, sure=trial.sure):
             for name, runs_of in tried.seeds(done, more).items():
@@ -133,15 +146,15 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
             ranking = rank(seen, judged, asked, unplaced)
             seeds = tuple(range(trial.seed, trial.seed + done + more))
             shown_runs = {name: list(runs_of) for name, runs_of in seen.items()}
-            found = Comparison(ranking, seeds, asked, times, chosen, scenarios, shown_runs, trial.command)
+            latest = Comparison(ranking, seeds, asked, times, chosen, scenarios, shown_runs, trial.command)
             if done == 0:
                 tried.course.announce(ranking.places[0].queue, times.duration_s)
             if trial.hear is not None:
-                trial.hear(found)
-        assert found is not None
+                trial.hear(latest)
+        assert latest is not None
         sweep = tried.run(sweep_points, 0, trial.replications) if swept else {}
-        tried.store(found, sweep_points)
-    return replace(found, sweep={k: sweep[_swept(k)] for k in swept})
+        tried.store(latest, sweep_points)
+    return replace(latest, sweep={k: sweep[_swept(k)] for k in swept})
 
 
 class _Tried:
@@ -152,11 +165,11 @@ class _Tried:
     ) -> None:
         self.asked, self.times, self.trial, self.points, self.course = asked, times, trial, points, course
 
-    def seeds(self, done: int, more: int) -> dict[str, list[Seed]]:
+    def seeds(self, done: int, more: int) -> Mapping[str, list[Any]]:
         """So many further seeds of all disciplines, after the first `done`."""
         return self.run(self.points, done, more)
 
-    def run(self, points: Sequence[tuple[dict[str, str], Any]], done: int, more: int) -> dict[str, list[Seed]]:
+    def run(self, points: Sequence[tuple[dict[str, str], Any]], done: int, more: int) -> Mapping[str, list[Any]]:
         runs = len(points) * more
         self.course.begin(runs)
         plan = Plan(points, more, self.trial.seed + done)
@@ -175,7 +188,7 @@ class _Tried:
 
 def _sweep(asked: Link, trial: Trial) -> dict[int, Candidate]:
     """Thresholds of a step that the page shows beside the default, where there is a page."""
-    if asked.rack is None or trial.out is None:
+    if asked.rack is None or asked.fabric is not None or trial.out is None:
         return {}
     from tailback.apps.ask.link.switches import sweep
 
@@ -208,9 +221,10 @@ def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
     shared = [name for name, c in chosen.items() if c.switch]
     told = []
     if shared and asked.rack is not None:
+        idle = "" if asked.fabric is not None else ", and the other ports are idle"
         told.append(
             f"{joined(shared, 'and')}: the ports of the switch share {asked.rack.memory_bytes / 1e6:.3g} MB by dynamic "
-            f"thresholds, and the other ports are idle; the others have a share of {asked.buffer} of their own."
+            f"thresholds{idle}; the others have a share of {asked.buffer} of their own."
         )
     return told + [
         f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in own.items() if b != asked.buffer

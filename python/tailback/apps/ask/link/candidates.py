@@ -98,7 +98,9 @@ def default(link: Link) -> tuple[list[str], list[str]]:
 
 def _can_signal(name: str, link: Link) -> None:
     if models()[name]["marks"] == "always" and not link.ecn:
-        raise LinkError(f"queue = {name}: its signal is the mark, and hosts have no ECN; add --ecn, or leave it out")
+        raise LinkError(
+            f"queue = {name}: its signal is the mark, and hosts have no ECN; add --ecn, or leave {name} out"
+        )
 
 
 def alone(name: object, link: Link) -> tuple[str, Candidate]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from tailback.apps.ask.link import measures
 from tailback.apps.ask.link.candidates import Candidate
 from tailback.apps.ask.link.link import Link
 from tailback.apps.ask.link.traffic import Times
+from tailback.apps.ask.measure import Measure
 from tailback.core.text import given as check
 from tailback.core.text.arguments import checked
 
@@ -21,7 +22,7 @@ LINK = ("rate_bps", "rtts_s", "flows", "traffic", "senders", "packet_bytes", "bu
 
 
 @dataclass(frozen=True)
-class Comparison(Answer[measures.QueueMeasure]):
+class Comparison(Answer[Measure[Link, Any]]):
     """Disciplines side by side on a link."""
 
     link: Link
@@ -29,7 +30,8 @@ class Comparison(Answer[measures.QueueMeasure]):
     candidates: Mapping[str, Candidate]
     #: The scenario of each discipline, without the unresponsive flow.
     scenarios: Mapping[str, _core.Scenario]
-    runs: Mapping[str, Sequence[measures.Seed]] = field(repr=False, default_factory=dict)
+    #: `Seed` of a link, `FabricSeed` of a fabric.
+    runs: Mapping[str, Sequence[Any]] = field(repr=False, default_factory=dict)
     command: str = ""
     #: Runs of a step at thresholds around the default, for the page.
     sweep: Mapping[int, Sequence[measures.Seed]] = field(repr=False, default_factory=dict)
@@ -59,6 +61,7 @@ class Comparison(Answer[measures.QueueMeasure]):
                 **{name: getattr(link, name) for name in LINK},
                 "unresponsive_bps": link.unresponsive_bps if "unresponsive" in link.traffic else None,
                 "notes": link.notes,
+                "fabric": asdict(link.fabric) if link.fabric else None,
                 "threshold_packets": link.rack.threshold if link.rack else None,
             },
             "duration_s": self.times.duration_s,

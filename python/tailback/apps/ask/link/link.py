@@ -11,7 +11,9 @@ from typing import Any
 from tailback import _core
 from tailback.apps.ask import marks
 from tailback.apps.ask.given import LinkError, chosen, class_shown, named, parsed
+from tailback.apps.ask.link import fabric as fabrics
 from tailback.apps.ask.link import rack as racks
+from tailback.apps.ask.link.fabric import Fabric
 from tailback.apps.ask.link.rack import Rack
 
 #: What can cross the link, and what it is.
@@ -62,6 +64,8 @@ class Link:
     buffer_why: str = "as asked for"
     #: What a port of a switch in a data centre has beside; none on any other link.
     rack: Rack | None = None
+    #: The fabric whose ports it stands for; none: one link.
+    fabric: Fabric | None = None
 
     @property
     def packet_s(self) -> float:
@@ -118,7 +122,7 @@ class Link:
 
 def link(
     rate: str,
-    rtt: str | Sequence[str],
+    rtt: str | Sequence[str] | None,
     flows: int,
     *,
     buffer: str | None = None,
@@ -126,9 +130,11 @@ def link(
     senders: Sequence[Any] | None = None,
     packet: str = "1500B",
     ecn: bool | None = None,
+    fabric: str | None = None,
+    load: float | None = None,
 ) -> Link:
     """The question, checked. `ecn` is whether hosts have it and queues mark; by default they do where a sender needs
-    marks. Raises `LinkError`."""
+    marks. `fabric` asks for the ports of a fabric, with `load`. Raises `LinkError`."""
     rate_bps = parsed("rate", _core.parse_rate, rate)
     packet_bytes = int(parsed("packet", _core.parse_bytes, packet))
     if not 200 <= packet_bytes <= 65_000:
@@ -142,18 +148,31 @@ def link(
         )
     if rate_bps > 10e12:
         raise LinkError(f"rate = {rate}: give at most 10Tbps; the hosts' own lines are ten times as fast")
-    rtts = tuple(_rtt(text) for text in ([rtt] if isinstance(rtt, str) else rtt))
+    if load is not None and fabric is None:
+        raise LinkError("load = a share of the hosts' links of a fabric; add fabric, such as leaf-spine")
+    made_of = None if fabric is None else fabrics.fabric(fabric, load, _only(rtt))
+    if made_of is not None:
+        rtts: tuple[float, ...] = (fabrics.round_trip_s(made_of, rate_bps, packet_bytes),)
+    else:
+        rtts = tuple(_rtt(text) for text in ([rtt] if isinstance(rtt, str) else rtt or ()))
     if not rtts:
         raise LinkError("rtt: give a round trip such as 40ms, or several: 20ms,80ms")
     if flows < 1 or flows > MOST_FLOWS:
         raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
-    made = [_sender(s) for s in senders or SENDERS]
+    made = [_sender(s) for s in senders or ((fabrics.SENDER,) if made_of else SENDERS)]
     asked = tuple(name for name, _ in made)
     wanted = chosen("senders", asked, asked, "congestion controls")
-    in_rack = any(sender in racks.MADE_FOR for sender in wanted)
-    if in_rack and ecn is False:
+    if made_of is not None:
+        fabrics.check_senders(wanted)
+    needs_marks = any(sender in racks.MADE_FOR for sender in wanted)
+    in_rack = needs_marks or made_of is not None
+    if needs_marks and ecn is False:
         raise LinkError(f"senders = {','.join(wanted)}: their signal is the mark; leave out --no-ecn")
-    kinds, notes = _traffic(traffic or (racks.CROSSES if in_rack else None), rate_bps)
+    notes: list[str] = []
+    if made_of is not None:
+        kinds = fabrics.traffic(traffic)
+    else:
+        kinds, notes = _traffic(traffic or (racks.CROSSES if in_rack else None), rate_bps)
     if flows < len(wanted):
         if senders:
             raise LinkError(
@@ -182,7 +201,16 @@ def link(
         controls={name: table for name, table in made if table != name},
         buffer_why=why,
         rack=rack,
+        fabric=made_of,
     )
+
+
+def _only(rtt: str | Sequence[str] | None) -> str | None:
+    """The one round trip of a fabric."""
+    given = [rtt] if isinstance(rtt, str) else list(rtt or ())
+    if len(given) > 1:
+        raise LinkError(f"rtt = {','.join(given)}: give one for the longest path of a fabric, or leave it out")
+    return given[0] if given else None
 
 
 def _sender(given: Any) -> tuple[str, Any]:

@@ -4,12 +4,13 @@ here."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tailback.apps.ask.link import fabric_measures
 from tailback.apps.ask.link.link import Link
 from tailback.apps.ask.link.traffic import CALL, INCAST, LINK, UNRESPONSIVE, WAITS, WEB
 from tailback.apps.ask.measure import Measure
@@ -67,8 +68,10 @@ class QueueMeasure(Measure[Link, Seed]):
         return max(self.least, self.least_rtts * link.shortest_rtt_s)
 
 
-def asked(link: Link) -> list[QueueMeasure]:
-    """The measures of a link."""
+def asked(link: Link) -> Sequence[Measure[Link, Any]]:
+    """The measures of a link, or of a fabric."""
+    if link.fabric is not None:
+        return fabric_measures.asked(link)
     return [m for m in MEASURES if m.asked(link)]
 
 
@@ -265,8 +268,11 @@ MEASURES: list[QueueMeasure] = [
 ]
 
 
-def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
-    """The runs of each discipline by seed, in order. `results` have the labels `queue` and `load`."""
+def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]]:
+    """The runs of each discipline by seed, in order: `Seed` of a link, `FabricSeed` of a fabric. `results` have the
+    labels `queue` and `load`."""
+    if link.fabric is not None:
+        return fabric_measures.views(results)
     runs = [row for row in results.runs.rows() if row["status"] == "done"]
     rows_of = {name: by_run(getattr(results, name)) for name in ("links", "groups", "datagrams")}
     goodputs = _goodputs(results.flows)
@@ -291,11 +297,11 @@ def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
             times,
             requests.get(n, nothing[0]),
         )
-    found: dict[str, list[Seed]] = {}
+    by_queue: dict[str, list[Seed]] = {}
     for (queue, load, seed), run in made.items():
         if load == ALONE:
-            found.setdefault(queue, []).append(Seed(link, run, made.get((queue, BESIDE, seed))))
-    return found
+            by_queue.setdefault(queue, []).append(Seed(link, run, made.get((queue, BESIDE, seed))))
+    return by_queue
 
 
 def _masks(runs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:

@@ -14,6 +14,7 @@ from tailback import _core
 from tailback.apps.ask import refine, shown
 from tailback.apps.ask.link import words
 from tailback.apps.ask.link.candidates import Candidate
+from tailback.apps.ask.link.fabric_measures import LONG, SHORT, SizeRange
 from tailback.apps.ask.link.measures import Seed
 from tailback.apps.ask.link.production import lines as production
 from tailback.apps.ask.link.traffic import UNRESPONSIVE, group
@@ -64,7 +65,7 @@ def page(answer: Comparison, folder: Path, kinds: Sequence[str]) -> str:
         rows=_rows(answer),
         several=len(answer.seeds) > 1,
         figures=[f for f in _figures(answer, folder, kinds) if f is not None],
-        access="as fast as this one" if answer.link.rack else "ten times as fast as this one",
+        hosts=_hosts(answer),
         parameters=_parameters(answer),
         lines=lines,
         behind=words.production(answer.link) if answer.link.rack is None else "",
@@ -73,6 +74,13 @@ def page(answer: Comparison, folder: Path, kinds: Sequence[str]) -> str:
         command=answer.command,
         manifest=[["tailback", _core.__version__], ["seeds", ", ".join(map(str, answer.seeds))]],
     )
+
+
+def _hosts(answer: Comparison) -> str:
+    if answer.link.fabric is not None:
+        return "Connections of a host take turns at its own port; every port of a switch has the discipline."
+    access = "as fast as this one" if answer.link.rack else "ten times as fast as this one"
+    return f"Flows are behind lines of their own, {access}."
 
 
 def _lines(answer: Comparison, c: Candidate) -> tuple[tuple[str, ...], str]:
@@ -110,13 +118,11 @@ def _rows(answer: Comparison) -> list[dict[str, Any]]:
 
 def _figures(answer: Comparison, folder: Path, kinds: Sequence[str]) -> list[Picture | None]:
     made = []
-    for name, fig, caption in (
-        _delays(answer),
-        _waits(answer),
-        _completions(answer),
-        _shares(answer),
-        _thresholds(answer),
-    ):
+    if answer.link.fabric is not None:
+        drawn = [_slowdowns(answer, which, whose) for which, whose in ((SHORT, "short"), (LONG, "long"))]
+    else:
+        drawn = [of(answer) for of in (_delays, _waits, _completions, _shares, _thresholds)]
+    for name, fig, caption in drawn:
         if fig is None:
             continue
         files = plots.save(fig, folder / "figures" / name, kinds, small=True)
@@ -126,6 +132,21 @@ def _figures(answer: Comparison, folder: Path, kinds: Sequence[str]) -> list[Pic
 
 def _names(answer: Comparison) -> list[str]:
     return [p.queue for p in answer.ranking.places]
+
+
+def _slowdowns(answer: Comparison, which: SizeRange, whose: str) -> tuple[str, Any, str]:
+    """Percentiles of the slowdowns of a class of sizes, a line for each discipline."""
+    columns = ("slowdown_ideal_p50", "slowdown_ideal_p95", "slowdown_ideal_p99")
+    rows = []
+    for q in _names(answer):
+        p50, p95, p99 = (stats.mean(seed.slowdown(which, c) for seed in answer.runs[q]) for c in columns)
+        rows.append((q, p50, p95, p99))
+    fig = plots.spans(rows, column("slowdowns", "slowdown_ideal_p50").quantity, (1.0, "the ideal"), seconds=False)
+    said = (
+        f"How much longer than the ideal {whose} flows take ({which.words}): half of them no longer than the dot, 95 "
+        "and 99 of 100 no longer than the other marks. Left is better."
+    )
+    return f"slowdowns-{whose}", fig, said
 
 
 def _delays(answer: Comparison) -> tuple[str, Any, str]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailback.apps.ask.given import LinkError
+from tailback.apps.ask.link import fabric as fabrics
 from tailback.apps.ask.link import rack as racks
+from tailback.apps.ask.link.fabric import Fabric
 from tailback.apps.ask.link.link import CALL_BPS, Link
 
 #: The link under test, as results call it.
@@ -70,6 +72,8 @@ def scenario(
 ) -> dict[str, Any]:
     """The run of a queue, with the unresponsive flow `beside` the rest or without; `switch` is the memory that the
     port shares."""
+    if link.fabric is not None:
+        return fabrics.scenario(link, queue, times, _sender(link, tcp), switch)
     access = f"{link.access_bps:.0f}bps"
     # A flow that is alone for long behind a line as fast as this one queues in its own host.
     apart = 10 * link.longest_rtt_s if link.rack else max(1.0, 2 * link.longest_rtt_s)
@@ -158,11 +162,11 @@ def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
 
 def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any]:
     """Who opens connections: readers of pages, and a client that asks many servers at once."""
-    found: dict[str, Any] = {}
+    sessions: dict[str, Any] = {}
     around = {"access_rate": f"{link.access_bps:.0f}bps", "tcp": dict(tcp)}
     if "web" in link.traffic:
         clients, reading = readers(link)
-        found[WEB] = {
+        sessions[WEB] = {
             "kind": "web",
             "preset": "3gpp",
             "clients": clients,
@@ -174,7 +178,7 @@ def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any
             **around,
         }
     if "incast" in link.traffic:
-        found[INCAST] = {
+        sessions[INCAST] = {
             "kind": "incast",
             "servers": racks.SERVERS,
             "response": {"kind": "constant", "mean": f"{racks.ANSWER_BYTES}B"},
@@ -184,7 +188,7 @@ def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any
             "start": "0s",
             **around,
         }
-    return found
+    return sessions
 
 
 def think_s(link: Link) -> float:
@@ -196,6 +200,8 @@ def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -
     """How long a run is. Long enough for senders to settle and for fifty seconds or five hundred round trips after
     that, and shorter on links so fast that it would take minutes; `asked_s` wins. Raises `LinkError` for what would
     take too long."""
+    if link.fabric is not None:
+        return _fabric_times(link, link.fabric, runs, cores, asked_s)
     longest = link.longest_rtt_s
     if asked_s is not None:
         if asked_s < 20 * longest:
@@ -242,6 +248,16 @@ def _rack_times(link: Link, runs: int, cores: int) -> Times:
     return Times(duration / 5, duration, why)
 
 
+def _fabric_times(link: Link, fabric: Fabric, runs: int, cores: int, asked_s: float | None) -> Times:
+    """As long as it takes until so many flows have arrived, fewer where that would take long."""
+    if asked_s is not None:
+        return Times(0.0, asked_s, "as asked for")
+    each_s = 1 / fabrics.arrivals_per_s(link, fabric)
+    cost = runs * fabrics.cost_s(link, fabrics.FLOWS * each_s, HOPS_PER_S) / max(1, min(cores, runs))
+    flows = fabrics.FLOWS if cost <= WANTED_S else max(fabrics.LEAST_FLOWS, math.floor(fabrics.FLOWS * WANTED_S / cost))
+    return Times(0.0, flows * each_s, f"about {flows} flows")
+
+
 def cost_s(link: Link, duration_s: float, runs: int, cores: int) -> float:
     """About how many seconds it takes."""
     hosts = link.flows + (readers(link)[0] if "web" in link.traffic else 0)
@@ -272,6 +288,8 @@ def _time(seconds: float) -> str:
 
 def said(link: Link) -> list[str]:
     """What crosses the link, a sentence a part."""
+    if link.fabric is not None:
+        return fabrics.said(link)
     parts = []
     counted: dict[str, int] = {}
     for (sender, _), n in link.senders_of_flows().items():

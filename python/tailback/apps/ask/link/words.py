@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tailback.apps.ask import marks
+from tailback.apps.ask.link import fabric
 from tailback.apps.ask.link.traffic import Times, said
 from tailback.apps.ask.words import capital, joined, quantity
 from tailback.linux.shaper import SHARE
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 def question(link: Link) -> str:
     """`50 Mbps, round trip 40 ms`"""
+    if link.fabric is not None:
+        return fabric.question(link)
     rtts = ", ".join(f"{rtt * 1e3:g}" for rtt in link.rtts_s[:6])
     if len(link.rtts_s) > 6:
         rtts = f"{link.shortest_rtt_s * 1e3:g} to {link.longest_rtt_s * 1e3:g}"
@@ -33,6 +36,12 @@ def crossing(link: Link) -> str:
 
 def conditions(link: Link, times: Times, seeds: str) -> str:
     size = f"{link.buffer_packets} packets" if link.buffer_in == "packets" else f"{link.buffer_bytes} B"
+    if link.fabric is not None:
+        return (
+            f"Buffer of a port {size}, {link.buffer_why}. {marks.said(link.ecn, link.congestion)} Flows arrive for "
+            f"{times.duration_s * 1e3:.3g} ms ({times.why}), and a run ends when all are done; {seeds}, the same for "
+            "all."
+        )
     return (
         f"Buffer {size}, {link.buffer_why}. {marks.said(link.ecn, link.congestion)} "
         f"Runs of {times.duration_s:g} s of which the first {times.warmup_s:g} s are not counted ({times.why}), "
@@ -96,13 +105,13 @@ def against(answer: Comparison) -> str:
 def by_measure(answer: Comparison) -> list[tuple[str, str]]:
     """For each measure its title and who is not beaten by it."""
     r = answer.ranking
-    found = []
+    rows = []
     for m in r.measures:
         if m.better is None:
             continue
         best = r.unbeaten(m.name)
         if not best:
-            found.append((capital(m.title), "no clear difference"))
+            rows.append((capital(m.title), "no clear difference"))
         else:
-            found.append((capital(m.title), joined(best, "and")))
-    return found
+            rows.append((capital(m.title), joined(best, "and")))
+    return rows

@@ -15,7 +15,7 @@ from tailback.core.text.whole import whole
 LOCAL, REMOTE, PORT, REMOTE_PORT = "192.168.0.1", "192.0.2.1", 8080, 40_001
 REMOTE_NETWORK = "192.0.2.0/24"
 #: Flags by the letters of a script, in the order in which it writes them.
-FLAGS = {"S": "syn", "F": "fin", "R": "rst", "P": "psh", ".": "ack", "E": "ece", "W": "cwr"}
+FLAGS = {"S": "syn", "F": "fin", "R": "rst", "P": "psh", ".": "ack", "E": "ece", "W": "cwr", "A": "ae"}
 #: A packet: when, its bytes from the IP header on, and a comment.
 Frame = tuple[int, bytes, str]
 
@@ -41,7 +41,7 @@ def _packet(s: SentPacket | Packet, arrives: bool) -> bytes:
             *ends, ports, s.seq, s.ack or 0, names_of_flags(s.flags),
             window=0xFFFF if s.window is None else s.window,
             mss=s.mss, sack_permitted=s.sack_permitted, scale=s.scale, stamps=stamps,
-            blocks=[(a, b) for a, b in s.sack], payload=s.payload, ecn=s.ecn or "not-ect",
+            blocks=[(a, b) for a, b in s.sack], payload=s.payload, ecn=s.ecn or "not-ect", counts=s.counts,
         )
     )  # fmt: skip
 

@@ -172,7 +172,7 @@ class KernelHost:
                 mss=packet.mss, sack_permitted=packet.sack_permitted, scale=packet.scale,
                 stamps=None if packet.stamps is None else (packet.stamps[0], (echo or 0) & _MASK),
                 blocks=[((first + a) & _MASK, (first + b) & _MASK) for a, b in packet.sack],
-                payload=packet.payload, ecn=packet.ecn or "not-ect",
+                payload=packet.payload, ecn=packet.ecn or "not-ect", counts=packet.counts,
             )
         )  # fmt: skip
         self.frames.append((self.now_ns, data, ""))
@@ -248,7 +248,7 @@ def _iproute(command: list[str], words: list[str], verbs: set[str], line: int) -
     bad = next((w for w in words if not _PLAIN.fullmatch(w)), None)
     if bad is not None or (words[:1] and words[0] not in verbs) or not words:
         word = bad or (words[0] if words else command[1])
-        raise Refused(line, word, f"of {' '.join(command)} {', '.join(sorted(verbs))} with plain words are read")
+        raise Refused(line, word, f"of `{' '.join(command)}` only {', '.join(sorted(verbs))} with plain words are read")
     try:
         run(*command, *words)
     except NotDone as e:

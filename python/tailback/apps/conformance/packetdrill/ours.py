@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tailback import _core
 from tailback.apps.conformance.ours import scenario_of
@@ -25,6 +26,8 @@ from tailback.apps.conformance.packetdrill.settings import Setup, setup, takes_n
 
 #: What no sender here has, whatever the script.
 NOT_COMPARED = "PSH, windows and the options of SYNs are not compared"
+#: Fields of accurate ECN's option in the order in which an end here sends them.
+_FIELDS = ("e1b", "ceb", "e0b")
 #: States of `tcp_info` in which a connection is open.
 _OPEN = {1, 4, 5, 6, 8, 9, 11}
 _CLOSED = 7
@@ -75,6 +78,8 @@ class OurHost:
             letters = "".join(letter for letter, name in FLAGS.items() if name in s.flags)
             ack = s.ack if "ack" in s.flags else None
             sent = SentPacket(s.at, letters, s.seq, s.payload, ack, s.ecn, None, s.stamps, tuple(s.blocks))
+            if s.counts is not None:
+                sent = replace(sent, counts=tuple(zip(_FIELDS, s.counts, strict=False)))
             self._unread.append(sent)
             self.packets.append((s.at, False, sent))
 
@@ -85,8 +90,9 @@ class OurHost:
         stamps = (packet.stamps[0], echo or 0) if packet.stamps else None
         self.packets.append((self._now, True, packet))
         self._core.receive(
-            flags, packet.ack or 0, packet.sack, stamps, window, packet.seq, packet.payload, packet.ecn or "not-ect"
-        )
+            flags, packet.ack or 0, packet.sack, stamps, window, packet.seq, packet.payload, packet.ecn or "not-ect",
+            _counts(packet),
+        )  # fmt: skip
         self._take()
 
     def info(self) -> Mapping[str, int]:
@@ -103,7 +109,7 @@ class OurHost:
     def call(self, call: Call) -> Returned | None:
         does = _CALLS.get(call.name)
         if does is None:
-            raise Refused(0, call.name, "a sender here has no such system call")
+            raise Refused(0, call.name, "senders here do not have this system call")
         returned = does(self, call)
         self._take()
         return returned
@@ -150,7 +156,7 @@ class OurHost:
             return Returned(-1, "EPIPE")
         for flag in names_at(call, 3):
             if flag not in ("MSG_NOSIGNAL", "MSG_DONTWAIT", "0"):
-                raise Refused(0, flag, "a sender here does not know this flag")
+                raise Refused(0, flag, "senders here do not know this flag")
         self._core.write(count)
         return Returned(count)
 
@@ -192,7 +198,7 @@ class OurHost:
     def _setsockopt(self, call: Call) -> Returned:
         (option,) = names_at(call, 2) or [""]
         if option not in _OPTIONS:
-            raise Refused(0, option or call.name, "a sender here has no such option of a socket")
+            raise Refused(0, option or call.name, "senders here do not have this socket option")
         if option == "SO_LINGER" and call.arguments[3:4] != [{"onoff": 0, "linger": 0}]:
             raise Refused(0, option, "a reset when a socket is closed is not modelled")
         return Returned(0)
@@ -203,7 +209,7 @@ class OurHost:
             return Returned(0, out={3: self._core.info()["snd_mss"]})
         if option == "SO_ERROR":
             return Returned(0, out={3: 0})
-        raise Refused(0, option or call.name, "a sender here does not show this option of a socket")
+        raise Refused(0, option or call.name, "senders here do not show this socket option")
 
     def _ioctl(self, call: Call) -> Returned:
         if names_at(call, 1) not in (["SIOCINQ"], ["FIONREAD"]):
@@ -213,6 +219,17 @@ class OurHost:
     def _own(self, call: Call) -> None:
         if number_at(call, 0) != self._connection:
             raise Refused(0, call.name, f"{call.arguments[0]} is no connection that is open here")
+
+
+def _counts(packet: Packet) -> list[int] | None:
+    """The option of accurate ECN as an end here reads it. Raises Refused."""
+    if packet.counts is None:
+        return None
+    said = dict(packet.counts)
+    fields = [said[name] for name in _FIELDS if name in said]
+    if list(said) != list(_FIELDS[: len(said)]) and len(said) < len(_FIELDS):
+        raise Refused(0, "ECN", "an option that begins with e0b has all three fields here")
+    return fields
 
 
 #: Options of sockets that are read before the script begins, or change nothing for a sender here.

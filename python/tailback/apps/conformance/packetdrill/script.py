@@ -48,6 +48,8 @@ class Packet(msgspec.Struct, frozen=True):
     sack: list[tuple[int, int]] = []
     #: Value and echo of its time stamp.
     stamps: tuple[int, int] | None = None
+    #: The option of accurate ECN: `e0b`, `ceb` and `e1b` with their values, in its order.
+    counts: list[tuple[str, int]] | None = None
 
     @property
     def end(self) -> int:
@@ -207,7 +209,7 @@ def load(file: Path, includes: Path | None = None) -> Script:
         if name == "ip_version" and value != "ipv4":
             raise Refused(line, f"--ip_version={value}"[:60], "scripts are only played over IPv4")
         if name not in OPTIONS | WITHOUT_EFFECT | {"ip_version"}:
-            raise Refused(line, f"--{name}"[:60], f"of option lines {', '.join(sorted(OPTIONS))} are read")
+            raise Refused(line, f"--{name}"[:60], f"of option lines only {', '.join(sorted(OPTIONS))} are read")
     return script
 
 

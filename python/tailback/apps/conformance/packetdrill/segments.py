@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tailback.apps.conformance.packetdrill.script import Packet
 
 #: The order in which a script writes flags; PSH stands for itself.
-_LETTERS = "SFREWP."
+_LETTERS = "SFREWAP."
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class SentPacket:
     mss: int | None = None
     scale: int | None = None
     sack_permitted: bool = False
+    #: The option of accurate ECN: its fields by name, in its order.
+    counts: tuple[tuple[str, int], ...] | None = None
 
     @property
     def end(self) -> int:
@@ -61,24 +63,26 @@ def shown(first: SentPacket, payload: int, flags: str, push: bool) -> str:
     """A segment, or several in a row as one, in the words of a script."""
     ack = f" ack {first.ack}" if first.ack is not None else ""
     ecn = f"[{first.ecn}] " if first.ecn in ("ect0", "ect1", "ce") else ""
-    sack = " ".join(f"{a}:{b}" for a, b in first.sack)
-    options = f" <sack {sack}>" if sack else ""
+    words = [" ".join(["sack", *(f"{a}:{b}" for a, b in first.sack)])] if first.sack else []
+    if first.counts is not None:
+        words.append(" ".join(["ECN", *(f"{name} {value}" for name, value in first.counts)]))
+    options = f" <{','.join(words)}>" if words else ""
     text = f"{ecn}{flags_of(flags, push)} {first.seq}:{first.seq + payload}({payload}){ack}{options}"
     return text
 
 
 def runs(sent: Sequence[SentPacket], push: bool) -> list[tuple[str, int]]:
     """What was sent, in the words of a script, and when: segments in a row count as one."""
-    found: list[list[SentPacket]] = []
+    in_a_row: list[list[SentPacket]] = []
     for s in sent:
-        last = found[-1][-1] if found else None
+        last = in_a_row[-1][-1] if in_a_row else None
         row = last and last.payload and s.payload and s.seq == last.end and s.at_ns - last.at_ns < 1_000_000
         if row and s.ack == last.ack and s.ecn == last.ecn:  # type: ignore[union-attr]
-            found[-1].append(s)
+            in_a_row[-1].append(s)
         else:
-            found.append([s])
+            in_a_row.append([s])
     rows = []
-    for row_of in found:
+    for row_of in in_a_row:
         payload = sum(s.payload for s in row_of)
         flags = row_of[0].flags + (row_of[-1].flags if len(row_of) > 1 else "")
         rows.append((shown(row_of[0], payload, flags, push), row_of[0].at_ns))
@@ -112,15 +116,23 @@ def _options(want: Packet, first: SentPacket, compares: Compares) -> str:
     if (want.stamps is None) != (first.stamps is None):
         return "it has a time stamp" if first.stamps else "it has no time stamp"
     if want.has("S"):
-        for name, wanted, found in (
+        for name, wanted, sent in (
             ("mss", want.mss, first.mss),
             ("wscale", want.scale, first.scale),
             ("sackOK", want.sack_permitted, first.sack_permitted),
         ):
-            if wanted != found and (name != "wscale" or compares.scale or wanted is None or found is None):
-                return f"its {name} is {found}"
+            if wanted != sent and (name != "wscale" or compares.scale or wanted is None or sent is None):
+                return f"its {name} is {sent}"
         return ""
     if tuple(tuple(b) for b in want.sack) != first.sack:
         blocks = " ".join(f"{a}:{b}" for a, b in first.sack)
         return f"it reports {blocks or 'nothing'}"
+    wanted_counts = None if want.counts is None else tuple((name, value) for name, value in want.counts)
+    if wanted_counts != first.counts:
+        said = ", ".join(f"{name} {value}" for name, value in first.counts or ())
+        return (
+            f"its option of accurate ECN says {said or 'nothing'}"
+            if first.counts is not None
+            else ("it has no option of accurate ECN")
+        )
     return ""

@@ -34,6 +34,7 @@ class Row:
     lacks: str = ""
 
 
+_ACCURATE = {"ecn": "on", "accurate_ecn": "option", "accurate_ecn_form": "linux", "ecn_syns": 2}
 _ON_OFF = {"0": False, "1": True}
 _FULL_SEGMENTS = "segments leave one by one"
 
@@ -43,7 +44,7 @@ ROWS = (
     Row("tcp_dsack", {v: {"dsack": on} for v, on in _ON_OFF.items()}),
     Row("tcp_timestamps", {"0": {"timestamps": False}, "1": {}, "2": {}}),
     Row("tcp_window_scaling", {"0": {}, "1": {}}),
-    Row("tcp_ecn", {"0": {"ecn": "off"}, "1": {"ecn": "on"}, "2": {"ecn": "on"}}),
+    Row("tcp_ecn", {"0": {"ecn": "off"}, "1": {"ecn": "on"}, "2": {"ecn": "on"}, **dict.fromkeys("345", _ACCURATE)}),
     Row("tcp_frto", {"0": {"frto": False}, "1": {"frto": True}, "2": {"frto": True}}),
     Row(
         "tcp_early_retrans", {**{str(n): {"tlp": False} for n in (0, 1, 2)}, **{str(n): {"tlp": True} for n in (3, 4)}}
@@ -63,7 +64,8 @@ ROWS = (
     Row("tcp_rmem", without="the far end of a script sends what it likes"),
     Row("tcp_wmem", without="what an application writes is kept whole"),
     Row("tcp_fack", without="Linux ignores it since 4.15"),
-    Row("tcp_ecn_option", without="there is no accurate ECN"),
+    Row("tcp_ecn_option", {"0": {"option": False}, "2": {}, "3": {}}),
+    Row("tcp_ecn_option_beacon", without="the option is on each segment"),
     Row("tcp_ecn_fallback", without="SYNs of a script are answered"),
     Row("tcp_notsent_lowat", without="what an application writes is kept whole"),
     Row("tcp_fastopen", without="there is no Fast Open: its option is refused where a script has it"),
@@ -94,6 +96,8 @@ BASE: Mapping[str, Any] = {
 }  # fmt: skip
 #: Header of IPv4 and TCP, B; and a time stamp with its padding.
 _HEADERS, _STAMP = 40, 12
+#: The option of accurate ECN with its padding, B.
+_COUNTS = 12
 #: Of a SYN without an mss (RFC 9293 section 3.7.1).
 _DEFAULT_MSS = 536
 
@@ -116,6 +120,7 @@ def setup(script: Script) -> Setup:
     notes: dict[str, None] = {}
     tcp, ecn_of_clients, mss = dict(BASE), False, script.mtu - _HEADERS
     scaling = True
+    passive = any(True for _ in script.calls("listen"))
     for line, command in commands(script):
         for name, value, note in _of_command(command, line):
             if note:
@@ -125,10 +130,13 @@ def setup(script: Script) -> Setup:
             elif name:
                 tcp[name] = value
         if command.set and command.set[0] == PREFIX + "tcp_ecn":
-            ecn_of_clients = command.set[1] == "1"
+            ecn_of_clients = command.set[1] in ("1", "3", "4")
+            if command.set[1] == "4" and not passive:
+                tcp["accurate_ecn"] = "off"
         if command.set and command.set[0] == PREFIX + "tcp_window_scaling":
             scaling = command.set[1] != "0"
-    passive = any(True for _ in script.calls("listen"))
+    if not tcp.pop("option", True) and tcp.get("accurate_ecn") == "option":
+        tcp["accurate_ecn"] = "ace"
     for _, call in script.calls("setsockopt"):
         names = [a[0] for a in call.arguments[1:3] if isinstance(a, tuple) and len(a) == 1]
         value = call.arguments[3] if len(call.arguments) > 3 else None
@@ -156,7 +164,10 @@ def _agree(script: Script, tcp: dict[str, Any], mss: int, scaling: bool) -> int:
         tcp["variant"] = "newreno"
     if tcp.get("variant") == "newreno":
         tcp["dsack"] = False
-    payload = min(mss, syn.mss or _DEFAULT_MSS) - _STAMP * tcp["timestamps"]
+    # The option of accurate ECN is on each segment once the other end has sent it.
+    first = next((p for _, p, arrives in script.packets() if arrives and p.counts is not None), None)
+    counts = tcp.get("accurate_ecn") == "option" and first is not None and (first is syn or not syn.ack)
+    payload = min(mss, syn.mss or _DEFAULT_MSS) - _STAMP * tcp["timestamps"] - _COUNTS * counts
     tcp["payload"] = f"{max(payload, 1)}B"
     return syn.scale if syn.scale and scaling else 0
 
@@ -172,12 +183,16 @@ def _check_control(script: Script, tcp: dict[str, Any]) -> None:
 def commands(script: Script) -> Iterator[tuple[int, Command]]:
     """The settings that hold for the connection: those above the first segment. Raises Refused for one further down,
     unless nothing is sent or called after it."""
-    begun = False
+    begun = carried = False
     last = max((i for i, s in enumerate(script.steps) if s.arrives or s.sends or s.call), default=0)
     for i, step in enumerate(script.steps):
         begun = begun or step.arrives is not None or step.sends is not None
+        carried = carried or (step.sends is not None and not step.sends.has("S"))
         for command in step.commands or []:
             if not begun:
+                yield command.line, command
+            elif command.set and command.set[0] == PREFIX + "tcp_ecn_option" and not carried:
+                # Nothing but SYNs has had the option so far, and those of a SYN are not compared.
                 yield command.line, command
             elif i < last and (command.set or command.route):
                 raise Refused(command.line, command.text[:60], "a setting holds from the beginning of the connection")
@@ -193,7 +208,7 @@ def _of_command(command: Command, line: int) -> Iterator[tuple[str, Any, str]]:
         kinds = [w for w in command.qdisc if w in _QDISCS]
         if not kinds and command.qdisc[:1] not in (["delete"], ["del"]):
             known = ", ".join(_QDISCS)
-            raise Refused(line, command.text[:60], f"of queues below the sender {known} are read")
+            raise Refused(line, command.text[:60], f"of queues below the sender only {known} are read")
         for kind in kinds:
             yield "", None, _QDISCS[kind]
 
@@ -201,7 +216,7 @@ def _of_command(command: Command, line: int) -> Iterator[tuple[str, Any, str]]:
 def _of_row(name: str, value: str, line: int) -> Iterator[tuple[str, Any, str]]:
     row = _BY_NAME.get(name)
     if row is None:
-        raise Refused(line, name, "a sender here has no such setting")
+        raise Refused(line, name, "senders here do not have this setting")
     if row.lacks:
         yield "", None, f"{row.name} is not modelled: {row.lacks}"
     elif row.parameter:
@@ -211,7 +226,7 @@ def _of_row(name: str, value: str, line: int) -> Iterator[tuple[str, Any, str]]:
     elif not row.without:
         if value not in row.by_value:
             known = ", ".join(row.by_value)
-            raise Refused(line, f"{name}={value}"[:60], f"of this setting {known} can be expressed")
+            raise Refused(line, f"{name}={value}"[:60], f"of this setting only {known} can be expressed")
         for parameter, of in row.by_value[value].items():
             yield parameter, of, ""
 
@@ -241,5 +256,5 @@ def _of_route(words: list[str], line: int) -> Iterator[tuple[str, Any, str]]:
             parameter, form = _ROUTE[word]
             yield parameter, form.format(value), ""
         elif word not in _ROUTE_WITHOUT:
-            raise Refused(line, word, "of a route initcwnd, rto_min, mtu and advmss are read")
+            raise Refused(line, word, "of a route only initcwnd, rto_min, mtu and advmss are read")
         at += 2

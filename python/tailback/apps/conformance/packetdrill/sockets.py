@@ -179,7 +179,7 @@ class Sockets:
         asked = {"SIOCINQ": termios.FIONREAD, "FIONREAD": termios.FIONREAD, "SIOCOUTQ": termios.TIOCOUTQ}
         name = next((n for n in flat_names(call) if n in asked), None)
         if name is None:
-            raise Refused(0, call.name, f"of ioctl {', '.join(asked)} are played")
+            raise Refused(0, call.name, f"of ioctl only {', '.join(asked)} are played")
         (value,) = struct.unpack("i", fcntl.ioctl(self._of(call), asked[name], b"\0" * 4))
         return Returned(0, out={2: value})
 

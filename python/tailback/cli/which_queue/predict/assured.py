@@ -89,7 +89,12 @@ def _flow(text: str) -> tuple[int, Client]:
     help="Queueing delay at the middle threshold.",
 )
 @click.option(
-    "--probability", type=Exact("number"), default="0.1", show_default=True, metavar="P", help="Maximum probability."
+    "--probability",
+    type=Exact("number"),
+    default="0.1",
+    show_default=True,
+    metavar="P",
+    help="Largest signal probability.",
 )
 @click.option(
     "--headroom",

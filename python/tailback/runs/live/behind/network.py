@@ -60,22 +60,22 @@ class WaysOut:
 
     def free(self) -> list[Addresses]:
         """Prefixes that no route of this machine touches, some of the first. Raises Refused where there are none."""
-        found: list[Addresses] = []
+        prefixes: list[Addresses] = []
         used4 = [t for t in self.taken if isinstance(t, ipaddress.IPv4Network)]
         used6 = [t for t in self.taken if isinstance(t, ipaddress.IPv6Network)]
         sixes = _SPACE6.subnets(new_prefix=_EACH6)
         for four in _SPACE.subnets(new_prefix=_EACH):
             six = next(sixes)
             if not any(map(four.overlaps, used4)) and not any(map(six.overlaps, used6)):
-                found.append(Addresses(four, six))
-                if len(found) == _CHOICES:
+                prefixes.append(Addresses(four, six))
+                if len(prefixes) == _CHOICES:
                     break
-        if not found:
+        if not prefixes:
             raise Refused(
                 f"no addresses are free: routes of this machine have all of {_SPACE} or {_SPACE6}; find them: "
                 "ip route show table all"
             )
-        return found
+        return prefixes
 
 
 def ways() -> WaysOut:

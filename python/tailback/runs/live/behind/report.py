@@ -86,7 +86,7 @@ def document(answer: WhatPassed, scenario: Any) -> dict[str, Any]:
             f"one packet in a hundred was written more than {late * 1e3:.2f} ms late (the bound is "
             f"{MOST_LATENESS * 1e3:g} ms): the machine was busy with something else"
         )
-    found: dict[str, Any] = clean(
+    cleaned: dict[str, Any] = clean(
         {
             "time_s": q["time_s"],
             **directions,
@@ -98,7 +98,7 @@ def document(answer: WhatPassed, scenario: Any) -> dict[str, Any]:
             "quality": {k: v for k, v in q.items() if not k.endswith("_bytes") and "busiest" not in k},
         }
     )
-    return found
+    return cleaned
 
 
 def _flows(answer: WhatPassed) -> list[dict[str, Any]]:
@@ -202,10 +202,10 @@ def _flow_lines(flows: Sequence[Mapping[str, Any]]) -> list[str]:
     def heavy(flow: Mapping[str, Any]) -> int:
         return int(flow["down"]["received_packets"] + flow["up"]["received_packets"])
 
-    shown = sorted(flows, key=heavy, reverse=True)[:_MOST_SHOWN]
+    heaviest = sorted(flows, key=heavy, reverse=True)[:_MOST_SHOWN]
     head = ("packets with data", "down", "dropped", "delay, ms", "up", "dropped", "delay, ms")
     rows: list[tuple[str, ...]] = [head]
-    for flow in shown:
+    for flow in heaviest:
         to = f"[{flow['to']}]" if ":" in flow["to"] else flow["to"]
         name = f"{flow['protocol']} {to}" + (f":{flow['to_port']} from {flow['from_port']}" if flow["to_port"] else "")
         more = flow["conversations"] - 1
@@ -219,6 +219,6 @@ def _flow_lines(flows: Sequence[Mapping[str, Any]]) -> list[str]:
     for name, *numbers in rows:
         aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
         lines.append("  ".join(["", name.ljust(widths[0]), *aligned]))
-    if len(flows) > len(shown):
-        lines.append(f"  and {len(flows) - len(shown)} more flows; --out DIR has all")
+    if len(flows) > len(heaviest):
+        lines.append(f"  and {len(flows) - len(heaviest)} more flows; --out DIR has all")
     return lines

@@ -17,7 +17,7 @@ def delays(run: RunView) -> tuple[np.ndarray, int]:
 
     The decision is the latest one about a packet of that flow that the sender can have learned of by then.
     """
-    back = float(run.options["back_s"])
+    return_delay = float(run.options["back_s"])
     log, s = run.log, run.series
     here = log["link"] == run.link
     flows, times = log["flow"][here].astype(str), log["time_s"][here]
@@ -29,7 +29,7 @@ def delays(run: RunView) -> tuple[np.ndarray, int]:
         at = at[at >= float(run.options.get("from_s", 0.0))]
         decisions = np.sort(times[flows == what.removeprefix("flows.")])
         cuts += len(at)
-        last = np.searchsorted(decisions, at - back, side="right") - 1
+        last = np.searchsorted(decisions, at - return_delay, side="right") - 1
         waits.extend((at - decisions[np.maximum(last, 0)])[last >= 0] if len(decisions) else [])
     return np.array(waits), cuts
 

@@ -22,13 +22,15 @@ def longest_run(run: RunView, start: float, end: float, klass: str) -> int:
     log = run.log
     keep = (log["link"] == run.link) & (log["event"] == "drop") & (log["time_s"] >= start) & (log["time_s"] < end)
     flows, numbers, sizes = (log[c][keep] for c in ("flow", "sequence", "bytes"))
-    best = 0
+    longest = 0
     for flow in np.unique(flows.astype(str)):
         if klass != "all" and flow.rsplit(".", 1)[0] != klass:
             continue
         of_flow = flows.astype(str) == flow
-        best = max(best, int(runs_of(np.unique(numbers[of_flow].astype(np.int64)), int(sizes[of_flow].max())).max()))
-    return best
+        longest = max(
+            longest, int(runs_of(np.unique(numbers[of_flow].astype(np.int64)), int(sizes[of_flow].max())).max())
+        )
+    return longest
 
 
 def runs_of(numbers: np.ndarray, packet: int) -> np.ndarray:

@@ -108,8 +108,8 @@ params! {
     ECN_OF: Vec<bool> = ECN.of_kind(Kind::Each(Per::Colour, &Kind::Bool));
     SPACINGS: Vec<Spacing> = SPACING.of_kind(Kind::Each(Per::Colour, &SPACING.param.kind));
     MOVES: Moves = Key::choice("moves", "population",
-        "Which averages an arrival moves: those of the populations that have its colour, or all three, which makes \
-         that of green faster.", "Clark and Fang 1998 (population); Liu 2001 leaves it open");
+        "Which averages an arrival moves: those of the populations that have its colour, or all three, which makes the \
+         average of green packets change faster.", "Clark and Fang 1998 (population); Liu 2001 leaves it open");
     OWN_MEAN_PACKET = MEAN_PACKET.with_default("1000B", LIU).param;
     INITIAL_AVERAGES: Vec<Level> = INITIAL_AVERAGE.of_kind(Kind::Each(Per::Colour, &Kind::Level));
     UNCOLOURED;

@@ -1,6 +1,7 @@
 //! What DualPI2 is set by: its declaration, its profiles, and the checked values.
 
 use crate::aqm::delay::dualpi2::DualPi2;
+use crate::aqm::delay::dualpi2::protection::Critical;
 use crate::contract::testing::TestPacket;
 use crate::params::{BEFORE, profile};
 use tailback_base::model::Probe;
@@ -28,13 +29,14 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "linux",
-        doc: "Linux dualpi2: a step at 1 ms, chance instead of sums, nothing below two packets",
+        doc: "Linux dualpi2: its form, a step at 1 ms, chance instead of sums, no signal of p' below two packets",
         values: &[
+            ("form", "linux"),
             ("l_min", "1ms"),
             ("l_max", "1ms"),
             ("l_floor", "0"),
             ("signals", "random"),
-            ("min_backlog", "3000B"),
+            ("min_backlog", "3028B"),
         ],
     },
 ];
@@ -47,14 +49,28 @@ tailback_base::choice! {
     }
 }
 
+tailback_base::choice! {
+    /// Whose rules they are.
+    pub enum DualForm {
+        Rfc9332 = "rfc9332",
+        Linux = "linux",
+    }
+
+    /// What holds the L queue when marks have come to their end.
+    pub enum Overload {
+        Drop = "drop",
+        Overflow = "overflow",
+    }
+}
+
 pub static MODEL: Model = Model {
     name: "dualpi2",
     family: "queue",
     title: "DualPI2 (dual-queue coupled AQM)",
     summary: "A queue of low latency for scalable senders (ECT(1)), coupled to a classic one. Measure: the delay of \
               both heads. Function: PI; the classic queue signals with the square of its probability, the other with k \
-              times it or by a shallow ramp. Action: classic mark or drop (early), the other mark (coupled, step); \
-              drops under overload.",
+              times it or by a shallow ramp. Action: the classic queue marks or drops (early), the other marks \
+              (coupled, step); both drop under overload.",
     source: "RFC 9332",
     params: PARAMS,
     probes: &Probe::defs(&DualPi2::<TestPacket>::READ),
@@ -69,7 +85,7 @@ params! {
     BUFFER_TIME: Option<Duration> = Key::new("buffer_time", Kind::Time { min: 1e-6, max: 1000.0 }, "none",
         "No more bytes may wait than the line sends in this time.", "RFC 9332 appendix A.1: 250 ms");
     TARGET: Duration = Key::new("target", Kind::Time { min: 1e-6, max: 100.0 }, "15ms",
-        "The delay of the classic queue that it holds.", "RFC 9332 appendix A.1");
+        "The delay at which the classic queue is held.", "RFC 9332 appendix A.1");
     UPDATE_INTERVAL: Duration = Key::new("update_interval", Kind::Time { min: 1e-5, max: 100.0 }, "16ms",
         "Time between two updates of the probability.",
         "Linux dualpi2; RFC 9332: the target, or a third of the longest round trip if that is less");
@@ -79,26 +95,46 @@ params! {
     BETA: f64 = Key::new("beta", Kind::Real { min: 0.0, max: 1e6 }, "3.2",
         "Gain of the change of the delay, per second.", "Linux dualpi2; RFC 9332: 0.3 / rtt_max");
     COUPLING: f64 = Key::new("coupling", Kind::Real { min: 0.01, max: 1000.0 }, "2.0",
-        "k: a scalable sender is signalled with k times the probability whose square meets a classic one.",
+        "The factor k: scalable senders are signalled with k times the probability whose square classic senders get.",
         "RFC 9332 section 2.4");
     L_MIN: Duration = Key::new("l_min", Kind::Time { min: 0.0, max: 10.0 }, "800us",
-        "The L queue's own marking begins at this sojourn.", "RFC 9332 appendix A.1 (minTh)");
+        "Sojourn time from which the L queue marks by itself.", "RFC 9332 appendix A.1 (minTh)");
     L_MAX: Duration = Key::new("l_max", Kind::Time { min: 0.0, max: 10.0 }, "1200us",
-        "From this sojourn on all is marked; with l_min = l_max it is a step.",
+        "Sojourn time from which the L queue marks every packet. If it equals l_min, the ramp is a step.",
         "RFC 9332 appendix A.1 (maxTh); Linux dualpi2: 1 ms for both");
     L_FLOOR: u64 = Key::new("l_floor", Kind::Count { min: 0, max: 1_000_000 }, "1",
-        "With no more packets than this in the L queue its own marking rests.", "RFC 9332 appendix A.1 (Th_len)");
+        "The L queue does not mark by itself while it holds no more packets than this.",
+        "RFC 9332 appendix A.1 (Th_len)");
     CLASSIC_WEIGHT: f64 = Key::new("classic_weight", Kind::Real { min: 0.0, max: 1.0 }, "0.1",
         "The share of bytes that the classic queue gets while both hold packets.",
         "Linux dualpi2; RFC 9332 appendix A.1: 1/16");
     TIME_SHIFT: Option<Duration> = Key::new("time_shift", Kind::Time { min: 0.0, max: 100.0 }, "none",
-        "Serve the head that has waited longer, the L queue's with this much added, instead of by shares.",
+        "Serve the head that has waited longer, with this time added to the wait in the L queue. Without it the queues \
+         are served by shares.",
         "RFC 9332 appendix A.1 (time-shifted FIFO)");
     SIGNALS: Signals = Key::choice("signals", "even",
-        "Space signals evenly by summing up their probabilities, or draw each.",
+        "How signals are placed: spaced evenly, by summing up their probabilities, or drawn one by one.",
         "RFC 9332 appendix A.1 (recur); Linux dualpi2 draws");
     MIN_BACKLOG: u64 = Key::new("min_backlog", Kind::Bytes { min: 0, max: 1_000_000_000 }, "0B",
-        "With less than this waiting in both queues nothing is signalled.", "Linux dualpi2: two packets");
+        "Nothing is signalled while less than this waits in both queues.", "Linux dualpi2: two packets");
+    FORM: DualForm = Key::choice("form", "rfc9332",
+        "Whose rules decide. With linux the coupled mark and the step are two chances, l_floor is looked at when a \
+         packet enters, min_backlog counts what stays and spares the step, and credit decides whose turn it is: the L \
+         queue begins with a packet's worth, and the credit is kept while one queue is empty.",
+        "Linux dualpi2 (net/sched/sch_dualpi2.c)");
+    OVERLOAD: Overload = Key::choice("overload", "drop",
+        "What holds the queues when k p' comes to 1: both drop with p' squared, or p' ends at 1/k and the buffer \
+         overflows.",
+        "RFC 9332 section 4.1; Linux: drop_on_overload");
+    pub PROTECTION: bool = Key::new("protection", Kind::Bool, "false",
+        "Queue protection: packets of a flow that keeps the L queue too long go to the classic queue.", "RFC 9957");
+    CRITICAL_DELAY: Duration = Key::new("critical_delay", Kind::Time { min: 1e-6, max: 10.0 }, "1ms",
+        "With protection: below this delay of the L queue no packet is sent to the classic one.",
+        "RFC 9957 section 4.2 (CRITICALqL)");
+    CRITICAL_SCORE: Duration = Key::new("critical_score", Kind::Time { min: 1e-6, max: 10.0 }, "4ms",
+        "With protection: the score from which a flow's packets go to the classic queue at critical_delay; at twice \
+         that delay it is half of this.",
+        "RFC 9957 section 4.2 (CRITICALqLSCORE)");
     BEFORE;
 }
 
@@ -109,6 +145,8 @@ pub enum Service {
     Weighted(f64),
     /// The head that has waited longer; what is added to the L queue's wait.
     TimeShifted(Duration),
+    /// As Linux does, by credit; the share of the classic queue.
+    Credit(f64),
 }
 
 /// The checked values.
@@ -129,6 +167,10 @@ pub struct Config {
     pub signals: Signals,
     /// Bytes.
     pub min_backlog: u64,
+    pub form: DualForm,
+    /// Where p' ends.
+    pub most: f64,
+    pub protection: Option<Critical>,
 }
 
 impl Config {
@@ -145,6 +187,7 @@ impl Config {
             ));
         }
         let service = match s.get(&TIME_SHIFT) {
+            None if s.get(&FORM) == DualForm::Linux => Service::Credit(s.get(&CLASSIC_WEIGHT)),
             None => Service::Weighted(s.get(&CLASSIC_WEIGHT)),
             Some(_) if s.gives(&CLASSIC_WEIGHT) => {
                 return Err(Refusal::new(
@@ -167,6 +210,15 @@ impl Config {
             service,
             signals: s.get(&SIGNALS),
             min_backlog: s.get(&MIN_BACKLOG),
+            form: s.get(&FORM),
+            most: match s.get(&OVERLOAD) {
+                Overload::Drop => 1.0,
+                Overload::Overflow => (1.0 / s.get(&COUPLING)).min(1.0),
+            },
+            protection: s.get(&PROTECTION).then(|| Critical {
+                delay: s.get(&CRITICAL_DELAY),
+                score: s.get(&CRITICAL_SCORE),
+            }),
         })
     }
 

@@ -60,8 +60,8 @@ pub static MODEL: Model = Model {
     title: "AAQM (adaptive active queue management)",
     summary: "RED with requests that grow with the congestion, before a stage that a token bucket pays for. Measure: \
               the filtered backlog, the backlog, the tokens. Function: RED's ramp; a request for each step of the \
-              average above a pre-congestion threshold. Action: marks (early, request) of capable packets; others are \
-              let in while tokens pay for them, else dropped (early); above the ramp a drop (forced).",
+              average above a pre-congestion threshold. Action: capable packets are marked (early, request); others \
+              are let in while tokens pay for them, else dropped (early); above the ramp packets are dropped (forced).",
     source: "Jiang 2006",
     params: PARAMS,
     probes: PROBES,
@@ -83,15 +83,16 @@ params! {
         .with_default(MAX_PROBABILITY.param.default, "ns-2 linterm 10; the thesis does not say").param;
     OWN_WAIT = WAIT.with_default("false", "Jiang 2006 (false); ns-2 wait_").param;
     PRE_FRACTION: f64 = Key::new("pre_fraction", SHARE, "0.75",
-        "The pre-congestion threshold, as a part of max_threshold; above min_threshold.", THESIS);
+        "The pre-congestion threshold, as a fraction of max_threshold. The result has to be above min_threshold.",
+        THESIS);
     STEP_FRACTION: f64 = Key::new("step_fraction", Kind::Real { min: 1e-6, max: 100.0 }, "0.05",
-        "The average grows by this part of min_threshold from one request to the next.", THESIS);
+        "From one request to the next the average grows by this fraction of min_threshold.", THESIS);
     REQUEST: SlowDownSignal = Key::choice("request", "ecn",
         "How a source is asked to slow down: by marking the next capable packet, by a control packet to the source, \
          both, or not at all.", READING);
     REARM: Rearm = Key::choice("rearm", "leave",
-        "When a level may be asked for again: after the average has fallen below the pre-congestion threshold, or once \
-         it has fallen by more than a step.", READING);
+        "When a request of the same level may be made again: after the average has fallen below the pre-congestion \
+         threshold, or once it has fallen by more than a step.", READING);
     EARLY_ZONE: EarlyZone = Key::choice("early_zone", "red",
         "What happens between min_threshold and the pre-congestion threshold.", READING);
     RATE: BitRate = Key::new("rate", Kind::Rate { min: 1.0, max: 1e14 }, "64kbps",
@@ -105,20 +106,21 @@ params! {
     BOOST: f64 = Key::new("boost", Kind::Real { min: 0.0, max: 1000.0 }, "2",
         "How many times faster tokens come between the pre-congestion threshold and max_threshold.", THESIS);
     BOOST_HOT: bool = Key::new("boost_hot", Kind::Bool, "false",
-        "Also above max_threshold.", READING);
+        "Whether tokens also come faster above max_threshold.", READING);
     AHEAD_BUFFER: u64 = Key::new("ahead_buffer", Kind::Count { min: 0, max: 1_000_000 }, "60",
-        "How many packets may wait ahead; 0 lets none go ahead.", "Jiang 2006 (qlen_)");
+        "How many packets may wait ahead, in the stage that tokens pay for; with 0 no packet goes ahead.",
+        "Jiang 2006 (qlen_)");
     AHEAD_IN_BUFFER: bool = Key::new("ahead_in_buffer", Kind::Bool, "false",
         "Whether packets that wait ahead count as part of the buffer. On a queue of a port they always do.", READING);
     AHEAD_ON: AheadOn = Key::choice("ahead_on", "inst",
         "When packets go ahead: while the backlog, or the average, is at the pre-congestion threshold or above, or \
          always.", READING);
     TOKEN_USE: Tokens = Key::choice("token_use", "ahead+rescue",
-        "What tokens pay for: packets that go ahead, picked packets that cannot be marked; or for every packet \
-         (shape).", READING);
+        "What tokens pay for: packets that go ahead, and picked packets that cannot be marked; only one of the two; \
+         every packet (shape); or nothing.", READING);
     SHORT: Short = Key::choice("short", "fluid",
-        "With fewer tokens than a picked packet has bytes: it is let in with the probability tokens / size, which \
-         takes them all; or it is lost and they are kept.", READING);
+        "What happens to a picked packet of more bytes than there are tokens: it is let in with the probability tokens \
+         / size and takes them all; or it is dropped and the tokens are kept.", READING);
     RESCUE_HOT: bool = Key::new("rescue_hot", Kind::Bool, "false",
         "Whether tokens also pay for packets above max_threshold.", READING);
     CHARGE_LINE: bool = Key::new("charge_line", Kind::Bool, "false",
@@ -328,7 +330,7 @@ impl Config {
         let step = s.get(&STEP_FRACTION) * min_threshold;
         if step <= 0.0 {
             return Err(Refusal::new(
-                "with min_threshold 0 the step from one request to the next is nothing",
+                "with min_threshold 0 the step from one request to the next is zero",
                 "give a min_threshold above 0",
             ));
         }

@@ -1,4 +1,4 @@
-//! What the readings of the thesis promise.
+//! Tests of what each reading of the thesis has to do.
 
 use super::alone::Alone;
 use super::*;

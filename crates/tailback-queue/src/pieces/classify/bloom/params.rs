@@ -48,11 +48,13 @@ params! {
         "How many groups the flows are hashed to. Default: ten for each queue.",
         "thesis chapter 5: G/K = 5, 10, 20");
     pub GROUP_FLOWS: u64 = Key::new("group_flows", Kind::Count { min: 1, max: 100_000 }, "5",
-        "Flows expected in a group, which size its filter and its counter.", "thesis chapter 5");
+        "How many flows are expected in a group. The sizes of its filter and its counter follow from this number.",
+        "thesis chapter 5");
     pub FILTER_BITS: Option<u64> = Key::new("filter_bits", Kind::Count { min: 1, max: 1_000_000 }, "none",
         "Bits of a group's Bloom filter. Default: ten for each expected flow.", "thesis chapter 5: 50 for 5 flows");
     pub HASH_FUNCTIONS: Option<u64> = Key::new("hash_functions", Kind::Count { min: 1, max: 64 }, "none",
-        "Bits that a flow sets in its filter. Default: ln 2 times bits over expected flows, rounded.",
+        "Bits that a flow sets in its filter. Default: ln 2 times the bits of a filter over the expected flows, \
+         rounded.",
         "the number that misses fewest flows");
     pub COUNTER_BITS: Option<u64> = Key::new("counter_bits", Kind::Count { min: 1, max: 32 }, "none",
         "Bits of a group's counter of flows, which saturates. Default: enough for three times the expected flows.",
@@ -65,7 +67,8 @@ params! {
         "When groups move to queues with fewer flows: never, each period (PB), when a group's last packet leaves (DB), \
          both.", "thesis chapter 5");
     pub BALANCE_THRESHOLD: BalanceThreshold = Key::choice("balance_threshold", "ceil",
-        "A queue with more flows than flows / queues gives groups away; that quotient rounded up, or as it is.",
+        "A queue gives groups away while it has more flows than the mean, which is all flows / queues: this mean \
+         rounded up, or as it is.",
         "tailback: the thesis has the quotient; rounded up was chosen after a look at DB's published means");
     pub BALANCE_TIE: BalanceTie = Key::choice("balance_tie", "fewest-groups",
         "Which of several queues with the fewest flows takes a group: that with the fewest groups, or the first, which \
@@ -81,8 +84,8 @@ params! {
     pub LARGEST_FIRST: bool = Key::new("largest_first", Kind::Bool, "false",
         "PB moves a queue's groups with most flows first.", "tailback");
     pub PB_COUNTS: PbCounts = Key::choice("pb_counts", "fresh",
-        "Whether PB uses the counts of the period that just ended, those of the period before, or of queues and their \
-         threshold those before and of groups those that just ended.",
+        "Which counts PB uses: those of the period that just ended; those of the period before; or the period before \
+         for queues and their threshold, and the period that just ended for groups.",
         "thesis figures 5.7 and 5.8, whose steps at the end of learning are in no order: mixed if PB is first");
 }
 

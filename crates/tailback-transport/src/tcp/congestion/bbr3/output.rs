@@ -83,11 +83,11 @@ impl Bbr3 {
 
     /// BoundCwndForModel.
     fn bound(&self) -> f64 {
-        let long = match self.state {
+        let longterm = match self.state {
             State::Down | State::Refill | State::Up => self.bounds.inflight_longterm,
             State::Cruise | State::ProbeRtt => self.with_headroom(),
             State::Startup | State::Drain => f64::INFINITY,
         };
-        long.min(self.bounds.inflight_shortterm).max(self.least_window())
+        longterm.min(self.bounds.inflight_shortterm).max(self.least_window())
     }
 }

@@ -1,0 +1,108 @@
+//! The load of each layer of a topology that its workloads mean to be there.
+//!
+//! A workload's load is that of its hosts' links. Flows between two hosts of one switch go no further, and the links
+//! above may carry less than all hosts below (oversubscription), so each layer has another. Expected are all pairs of
+//! hosts alike, whatever the pattern: of drawn pairs that is the mean. A layer's load is the payload that crosses its
+//! links in one direction over what they carry in it; of the two directions the larger.
+
+use super::routes::{Hop, Routes};
+use crate::check::Reader;
+use crate::error::At;
+use std::collections::BTreeMap;
+use tailback_sim::library::Library;
+use tailback_sim::spec::{LinkSpec, Spec, WorkloadFlows, WorkloadSpec};
+use tailback_sim::traffic::workload::Pattern;
+
+/// Beyond so many switches with hosts the pairs are too many.
+const MOST_SWITCHES: usize = 1000;
+
+/// What the flows of a workload come to at a layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerLoad {
+    pub workload: String,
+    pub layer: String,
+    /// Payload over what the links carry.
+    pub load: f64,
+}
+
+/// The loads of all workloads whose flows are drawn; none without layers.
+pub fn of(spec: &Spec, library: &Library) -> Vec<LayerLoad> {
+    let (links, mut all) = (&spec.links, vec![]);
+    if links.iter().all(|l| l.layer.is_none()) {
+        return all;
+    }
+    let mut routes = Routes::new(links);
+    for w in &spec.workloads {
+        let Some(bits) = offered(w, library) else { continue };
+        for (layer, crossings) in crossings(links, &w.hosts, &mut routes) {
+            let in_layer = || links.iter().filter(|l| l.layer.as_ref() == Some(&layer));
+            let capacity = |reverse: bool| -> f64 {
+                let direction = |l: &LinkSpec| if reverse { l.reverse.rate } else { l.forward.rate };
+                in_layer().map(|l| direction(l).bits_per_second()).sum()
+            };
+            let load = (0..2)
+                .map(|i| bits * crossings[i] / capacity(i == 1))
+                .fold(0.0, f64::max);
+            let workload = w.name.clone();
+            all.push(LayerLoad { workload, layer, load });
+        }
+    }
+    all
+}
+
+/// Warn of layers that cannot carry what is meant for them.
+pub fn warn(r: &mut Reader, loads: &[LayerLoad]) {
+    for LayerLoad { workload, layer, load } in loads.iter().filter(|l| l.load > 1.0) {
+        let text =
+            format!("its flows are {load:.3} times what the {layer} links carry: queues grow as long as flows arrive");
+        r.warn(At::Nowhere, format!("workload.{workload}"), text);
+    }
+}
+
+/// Payload that arrives, bit/s; nothing of a list, and of laws without a known mean.
+fn offered(w: &WorkloadSpec, library: &Library) -> Option<f64> {
+    let WorkloadFlows::Drawn {
+        pattern,
+        fan_in,
+        gaps,
+        sizes,
+    } = &w.flows
+    else {
+        return None;
+    };
+    let at_once = if *pattern == Pattern::Incast {
+        f64::from(*fan_in)
+    } else {
+        1.0
+    };
+    Some(library.law(sizes).mean()? * 8.0 * at_once / gaps.mean)
+}
+
+/// How many links of each layer a flow crosses forward and backward, on average over all pairs of hosts.
+fn crossings(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) -> BTreeMap<String, [f64; 2]> {
+    let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for host in hosts {
+        let switch = routes.neighbour(host).unwrap_or(host);
+        below.entry(switch).or_default().push(host);
+    }
+    let mut sums = BTreeMap::new();
+    if below.len() > MOST_SWITCHES {
+        return sums;
+    }
+    let n = hosts.len() as f64;
+    for own in below.values() {
+        for other in below.values() {
+            let same = std::ptr::eq(own, other);
+            let pairs = own.len() * (other.len() - usize::from(same));
+            let to = if same { own.get(1) } else { other.first() };
+            let Some(to) = to.filter(|_| pairs > 0) else { continue };
+            for Hop { link, reverse } in routes.path(own[0], to).unwrap_or_default() {
+                if let Some(layer) = &links[link].layer {
+                    let counted: &mut [f64; 2] = sums.entry(layer.clone()).or_default();
+                    counted[usize::from(reverse)] += pairs as f64 / (n * (n - 1.0));
+                }
+            }
+        }
+    }
+    sums
+}

@@ -1,0 +1,149 @@
+//! The estimate by delay: it grows until the line is overused, falls, and waits until the queue is gone.
+//!
+//! ```text
+//!              overuse: 0.85 of what arrives
+//!   increase -------------------------------> hold      (at most once in a round trip, of 10 to 200 ms)
+//!       ^ normal, after a report                | underuse: hold
+//!       '---------------------------------------'
+//! ```
+//!
+//! It grows by 8 % a second. Where what arrives is within three deviations of its mean at the last overuses, it grows
+//! by half a packet in the time that a change takes to show: a round trip and 100 ms. It never grows beyond 1.5 times
+//! of what arrives.
+
+use super::super::Terms;
+use super::trendline::Usage;
+use tailback_base::Time;
+
+/// Weight of a new rate in the mean at overuses, and how many deviations are near.
+const WEIGHT: f64 = 0.95;
+const NEAR: f64 = 3.0;
+const MOST_OF_ARRIVED: f64 = 1.5;
+const BACKOFF_S: f64 = 0.1;
+const REDUCED_EVERY_S: (f64, f64) = (0.01, 0.2);
+const FAR_BELOW: f64 = 0.5;
+const LEAST_STEP: f64 = 1000.0;
+/// Of frames as a browser's encoder makes them: how many a second, and the bits of a packet for their number.
+const FPS: f64 = 30.0;
+const PACKET_BITS: f64 = 1200.0 / 8.0;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GrowthState {
+    Increase,
+    Hold,
+}
+
+/// Exponential mean and variance.
+#[derive(Default)]
+struct Mean(Option<(f64, f64)>);
+
+impl Mean {
+    fn add(&mut self, x: f64) {
+        self.0 = Some(match self.0 {
+            None => (x, 0.0),
+            Some((mean, variance)) => {
+                let off = x - mean;
+                (mean + WEIGHT * off, (1.0 - WEIGHT) * (variance + WEIGHT * off * off))
+            }
+        });
+    }
+
+    /// How many deviations x is above the mean; without a deviation any other value is infinitely far.
+    fn deviations(&self, x: f64) -> Option<f64> {
+        self.0.map(|(mean, variance)| match x - mean {
+            0.0 => 0.0,
+            off => off / libm::sqrt(variance),
+        })
+    }
+
+    fn has_deviation(&self) -> bool {
+        self.0.is_some_and(|(_, variance)| variance > 0.0)
+    }
+}
+
+pub struct Increase {
+    terms: Terms,
+    beta: f64,
+    growth: f64,
+    state: GrowthState,
+    rate: f64,
+    /// What arrived at the last overuses.
+    capacity: Mean,
+    changed: Option<Time>,
+}
+
+impl Increase {
+    pub fn new(terms: Terms, beta: f64, growth: f64) -> Increase {
+        Increase {
+            terms,
+            beta,
+            growth,
+            state: GrowthState::Increase,
+            rate: terms.start,
+            capacity: Mean::default(),
+            changed: None,
+        }
+    }
+
+    /// Bit/s.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    pub fn update(&mut self, usage: Usage, arrived: f64, srtt: Option<f64>, now: Time) {
+        match usage {
+            Usage::Over => self.overused(arrived, srtt, now),
+            Usage::Under => self.state = GrowthState::Hold,
+            Usage::Normal => {
+                self.state = GrowthState::Increase;
+                self.grow(arrived, srtt, now);
+            }
+        }
+    }
+
+    fn overused(&mut self, arrived: f64, srtt: Option<f64>, now: Time) {
+        let is_off = self.capacity.has_deviation() && self.capacity.deviations(arrived).is_some_and(|d| d < -NEAR);
+        if is_off {
+            self.capacity = Mean::default();
+        }
+        self.capacity.add(arrived);
+        let wait = srtt.unwrap_or(BACKOFF_S).clamp(REDUCED_EVERY_S.0, REDUCED_EVERY_S.1);
+        let is_soon = self.changed.is_some_and(|t| now.since(t).seconds() < wait);
+        if is_soon && arrived >= FAR_BELOW * self.rate {
+            return;
+        }
+        self.state = GrowthState::Hold;
+        self.set((self.beta * arrived).min(self.rate), now);
+    }
+
+    fn grow(&mut self, arrived: f64, srtt: Option<f64>, now: Time) {
+        let most = MOST_OF_ARRIVED * arrived;
+        if self.rate >= most {
+            self.changed = Some(now);
+            return;
+        }
+        let time = now.since(self.changed.unwrap_or(now)).seconds();
+        if self.capacity.has_deviation() && self.capacity.deviations(arrived).is_some_and(|d| d > NEAR) {
+            self.capacity = Mean::default();
+        }
+        let is_near = self.capacity.deviations(arrived).is_some_and(|d| d.abs() <= NEAR);
+        let step = if is_near {
+            let response = srtt.unwrap_or(0.0) + BACKOFF_S;
+            0.5 * (time / response).min(1.0) * self.packet_bits()
+        } else {
+            (libm::pow(self.growth, time.min(1.0)) - 1.0) * self.rate
+        };
+        self.set((self.rate + step.max(LEAST_STEP)).min(most), now);
+    }
+
+    /// The mean packet of a frame.
+    fn packet_bits(&self) -> f64 {
+        let frame = self.rate / FPS;
+        frame / libm::ceil(frame / PACKET_BITS)
+    }
+
+    fn set(&mut self, rate: f64, now: Time) {
+        self.rate = self.terms.clamp(rate);
+        self.changed = Some(now);
+    }
+}

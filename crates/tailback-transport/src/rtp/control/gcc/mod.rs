@@ -1,0 +1,221 @@
+//! GCC: Google congestion control, as today's senders of WebRTC have it (str0m 0.25.0, a port of libwebrtc's `goog_cc`;
+//! draft-ietf-rmcat-gcc-02 for the delay part's history).
+//!
+//! Two estimates of the rate, of which the smaller counts:
+//!
+//! * by delay: groups of packets (`groups`), the slope of their delay (`trendline`), and a rate that falls to 0.85 of
+//!   what arrives when the slope is positive for long, and grows otherwise (`increase`);
+//! * by loss: the rate that explains best which packets of the last seconds were lost (`loss`).
+//!
+//! What arrives is estimated by `arrived`. The encoder's target is the estimate, and what waits is sent within 40 ms,
+//! at least at 2.5 times the target. There is no window.
+//!
+//! State: that of the five parts. A report costs a step for each packet, a fit of 20 points for each group, and six
+//! sums over at most 15 observations for each quarter of a second.
+//!
+//! Departures: there are no probes (clusters of padding), so that a rate grows by 8 % a second where a browser finds a
+//! free line within a second; there is no detection of an application that limits itself. The rate is on the wire.
+
+mod arrived;
+mod groups;
+mod increase;
+mod loss;
+mod trendline;
+
+use super::{Fate, Feedback, RateControl, RateOutput, ReportRule, Terms};
+use arrived::Arrived;
+use groups::Groups;
+use increase::Increase;
+use loss::LossLimit;
+use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
+use tailback_base::{Duration, Time, params};
+use trendline::Trendline;
+
+const SOURCE: &str = "str0m 0.25.0; libwebrtc goog_cc";
+
+pub static MODEL: Model = Model {
+    name: "gcc",
+    family: "rate-control",
+    title: "Google congestion control",
+    summary: "The slope of the delay says when the line is full: the rate falls to 0.85 of what arrives. It grows by \
+              8 % a second, or by a packet a round trip near the last such rate. Losses bound it by a fit to those \
+              of four seconds.",
+    source: SOURCE,
+    params: PARAMS,
+    probes: &[DELAY_RATE, LOSS_RATE, ARRIVED, TREND, THRESHOLD],
+};
+
+params! {
+    const PARAMS;
+
+    BETA: f64 = Key::new("beta", Kind::Real { min: 0.1, max: 1.0 }, "0.85",
+        "What an overuse leaves of the rate that arrives.", SOURCE);
+    GROWTH: f64 = Key::new("growth", Kind::Real { min: 1.0, max: 10.0 }, "1.08",
+        "By how much the rate grows in a second, far from its last reduction.", SOURCE);
+    PACING: f64 = Key::new("pacing", Kind::Real { min: 1.0, max: 100.0 }, "2.5",
+        "Packets leave at least at so many times the target.", "libwebrtc, pacing factor");
+    DRAIN: Duration = Key::new("drain", Kind::Time { min: 0.001, max: 10.0 }, "40ms",
+        "What waits is sent within this time.", "str0m 0.25.0");
+    LOSSES: bool = Key::new("losses", Kind::Bool, "true", "Losses bound the rate.", SOURCE);
+}
+
+const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
+    ProbeDef {
+        name,
+        unit,
+        doc,
+        per: "",
+    }
+}
+const DELAY_RATE: ProbeDef = probe("delay_rate", "bit/s", "estimate by delay");
+const LOSS_RATE: ProbeDef = probe(
+    "loss_rate",
+    "bit/s",
+    "estimate by loss; nothing where the one by delay counts",
+);
+const ARRIVED: ProbeDef = probe("arrived", "bit/s", "estimate of the rate that arrives");
+const TREND: ProbeDef = probe(
+    "trend",
+    "ms",
+    "slope of the delay, times 4 and the number of groups up to 60",
+);
+const THRESHOLD: ProbeDef = probe(
+    "threshold",
+    "ms",
+    "the slope so scaled above which the line is overused",
+);
+
+/// Transport-wide feedback each 50 ms, arrivals in 250 us.
+pub const RULE: ReportRule = ReportRule {
+    every: Duration::from_millis(50),
+    packets: 0,
+    frames: false,
+    step: Duration::from_micros(250),
+};
+
+/// Between updates without a report, and how old the last report may be for one.
+const UPDATE: Duration = Duration::from_millis(25);
+/// Without losses the loss part begins only then.
+const STARTUP: Duration = Duration::from_millis(2000);
+const LOSS_FREE: f64 = 0.001;
+
+pub struct Gcc {
+    s: Settings,
+    terms: Terms,
+    groups: Groups,
+    trendline: Trendline,
+    arrived: Arrived,
+    increase: Increase,
+    loss: LossLimit,
+    srtt: Option<f64>,
+    began: Option<Time>,
+    reported: Time,
+    timer: Time,
+    waiting: u64,
+}
+
+pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
+    Box::new(Gcc {
+        groups: Groups::default(),
+        trendline: Trendline::new(),
+        arrived: Arrived::new(),
+        increase: Increase::new(terms, s.get(&BETA), s.get(&GROWTH)),
+        loss: LossLimit::new(terms),
+        s: s.clone(),
+        terms,
+        srtt: None,
+        began: None,
+        reported: Time::ZERO,
+        timer: Time::NEVER,
+        waiting: 0,
+    })
+}
+
+impl Gcc {
+    fn rate(&self) -> f64 {
+        let delay = self.increase.rate();
+        self.terms.clamp(match self.loss.rate() {
+            Some(loss) if self.s.get(&LOSSES) => loss.min(delay),
+            _ => delay,
+        })
+    }
+
+    fn update(&mut self, now: Time) {
+        self.timer = now + UPDATE;
+        if let Some(arrived) = self.arrived.rate() {
+            self.increase.update(self.trendline.usage(), arrived, self.srtt, now);
+        }
+    }
+}
+
+impl RateControl for Gcc {
+    fn on_feedback(&mut self, f: &Feedback) {
+        self.waiting = f.waiting;
+        if f.packets.is_empty() {
+            return;
+        }
+        let began = *self.began.get_or_insert(f.now);
+        let (mut lost, mut longest) = (0, None);
+        for p in f.packets {
+            match p.fate {
+                Fate::Received { at, .. } => {
+                    self.arrived.add(at, p.bytes);
+                    longest = longest.max(Some(f.now.since(p.sent)));
+                    if let Some(d) = self.groups.add(p.sent, at) {
+                        self.trendline.add(&d);
+                    }
+                }
+                Fate::Lost => lost += 1,
+            }
+        }
+        if let Some(rtt) = longest {
+            let rtt = rtt.seconds();
+            self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt + (rtt - srtt) / 8.0));
+        }
+        self.reported = f.now;
+        self.update(f.now);
+        let delay = self.increase.rate();
+        let ratio = f64::from(lost) / f.packets.len() as f64;
+        if f.now.since(began) <= STARTUP && ratio <= LOSS_FREE {
+            self.loss.set(delay);
+            return;
+        }
+        self.loss.update(f.packets, delay, self.arrived.rate());
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        (self.timer != Time::NEVER).then_some(self.timer)
+    }
+
+    /// The rate grows between reports as well, while the last one is young.
+    fn on_timer(&mut self, now: Time) {
+        let young = self.srtt.map_or(0.5, |srtt| 2.0 * srtt).min(2.0 * UPDATE.seconds());
+        if now.since(self.reported).seconds() <= young {
+            self.update(now);
+        } else {
+            // The next report sets it again.
+            self.timer = Time::NEVER;
+        }
+    }
+
+    fn output(&self) -> RateOutput {
+        let target = self.rate();
+        let drain = 8.0 * self.waiting as f64 / self.s.get(&DRAIN).seconds();
+        RateOutput {
+            target,
+            pacing: drain.max(target * self.s.get(&PACING)),
+            window: u64::MAX,
+        }
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        match probe {
+            0 => self.increase.rate(),
+            1 => self.loss.rate().unwrap_or(f64::NAN),
+            2 => self.arrived.rate().unwrap_or(f64::NAN),
+            3 => self.trendline.scaled(),
+            4 => self.trendline.threshold(),
+            _ => f64::NAN,
+        }
+    }
+}

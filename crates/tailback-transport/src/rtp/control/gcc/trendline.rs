@@ -1,0 +1,159 @@
+//! Whether the line is used too much: the slope of the smoothed delay over the last 20 groups.
+//!
+//! The scaled slope m = 4 min(n, 60) slope, after n differences, is compared with a threshold g that follows |m|
+//! slowly, faster downwards. Overuse: m > g for more than 10 ms and in more than one group, while the slope does not
+//! fall. Underuse: m < -g.
+
+use super::groups::Difference;
+use std::collections::VecDeque;
+
+const POINTS: usize = 20;
+const SMOOTHING: f64 = 0.9;
+const GAIN: f64 = 4.0;
+const MOST_COUNTED: u32 = 60;
+const FIRST_THRESHOLD_MS: f64 = 12.5;
+const THRESHOLDS_MS: (f64, f64) = (6.0, 600.0);
+/// Gains of the threshold, up and down, per ms.
+const UP: f64 = 0.0087;
+const DOWN: f64 = 0.039;
+/// Larger slopes, and longer times, do not move it.
+const FARTHEST_MS: f64 = 15.0;
+const LONGEST_MS: f64 = 100.0;
+const LEAST_OVERUSE_MS: f64 = 10.0;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Usage {
+    Normal,
+    Over,
+    Under,
+}
+
+pub struct Trendline {
+    /// Differences seen, at most as many as count.
+    count: u32,
+    /// Sum of the differences, and the same smoothed, ms.
+    sum: f64,
+    smoothed: f64,
+    /// Arrival and smoothed delay, ms.
+    points: VecDeque<(f64, f64)>,
+    slope: f64,
+    threshold: f64,
+    adapted: Option<f64>,
+    /// For how long m has been above the threshold, ms, and in how many groups.
+    over: Option<(f64, u32)>,
+    usage: Usage,
+}
+
+impl Trendline {
+    pub fn new() -> Trendline {
+        Trendline {
+            count: 0,
+            sum: 0.0,
+            smoothed: 0.0,
+            points: VecDeque::new(),
+            slope: 0.0,
+            threshold: FIRST_THRESHOLD_MS,
+            adapted: None,
+            over: None,
+            usage: Usage::Normal,
+        }
+    }
+
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// m, ms.
+    pub fn scaled(&self) -> f64 {
+        f64::from(self.count) * self.slope * GAIN
+    }
+
+    pub fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    pub fn add(&mut self, d: &Difference) {
+        self.count = (self.count + 1).min(MOST_COUNTED);
+        self.sum += d.arrived - d.sent;
+        self.smoothed = SMOOTHING * self.smoothed + (1.0 - SMOOTHING) * self.sum;
+        self.points.push_back((d.at, self.smoothed));
+        if self.points.len() > POINTS {
+            self.points.pop_front();
+        }
+        if self.points.len() == POINTS {
+            self.judge(self.fit().unwrap_or(self.slope), d);
+        }
+    }
+
+    /// The slope by least squares; `None` if all arrived at one instant.
+    fn fit(&self) -> Option<f64> {
+        let n = self.points.len() as f64;
+        let (x, y) = self
+            .points
+            .iter()
+            .fold((0.0, 0.0), |(x, y), p| (x + p.0 / n, y + p.1 / n));
+        let products = self.points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum::<f64>();
+        let squares = self.points.iter().map(|p| (p.0 - x) * (p.0 - x)).sum::<f64>();
+        (squares > 0.0).then(|| products / squares)
+    }
+
+    fn judge(&mut self, slope: f64, d: &Difference) {
+        let before = std::mem::replace(&mut self.slope, slope);
+        let m = self.scaled();
+        if m > self.threshold {
+            // Half of the time since the last group counts as overused already.
+            let (time, groups) = self.over.map_or((d.sent / 2.0, 1), |(t, n)| (t + d.sent, n + 1));
+            self.over = Some((time, groups));
+            if time > LEAST_OVERUSE_MS && groups > 1 && slope > before {
+                self.over = None;
+                self.usage = Usage::Over;
+            }
+        } else {
+            self.over = None;
+            self.usage = if m < -self.threshold {
+                Usage::Under
+            } else {
+                Usage::Normal
+            };
+        }
+        self.adapt(m.abs(), d.at);
+    }
+
+    fn adapt(&mut self, size: f64, now: f64) {
+        let time = now - self.adapted.replace(now).unwrap_or(now);
+        if size > self.threshold + FARTHEST_MS {
+            return;
+        }
+        let gain = if size < self.threshold { DOWN } else { UP };
+        self.threshold += gain * (size - self.threshold) * time.clamp(0.0, LONGEST_MS);
+        self.threshold = self.threshold.clamp(THRESHOLDS_MS.0, THRESHOLDS_MS.1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The scaled slope after many groups that each come later by a share of the time between them.
+    fn usage_at(share: f64, groups: u32) -> Usage {
+        let mut t = Trendline::new();
+        (1..=groups).for_each(|n| {
+            let arrived = 20.0 * (1.0 + share);
+            t.add(&Difference {
+                sent: 20.0,
+                arrived,
+                at: f64::from(n) * arrived,
+            });
+        });
+        t.usage()
+    }
+
+    /// With all 60 groups counted a slope of 12.5 / (60 * 4) = 0.052 is overuse: 5.5 % more than the line carries.
+    /// Below that the threshold falls to the slope's side only slowly.
+    #[test]
+    fn a_line_that_is_filled_too_fast_is_overused() {
+        assert_eq!(usage_at(0.06, 70), Usage::Over);
+        assert_eq!(usage_at(0.0, 70), Usage::Normal);
+        assert_eq!(usage_at(-0.06, 70), Usage::Under);
+    }
+}

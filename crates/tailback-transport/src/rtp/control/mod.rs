@@ -1,0 +1,153 @@
+//! The contract between a sender of media and its rate control.
+//!
+//! A rate control never sees a payload and sends nothing itself. It hears of each packet that leaves and of each
+//! report, and answers with three numbers ([`RateOutput`]). All rates are on the wire, bit/s; the sender converts them
+//! for the encoder. After every call the sender reads [`RateControl::output`].
+
+pub mod gcc;
+pub mod list;
+pub mod nada;
+pub mod scream;
+
+use std::fmt;
+use tailback_base::model::Registered;
+use tailback_base::{Duration, Ecn, Model, Settings, Time};
+
+/// What the application and the transport give: rates in bit/s on the wire, and the code point of data packets.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Terms {
+    pub min: f64,
+    pub start: f64,
+    pub max: f64,
+    pub ecn: Ecn,
+}
+
+impl Terms {
+    pub fn clamp(&self, rate: f64) -> f64 {
+        rate.clamp(self.min, self.max)
+    }
+}
+
+/// When a receiver reports, and how exactly.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ReportRule {
+    /// Never later than this after the report before.
+    pub every: Duration,
+    /// After so many packets; 0 is never.
+    pub packets: u32,
+    /// After the last packet of each frame.
+    pub frames: bool,
+    /// The unit of arrival times.
+    pub step: Duration,
+}
+
+impl ReportRule {
+    /// Each 100 ms, arrivals in 1/1024 s (RFC 8888 section 3.1).
+    pub const RFC8888: ReportRule = ReportRule {
+        every: Duration::from_millis(100),
+        packets: 0,
+        frames: false,
+        step: Duration(976_563),
+    };
+}
+
+/// The application writes a frame.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct WrittenFrame {
+    pub now: Time,
+    pub payload: u64,
+    /// How long the oldest frame has waited in the pacer.
+    pub waited: Duration,
+}
+
+/// A packet leaves.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LeavingPacket {
+    pub now: Time,
+    pub number: u64,
+    /// On the wire.
+    pub bytes: u32,
+    /// Bytes sent and not reported, this packet included.
+    pub in_flight: u64,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    Received { at: Time, marked: bool },
+    Lost,
+}
+
+/// A packet of which a report tells for the first time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ReportedPacket {
+    pub number: u64,
+    /// On the wire.
+    pub bytes: u32,
+    pub sent: Time,
+    pub fate: Fate,
+}
+
+/// A report has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback<'a> {
+    pub now: Time,
+    /// In the order of numbers.
+    pub packets: &'a [ReportedPacket],
+    /// The round trip of the newest packet in it, without the time for which its report waited.
+    pub rtt: Duration,
+    /// Bytes sent and not reported.
+    pub in_flight: u64,
+    /// Payload that waits in the pacer, and for how long its first byte has.
+    pub waiting: u64,
+    pub waited: Duration,
+}
+
+/// What a rate control sets.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RateOutput {
+    /// What the encoder should make, bit/s on the wire.
+    pub target: f64,
+    /// How fast packets leave while some wait, bit/s.
+    pub pacing: f64,
+    /// No packet leaves while so many bytes are in flight.
+    pub window: u64,
+}
+
+/// A rate control.
+pub trait RateControl {
+    fn on_frame(&mut self, _f: &WrittenFrame) {}
+    fn on_sent(&mut self, _s: &LeavingPacket) {}
+    fn on_feedback(&mut self, f: &Feedback);
+    /// When it wants [`RateControl::on_timer`].
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+    fn on_timer(&mut self, _now: Time) {}
+    fn output(&self) -> RateOutput;
+    /// The present value of its probe with this index.
+    fn read(&self, _probe: usize) -> f64 {
+        f64::NAN
+    }
+}
+
+/// A rate control that a scenario can name.
+pub struct RateController {
+    pub model: &'static Model,
+    pub rule: ReportRule,
+    pub build: fn(&Settings, Terms) -> Box<dyn RateControl>,
+}
+
+impl fmt::Debug for RateController {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RateController({})", self.model.name)
+    }
+}
+
+impl Registered for RateController {
+    const FAMILY: &'static str = "rate-control";
+    const WHAT: &'static str = "rate control";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
+}

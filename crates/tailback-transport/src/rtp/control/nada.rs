@@ -1,0 +1,262 @@
+//! NADA: network-assisted dynamic adaptation (RFC 8698).
+//!
+//! Delay, losses and marks become one number, the congestion signal x, in seconds of queue:
+//!
+//! ```text
+//!   x = d + DLOSS (loss / PLRREF)^2 + DMARK (marks / PMRREF)^2
+//! ```
+//!
+//! where d is the queueing delay, and less than it if it is long and packets were lost recently: the queue is then one
+//! that others fill. While a window of 500 ms shows neither losses nor delay the rate follows what arrives, with a
+//! bonus (accelerated ramp-up). Otherwise each report moves the rate r towards the point at which x is XREF PRIO RMAX /
+//! r (gradual update, equations 5 to 7). Alone on a line of capacity C it ends at r = C with a queue of XREF PRIO RMAX
+//! / C; n flows with the same parameters get equal rates, and the queue is n times as long.
+//!
+//! State: rate (bit/s), x of the last report (s), smoothed ratios of losses and marks, the least one-way delay, the
+//! last 15 delays, packets of the last 500 ms, and the intervals between losses as TFRC has them. A report costs a step
+//! for each packet in it.
+//!
+//! Departures: all of it is computed at the sender, from reports of RFC 8888; the RFC lets the receiver compute x. The
+//! rate is on the wire. The RFC has no rule for reports that fail: the rate stays, as there.
+
+use super::{Fate, Feedback, RateControl, RateOutput, Terms};
+use crate::tfrc::history::LossHistory;
+use std::collections::VecDeque;
+use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
+use tailback_base::{Duration, Time, params};
+
+const TABLE: &str = "RFC 8698 table 2";
+const SOME_TIME: Kind = Kind::Time { min: 1e-6, max: 60.0 };
+const FACTOR: Kind = Kind::Real { min: 0.0, max: 1000.0 };
+const RATIO: Kind = Kind::Real { min: 1e-6, max: 1.0 };
+
+pub static MODEL: Model = Model {
+    name: "nada",
+    family: "rate-control",
+    title: "NADA",
+    summary: "One signal of queueing delay, losses and marks moves the rate towards the point where the signal is \
+              inverse to the rate. Alone it fills the line with a queue of xref times max_rate over the line's rate.",
+    source: "RFC 8698",
+    params: PARAMS,
+    probes: &[SIGNAL, QUEUEING, LOSS, RECEIVED],
+};
+
+params! {
+    const PARAMS;
+
+    PRIO: f64 = Key::new("prio", Kind::Real { min: 0.01, max: 100.0 }, "1",
+        "Weight: flows share a line in proportion to it.", TABLE);
+    XREF: Duration = Key::new("xref", SOME_TIME, "10ms", "The signal at which the rate stands at max_rate.", TABLE);
+    KAPPA: f64 = Key::new("kappa", FACTOR, "0.5", "Scales each step of the rate.", TABLE);
+    ETA: f64 = Key::new("eta", FACTOR, "2", "Scales the answer to a change of the signal.", TABLE);
+    TAU: Duration = Key::new("tau", SOME_TIME, "500ms", "Upper bound of the round trip for which a step is stable.",
+        TABLE);
+    QEPS: Duration = Key::new("qeps", SOME_TIME, "10ms",
+        "Queueing delays below it do not end the accelerated ramp-up.", TABLE);
+    DFILT: Duration = Key::new("dfilt", SOME_TIME, "120ms", "Bound of the delay of the filters.", TABLE);
+    GAMMA_MAX: f64 = Key::new("gamma_max", FACTOR, "0.5", "The largest step of the accelerated ramp-up.", TABLE);
+    QBOUND: Duration = Key::new("qbound", SOME_TIME, "50ms",
+        "The queue that one step of the accelerated ramp-up may build.", TABLE);
+    QTH: Duration = Key::new("qth", SOME_TIME, "50ms",
+        "Longer queueing delays count less while losses are recent.", TABLE);
+    LAMBDA: f64 = Key::new("lambda", FACTOR, "0.5", "How fast they count less.", TABLE);
+    MULTILOSS: f64 = Key::new("multiloss", FACTOR, "7",
+        "Losses are recent for so many mean intervals between losses.", TABLE);
+    DLOSS: Duration = Key::new("dloss", SOME_TIME, "10ms", "The delay that losses at plrref stand for.", TABLE);
+    PLRREF: f64 = Key::new("plrref", RATIO, "0.01", "Reference ratio of losses.", TABLE);
+    DMARK: Duration = Key::new("dmark", SOME_TIME, "2ms", "The delay that marks at pmrref stand for.", TABLE);
+    PMRREF: f64 = Key::new("pmrref", RATIO, "0.01", "Reference ratio of marks.", TABLE);
+    BETA: f64 = Key::new("beta", FACTOR, "0.1",
+        "Share of what waits in the pacer by which the encoder makes less, and the pacer sends more.",
+        "RFC 8698 table 3, BETA_S and BETA_V");
+    FPS: f64 = Key::new("fps", Kind::Real { min: 0.1, max: 10_000.0 }, "30", "Frames a second, for beta.",
+        "RFC 8698 table 3");
+}
+
+const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
+    ProbeDef {
+        name,
+        unit,
+        doc,
+        per: "",
+    }
+}
+const SIGNAL: ProbeDef = probe("signal", "s", "congestion signal x of the last report");
+const QUEUEING: ProbeDef = probe("queueing", "s", "least queueing delay of the last 15 packets");
+const LOSS: ProbeDef = probe("loss", "1", "smoothed ratio of losses");
+const RECEIVED: ProbeDef = probe("received", "bit/s", "rate that arrived in the last 500 ms");
+
+/// The observation window (LOGWIN), the delays of which the least counts, the weight of a ratio (ALPHA).
+const LOGWIN: Duration = Duration::from_millis(500);
+const LEAST_OF: usize = 15;
+const ALPHA: f64 = 0.1;
+/// The report interval (DELTA): the first step, and the largest that a late report may make.
+const DELTA: Duration = Duration::from_millis(100);
+const LARGEST_STEP: f64 = 5.0;
+
+/// A packet in the observation window.
+struct SeenPacket {
+    /// When it arrived, or when its loss was reported.
+    at: Time,
+    bytes: u32,
+    /// Queueing delay, s.
+    queueing: f64,
+    lost: bool,
+    marked: bool,
+}
+
+pub struct Nada {
+    s: Settings,
+    terms: Terms,
+    /// Bit/s.
+    rate: f64,
+    /// Payload that waits in the pacer, bytes.
+    waiting: u64,
+    signal: f64,
+    queueing: f64,
+    loss: f64,
+    marks: f64,
+    received: f64,
+    /// The least one-way delay, ns.
+    base: u64,
+    /// Queueing delays, s.
+    delays: VecDeque<f64>,
+    window: VecDeque<SeenPacket>,
+    losses: LossHistory,
+    /// The number of the last packet that was lost.
+    last_loss: Option<u64>,
+    first: Option<Time>,
+    updated: Option<Time>,
+}
+
+pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
+    Box::new(Nada {
+        s: s.clone(),
+        terms,
+        rate: terms.start,
+        waiting: 0,
+        signal: 0.0,
+        queueing: 0.0,
+        loss: 0.0,
+        marks: 0.0,
+        received: 0.0,
+        base: u64::MAX,
+        delays: VecDeque::new(),
+        window: VecDeque::new(),
+        losses: LossHistory::new(false),
+        last_loss: None,
+        first: None,
+        updated: None,
+    })
+}
+
+impl Nada {
+    fn observe(&mut self, f: &Feedback) {
+        for p in f.packets {
+            let (at, queueing, lost, marked) = match p.fate {
+                Fate::Received { at, marked } => {
+                    let delay = at.since(p.sent).0;
+                    self.base = self.base.min(delay);
+                    let queueing = Duration(delay - self.base).seconds();
+                    self.delays.push_back(queueing);
+                    self.first.get_or_insert(at);
+                    (at, queueing, false, marked)
+                }
+                Fate::Lost => {
+                    self.losses.lost(p.number, f.now, f.rtt, || (p.number + 1) as f64);
+                    self.last_loss = Some(p.number);
+                    (f.now, 0.0, true, false)
+                }
+            };
+            self.window.push_back(SeenPacket {
+                at,
+                bytes: p.bytes,
+                queueing,
+                lost,
+                marked,
+            });
+        }
+        while self.delays.len() > LEAST_OF {
+            self.delays.pop_front();
+        }
+        self.window.retain(|p| f.now.since(p.at) < LOGWIN);
+    }
+
+    /// Section 4.2: x of the packets seen.
+    fn signal(&mut self, f: &Feedback) -> f64 {
+        let count = |of: fn(&SeenPacket) -> bool| self.window.iter().filter(|p| of(p)).count() as f64;
+        let all = (self.window.len() as f64).max(1.0);
+        self.loss += ALPHA * (count(|p| p.lost) / all - self.loss);
+        self.marks += ALPHA * (count(|p| p.marked) / all - self.marks);
+        self.queueing = self.delays.iter().copied().fold(f64::INFINITY, f64::min);
+        if self.queueing.is_infinite() {
+            self.queueing = 0.0;
+        }
+        let (mut delay, threshold) = (self.queueing, self.s.get(&QTH).seconds());
+        let newest = f.packets.last().map_or(0, |p| p.number);
+        let is_recent = self.last_loss.is_some_and(|lost| {
+            let interval = self.losses.mean(newest + 1).unwrap_or(f64::INFINITY);
+            ((newest - lost.min(newest)) as f64) < self.s.get(&MULTILOSS) * interval
+        });
+        if is_recent && delay > threshold {
+            delay = threshold * libm::exp(-self.s.get(&LAMBDA) * (delay - threshold) / threshold);
+        }
+        let square = |ratio: f64| ratio * ratio;
+        delay
+            + self.s.get(&DLOSS).seconds() * square(self.loss / self.s.get(&PLRREF))
+            + self.s.get(&DMARK).seconds() * square(self.marks / self.s.get(&PMRREF))
+    }
+
+    /// Bit/s that arrived in the observation window.
+    fn received(&self, now: Time) -> f64 {
+        let bytes: u64 = self.window.iter().filter(|p| !p.lost).map(|p| u64::from(p.bytes)).sum();
+        let so_far = self.first.map_or(LOGWIN, |first| now.since(first).min(LOGWIN));
+        8.0 * bytes as f64 / so_far.max(DELTA).seconds()
+    }
+}
+
+impl RateControl for Nada {
+    fn on_feedback(&mut self, f: &Feedback) {
+        self.waiting = f.waiting;
+        self.observe(f);
+        let signal = self.signal(f);
+        self.received = self.received(f.now);
+        let step = self.updated.map_or(DELTA, |t| f.now.since(t)).seconds();
+        let delta = step.min(LARGEST_STEP * DELTA.seconds());
+        self.updated = Some(f.now);
+        let quiet = self.s.get(&QEPS).seconds();
+        let s = &self.s;
+        if self.window.iter().all(|p| !p.lost && p.queueing < quiet) {
+            let wait = f.rtt.seconds() + DELTA.seconds() + s.get(&DFILT).seconds();
+            let gamma = s.get(&GAMMA_MAX).min(s.get(&QBOUND).seconds() / wait);
+            self.rate = self.rate.max((1.0 + gamma) * self.received);
+        } else {
+            let tau = s.get(&TAU).seconds();
+            let offset = signal - s.get(&PRIO) * s.get(&XREF).seconds() * self.terms.max / self.rate;
+            let change = signal - self.signal;
+            self.rate -= self.rate * s.get(&KAPPA) * (delta / tau * offset / tau + s.get(&ETA) * change / tau);
+        }
+        self.rate = self.terms.clamp(self.rate);
+        self.signal = signal;
+    }
+
+    fn output(&self) -> RateOutput {
+        // Section 5.2.2: what waits is shared between encoder and pacer.
+        let share = self.s.get(&BETA) * 8.0 * self.waiting as f64 * self.s.get(&FPS);
+        RateOutput {
+            target: self.terms.clamp(self.rate - share),
+            pacing: self.rate + share,
+            window: u64::MAX,
+        }
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        match probe {
+            0 => self.signal,
+            1 => self.queueing,
+            2 => self.loss,
+            3 => self.received,
+            _ => f64::NAN,
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! SCReAM version 2: self-clocked rate adaptation for multimedia (draft-johansson-ccwg-rfc8298bis-screamv2).
+//!
+//! A reference window limits the bytes in flight, and the target of the encoder is that window by the round trip, less
+//! a margin. The window grows with each acknowledged byte, slowly near the place of the last reduction. It shrinks by
+//! the share of marked packets (L4S), by a fifth (classic ECN), by a third at a loss, or in proportion to the queueing
+//! delay above half of its target.
+//!
+//! ```text
+//!   growth of an ACK = bytes min(1, MSS/w) min(1, srtt/V) max(1/4, scl) (1 + MUL w/MSS post scl)
+//!   scl  = clamp((8 (w - w_i)/w_i)^2, 0.1, 1)      w_i: the window before the last reduction
+//!   post = clamp((now - congestion) / (100 max(V, srtt)), 0, 1)
+//!   target = 8 w/srtt (1 - clamp(MSS/w - 0.1, 0, 0.2)) / (1.2 + adjust + deviation)
+//! ```
+//!
+//! With L4S it settles at two marked packets a round trip, whatever the rate (scl = 1, srtt = V): growth MSS equals the
+//! reduction w alpha/2.
+//!
+//! State: windows (bytes), alpha, smoothed queueing delay and round trip, the least one-way delay, times of the last
+//! reduction and of the last congestion, and two numbers about frames. A report costs a step for each packet.
+//!
+//! Departures: the window counts bytes on the wire; bytes in flight are those of which no report has told; the base
+//! delay is the least of all. Optional parts of the draft are left out: jitter, loss by rate, policers, competing
+//! flows.
+
+use super::{Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportRule, Terms, WrittenFrame};
+use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
+use tailback_base::{Duration, Ecn, Time, params};
+
+const DRAFT: &str = "draft-johansson-ccwg-rfc8298bis-screamv2 section 4";
+const SHARE: Kind = Kind::Real { min: 0.0, max: 1.0 };
+
+pub static MODEL: Model = Model {
+    name: "scream",
+    family: "rate-control",
+    title: "SCReAM v2",
+    summary: "A window of bytes in flight follows marks, losses and queueing delay; the encoder's rate is the window \
+              by the round trip, less a margin. With L4S marks the queue stays short.",
+    source: "draft-johansson-ccwg-rfc8298bis-screamv2; RFC 8298",
+    params: PARAMS,
+    probes: &[WINDOW, ALPHA, QUEUEING, IN_FLIGHT],
+};
+
+params! {
+    const PARAMS;
+
+    QDELAY_TARGET: Duration = Key::new("qdelay_target", Kind::Time { min: 0.001, max: 10.0 }, "60ms",
+        "The window shrinks where the queueing delay is above half of it.", DRAFT);
+    BETA_LOSS: f64 = Key::new("beta_loss", SHARE, "0.7", "What a loss leaves of the window.", DRAFT);
+    BETA_ECN: f64 = Key::new("beta_ecn", SHARE, "0.8", "What a classic mark leaves of the window.", DRAFT);
+    MUL_INCREASE: f64 = Key::new("mul_increase", SHARE, "0.02",
+        "The share by which a large window grows more in a round trip.", DRAFT);
+    VIRTUAL_RTT: Duration = Key::new("virtual_rtt", Kind::Time { min: 0.0001, max: 10.0 }, "25ms",
+        "Shorter round trips grow as slowly as this one.", DRAFT);
+    HEADROOM: f64 = Key::new("headroom", Kind::Real { min: 1.0, max: 100.0 }, "1.5",
+        "The window does not grow beyond so many times what is in flight.", DRAFT);
+    PACING: f64 = Key::new("pacing", Kind::Real { min: 1.0, max: 100.0 }, "1.5",
+        "Packets leave at so many times the target.", DRAFT);
+    RELAXED: f64 = Key::new("relaxed_pacing", Kind::Real { min: 1.0, max: 100.0 }, "4",
+        "Near the largest rate pacing is so many times faster.", DRAFT);
+}
+
+const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
+    ProbeDef {
+        name,
+        unit,
+        doc,
+        per: "",
+    }
+}
+const WINDOW: ProbeDef = probe("window", "bytes", "reference window");
+const ALPHA: ProbeDef = probe("alpha", "1", "smoothed share of marked packets");
+const QUEUEING: ProbeDef = probe("queueing", "s", "smoothed queueing delay");
+const IN_FLIGHT: ProbeDef = probe("in_flight", "bytes", "bytes of which no report has told");
+
+/// Section 5 of the draft: after 16 packets, at the end of each frame, and at most 40 ms apart.
+pub const RULE: ReportRule = ReportRule {
+    every: Duration::from_millis(40),
+    packets: 16,
+    frames: true,
+    step: ReportRule::RFC8888.step,
+};
+
+const MSS: f64 = 1000.0;
+const MIN_REF_WND: f64 = 3000.0;
+/// Gains of alpha when it rises and falls, of the queueing delay when it rises.
+const ALPHA_UP: f64 = 1.0 / 8.0;
+const ALPHA_DOWN: f64 = 1.0 / 128.0;
+const QUEUEING_UP: f64 = 0.25;
+const ALPHA_EVERY: Duration = Duration::from_millis(10);
+/// Round trips after congestion until growth is whole (POST_CONGESTION_DELAY_RTT).
+const POST_CONGESTION: f64 = 100.0;
+/// The window's overhead with jitter compensation off.
+const WINDOW_OVERHEAD: f64 = 3.0;
+const MIN_PACING: f64 = 50_000.0;
+const LEAST_SCALE: f64 = 0.25;
+/// The encoder's margin, gains of its two parts, and their bounds.
+const MARGIN: f64 = 1.2;
+const ADJUST_GAIN: f64 = 1.0 / 16.0;
+const DEVIATION_GAIN: f64 = 1.0 / 64.0;
+const MOST_ADJUST: f64 = 0.5;
+const MOST_DEVIATION: f64 = 0.2;
+
+pub struct Scream {
+    s: Settings,
+    terms: Terms,
+    /// Bytes.
+    window: f64,
+    /// The window before the last reduction, and whether it has grown since.
+    inflection: f64,
+    has_grown: bool,
+    srtt: f64,
+    base: u64,
+    alpha: f64,
+    /// Seconds.
+    queueing: f64,
+    /// Packets since alpha was updated.
+    delivered: u32,
+    marked: u32,
+    alpha_updated: Time,
+    queueing_updated: Time,
+    reduced: Option<Time>,
+    congested: Option<Time>,
+    in_flight: u64,
+    /// The largest amount in flight in this round trip and the one before, and when this one began.
+    most: [u64; 2],
+    round: Time,
+    /// Of frames: when the last was made, the mean time between them, and two shares.
+    framed: Option<Time>,
+    period: f64,
+    adjust: f64,
+    deviation: f64,
+}
+
+pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
+    Box::new(Scream {
+        s: s.clone(),
+        window: (terms.start / 8.0 * s.get(&VIRTUAL_RTT).seconds() * MARGIN).max(MIN_REF_WND),
+        terms,
+        inflection: 1.0,
+        has_grown: true,
+        srtt: s.get(&VIRTUAL_RTT).seconds(),
+        base: u64::MAX,
+        alpha: 0.0,
+        queueing: 0.0,
+        delivered: 0,
+        marked: 0,
+        alpha_updated: Time::ZERO,
+        queueing_updated: Time::ZERO,
+        reduced: None,
+        congested: None,
+        in_flight: 0,
+        most: [0, 0],
+        round: Time::ZERO,
+        framed: None,
+        period: 0.0,
+        adjust: 0.0,
+        deviation: 0.0,
+    })
+}
+
+impl Scream {
+    fn virtual_rtt(&self) -> f64 {
+        self.s.get(&VIRTUAL_RTT).seconds()
+    }
+
+    /// How far the window is from the place of the last reduction.
+    fn scale(&self) -> f64 {
+        let off = 8.0 * (self.window - self.inflection) / self.inflection;
+        (off * off).clamp(0.1, 1.0)
+    }
+
+    /// Bit/s on the wire.
+    fn target(&self) -> f64 {
+        let small = (MSS / self.window - 0.1).clamp(0.0, 0.2);
+        let rate = 8.0 * self.window / self.srtt * (1.0 - small);
+        self.terms.clamp(rate / (MARGIN + self.adjust + self.deviation))
+    }
+
+    fn smooth(&mut self, f: &Feedback, queueing: Option<f64>) {
+        self.srtt += (f.rtt.seconds() - self.srtt) / 8.0;
+        let since = |t: Time| f.now.since(t).seconds();
+        if self.delivered > 0 && since(self.alpha_updated) >= ALPHA_EVERY.seconds().min(self.srtt) {
+            let share = f64::from(self.marked) / f64::from(self.delivered);
+            let gain = if share >= self.alpha { ALPHA_UP } else { ALPHA_DOWN };
+            let to = if share >= self.alpha { share } else { 0.0 };
+            self.alpha += gain * (to - self.alpha);
+            (self.delivered, self.marked, self.alpha_updated) = (0, 0, f.now);
+        }
+        if let Some(queueing) = queueing
+            && since(self.queueing_updated) >= self.virtual_rtt().min(self.srtt)
+        {
+            self.queueing = match queueing < self.queueing {
+                true => queueing,
+                false => self.queueing + QUEUEING_UP * (queueing - self.queueing),
+            };
+            self.queueing_updated = f.now;
+        }
+    }
+
+    /// At most once in a round trip, or in a virtual one where that is shorter.
+    fn reduce(&mut self, f: &Feedback, is_lost: bool, is_marked: bool) {
+        let (v, goal) = (self.virtual_rtt(), self.s.get(&QDELAY_TARGET).seconds());
+        let spread = (self.srtt / v).max(1.0);
+        if self
+            .reduced
+            .is_some_and(|t| f.now.since(t).seconds() < v.min(self.srtt))
+        {
+            return;
+        }
+        let is_l4s = self.terms.ecn == Ecn::Ect1;
+        let long_ago = self
+            .reduced
+            .is_none_or(|t| f.now.since(t).seconds() > POST_CONGESTION * v.max(self.srtt));
+        let before = self.window;
+        let kept = if is_lost {
+            self.s.get(&BETA_LOSS)
+        } else if is_marked && is_l4s {
+            let mut share = self.alpha / 2.0 / spread;
+            if self.queueing < goal / 4.0 {
+                share *= self.scale().max(LEAST_SCALE);
+            }
+            if long_ago {
+                self.window = self.window.min(self.most[0].max(self.most[1]) as f64);
+            }
+            1.0 - share
+        } else if is_marked {
+            self.s.get(&BETA_ECN)
+        } else if self.queueing > goal / 2.0 {
+            1.0 - ((self.queueing - goal / 2.0) / (goal / 2.0)).min(1.0) / 2.0 / spread
+        } else {
+            return;
+        };
+        if self.has_grown {
+            (self.inflection, self.has_grown) = (before, false);
+        }
+        self.window = (self.window * kept).max(MIN_REF_WND);
+        (self.reduced, self.congested) = (Some(f.now), Some(f.now));
+    }
+
+    fn grow(&mut self, now: Time, acked: f64) {
+        let most = self.most[0].max(self.most[1]) as f64;
+        let allowed = MSS + self.s.get(&HEADROOM) * most;
+        if acked == 0.0 || self.window > allowed || self.target() >= self.terms.max {
+            return;
+        }
+        let (v, scale) = (self.virtual_rtt(), self.scale());
+        let post = self.congested.map_or(1.0, |t| {
+            (now.since(t).seconds() / (POST_CONGESTION * v.max(self.srtt))).clamp(0.0, 1.0)
+        });
+        let more = 1.0 + self.s.get(&MUL_INCREASE) * self.window / MSS * post * scale;
+        let slow = (MSS / self.window).min(1.0) * (self.srtt / v).min(1.0) * scale.max(LEAST_SCALE);
+        self.window += acked * slow * more;
+        self.has_grown = true;
+    }
+}
+
+impl RateControl for Scream {
+    fn on_frame(&mut self, f: &WrittenFrame) {
+        let Some(last) = self.framed.replace(f.now) else { return };
+        let gap = f.now.since(last).seconds();
+        self.period += if self.period == 0.0 {
+            gap
+        } else {
+            (gap - self.period) / 16.0
+        };
+        if self.period == 0.0 {
+            return;
+        }
+        let late = (f.waited.seconds() - self.period / 4.0) / self.period;
+        self.adjust = (self.adjust + ADJUST_GAIN * late).clamp(0.0, MOST_ADJUST);
+        let expected = self.target() / 8.0 * self.period;
+        let excess = (f.payload as f64 / expected - 1.0).max(0.0);
+        self.deviation = (self.deviation + DEVIATION_GAIN * (excess - self.deviation)).min(MOST_DEVIATION);
+    }
+
+    fn on_sent(&mut self, s: &LeavingPacket) {
+        self.in_flight = s.in_flight;
+        if s.now.since(self.round).seconds() > self.srtt {
+            (self.most, self.round) = ([0, self.most[0]], s.now);
+        }
+        self.most[0] = self.most[0].max(s.in_flight);
+    }
+
+    fn on_feedback(&mut self, f: &Feedback) {
+        self.in_flight = f.in_flight;
+        let (mut acked, mut is_lost, mut is_marked, mut queueing) = (0.0, false, false, None);
+        for p in f.packets {
+            match p.fate {
+                Fate::Received { at, marked } => {
+                    let delay = at.since(p.sent).0;
+                    self.base = self.base.min(delay);
+                    queueing = Some(Duration(delay - self.base).seconds());
+                    self.delivered += 1;
+                    self.marked += u32::from(marked);
+                    is_marked |= marked;
+                    // Marked bytes do not let the window grow.
+                    acked += if marked { 0.0 } else { f64::from(p.bytes) };
+                }
+                Fate::Lost => is_lost = true,
+            }
+        }
+        self.smooth(f, queueing);
+        self.reduce(f, is_lost, is_marked);
+        self.grow(f.now, acked);
+    }
+
+    fn output(&self) -> RateOutput {
+        let target = self.target();
+        let near = 1.0 - (target / self.terms.max - 0.8) / 0.2;
+        RateOutput {
+            target,
+            pacing: target.max(MIN_PACING) * self.s.get(&PACING) / near.clamp(1.0 / self.s.get(&RELAXED), 1.0),
+            window: (self.window * WINDOW_OVERHEAD) as u64,
+        }
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        match probe {
+            0 => self.window,
+            1 => self.alpha,
+            2 => self.queueing,
+            3 => self.in_flight as f64,
+            _ => f64::NAN,
+        }
+    }
+}

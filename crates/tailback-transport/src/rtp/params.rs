@@ -1,0 +1,105 @@
+//! The declaration of `rtp`: every parameter once, and the probes.
+
+use super::Config;
+use super::control::{RateController, Terms};
+use crate::entry::Connection;
+use std::sync::Arc;
+use tailback_base::model::{self, Key, Kind, Model, Param, ProbeDef, Settings};
+use tailback_base::quantity::Refusal;
+use tailback_base::{BitRate, Ecn, choice, params};
+
+pub static MODEL: Model = Model {
+    name: "rtp",
+    family: "transport",
+    title: "RTP that adapts",
+    summary: "Media over datagrams: the receiver reports each packet's arrival, and a rate control sets what the \
+              encoder makes, how fast packets leave, and how much is in flight. What is lost stays lost.",
+    source: "RFC 3550; RFC 8888; RFC 8698; RFC 8298",
+    params: PARAMS,
+    probes: &[TARGET, PACING, RTT, WAITING, LOST],
+};
+
+choice! {
+    /// The ECN code point of data packets.
+    pub enum CodePoint {
+        Off = "off",
+        Ect0 = "ect0",
+        Ect1 = "ect1",
+    }
+}
+
+impl CodePoint {
+    pub fn code_point(self) -> Ecn {
+        match self {
+            CodePoint::Off => Ecn::NotEct,
+            CodePoint::Ect0 => Ecn::Ect0,
+            CodePoint::Ect1 => Ecn::Ect1,
+        }
+    }
+}
+
+const RATE: Kind = Kind::Rate { min: 1000.0, max: 1e12 };
+
+params! {
+    const PARAMS;
+
+    CONTROL = Param::new("control", Kind::Model("rate-control"), "nada", "What sets the rate.", "");
+    PAYLOAD: u32 = Key::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1200B",
+        "Payload of a full packet. A frame is cut into such; no packet has parts of two frames.", "");
+    HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "40B",
+        "What a data packet has on the wire beside its payload: IP, UDP and RTP.", "RFC 3550: 20 + 8 + 12 B");
+    pub ECN: CodePoint = Key::choice("ecn", "off",
+        "The ECN code point of data packets. ect1 asks for the marks of L4S.", "RFC 3168; RFC 9331");
+    MIN_RATE: BitRate = Key::new("min_rate", RATE, "150kbps", "The least rate on the wire.", "RFC 8698 section 4.2");
+    START_RATE: BitRate = Key::new("start_rate", RATE, "300kbps", "The rate on the wire before the first report.", "");
+    MAX_RATE: BitRate = Key::new("max_rate", RATE, "2500kbps",
+        "The largest rate on the wire. NADA keeps a queue in proportion to it.", "");
+}
+
+const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
+    ProbeDef {
+        name,
+        unit,
+        doc,
+        per: "",
+    }
+}
+
+const TARGET: ProbeDef = probe("target", "bit/s", "rate on the wire that the encoder should have");
+const PACING: ProbeDef = probe("pacing", "bit/s", "rate at which packets leave while some wait");
+const RTT: ProbeDef = probe(
+    "rtt",
+    "s",
+    "round trip of the last packet reported, without the wait for the report",
+);
+const WAITING: ProbeDef = probe("waiting", "bytes", "payload that waits in the pacer");
+const LOST: ProbeDef = probe("lost", "packets", "packets reported as lost, in all");
+
+/// The probes of the source; those of its rate control follow.
+pub const SOURCE_PROBES: &[ProbeDef] = &[TARGET, PACING, RTT, WAITING, LOST];
+
+/// The connection that these settings describe.
+///
+/// # Errors
+/// Rates that contradict each other, and a rate control that is not in the list.
+pub fn connection(s: &Settings, controllers: &model::Registry<&'static RateController>) -> Result<Connection, Refusal> {
+    let settings = s.within(CONTROL.name);
+    let controller = *controllers.row(settings.model.name)?;
+    let [min, start, max] = [MIN_RATE, START_RATE, MAX_RATE].map(|key| s.get(&key).bits_per_second());
+    if !(min <= start && start <= max) {
+        return Err(Refusal::new(
+            format!("min_rate, start_rate and max_rate are {min}, {start} and {max} bit/s"),
+            "give a start_rate between min_rate and max_rate",
+        ));
+    }
+    let ecn = s.get(&ECN).code_point();
+    Ok(Connection::new(Arc::new(Config {
+        payload: s.get(&PAYLOAD),
+        header: s.get(&HEADER),
+        ecn,
+        terms: Terms { min, start, max, ecn },
+        rule: controller.rule,
+        controller,
+        settings: settings.clone(),
+    })))
+}

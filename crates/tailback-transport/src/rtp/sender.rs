@@ -1,0 +1,333 @@
+//! The sending end: frames wait in a pacer, packets are in flight until a report tells of them.
+//!
+//! A packet leaves when the pacing rate and the window allow it. A report that has no arrival for a packet, and that
+//! has the arrival of one at least three later, says that it is lost. Reports can be lost too: a packet of which no
+//! later report can tell is forgotten without a fate. The connection is over when it has been closed, everything
+//! written has been sent, and each packet has been told of or a second has passed.
+//!
+//! State: the waiting frames, and 24 bytes for each packet in flight.
+
+use super::Config;
+use super::control::{Fate, Feedback, LeavingPacket, RateControl, ReportedPacket, WrittenFrame};
+use super::params::SOURCE_PROBES;
+use super::receiver::LATER;
+use super::report::{ArrivalReport, packet};
+use crate::backlog::Backlog;
+use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
+use crate::limit::{Limit, LimitClock};
+use crate::segment::Segment;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tailback_base::{Duration, Ecn, ProbeDef, Time};
+
+/// How long a closed sender waits for the last report.
+const PATIENCE: Duration = Duration::from_millis(1000);
+
+/// A packet that was sent.
+struct PacketInFlight {
+    bytes: u32,
+    sent: Time,
+    is_told: bool,
+}
+
+pub struct MediaSender {
+    cfg: Arc<Config>,
+    control: Box<dyn RateControl>,
+    backlog: Backlog,
+    /// Payload written, and when each write that still waits was made.
+    written: u64,
+    waiting_since: VecDeque<Time>,
+    /// Number of the next packet; the packets before it that are in flight.
+    next: u64,
+    out: VecDeque<PacketInFlight>,
+    in_flight: u64,
+    /// When the next packet may leave.
+    slot: Time,
+    last_sent: Time,
+    lost: u64,
+    rtt: Option<Duration>,
+    report: SenderReport,
+    limit: LimitClock,
+    wake: Time,
+    is_connected: bool,
+    is_closing: bool,
+    is_closed: bool,
+    told: Vec<ReportedPacket>,
+}
+
+impl MediaSender {
+    pub fn new(cfg: Arc<Config>) -> MediaSender {
+        MediaSender {
+            control: (cfg.controller.build)(&cfg.settings, cfg.terms),
+            cfg,
+            backlog: Backlog::default(),
+            written: 0,
+            waiting_since: VecDeque::new(),
+            next: 0,
+            out: VecDeque::new(),
+            in_flight: 0,
+            slot: Time::ZERO,
+            last_sent: Time::ZERO,
+            lost: 0,
+            rtt: None,
+            report: SenderReport::default(),
+            limit: LimitClock::new(),
+            wake: Time::NEVER,
+            is_connected: false,
+            is_closing: false,
+            is_closed: false,
+            told: Vec::new(),
+        }
+    }
+
+    fn waited(&self, now: Time) -> Duration {
+        self.waiting_since.front().map_or(Duration::ZERO, |t| now.since(*t))
+    }
+
+    fn waiting(&self) -> u64 {
+        self.written - self.report.sent_payload_bytes
+    }
+
+    /// What a report says for the first time, in the order of numbers; packets of which none can tell any more go.
+    fn learn(&mut self, r: &ArrivalReport) {
+        self.told.clear();
+        let base = self.next - self.out.len() as u64;
+        for _ in base..r.begin.min(self.next) {
+            let forgotten = self.out.pop_front();
+            self.in_flight -= forgotten.filter(|o| !o.is_told).map_or(0, |o| u64::from(o.bytes));
+        }
+        let base = self.next - self.out.len() as u64;
+        let highest = r.arrived.last().map_or(0, |a| a.number);
+        let mut arrived = r.arrived.iter().peekable();
+        for number in base.max(r.begin)..r.end {
+            while arrived.peek().is_some_and(|a| a.number < number) {
+                arrived.next();
+            }
+            let out = &mut self.out[(number - base) as usize];
+            if out.is_told {
+                continue;
+            }
+            let fate = match arrived.peek() {
+                Some(a) if a.number == number => Fate::Received {
+                    at: a.at.max(out.sent),
+                    marked: a.ecn == Ecn::Ce,
+                },
+                _ if number + LATER <= highest => Fate::Lost,
+                _ => continue,
+            };
+            out.is_told = true;
+            self.in_flight -= u64::from(out.bytes);
+            self.lost += u64::from(fate == Fate::Lost);
+            self.told.push(ReportedPacket {
+                number,
+                bytes: out.bytes,
+                sent: out.sent,
+                fate,
+            });
+        }
+        while self.out.front().is_some_and(|o| o.is_told) {
+            self.out.pop_front();
+        }
+    }
+
+    fn sample(&mut self, rtt: Duration) {
+        let (r, seconds) = (&mut self.report, rtt.seconds());
+        r.rtt.note(seconds);
+        r.rtt_samples += 1;
+        r.rtt_sum += seconds;
+        self.rtt = Some(rtt);
+    }
+
+    /// Nothing is left to be sent, and no report is awaited.
+    fn is_done(&self, now: Time) -> bool {
+        self.is_closing && self.backlog.is_empty() && (self.in_flight == 0 || now >= self.last_sent + PATIENCE)
+    }
+
+    fn report_up(&mut self, now: Time, up: &mut dyn AppEvents) {
+        self.wake = Time::NEVER;
+        if !self.is_connected {
+            self.is_connected = true;
+            up.event(AppEvent::Connected);
+        }
+        if self.is_done(now) && !self.is_closed {
+            self.is_closed = true;
+            up.event(AppEvent::Closed);
+        }
+    }
+}
+
+impl Endpoint for MediaSender {
+    fn write(&mut self, n: Amount, now: Time) {
+        if self.is_closing {
+            return;
+        }
+        self.backlog.write(n);
+        match n {
+            Amount::Bytes(0) => {}
+            Amount::Bytes(bytes) => {
+                self.written += bytes;
+                self.waiting_since.push_back(now);
+                let waited = self.waited(now);
+                self.control.on_frame(&WrittenFrame {
+                    now,
+                    payload: bytes,
+                    waited,
+                });
+            }
+            Amount::Unlimited => {}
+        }
+        if !self.is_connected {
+            self.wake = now;
+        }
+    }
+
+    fn close(&mut self, now: Time) {
+        self.is_closing = true;
+        self.backlog.end();
+        self.wake = now;
+    }
+
+    fn abort(&mut self, now: Time) {
+        self.backlog.clear();
+        self.close(now);
+    }
+
+    fn withdraw(&mut self, bytes: u64) {
+        if bytes == u64::MAX && !self.is_closing {
+            self.backlog.end();
+        }
+    }
+
+    fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
+        let Some(r) = ArrivalReport::read(s, &self.cfg.rule).filter(|r| r.end <= self.next) else {
+            return;
+        };
+        self.learn(&r);
+        let newest = self.told.iter().rev().find_map(|t| match t.fate {
+            Fate::Received { at, .. } => Some((t.sent, at)),
+            Fate::Lost => None,
+        });
+        if let Some((sent, at)) = newest {
+            let wait = r.sent.since(at);
+            self.sample(Duration(now.since(sent).0.saturating_sub(wait.0)).max(Duration(1)));
+        }
+        if let Some(rtt) = self.rtt {
+            let feedback = Feedback {
+                now,
+                packets: &self.told,
+                rtt,
+                in_flight: self.in_flight,
+                waiting: self.waiting(),
+                waited: self.waited(now),
+            };
+            self.control.on_feedback(&feedback);
+        }
+        if self.is_done(now) || !self.is_connected {
+            self.report_up(now, up);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Transmit {
+        if self.backlog.is_empty() {
+            self.limit.note(Limit::Application, now, &mut self.report);
+            return Transmit::Idle;
+        }
+        let output = self.control.output();
+        if self.in_flight >= output.window {
+            self.limit.note(Limit::Network, now, &mut self.report);
+            return Transmit::Idle;
+        }
+        if now < self.slot {
+            self.limit.note(Limit::Network, now, &mut self.report);
+            return Transmit::NotBefore(self.slot);
+        }
+        let writes = self.backlog.writes();
+        let Some(payload) = self.backlog.take(self.cfg.payload) else {
+            return Transmit::Idle;
+        };
+        let ends_frame = self.backlog.writes() < writes;
+        if ends_frame {
+            self.waiting_since.pop_front();
+        }
+        let bytes = payload + self.cfg.header;
+        // A pacer that has been idle saves nothing.
+        let time = Duration::from_seconds(8.0 * f64::from(bytes) / output.pacing);
+        self.slot = self.slot.max(now) + time;
+        self.last_sent = now;
+        self.in_flight += u64::from(bytes);
+        self.out.push_back(PacketInFlight {
+            bytes,
+            sent: now,
+            is_told: false,
+        });
+        let number = self.next;
+        self.next += 1;
+        self.report.sent_packets += 1;
+        self.report.sent_payload_bytes += u64::from(payload);
+        self.written = self.written.max(self.report.sent_payload_bytes);
+        let sent = LeavingPacket {
+            now,
+            number,
+            bytes,
+            in_flight: self.in_flight,
+        };
+        self.control.on_sent(&sent);
+        Transmit::Segment(packet(number, payload, self.cfg.header, self.cfg.ecn, now, ends_frame))
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        let end = match self.is_closing && !self.is_closed && self.backlog.is_empty() {
+            true => self.last_sent + PATIENCE,
+            false => Time::NEVER,
+        };
+        let own = self.control.next_timer().unwrap_or(Time::NEVER);
+        let t = self.wake.min(end).min(own);
+        (t != Time::NEVER).then_some(t)
+    }
+
+    fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents) {
+        if self.control.next_timer().is_some_and(|t| t <= now) {
+            self.control.on_timer(now);
+        }
+        if now >= self.wake || self.is_done(now) {
+            self.report_up(now, up);
+        }
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        None
+    }
+
+    /// Payload, bit/s.
+    fn target(&self) -> Option<f64> {
+        Some(self.control.output().target * self.cfg.payload_share())
+    }
+
+    fn srtt(&self) -> Option<Duration> {
+        self.rtt
+    }
+
+    fn report(&self, now: Time) -> SenderReport {
+        self.limit.report(self.report, now)
+    }
+
+    fn probes(&self) -> Vec<&'static ProbeDef> {
+        SOURCE_PROBES.iter().chain(self.cfg.controller.model.probes).collect()
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        let output = || self.control.output();
+        match SOURCE_PROBES.get(probe).map(|p| p.name) {
+            Some("target") => output().target,
+            Some("pacing") => output().pacing,
+            Some("rtt") => self.rtt.map_or(f64::NAN, Duration::seconds),
+            Some("waiting") => self.waiting() as f64,
+            Some("lost") => self.lost as f64,
+            _ => self.control.read(probe - SOURCE_PROBES.len()),
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+}

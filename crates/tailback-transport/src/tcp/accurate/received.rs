@@ -1,0 +1,225 @@
+//! What an end has received: the counters of RFC 9768 section 3.2, and when they are said.
+//!
+//! State: packets with CE, bytes by codepoint, and what the last segment of data had.
+
+use super::{FIRST_ACE, FIRST_BYTES, MASK};
+use crate::segment::EcnCounts;
+use crate::tcp::config::AccurateForm;
+use tailback_base::Ecn;
+
+/// Option space of a segment, B: a TCP header has at most 60, and 20 of them are fixed.
+const ROOM: u32 = 40;
+/// Time stamps with their padding, and the SACK option without its blocks, B.
+const STAMPS: u32 = 12;
+const SACK: u32 = 4;
+const BLOCK: u32 = 8;
+/// Marked packets after which an acknowledgement goes at once (section 3.2.2.5.1): with new data, and otherwise.
+const MARKS_WITH_DATA: u8 = 2;
+const MARKS_WITHOUT: u8 = 3;
+
+/// The counters of one end.
+#[derive(Clone, Debug)]
+pub struct Received {
+    form: AccurateForm,
+    /// Packets that were marked, acknowledgements included.
+    marked: u32,
+    ect1: u32,
+    ce: u32,
+    ect0: u32,
+    /// Marked packets that no segment has said yet.
+    unsaid: u8,
+    /// Of the last segment of data.
+    last: Ecn,
+    /// Fields of the option up to the last that has changed.
+    changed: u8,
+    /// This end sends the option if the other end knows it.
+    may_say_bytes: bool,
+    says_bytes: bool,
+    /// The next acknowledgement says how the other end's SYN-ACK arrived, not the counter (table 3).
+    reflects: Option<u8>,
+}
+
+impl Received {
+    /// `option`: this end sends it.
+    pub fn new(form: AccurateForm, option: bool) -> Received {
+        Received {
+            form,
+            marked: 0,
+            ect1: FIRST_BYTES,
+            ce: 0,
+            ect0: FIRST_BYTES,
+            unsaid: 0,
+            last: Ecn::NotEct,
+            changed: 0,
+            may_say_bytes: option,
+            says_bytes: false,
+            reflects: None,
+        }
+    }
+
+    /// Packets that came marked.
+    pub fn marked(&self) -> u32 {
+        self.marked
+    }
+
+    /// The other end has sent the option, or there is no handshake that shows it.
+    pub fn hears_option(&mut self) {
+        self.says_bytes = self.may_say_bytes;
+    }
+
+    /// The other end's SYN-ACK arrived so. A mark on it counts.
+    pub fn reflect(&mut self, arrived: Ecn) {
+        self.reflects = Some(crate::tcp::handshake::reflected(arrived));
+    }
+
+    /// A packet of the other end. Returns whether it is acknowledged at once: at a mark after packets without one, in
+    /// Linux at every change, and where enough marks are unsaid.
+    pub fn arrives(&mut self, ecn: Ecn, payload: u32) -> bool {
+        let marked = ecn == Ecn::Ce;
+        if marked {
+            self.marked += 1;
+            self.unsaid = self.unsaid.saturating_add(1);
+        }
+        if payload == 0 {
+            return marked && self.unsaid >= MARKS_WITHOUT;
+        }
+        let (counter, field) = match ecn {
+            Ecn::NotEct => (None, 0),
+            Ecn::Ect1 => (Some(&mut self.ect1), 1),
+            Ecn::Ce => (Some(&mut self.ce), 2),
+            Ecn::Ect0 => (Some(&mut self.ect0), 3),
+        };
+        if let Some(bytes) = counter {
+            *bytes = bytes.wrapping_add(payload) & MASK;
+        }
+        self.changed = self.changed.max(field);
+        let changes = match self.form {
+            AccurateForm::Rfc9768 => marked && self.last != Ecn::Ce,
+            AccurateForm::Linux => ecn != self.last,
+        };
+        self.last = ecn;
+        changes || (marked && self.unsaid >= MARKS_WITH_DATA)
+    }
+
+    /// The number that the flags of the next segment say.
+    pub fn ace(&mut self) -> u8 {
+        self.unsaid = 0;
+        self.reflects
+            .take()
+            .unwrap_or((FIRST_ACE + (self.marked & 7) as u8) & 7)
+    }
+
+    /// The option of the next segment, beside time stamps and so many SACK blocks, and how many blocks stay: one or two
+    /// of more than two make room for it. All fields where they fit, otherwise those that have ever changed.
+    pub fn option(&self, stamps: bool, blocks: usize) -> (Option<EcnCounts>, usize) {
+        if !self.says_bytes {
+            return (None, blocks);
+        }
+        let least = blocks.min(2);
+        for kept in (least..=blocks).rev() {
+            let sack = if kept > 0 { SACK + BLOCK * kept as u32 } else { 0 };
+            let room = ROOM - if stamps { STAMPS } else { 0 } - sack;
+            for fields in (self.changed..=3).rev() {
+                if padded(fields, kept) <= room {
+                    return (Some(self.counts(fields)), kept);
+                }
+            }
+        }
+        (None, blocks)
+    }
+
+    /// That of a SYN-ACK, before anything is known of the other end.
+    pub fn first_option(&self) -> Option<EcnCounts> {
+        self.may_say_bytes.then(|| self.counts(3))
+    }
+
+    /// All that is counted.
+    pub fn counts(&self, fields: u8) -> EcnCounts {
+        EcnCounts {
+            ect1: self.ect1,
+            ce: self.ce,
+            ect0: self.ect0,
+            fields,
+        }
+    }
+}
+
+/// Bytes of an option with so many fields, padded to whole words. Beside SACK blocks it may stand in the place of their
+/// padding of two bytes.
+pub fn padded(fields: u8, blocks: usize) -> u32 {
+    match (fields, blocks) {
+        (3, _) => 12,
+        (2, _) => 8,
+        (1, 0) => 8,
+        (1, _) => 4,
+        (_, 0) => 4,
+        (_, _) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends() -> [Received; 2] {
+        [AccurateForm::Rfc9768, AccurateForm::Linux].map(|form| {
+            let mut r = Received::new(form, true);
+            r.hears_option();
+            r
+        })
+    }
+
+    /// Packets of 1000 B, CE, ECT(0), CE, ECT(1), CE: ACE 6, 6, 7, 7, 0, and the fields.
+    #[test]
+    fn counters_say_what_came() {
+        for mut r in ends() {
+            let came = [Ecn::Ce, Ecn::Ect0, Ecn::Ce, Ecn::Ect1, Ecn::Ce];
+            let said = came.map(|ecn| {
+                r.arrives(ecn, 1000);
+                let c = r.counts(3);
+                (r.ace(), c.ce, c.ect0, c.ect1)
+            });
+            assert_eq!(said.map(|s| s.0), [6, 6, 7, 7, 0]);
+            assert_eq!(said.map(|s| s.1), [1000, 1000, 2000, 2000, 3000]);
+            assert_eq!(said.map(|s| s.2), [1, 1001, 1001, 1001, 1001]);
+            assert_eq!(said.map(|s| s.3), [1, 1, 1, 1001, 1001]);
+        }
+    }
+
+    /// By the RFC marks are said at their beginning and for each second one, in Linux at each change.
+    #[test]
+    fn changes_are_said_at_once() {
+        let came = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ect0, Ecn::Ce];
+        let [mut rfc, mut linux] = ends();
+        assert_eq!(
+            came.map(|e| rfc.arrives(e, 1000)),
+            [false, true, true, false, false, true]
+        );
+        assert_eq!(
+            came.map(|e| linux.arrives(e, 1000)),
+            [true, true, true, true, false, true]
+        );
+        // Marked acknowledgements count as packets, not as bytes, and only the third is answered.
+        let [mut rfc, _] = ends();
+        assert_eq!([(); 3].map(|()| rfc.arrives(Ecn::Ce, 0)), [false, false, true]);
+        assert_eq!((rfc.ace(), rfc.counts(3).ce), (0, 0));
+    }
+
+    /// Beside time stamps and SACK blocks there is room for some fields, and blocks make room for those that changed.
+    #[test]
+    fn the_option_takes_the_room_there_is() {
+        let [mut r, _] = ends();
+        let fields = |r: &Received, stamps, blocks| {
+            let (counts, kept) = r.option(stamps, blocks);
+            (counts.map(|c| c.fields), kept)
+        };
+        assert_eq!(fields(&r, true, 1), (Some(3), 1));
+        assert_eq!(fields(&r, true, 2), (Some(2), 2));
+        r.arrives(Ecn::Ce, 1000);
+        assert_eq!(fields(&r, true, 3), (Some(2), 2));
+        assert_eq!(fields(&r, false, 4), (Some(3), 3));
+        r.arrives(Ecn::Ect0, 1000);
+        assert_eq!(fields(&r, true, 3), (None, 3));
+        assert_eq!(fields(&r, false, 3), (Some(3), 3));
+    }
+}

@@ -1,0 +1,63 @@
+//! The probes of the model `tcp`: what a recorder may read of a sender.
+
+use tailback_base::ProbeDef;
+
+pub const CWND: ProbeDef = ProbeDef {
+    name: "cwnd",
+    unit: "segments",
+    doc: "congestion window, without fast-recovery inflation",
+    per: "",
+};
+
+/// What [`Sender`](super::Sender) lets the recorder read, in the order of `read`.
+pub static PROBES: &[ProbeDef] = &[
+    CWND,
+    ProbeDef {
+        name: "ssthresh",
+        unit: "segments",
+        doc: "slow-start threshold",
+        per: "",
+    },
+    ProbeDef {
+        name: "srtt",
+        unit: "s",
+        doc: "smoothed round-trip time",
+        per: "",
+    },
+    ProbeDef {
+        name: "rttvar",
+        unit: "s",
+        doc: "smoothed mean deviation of the round-trip time",
+        per: "",
+    },
+    ProbeDef {
+        name: "rto",
+        unit: "s",
+        doc: "retransmission timeout, backoff included",
+        per: "",
+    },
+    ProbeDef {
+        name: "backoff",
+        unit: "1",
+        doc: "factor on the timeout after expiries in a row",
+        per: "",
+    },
+    ProbeDef {
+        name: "outstanding",
+        unit: "B",
+        doc: "bytes sent and not acknowledged",
+        per: "",
+    },
+    ProbeDef {
+        name: "dupacks",
+        unit: "1",
+        doc: "duplicate ACKs in a row",
+        per: "",
+    },
+    ProbeDef {
+        name: "phase",
+        unit: "1",
+        doc: "0 open, 1 fast recovery, 2 after a timeout",
+        per: "",
+    },
+];

@@ -1,0 +1,198 @@
+"""A fabric of switches in place of one link: which one, what crosses it, and the scenario of a run.
+
+Hosts send flows whose sizes are those of a law to one another at a load of their links, and at times many send to one
+at once. A run has as many flows as its time lets arrive, and ends when all are done. Every port of a switch has the
+discipline that is compared; the switches, senders and thresholds are those of a rack (`rack.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tailback import _core
+from tailback.apps.ask.given import LinkError, chosen, parsed
+from tailback.apps.ask.link import rack as racks
+
+if TYPE_CHECKING:
+    from tailback.apps.ask.link.link import Link
+    from tailback.apps.ask.link.traffic import Times
+
+#: Laws of sizes that a workload may have, with their means, bytes; and requests to many servers.
+SIZES = {"web-search": 1.71e6, "data-mining": 12.7e6}
+INCAST = "incast"
+#: What crosses a fabric unless something else is named.
+CROSSES = ("web-search", INCAST)
+SENDER = racks.MADE_FOR[0]
+LOAD = 0.5
+#: So many hosts send so much each to one at once, with this share of the load of the hosts' links beside the flows.
+FAN_IN, ANSWER, INCAST_LOAD = 12, "20kB", 0.02
+DELAY_S = 1e-6
+#: Classes of sizes: short flows up to the first, long ones above the last, bytes.
+SHORT_BYTES, LONG_BYTES = 100_000, 1_000_000
+#: A flow that is not done so long after the last arrival is unfinished.
+PATIENCE_S = 0.2
+#: Flows of a run, and how few where it takes long.
+FLOWS, LEAST_FLOWS = 1500, 300
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A topology, as large as a comparison has time for."""
+
+    words: str
+    hosts: int
+    #: Links of the longest path.
+    hops: int
+    table: Callable[[float], dict[str, Any]]
+
+
+#: The fabrics that can be asked for, none of them oversubscribed.
+SHAPES = {
+    "leaf-spine": Shape(
+        "a leaf-spine of 4 leaves, 2 spines and 32 hosts",
+        32,
+        4,
+        lambda rate: {"leaves": 4, "spines": 2, "hosts": 8, "spine_rate": f"{4 * rate:.0f}bps"},
+    ),
+    "fat-tree": Shape("a fat-tree of k = 4 with 16 hosts", 16, 6, lambda rate: {"k": 4}),
+}
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """The fabric of a question."""
+
+    kind: str
+    #: Payload that arrives, as a share of what the hosts' links carry.
+    load: float
+    #: Of each link.
+    delay_s: float
+
+    @property
+    def shape(self) -> Shape:
+        return SHAPES[self.kind]
+
+
+def fabric(kind: str, load: float | None, rtt: str | None) -> Fabric:
+    """The fabric, checked; `rtt` is the round trip by delays alone. Raises `LinkError`."""
+    (name,) = chosen("fabric", [kind], tuple(SHAPES), "fabrics")
+    load = LOAD if load is None else load
+    if not 0.01 <= load <= 0.95:
+        raise LinkError(
+            f"load = {load:g}: give a share of the hosts' links from 0.01 to 0.95; beyond, queues only grow"
+        )
+    if rtt is None:
+        return Fabric(name, load, DELAY_S)
+    seconds = parsed("rtt", _core.parse_time, rtt)
+    hops = 2 * SHAPES[name].hops
+    if not hops * 1e-7 <= seconds <= 0.01:
+        raise LinkError(f"rtt = {rtt}: the longest path has {hops} links there and back; give {hops / 10:g}us to 10ms")
+    return Fabric(name, load, seconds / hops)
+
+
+def round_trip_s(made: Fabric, rate_bps: float, packet_bytes: int) -> float:
+    """Of the longest path: delays both ways, and a packet that each link stores and forwards."""
+    hops = made.shape.hops
+    return 2 * hops * made.delay_s + hops * 8 * packet_bytes / rate_bps
+
+
+def arrivals_per_s(link: Link, made: Fabric) -> float:
+    """Flows of the workload, without requests to many servers."""
+    return made.load * made.shape.hosts * link.rate_bps / 8 / SIZES[sizes(link)]
+
+
+def sizes(link: Link) -> str:
+    """The law of sizes of the flows."""
+    return next(kind for kind in link.traffic if kind in SIZES)
+
+
+def scenario(
+    link: Link, queue: Mapping[str, Any], times: Times, tcp: Mapping[str, Any], switch: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The run of a queue, with `tcp` for all senders; `switch` is the memory that the ports of each switch share."""
+    made = _of(link)
+    topology: dict[str, Any] = {
+        "kind": made.kind,
+        "rate": f"{link.rate_bps:.0f}bps",
+        "delay": f"{made.delay_s * 1e9:.0f}ns",
+        "queue": dict(queue),
+        **made.shape.table(link.rate_bps),
+    }
+    if switch:
+        topology |= {"shared_buffer": switch["buffer"], "alpha": switch["alpha"]}
+    stop = f"{times.duration_s * 1e9:.0f}ns"
+    sender = {**tcp, "congestion": link.controls.get(link.senders[0], link.senders[0])}
+    law = sizes(link)
+    workloads = {law: _workload(sizes=law, load=made.load, stop=stop, tcp=sender)}
+    if INCAST in link.traffic:
+        answers = {"kind": "constant", "mean": ANSWER}
+        workloads[INCAST] = _workload(
+            pattern=INCAST, fan_in=FAN_IN, sizes=answers, load=INCAST_LOAD, stop=stop, tcp=sender
+        )
+    return {
+        "name": "compare",
+        "duration": f"{(times.duration_s + PATIENCE_S) * 1e9:.0f}ns",
+        "end": "sessions",
+        "paths": "flow",
+        "marking": link.ecn,
+        "size_classes": [f"{SHORT_BYTES}B", f"{LONG_BYTES}B"],
+        "topology": topology,
+        "workload": workloads,
+    }
+
+
+def _workload(**keys: Any) -> dict[str, Any]:
+    """The table of a workload."""
+    return keys
+
+
+def cost_s(link: Link, duration_s: float, hops_per_s: float) -> float:
+    """About how many seconds a run takes on one core: each packet crosses its path, and an ACK comes back."""
+    made = _of(link)
+    packets = made.load * made.shape.hosts * link.rate_bps * duration_s / 8 / link.packet_bytes
+    return 2 * made.shape.hops * packets / hops_per_s
+
+
+def said(link: Link) -> list[str]:
+    """What crosses the fabric, a sentence a part."""
+    made = _of(link)
+    parts = [f"{link.senders[0]} flows of the sizes of {sizes(link)} between all hosts at a load of {made.load:g}"]
+    if INCAST in link.traffic:
+        kilobytes = _core.parse_bytes(ANSWER) / 1000
+        parts.append(
+            f"{FAN_IN} hosts at once to one, {kilobytes:g} kB each, with {INCAST_LOAD:.0%} of what hosts carry"
+        )
+    return parts
+
+
+def question(link: Link) -> str:
+    from tailback.apps.ask.words import quantity
+
+    return f"{_of(link).shape.words} at {quantity('bit/s', link.rate_bps)}"
+
+
+def traffic(given: Sequence[str] | None) -> tuple[str, ...]:
+    """What crosses a fabric. Raises `LinkError`."""
+    kinds = chosen("traffic", given or CROSSES, (*SIZES, INCAST), "kinds")
+    laws = [kind for kind in kinds if kind in SIZES]
+    if len(laws) > 1:
+        raise LinkError(f"traffic = {','.join(kinds)}: name one law of sizes, and ask again for the other")
+    if not laws:
+        raise LinkError(f"traffic = {INCAST}: nothing stands beside the requests; add {' or '.join(SIZES)}")
+    return tuple(kinds)
+
+
+def check_senders(senders: tuple[str, ...]) -> None:
+    if len(senders) > 1:
+        names = ",".join(senders)
+        raise LinkError(
+            f"senders = {names}: all flows of a fabric have one sender; name one, and ask again for another"
+        )
+
+
+def _of(link: Link) -> Fabric:
+    if link.fabric is None:
+        raise ValueError("this link is in no fabric")
+    return link.fabric

@@ -1,0 +1,181 @@
+"""What is looked at in a fabric: slowdowns of short and long flows, and what the switches did."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.apps.ask.link.fabric import INCAST, LONG_BYTES
+from tailback.apps.ask.link.link import Link
+from tailback.apps.ask.measure import Measure
+from tailback.core.results.means import by_run
+
+#: The layer of the hosts' own ports.
+HOSTS = "host.reverse"
+
+
+@dataclass(frozen=True)
+class SizeRange:
+    """A class of sizes, by the bytes that its flows have more than."""
+
+    over: float
+    words: str
+
+
+SHORT = SizeRange(0, "up to 100 kB")
+LONG = SizeRange(LONG_BYTES, "above 1 MB")
+
+
+@dataclass(frozen=True)
+class FabricSeed:
+    """The run of a discipline with one seed: rows of slowdowns by workload, and of layers."""
+
+    slowdowns: dict[str, list[dict[str, Any]]]
+    #: Layers of ports of switches, not those of hosts.
+    layers: list[dict[str, Any]]
+
+    def slowdown(self, which: SizeRange, column: str) -> float:
+        """Of a class of flows; nan if there were too few to have one."""
+        rows = [r for r in self.of_flows() if r["sizes"] != "all" and r["bytes_over"] == which.over]
+        return float(rows[0][column]) if rows else math.nan
+
+    def of_all(self, group: str) -> list[dict[str, Any]]:
+        """The row of all sizes of a workload."""
+        return [r for r in self.slowdowns.get(group, []) if r["sizes"] == "all"]
+
+    def of_flows(self) -> list[dict[str, Any]]:
+        """The classes of the workload that is not incast."""
+        return next((rows for group, rows in self.slowdowns.items() if group not in (INCAST, "all")), [])
+
+
+class FabricMeasure(Measure[Link, FabricSeed]):
+    """A quantity by which disciplines are compared in a fabric."""
+
+
+def asked(link: Link) -> list[FabricMeasure]:
+    """The measures of a fabric."""
+    return [m for m in MEASURES if m.asked(link)]
+
+
+def _slowdown(which: SizeRange, column: str) -> Callable[[FabricSeed], float]:
+    return lambda seed: seed.slowdown(which, column)
+
+
+def _of_incast(seed: FabricSeed) -> float:
+    return next((float(r["slowdown_ideal_p99"]) for r in seed.of_all(INCAST)), math.nan)
+
+
+def _unfinished(seed: FabricSeed) -> float:
+    return float(sum(r["unfinished"] for group in seed.slowdowns if group != "all" for r in seed.of_all(group)))
+
+
+def _ports(column: str) -> Callable[[FabricSeed], float]:
+    """A count of all ports over what arrived there."""
+
+    def value(seed: FabricSeed) -> float:
+        arrived = sum(row["arrived_packets"] for row in seed.layers)
+        return sum(row[column] for row in seed.layers) / arrived if arrived else math.nan
+
+    return value
+
+
+IDEAL = "time over the ideal: delays, and all packets back to back from the first byte on"
+MEASURES: list[FabricMeasure] = [
+    FabricMeasure(
+        name="short_p50",
+        title="slowdown of flows up to 100 kB, median",
+        head="short p50",
+        unit="1",
+        better="less",
+        least=0.1,
+        doc=f"{IDEAL}; half of the short flows have no more",
+        value=_slowdown(SHORT, "slowdown_ideal_p50"),
+    ),
+    FabricMeasure(
+        name="short_p99",
+        title="slowdown of flows up to 100 kB, 99th percentile",
+        head="short p99",
+        unit="1",
+        better="less",
+        least=1.0,
+        doc="99 of 100 short flows have no more; a wait for a timer shows here",
+        value=_slowdown(SHORT, "slowdown_ideal_p99"),
+    ),
+    FabricMeasure(
+        name="long_p50",
+        title="slowdown of flows above 1 MB, median",
+        head="long p50",
+        unit="1",
+        better="less",
+        least=0.1,
+        doc="half of the long flows have no more: what is left of the links for them",
+        value=_slowdown(LONG, "slowdown_ideal_p50"),
+    ),
+    FabricMeasure(
+        name="long_p99",
+        title="slowdown of flows above 1 MB, 99th percentile",
+        head="long p99",
+        unit="1",
+        better="less",
+        least=0.5,
+        doc="99 of 100 long flows have no more",
+        value=_slowdown(LONG, "slowdown_ideal_p99"),
+    ),
+    FabricMeasure(
+        name="incast_p99",
+        title="slowdown of answers that many hosts send at once, 99th percentile",
+        head="incast p99",
+        unit="1",
+        better="less",
+        least=2.0,
+        asked=lambda link: INCAST in link.traffic,
+        doc="the ideal is that of one answer alone, so as many answers as come at once are the least there can be",
+        value=_of_incast,
+    ),
+    FabricMeasure(
+        name="loss_rate",
+        title="loss rate of the switches",
+        head="loss",
+        unit="%",
+        better="less",
+        least=0.0001,
+        doc="packets that a switch drops, of all that arrive at its ports",
+        value=_ports("dropped_packets"),
+    ),
+    FabricMeasure(
+        name="unfinished",
+        title="unfinished flows",
+        head="unfinished",
+        unit="1",
+        better="less",
+        least=1.0,
+        doc="flows that are not done 200 ms after the last arrival",
+        value=_unfinished,
+    ),
+    FabricMeasure(
+        name="marked",
+        title="share of packets that are marked",
+        head="marked",
+        unit="%",
+        better=None,
+        doc="CE marks over packets that arrive at the ports of switches; told, not judged",
+        value=_ports("marked_packets"),
+    ),
+]
+
+
+def views(results: Any) -> dict[str, list[FabricSeed]]:
+    """The runs of each discipline by seed, in order. `results` have the label `queue`."""
+    slowdowns, layers = by_run(results.slowdowns), by_run(results.layers)
+    found: dict[str, list[FabricSeed]] = {}
+    for run in results.runs.rows():
+        if run["status"] != "done":
+            continue
+        by_group: dict[str, list[dict[str, Any]]] = {}
+        for row in slowdowns.get(run["run"], []):
+            by_group.setdefault(str(row["group"]), []).append(row)
+        own = [row for row in layers.get(run["run"], []) if row["layer"] != HOSTS]
+        found.setdefault(run["queue"], []).append(FabricSeed(by_group, own))
+    return found

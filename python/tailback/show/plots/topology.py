@@ -1,0 +1,103 @@
+"""A picture of a fabric: switches in the layers that they stand in, hosts below, each line as dark as it is used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+
+from tailback.core.figure_style import GREY, INK
+from tailback.show.plots.style import Drawing, grid, nothing, styled
+
+#: Beyond so many nodes in a layer their names are left out, and beyond so many hosts each stands as a dot.
+MOST_NAMES = 12
+#: How far apart layers are, and how wide all is.
+HEIGHT, WIDTH = 1.0, 1.0
+
+
+@dataclass(frozen=True)
+class DrawnLink:
+    """A link, and how much of it is used: the share of the direction with more."""
+
+    name: str
+    ends: tuple[str, str]
+    used: float
+
+
+def lines_of(links: Sequence[Mapping[str, object]], used: Mapping[str, float]) -> list[DrawnLink]:
+    """The links of a scenario's `spec`, with the utilisation of each direction by its name."""
+    lines = []
+    for link in links:
+        name = str(link["name"])
+        if not name.endswith(".reverse"):
+            most = max(used.get(name, 0.0), used.get(f"{name}.reverse", 0.0))
+            lines.append(DrawnLink(name, (str(link["from"]), str(link["to"])), most))
+    return lines
+
+
+def layers_of(lines: Sequence[DrawnLink]) -> list[list[str]]:
+    """The nodes in layers: those with one link at first, then by how many links they are away from these."""
+    near: dict[str, set[str]] = {}
+    for line in lines:
+        a, b = line.ends
+        near.setdefault(a, set()).add(b)
+        near.setdefault(b, set()).add(a)
+    layer = [node for node, others in near.items() if len(others) == 1] or list(near)[:1]
+    seen, layers = set(layer), []
+    while layer:
+        layers.append(sorted(layer, key=_natural))
+        layer = list(dict.fromkeys(other for node in layer for other in near[node] if other not in seen))
+        seen.update(layer)
+    return layers
+
+
+@styled
+def topology(lines: Sequence[DrawnLink]) -> Drawing:
+    """The fabric; the scale beside it says how much of a line is used."""
+    layers = layers_of(lines) if lines else []
+    fig, axes = grid(7.0, 0.6 + 0.85 * max(len(layers), 2), shrinks=False)
+    ax = axes[0][0]
+    if not lines:
+        nothing(ax, "nothing to draw: there are no links")
+        return fig
+    place = {
+        node: (WIDTH * (i + 0.5) / len(layer), HEIGHT * level)
+        for level, layer in enumerate(layers)
+        for i, node in enumerate(layer)
+    }
+    shades = LinearSegmentedColormap.from_list("used", ["#d9d9d9", "#e08214", "#7f0000"])
+    drawn = [line for line in lines if all(end in place for end in line.ends)]
+    lined = LineCollection(
+        [[place[end] for end in line.ends] for line in drawn], cmap=shades, norm=Normalize(0, 1), zorder=1
+    )
+    lined.set_array([line.used for line in drawn])
+    lined.set_linewidth(1.2 if len(drawn) <= 200 else 0.5)
+    ax.add_collection(lined)
+    for level, layer in enumerate(layers):
+        xs, ys = zip(*(place[node] for node in layer), strict=True)
+        size = max(2.0, min(7.0, 160 / len(layer)))
+        ax.plot(xs, ys, "o" if level == 0 else "s", color=GREY if level == 0 else INK, markersize=size, zorder=2)
+        if level > 0 and len(layer) <= MOST_NAMES:
+            for node in layer:
+                x, y = place[node]
+                ax.annotate(node, (x, y), (0, 6), textcoords="offset points", ha="center", fontsize="small", zorder=3)
+        else:
+            kind = re.sub(r"\d+", "", layer[0])
+            where = (0.0, HEIGHT * level)
+            said = f"{len(layer)} {kind}{'s' if len(layer) > 1 else ''}"
+            ax.annotate(said, where, (-4, 0), textcoords="offset points", ha="right", va="center", fontsize="small")
+    ax.set_xlim(-0.02 * WIDTH, 1.02 * WIDTH)
+    ax.set_ylim(-0.3 * HEIGHT, HEIGHT * (len(layers) - 1) + 0.45 * HEIGHT)
+    ax.set_axis_off()
+    bar = fig.colorbar(lined, ax=ax, shrink=0.8, pad=0.02)
+    bar.set_label("line in use")
+    bar.ax.yaxis.set_major_formatter(lambda v, _: f"{v:.0%}")
+    return fig
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """By text, and numbers in it by their value."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
