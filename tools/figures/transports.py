@@ -96,6 +96,20 @@ FIGURES = {
         "10 Mb/s, 40 ms, a drop-tail buffer of 100 packets",
         16,
     ),
+    "ledbat-plus-plus": windowed(
+        'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "200 packets" }',
+        {"ledbat-plus-plus": tcp('"ledbat-plus-plus"')},
+        "10 Mb/s, 40 ms, a drop-tail buffer of 200 packets",
+        24,
+    ),
+    "copa": windowed(
+        TAIL_DROP,
+        {
+            "copa": tcp('"copa"'),
+            "not competitive (a run of its own)": tcp('{ kind = "copa", competitive = false }'),
+        },
+        seconds=6,
+    ),
     "search": windowed(
         'rate = "20Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "1000 packets" }',
         {

@@ -75,8 +75,8 @@ fn window_and_threshold_stay_whatever_takes_over() {
                 let pair = (old.model.name, new.model.name);
                 let up = if new.model.name == "prague" { 1.0 } else { 0.0 };
                 assert!((0.0..=up).contains(&(p.cwnd() - before.0)), "{pair:?} {form}: window");
-                // BBR leaves its window instead of no threshold, once it has found the path full.
-                if !old.model.name.starts_with("bbr") {
+                // BBR and Copa leave their window instead of no threshold, once they have found the path full.
+                if !old.model.name.starts_with("bbr") && old.model.name != "copa" {
                     assert_eq!(p.ssthresh(), before.1, "{pair:?} {form}: threshold");
                 }
             }
@@ -330,8 +330,8 @@ fn what_an_open_connection_cannot_change_is_refused() {
     assert_eq!(
         refusal(&[], "dctcp"),
         "\"dctcp\" needs other ECN marks or echoes than \"reno\", and a connection agrees on them when it opens; give \
-         ecn = \"off\" to these flows, or change to one of \"binomial\", \"cubic\", \"vegas\", \"bbr\", \"bbr3\", \
-         \"two-windows\""
+         ecn = \"off\" to these flows, or change to one of \"binomial\", \"cubic\", \"vegas\", \"ledbat-plus-plus\", \
+         \"copa\", \"bbr\", \"bbr3\", \"two-windows\""
     );
     assert!(refusal(&[("congestion", "prague")], "cubic").ends_with("or change to one of \"scalable\""));
     assert!(refusal(&[("congestion", "dctcp")], "prague").ends_with("give ecn = \"off\" to these flows"));

@@ -32,7 +32,16 @@ const KINDS: [&[(&str, &str)]; 9] = [
 ];
 
 /// Those that agree on the same marks.
-const CONTROLS: [&str; 6] = ["reno", "binomial", "cubic", "vegas", "bbr", "bbr3"];
+const CONTROLS: [&str; 8] = [
+    "reno",
+    "binomial",
+    "cubic",
+    "vegas",
+    "ledbat-plus-plus",
+    "copa",
+    "bbr",
+    "bbr3",
+];
 
 fn changes(values: &[(&str, &str)]) -> Vec<ControlChange> {
     let all: Vec<&'static Controller> = CONTROLLERS.iter().collect();

@@ -1,6 +1,8 @@
 //! The controllers a scenario can name: one row each.
 
-use super::{Controller, bbr, bbr3, binomial, cubic, dctcp, prague, reno, scalable, two_windows, vegas};
+use super::{
+    Controller, bbr, bbr3, binomial, copa, cubic, dctcp, ledbat_plus_plus, prague, reno, scalable, two_windows, vegas,
+};
 use tailback_base::model::Alias;
 
 /// In the order of the reference page.
@@ -34,6 +36,18 @@ pub static CONTROLLERS: &[Controller] = &[
         also: &[Alias::ns2("Vegas"), Alias::ns3("TcpVegas")],
         facts: vegas::FACTS,
         build: vegas::build,
+    },
+    Controller {
+        model: &ledbat_plus_plus::MODEL,
+        also: &[],
+        facts: ledbat_plus_plus::FACTS,
+        build: ledbat_plus_plus::build,
+    },
+    Controller {
+        model: &copa::MODEL,
+        also: &[],
+        facts: copa::FACTS,
+        build: copa::build,
     },
     Controller {
         model: &bbr::MODEL,

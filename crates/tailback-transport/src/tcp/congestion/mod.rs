@@ -12,12 +12,14 @@
 pub mod bbr;
 pub mod bbr3;
 pub mod binomial;
+pub mod copa;
 pub mod cubic;
 mod cubic_linux;
 pub mod dctcp;
 pub mod facts;
 mod greatest;
 mod hystart;
+pub mod ledbat_plus_plus;
 pub mod list;
 pub mod prague;
 pub mod reno;
