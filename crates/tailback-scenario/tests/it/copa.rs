@@ -8,7 +8,8 @@ fn queue(rate: f64, ms: f64, seconds: [f64; 2], delta: f64) -> [f64; 3] {
     let o = run_text(&format!(
         "duration = \"{}s\"\nwarmup = \"{}s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"{rate}Mbps\"\ndelay = \
          \"{}ms\"\nqueue = {{ kind = \"droptail\", buffer = \"100000 packets\" }}\n[flows.f]\nfrom = \"a\"\nto = \
-         \"b\"\ntcp = {{ delayed_ack = 1, congestion = {{ kind = \"copa\", delta = {delta}, competitive = false }} }}\n",
+         \"b\"\ntcp = {{ delayed_ack = 1, congestion = {{ kind = \"copa\", delta = {delta}, competitive = \
+         false }} }}\n",
         seconds[1],
         seconds[0],
         ms / 2.0
@@ -59,8 +60,8 @@ fn with_a_small_delta_its_base_moves_up() {
     assert!(late > early + 5.0 && late < early + 12.0);
 }
 
-/// v has no bound: after the start of a long fast path the window swings by hundreds of packets, and some of the line is
-/// unused. Then it settles.
+/// v has no bound: after the start of a long fast path the window swings by hundreds of packets, and some of the line
+/// is unused. Then it settles.
 #[test]
 fn on_a_long_fast_path_the_start_swings() {
     let (swinging, settled) = (

@@ -1,5 +1,5 @@
-//! LEDBAT++ over whole paths: rows of a packet-level calculation that shares no code with it, at 20 Mb/s without losses,
-//! and its share beside CUBIC.
+//! LEDBAT++ over whole paths: rows of a packet-level calculation that shares no code with it, at 20 Mb/s without
+//! losses, and its share beside CUBIC.
 
 use crate::common::*;
 use crate::cycles::series;
@@ -70,8 +70,8 @@ fn alone_it_does_what_a_calculation_does() {
         );
         let closed = slowdown(ms / 1e3 + PACKET);
         println!(
-            "{ms} ms: {:.2} Mb/s ({goodput}), queue {:.1} ms ({mean}), p99 {:.1} ({p99}), slowdown {last:.3} s ({slow}; \
-             {closed:.3} in whole segments), every {period:.2} s",
+            "{ms} ms: {:.2} Mb/s ({goodput}), queue {:.1} ms ({mean}), p99 {:.1} ({p99}), slowdown {last:.3} s \
+             ({slow}; {closed:.3} in whole segments), every {period:.2} s",
             found.0, found.1, found.2
         );
         near(found.0 / goodput, 1.0, 0.05);

@@ -1,8 +1,8 @@
 //! Copa: a target rate from the queueing delay (Arun and Balakrishnan, NSDI 2018).
 //!
 //! With a queueing delay `dq`, in seconds, the target is 1 / (delta dq) packets a second. Below it the window grows,
-//! above it shrinks, by v / delta packets a round trip. So the queue swings around 1.25 / delta packets and is empty once
-//! in five round trips, where the delay of the path can be seen.
+//! above it shrinks, by v / delta packets a round trip. So the queue swings around 1.25 / delta packets and is empty
+//! once in five round trips, where the delay of the path can be seen.
 //!
 //! ```text
 //!   standing = least round trip of the last srtt / 2          dq = standing - least of the last 10 s
@@ -15,19 +15,19 @@
 //!               loss halves it, down to its default
 //! ```
 //!
-//! As in mvfst's `Copa.cpp` the counter of repeats is 0 at a change, and the ACK that turns the direction sets v to 1 at
-//! once: otherwise the window overshoots by many packets. Departures: `dq` is of the standing round trip as in the
+//! As in mvfst's `Copa.cpp` the counter of repeats is 0 at a change, and the ACK that turns the direction sets v to 1
+//! at once: otherwise the window overshoots by many packets. Departures: `dq` is of the standing round trip as in the
 //! paper, in mvfst by default of the last one; mvfst has no competitive mode; the start grows with each ACK instead of
 //! in one step a round trip.
 //!
 //! Known to be wrong: v has no bound in the paper or in mvfst. Where a product has many packets and delta is large, it
-//! reaches hundreds of packets in either direction, and the line is partly unused. A queue that falls to one packet is not
-//! nearly empty where it is five at its highest, so that alone on a slow line it may become competitive.
+//! reaches hundreds of packets in either direction, and the line is partly unused. A queue that falls to one packet is
+//! not nearly empty where it is five at its highest, so that alone on a slow line it may become competitive.
 //!
 //! A timeout leaves two segments. When it takes over an open connection, it goes on from the window.
 //!
-//! State: two windowed minima, which hold the round trips that have risen since the least, and some numbers. An ACK costs
-//! two divisions.
+//! State: two windowed minima, which hold the round trips that have risen since the least, and some numbers. An ACK
+//! costs two divisions.
 
 use super::greatest::Greatest;
 use super::window::real;
@@ -348,9 +348,9 @@ mod tests {
         c.read(MODEL.probes.iter().position(|p| p.name == name).expect("a probe"))
     }
 
-    /// With 100 ms there and back and delta 0.5 the target at a delay of dq seconds is 2 / dq: with 20 segments in 110 ms
-    /// (182 a second) it is 200 at 10 ms and above, and with 25 in 120 ms (208) it is 100 and below. A step is v / (delta
-    /// w) = 2 / w segments.
+    /// With 100 ms there and back and delta 0.5 the target at a delay of dq seconds is 2 / dq: with 20 segments in 110
+    /// ms (182 a second) it is 200 at 10 ms and above, and with 25 in 120 ms (208) it is 100 and below. A step is v /
+    /// (delta w) = 2 / w segments.
     #[test]
     fn a_step_goes_towards_the_target() {
         for (window, rtt, change) in [("20 packets", 0.110, 2.0 / 20.0), ("25 packets", 0.120, -2.0 / 25.0)] {
@@ -387,8 +387,8 @@ mod tests {
         assert_eq!((c.cwnd(), c.ssthresh()), (19_900.0, 20_000.0));
     }
 
-    /// Round trips at the path's: it rises. After three repeats of this, looked at once an srtt, v is 2, then 4; the ACK
-    /// that has to fall sets it to 1, and falls by 1 / (delta w).
+    /// Round trips at the path's: it rises. After three repeats of this, looked at once an srtt, v is 2, then 4; the
+    /// ACK that has to fall sets it to 1, and falls by 1 / (delta w).
     #[test]
     fn a_direction_that_repeats_three_times_doubles_v() {
         let (mut c, mut clock) = copa("40 packets", &[]);

@@ -18,13 +18,13 @@
 //!
 //! When it takes over an open connection, it goes on from window and threshold, and measures its base anew.
 //!
-//! Departures: the round trip of the SYN gives no sample, since a SYN is shorter than a segment. A loss of what was sent
-//! before a slowdown halves the window to which the slowdown returns. The window is at least two segments outside of
-//! timeouts. ECN marks are answered as losses are.
+//! Departures: the round trip of the SYN gives no sample, since a SYN is shorter than a segment. A loss of what was
+//! sent before a slowdown halves the window to which the slowdown returns. The window is at least two segments outside
+//! of timeouts. ECN marks are answered as losses are.
 //!
 //! State: the window of `window.rs`, four samples, a base for each of ten minutes, and the slowdown; 250 bytes. An ACK
-//! costs a scan of 14 samples and a few divisions. Known limit: at a buffer below the target only losses stop it, and it
-//! is a Reno with gain G.
+//! costs a scan of 14 samples and a few divisions. Known limit: at a buffer below the target only losses stop it, and
+//! it is a Reno with gain G.
 
 use super::window::{CongestionWindow, real};
 use super::{
@@ -344,8 +344,8 @@ mod tests {
         }
     }
 
-    /// The least of four samples counts: the fourth above 45 ms ends the first start. Two round trips later it gives the
-    /// queue up for two round trips: two segments; the threshold keeps what it had.
+    /// The least of four samples counts: the fourth above 45 ms ends the first start. Two round trips later it gives
+    /// the queue up for two round trips: two segments; the threshold keeps what it had.
     #[test]
     fn three_quarters_of_the_target_end_the_first_start_and_a_slowdown_follows() {
         let mut c = ledbat("2 packets", "unlimited");
@@ -383,8 +383,8 @@ mod tests {
         assert_eq!(c.cwnd(), 2000.0);
     }
 
-    /// In avoidance below the target it grows by G a round trip; at 1.5 times the target, with W = 20 and G = 1, an ACK of
-    /// a segment takes max(1 - 10, -10) / 20; at twice the target half the window a round trip, and not more.
+    /// In avoidance below the target it grows by G a round trip; at 1.5 times the target, with W = 20 and G = 1, an ACK
+    /// of a segment takes max(1 - 10, -10) / 20; at twice the target half the window a round trip, and not more.
     #[test]
     fn above_the_target_it_shrinks_by_the_excess() {
         for (delay, change) in [(0.059, 1.0 / 20.0), (0.090, -9.0 / 20.0), (0.120, -0.5), (0.600, -0.5)] {
