@@ -36,7 +36,7 @@ params! {
         THESIS);
     MODE;
     pub BY_WEIGHT: bool = Key::new("by_weight", Kind::Bool, "false",
-        "Whether each flow that is present brings both rates times its weight. A client of several flows has the sum.",
+        "Whether both rates of a client are multiplied by the sum of the weights of its flows that are present.",
         "");
     pub SRTT_SOURCE: SrttSource = Key::choice("srtt_source", "sender",
         "Where the round trip comes from: the sender reports it, or a router measures it with the time stamps of data \

@@ -84,7 +84,7 @@ pub static AFTER: Model = Model {
     name: "after",
     family: "instants",
     title: "A time after the start",
-    summary: "This long after the flow's own start; for `stop`.",
+    summary: "The instant comes `delay` after the flow's own start. Only `stop` can be given so.",
     source: "",
     params: &[DELAY.param],
     probes: &[],
@@ -94,7 +94,8 @@ pub static AFTER_UNIFORM: Model = Model {
     name: "after-uniform",
     family: "instants",
     title: "A drawn time after the start",
-    summary: "After the flow's own start, by a time that it draws uniformly between two; for `stop`.",
+    summary: "The instant comes a time after the flow's own start, drawn uniformly between two. Only `stop` can be \
+              given so.",
     source: "",
     params: &[SHORTEST.param, LONGEST.param],
     probes: &[],

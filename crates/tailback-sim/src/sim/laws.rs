@@ -145,7 +145,7 @@ impl Sim {
         }
     }
 
-    /// Counting begins: what is inside has arrived before.
+    /// Counting begins: note how many packets each port holds, since they arrived before.
     pub(super) fn note_inside(&mut self) {
         if self.watch.laws.is_none() {
             return;

@@ -87,15 +87,15 @@ impl OldestTimer {
     /// The next packet that is to be sent again.
     pub fn resend(&mut self, state: &mut SenderState, now: Time) -> Option<Segment> {
         while let Some(number) = self.due.next() {
-            let oldest = number == state.sent.una();
-            if !oldest && state.sent.get(number).is_none_or(|p| state.knows(p)) {
+            let is_oldest = number == state.sent.una();
+            if !is_oldest && state.sent.get(number).is_none_or(|p| state.knows(p)) {
                 continue;
             }
             if let Some(p) = state.sent.get_mut(number).filter(|_| state.cfg.sample_last) {
                 p.first_sent = now;
             }
             let segment = state.again(number)?;
-            if oldest {
+            if is_oldest {
                 self.restart(state, now);
             }
             return Some(segment);

@@ -110,8 +110,8 @@ def _end(found: Sequence[ScriptOutcome]) -> None:
     counts = _counts(found)
     refused = f"scripts that cannot be expressed: {counts[REFUSED]} of {len(found)}"
     if counts[DIFFERS]:
-        also = f"; {refused}" if counts[REFUSED] else ""
-        raise Failure(f"scripts that do not hold: {counts[DIFFERS]} of {len(found)}{also}")
+        refused_too = f"; {refused}" if counts[REFUSED] else ""
+        raise Failure(f"scripts that do not hold: {counts[DIFFERS]} of {len(found)}{refused_too}")
     if counts[REFUSED]:
         raise Refusals(f"{refused}; each says line and reason: change the line, or leave the script out")
 

@@ -91,8 +91,8 @@ def check(file: str, overrides: tuple[str, ...], queue: str | None) -> None:
     scenario = pasted.scenario(file, overrides, queue)
     for warning in scenario.warnings:
         say(f"warning: {warning}")
-    if much := memory.warning(scenario):
-        say(f"warning: {much}")
+    if memory_warning := memory.warning(scenario):
+        say(f"warning: {memory_warning}")
     for sentence in sentences(scenario):
         say(f"note: {sentence}")
     for sentence in loads.sentences(scenario):

@@ -100,9 +100,9 @@ def points_of(a: Axis, given: Values | None, where: str) -> list[Point]:
     values = labelled(given, a.unit, where)
     if not values:
         raise FileError(f"{where}: values is empty; an axis has at least one")
-    odd = [k for k in a.changes if k not in dict(values)]
-    if odd:
-        raise FileError(f"{where}: set has {odd[0]!r}, which is no label; give one of {', '.join(dict(values))}")
+    unknown = [k for k in a.changes if k not in dict(values)]
+    if unknown:
+        raise FileError(f"{where}: set has {unknown[0]!r}, which is no label; give one of {', '.join(dict(values))}")
     return [a.point(label, text) for label, text in values]
 
 

@@ -103,9 +103,8 @@ pub static MODEL: Model = Model {
     name: "web",
     family: "session",
     title: "Web pages",
-    summary: "Each client fetches a page, its main object and then what is embedded in it, reads, and fetches the \
-              next. A \
-              transfer is an object; pages have a table of their own.",
+    summary: "Each client fetches a page (its main object, then the objects embedded in it), reads it, and fetches \
+              the next. A transfer is an object; pages have a table of their own.",
     source: "3GPP2 C.R1002-0; Barford and Crovella 1998",
     params: PARAMS,
     probes: &[],

@@ -53,7 +53,8 @@ params! {
         TABLE);
     QEPS: Duration = Key::new("qeps", SOME_TIME, "10ms",
         "Queueing delays below it do not end the accelerated ramp-up.", TABLE);
-    DFILT: Duration = Key::new("dfilt", SOME_TIME, "120ms", "Bound of the delay of the filters.", TABLE);
+    DFILT: Duration = Key::new("dfilt", SOME_TIME, "120ms",
+        "The delay that filters add at most. A longer one makes the steps of the accelerated ramp-up smaller.", TABLE);
     GAMMA_MAX: f64 = Key::new("gamma_max", FACTOR, "0.5", "The largest step of the accelerated ramp-up.", TABLE);
     QBOUND: Duration = Key::new("qbound", SOME_TIME, "50ms",
         "The queue that one step of the accelerated ramp-up may build.", TABLE);

@@ -437,7 +437,8 @@ mod tests {
         assert!((2.0..8.0).contains(&segments(&*c)), "{}", segments(&*c));
     }
 
-    /// The outstanding bytes are reduced, not the window; at least two segments are left, after an echo one.
+    /// The new window is beta times the outstanding bytes, not the old window: at least two segments, or one after
+    /// an echo.
     #[test]
     fn a_reduction_keeps_beta_of_what_is_outstanding() {
         let mut c = cubic(&[], "100 packets");

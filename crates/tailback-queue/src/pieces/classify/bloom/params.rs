@@ -80,7 +80,7 @@ params! {
         "PB looks for the queue with fewest flows after every move, not once for each queue that gives.",
         "tailback: false is the rule read literally");
     pub NO_WORSE: bool = Key::new("no_worse", Kind::Bool, "false",
-        "Move a group only where it leaves fewer flows than its queue has now.", "tailback");
+        "Move a group only if the queue that gets it then has fewer flows than its present queue has now.", "tailback");
     pub LARGEST_FIRST: bool = Key::new("largest_first", Kind::Bool, "false",
         "PB moves a queue's groups with most flows first.", "tailback");
     pub PB_COUNTS: PbCounts = Key::choice("pb_counts", "fresh",
