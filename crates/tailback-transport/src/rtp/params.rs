@@ -4,7 +4,7 @@ use super::Config;
 use super::control::{RateController, Terms};
 use crate::entry::Connection;
 use std::sync::Arc;
-use tailback_base::model::{self, Key, Kind, Model, Param, ProbeDef, Settings};
+use tailback_base::model::{self, Key, Kind, Model, Param, ProbeDef, Settings, Value};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Ecn, choice, params};
 
@@ -83,8 +83,14 @@ pub const SOURCE_PROBES: &[ProbeDef] = &[TARGET, PACING, RTT, WAITING, LOST];
 /// # Errors
 /// Rates that contradict each other, and a rate control that is not in the list.
 pub fn connection(s: &Settings, controllers: &model::Registry<&'static RateController>) -> Result<Connection, Refusal> {
-    let settings = s.within(CONTROL.name);
-    let controller = *controllers.row(settings.model.name)?;
+    let (name, given) = match s.value(CONTROL.name) {
+        Value::Model(m) => (m.model.name, Some(&**m)),
+        // A default.
+        Value::Text(name) => (name.as_str(), None),
+        _ => ("", None),
+    };
+    let controller = *controllers.row(name)?;
+    let settings = given.cloned().unwrap_or_else(|| Settings::defaults(controller.model));
     let [min, start, max] = [MIN_RATE, START_RATE, MAX_RATE].map(|key| s.get(&key).bits_per_second());
     if !(min <= start && start <= max) {
         return Err(Refusal::new(
@@ -100,6 +106,6 @@ pub fn connection(s: &Settings, controllers: &model::Registry<&'static RateContr
         terms: Terms { min, start, max, ecn },
         rule: controller.rule,
         controller,
-        settings: settings.clone(),
+        settings,
     })))
 }

@@ -407,7 +407,7 @@ fn what_contradicts_itself_is_refused() {
     for (with, says) in [
         (vec![("min_threshold", "12 packets")], "pre-congestion threshold"),
         (vec![("pre_fraction", "1")], "pre-congestion threshold"),
-        (vec![("min_threshold", "0 packets")], "is nothing"),
+        (vec![("min_threshold", "0 packets")], "is zero"),
         (
             vec![("token_use", "shape"), ("bucket", "7"), ("bucket_unit", "bits")],
             "has to pay",
