@@ -382,7 +382,7 @@ def test_an_exported_file_needs_nothing(tmp_path: Path, cli: Cli) -> None:
 def test_what_a_file_cannot_have_is_said(cli: Cli) -> None:
     many = ",".join(f"{n}Mbps" for n in range(1, 500))
     for words, said in (
-        (["--axis", "x"], "--axis is of an exported file"),
+        (["--axis", "x"], "--axis is for an exported file"),
         (["--export", "a.html", "--axis", "link.bottleneck.rate=5Mbps"], "write PATH=VALUE,VALUE"),
         (["--export", "a.html", "--axis", f"link.bottleneck.rate={many}"], "give at most 400"),
         (["--tour", "nowhere"], "there is no tour"),

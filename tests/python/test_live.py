@@ -116,7 +116,7 @@ def test_a_replay_says_where_it_differs(scenario: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.txt"
     recording.write_text("arrival 1000 0 0 0 0 0 60 1 0 0\nexit 1000 15060000 0\n")
     done = tailback("live", str(scenario), "--replay", str(recording))
-    assert done.returncode == 1 and "departures number 1 differs" in done.stderr
+    assert done.returncode == 1 and "number 1 of the departures differs" in done.stderr
     simulated = done.stderr.split("simulated '")[1].split("'")[0]
     recording.write_text(f"arrival 1000 0 0 0 0 0 60 1 0 0\n{simulated}\n")
     done = tailback("live", str(scenario), "--replay", str(recording))

@@ -169,7 +169,7 @@ def test_a_label_may_set_several_things() -> None:
         ),
         ({"axis": {"q": QUEUE}, "compare": {"axis": "b", "against": "red"}}, "no such axis; there are q"),
         ({"axis": {"q": QUEUE}, "at": [{"where": {"p": 1}, "set": []}]}, "no axis 'p'"),
-        ({"axis": {"q": QUEUE}, "at": [{"where": {"q": "red"}, "set": []}]}, "no point is meant"),
+        ({"axis": {"q": QUEUE}, "at": [{"where": {"q": "red"}, "set": []}]}, "no point has these labels"),
         ({"axis": {"q": QUEUE}, "case": [{"labels": {"q": "x"}}]}, "an axis and a label of the cases"),
         ({"axis": {"b": {**BUFFER, "values": [5, 5]}}}, "two points have b = 5"),
         ({"stop": {"metric": "links.utilisation"}}, "give one bound"),

@@ -53,7 +53,7 @@ pub fn sentence(name: &str) -> Option<String> {
     let name = name.to_lowercase();
     let (_, what, ask) = ABSENT.iter().find(|(names, ..)| names.contains(&name.as_str()))?;
     Some(format!(
-        "not modelled: {what}; ask {ask} (docs/not-modelled.md). `tailback describe` lists what there is"
+        "not modelled: {what}; ask {ask}. `tailback describe` lists what there is"
     ))
 }
 
