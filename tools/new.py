@@ -94,7 +94,7 @@ KINDS = {
         {"file.rs": f"{CONGESTION}/__module__.rs", "page.md": "docs/transports/__name__.md"},
         [
             Row(f"{CONGESTION}/mod.rs", r"\n\n(?=pub mod )", "pub mod __module__;\n"),
-            Row(f"{CONGESTION}/list.rs", r"use super::\{Controller, ", "__module__, "),
+            Row(f"{CONGESTION}/list.rs", r"use super::\{\s*Controller, ", "__module__, "),
             Row(
                 f"{CONGESTION}/list.rs",
                 r"pub static CONTROLLERS:.*?(?=\n\];)",
