@@ -57,7 +57,7 @@ echo "nameserver {resolver}" > {room}/resolv.conf && mount --bind {room}/resolv.
 {readable}
 ip link set lo up
 echo ready
-exec sleep 1000
+exec sleep 7200
 """
 #: A folder that only root may read is one in which only this folder is.
 _READABLE = """
@@ -154,7 +154,7 @@ def outside(room: Path, resolver: str = "127.0.0.53") -> Iterator[Outside]:
     script = _MACHINE.format(room=room, resolver=resolver, readable=readable)
     with contextlib.ExitStack() as stack:
         sides = []
-        for text in (script, "ip link set lo up\necho ready\nexec sleep 1000\n"):
+        for text in (script, "ip link set lo up\necho ready\nexec sleep 7200\n"):
             words = ["unshare", "-n", "-m", "bash", "-ec", text]
             # Also where this process is killed.
             side = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=_core.end_with_parent)
