@@ -2,8 +2,10 @@
 //!
 //! A packet leaves when the pacing rate and the window allow it. A report that has no arrival for a packet, and that
 //! has the arrival of one at least three later, says that it is lost. Reports can be lost too: a packet of which no
-//! later report can tell is forgotten without a fate. The connection is over when it has been closed, everything
-//! written has been sent, and each packet has been told of or a second has passed.
+//! later report can tell is forgotten without a fate. Where the window is full, and a second and a round trip pass
+//! without a report, all in flight are taken as lost: otherwise an outage that takes a whole window, or its reports,
+//! would never end for the sender. The connection is over when it has been closed, everything written has been sent,
+//! and each packet has been told of or a second has passed.
 //!
 //! State: the waiting frames, and 24 bytes for each packet in flight.
 
@@ -20,7 +22,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_base::{Duration, Ecn, ProbeDef, Time};
 
-/// How long a closed sender waits for the last report.
+/// How long a sender that has nothing more to send, or whose window is full, waits for a report.
 const PATIENCE: Duration = Duration::from_millis(1000);
 
 /// A packet that was sent.
@@ -44,6 +46,7 @@ pub struct MediaSender {
     /// When the next packet may leave.
     slot: Time,
     last_sent: Time,
+    last_report: Time,
     lost: u64,
     rtt: Option<Duration>,
     report: SenderReport,
@@ -68,6 +71,7 @@ impl MediaSender {
             in_flight: 0,
             slot: Time::ZERO,
             last_sent: Time::ZERO,
+            last_report: Time::ZERO,
             lost: 0,
             rtt: None,
             report: SenderReport::default(),
@@ -128,6 +132,42 @@ impl MediaSender {
         while self.out.front().is_some_and(|o| o.is_told) {
             self.out.pop_front();
         }
+    }
+
+    /// When all in flight are lost, if no report comes before.
+    fn lost_at(&self) -> Option<Time> {
+        let is_full = !self.backlog.is_empty() && self.in_flight >= self.control.output().window;
+        let since = self.last_sent.max(self.last_report);
+        is_full.then(|| since + PATIENCE + self.rtt.unwrap_or_default())
+    }
+
+    fn give_up(&mut self, now: Time) {
+        self.told.clear();
+        let base = self.next - self.out.len() as u64;
+        let out = (base..).zip(self.out.drain(..)).filter(|(_, o)| !o.is_told);
+        self.told.extend(out.map(|(number, o)| ReportedPacket {
+            number,
+            bytes: o.bytes,
+            sent: o.sent,
+            fate: Fate::Lost,
+        }));
+        self.lost += self.told.len() as u64;
+        (self.in_flight, self.last_report) = (0, now);
+        self.pass_on(now);
+    }
+
+    /// The control hears what was learnt, once there is a round trip.
+    fn pass_on(&mut self, now: Time) {
+        let Some(rtt) = self.rtt else { return };
+        let feedback = Feedback {
+            now,
+            packets: &self.told,
+            rtt,
+            in_flight: self.in_flight,
+            waiting: self.waiting(),
+            waited: self.waited(now),
+        };
+        self.control.on_feedback(&feedback);
     }
 
     fn sample(&mut self, rtt: Duration) {
@@ -211,17 +251,8 @@ impl Endpoint for MediaSender {
             let wait = r.sent.since(at);
             self.sample(Duration(now.since(sent).0.saturating_sub(wait.0)).max(Duration(1)));
         }
-        if let Some(rtt) = self.rtt {
-            let feedback = Feedback {
-                now,
-                packets: &self.told,
-                rtt,
-                in_flight: self.in_flight,
-                waiting: self.waiting(),
-                waited: self.waited(now),
-            };
-            self.control.on_feedback(&feedback);
-        }
+        self.last_report = now;
+        self.pass_on(now);
         if self.is_done(now) || !self.is_connected {
             self.report_up(now, up);
         }
@@ -281,13 +312,17 @@ impl Endpoint for MediaSender {
             false => Time::NEVER,
         };
         let own = self.control.next_timer().unwrap_or(Time::NEVER);
-        let t = self.wake.min(end).min(own);
+        let lost = self.lost_at().unwrap_or(Time::NEVER);
+        let t = self.wake.min(end).min(own).min(lost);
         (t != Time::NEVER).then_some(t)
     }
 
     fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents) {
         if self.control.next_timer().is_some_and(|t| t <= now) {
             self.control.on_timer(now);
+        }
+        if self.lost_at().is_some_and(|t| t <= now) {
+            self.give_up(now);
         }
         if now >= self.wake || self.is_done(now) {
             self.report_up(now, up);
