@@ -22,13 +22,28 @@
 use super::{Fate, Feedback, RateControl, RateOutput, Terms};
 use crate::tfrc::history::LossHistory;
 use std::collections::VecDeque;
-use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
+use tailback_base::model::{Key, Kind, Model, Probe, Settings};
 use tailback_base::{Duration, Time, params};
 
 const TABLE: &str = "RFC 8698 table 2";
 const SOME_TIME: Kind = Kind::Time { min: 1e-6, max: 60.0 };
 const FACTOR: Kind = Kind::Real { min: 0.0, max: 1000.0 };
 const RATIO: Kind = Kind::Real { min: 1e-6, max: 1.0 };
+
+/// Values that can be recorded.
+const READ: [Probe<Nada>; 4] = [
+    Probe::new("signal", "s", "congestion signal x of the last report", |n, _| n.signal),
+    Probe::new(
+        "queueing",
+        "s",
+        "least queueing delay of the last 15 packets",
+        |n, _| n.queueing,
+    ),
+    Probe::new("loss", "1", "smoothed ratio of losses", |n, _| n.loss),
+    Probe::new("received", "bit/s", "rate that arrived in the last 500 ms", |n, _| {
+        n.received
+    }),
+];
 
 pub static MODEL: Model = Model {
     name: "nada",
@@ -38,7 +53,7 @@ pub static MODEL: Model = Model {
               inverse to the rate. Alone it fills the line with a queue of xref times max_rate over the line's rate.",
     source: "RFC 8698",
     params: PARAMS,
-    probes: &[SIGNAL, QUEUEING, LOSS, RECEIVED],
+    probes: &Probe::defs(&READ),
 };
 
 params! {
@@ -73,19 +88,6 @@ params! {
     FPS: f64 = Key::new("fps", Kind::Real { min: 0.1, max: 10_000.0 }, "30", "Frames a second, for beta.",
         "RFC 8698 table 3");
 }
-
-const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
-    ProbeDef {
-        name,
-        unit,
-        doc,
-        per: "",
-    }
-}
-const SIGNAL: ProbeDef = probe("signal", "s", "congestion signal x of the last report");
-const QUEUEING: ProbeDef = probe("queueing", "s", "least queueing delay of the last 15 packets");
-const LOSS: ProbeDef = probe("loss", "1", "smoothed ratio of losses");
-const RECEIVED: ProbeDef = probe("received", "bit/s", "rate that arrived in the last 500 ms");
 
 /// The observation window (LOGWIN), the delays of which the least counts, the weight of a ratio (ALPHA).
 const LOGWIN: Duration = Duration::from_millis(500);
@@ -252,12 +254,6 @@ impl RateControl for Nada {
     }
 
     fn read(&self, probe: usize) -> f64 {
-        match probe {
-            0 => self.signal,
-            1 => self.queueing,
-            2 => self.loss,
-            3 => self.received,
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, probe, 0)
     }
 }
