@@ -10,7 +10,7 @@
 //! State: the waiting frames, and 24 bytes for each packet in flight.
 
 use super::Config;
-use super::control::{Fate, Feedback, LeavingPacket, RateControl, ReportedPacket, WrittenFrame};
+use super::control::{Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportedPacket, WrittenFrame};
 use super::params::SOURCE_PROBES;
 use super::receiver::LATER;
 use super::report::{ArrivalReport, packet};
@@ -36,8 +36,7 @@ pub struct MediaSender {
     cfg: Arc<Config>,
     control: Box<dyn RateControl>,
     backlog: Backlog,
-    /// Payload written, and when each write that still waits was made.
-    written: u64,
+    /// When each frame that still waits was written.
     waiting_since: VecDeque<Time>,
     /// Number of the next packet; the packets before it that are in flight.
     next: u64,
@@ -64,7 +63,6 @@ impl MediaSender {
             control: (cfg.controller.build)(&cfg.settings, cfg.terms),
             cfg,
             backlog: Backlog::default(),
-            written: 0,
             waiting_since: VecDeque::new(),
             next: 0,
             out: VecDeque::new(),
@@ -88,8 +86,8 @@ impl MediaSender {
         self.waiting_since.front().map_or(Duration::ZERO, |t| now.since(*t))
     }
 
-    fn waiting(&self) -> u64 {
-        self.written - self.report.sent_payload_bytes
+    fn output(&self) -> RateOutput {
+        self.control.output(self.backlog.bytes())
     }
 
     /// What a report says for the first time, in the order of numbers; packets of which none can tell any more go.
@@ -136,7 +134,7 @@ impl MediaSender {
 
     /// When all in flight are lost, if no report comes before.
     fn lost_at(&self) -> Option<Time> {
-        let is_full = !self.backlog.is_empty() && self.in_flight >= self.control.output().window;
+        let is_full = !self.backlog.is_empty() && self.in_flight >= self.output().window;
         let since = self.last_sent.max(self.last_report);
         is_full.then(|| since + PATIENCE + self.rtt.unwrap_or_default())
     }
@@ -164,8 +162,6 @@ impl MediaSender {
             packets: &self.told,
             rtt,
             in_flight: self.in_flight,
-            waiting: self.waiting(),
-            waited: self.waited(now),
         };
         self.control.on_feedback(&feedback);
     }
@@ -205,12 +201,12 @@ impl Endpoint for MediaSender {
         match n {
             Amount::Bytes(0) => {}
             Amount::Bytes(bytes) => {
-                self.written += bytes;
                 self.waiting_since.push_back(now);
                 let waited = self.waited(now);
                 self.control.on_frame(&WrittenFrame {
                     now,
                     payload: bytes,
+                    waiting: self.backlog.bytes(),
                     waited,
                 });
             }
@@ -229,6 +225,7 @@ impl Endpoint for MediaSender {
 
     fn abort(&mut self, now: Time) {
         self.backlog.clear();
+        self.waiting_since.clear();
         self.close(now);
     }
 
@@ -263,7 +260,7 @@ impl Endpoint for MediaSender {
             self.limit.note(Limit::Application, now, &mut self.report);
             return Transmit::Idle;
         }
-        let output = self.control.output();
+        let output = self.output();
         if self.in_flight >= output.window {
             self.limit.note(Limit::Network, now, &mut self.report);
             return Transmit::Idle;
@@ -295,7 +292,6 @@ impl Endpoint for MediaSender {
         self.next += 1;
         self.report.sent_packets += 1;
         self.report.sent_payload_bytes += u64::from(payload);
-        self.written = self.written.max(self.report.sent_payload_bytes);
         let sent = LeavingPacket {
             now,
             number,
@@ -335,7 +331,7 @@ impl Endpoint for MediaSender {
 
     /// Payload, bit/s.
     fn target(&self) -> Option<f64> {
-        Some(self.control.output().target * self.cfg.payload_share())
+        Some(self.output().target * self.cfg.payload_share())
     }
 
     fn srtt(&self) -> Option<Duration> {
@@ -351,12 +347,11 @@ impl Endpoint for MediaSender {
     }
 
     fn read(&self, probe: usize) -> f64 {
-        let output = || self.control.output();
         match SOURCE_PROBES.get(probe).map(|p| p.name) {
-            Some("target") => output().target,
-            Some("pacing") => output().pacing,
+            Some("target") => self.output().target,
+            Some("pacing") => self.output().pacing,
             Some("rtt") => self.rtt.map_or(f64::NAN, Duration::seconds),
-            Some("waiting") => self.waiting() as f64,
+            Some("waiting") => self.backlog.bytes() as f64,
             Some("lost") => self.lost as f64,
             _ => self.control.read(probe - SOURCE_PROBES.len()),
         }

@@ -174,3 +174,28 @@ fn a_long_gap_makes_no_longer_report() {
     // The two before the last may still come.
     assert_eq!(take(last + 1, ms(200)), [(last - 2, last + 2, 2)]);
 }
+
+/// A frame that GCC's encoder writes between two reports leaves within 40 ms, ten times as fast as the target. NADA's
+/// pace is at most 5 % above its rate, and its target as much below while something waits.
+#[test]
+fn the_pace_follows_what_waits() {
+    let [gcc, nada] = ["gcc", "nada"].map(|control| {
+        let [mut sender, _] = ends(&[("control", control), ("start_rate", "300kbps")]);
+        let mut heard = Heard::default();
+        sender.write(Amount::Bytes(15_000), Time::ZERO);
+        let probes = ["target", "pacing", "waiting"].map(|p| read(&*sender, p));
+        let sent = run(&mut *sender, Time::ZERO, ms(100), &mut heard);
+        (probes, sent.len())
+    });
+    assert_eq!(gcc, ([300e3, 3e6, 15_000.0], 13));
+    assert_eq!(nada, ([285e3, 315e3, 15_000.0], 4));
+}
+
+/// What is taken back waits no longer.
+#[test]
+fn an_abort_leaves_nothing_that_waits() {
+    let [mut sender, _] = ends(&[]);
+    sender.write(Amount::Bytes(15_000), Time::ZERO);
+    sender.abort(Time::ZERO);
+    assert_eq!(read(&*sender, "waiting"), 0.0);
+}

@@ -83,7 +83,7 @@ params! {
     DMARK: Duration = Key::new("dmark", SOME_TIME, "2ms", "The delay that marks at pmrref stand for.", TABLE);
     PMRREF: f64 = Key::new("pmrref", RATIO, "0.01", "Reference ratio of marks.", TABLE);
     BETA: f64 = Key::new("beta", FACTOR, "0.1",
-        "Share of what waits in the pacer by which the encoder makes less, and the pacer sends more.",
+        "Share of what waits in the pacer by which the encoder makes less, and the pacer sends more: up to 5 % of the rate.",
         "RFC 8698 table 3, BETA_S and BETA_V");
     FPS: f64 = Key::new("fps", Kind::Real { min: 0.1, max: 10_000.0 }, "30", "Frames a second, for beta.",
         "RFC 8698 table 3");
@@ -96,6 +96,8 @@ const ALPHA: f64 = 0.1;
 /// The report interval (DELTA): the first step, and the largest that a late report may make.
 const DELTA: Duration = Duration::from_millis(100);
 const LARGEST_STEP: f64 = 5.0;
+/// Section 5.2.2, equations 11 and 12: what waits moves neither rate by more than this share.
+const MOST_SHARE: f64 = 0.05;
 
 /// A packet in the observation window.
 struct SeenPacket {
@@ -113,8 +115,6 @@ pub struct Nada {
     terms: Terms,
     /// Bit/s.
     rate: f64,
-    /// Payload that waits in the pacer, bytes.
-    waiting: u64,
     signal: f64,
     queueing: f64,
     loss: f64,
@@ -137,7 +137,6 @@ pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
         s: s.clone(),
         terms,
         rate: terms.start,
-        waiting: 0,
         signal: 0.0,
         queueing: 0.0,
         loss: 0.0,
@@ -220,7 +219,6 @@ impl Nada {
 
 impl RateControl for Nada {
     fn on_feedback(&mut self, f: &Feedback) {
-        self.waiting = f.waiting;
         self.observe(f);
         let signal = self.signal(f);
         self.received = self.received(f.now);
@@ -243,12 +241,12 @@ impl RateControl for Nada {
         self.signal = signal;
     }
 
-    fn output(&self) -> RateOutput {
+    fn output(&self, waiting: u64) -> RateOutput {
         // Section 5.2.2: what waits is shared between encoder and pacer.
-        let share = self.s.get(&BETA) * 8.0 * self.waiting as f64 * self.s.get(&FPS);
+        let share = (self.s.get(&BETA) * 8.0 * waiting as f64 * self.s.get(&FPS)).min(MOST_SHARE * self.rate);
         RateOutput {
             target: self.terms.clamp(self.rate - share),
-            pacing: self.rate + share,
+            pacing: (self.rate + share).min(self.terms.max),
             window: u64::MAX,
         }
     }

@@ -301,7 +301,7 @@ impl RateControl for Scream {
         self.grow(f.now, acked);
     }
 
-    fn output(&self) -> RateOutput {
+    fn output(&self, _waiting: u64) -> RateOutput {
         let target = self.target();
         let near = 1.0 - (target / self.terms.max - 0.8) / 0.2;
         RateOutput {

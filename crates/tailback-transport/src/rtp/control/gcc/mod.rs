@@ -22,7 +22,7 @@ mod increase;
 mod loss;
 mod trendline;
 
-use super::{Fate, Feedback, RateControl, RateOutput, ReportRule, Terms};
+use super::{Fate, Feedback, RateControl, RateOutput, ReportRule, Terms, WrittenFrame};
 use arrived::Arrived;
 use groups::Groups;
 use increase::Increase;
@@ -81,7 +81,7 @@ params! {
     PACING: f64 = Key::new("pacing", Kind::Real { min: 1.0, max: 100.0 }, "2.5",
         "Packets leave at least at so many times the target.", "libwebrtc, pacing factor");
     DRAIN: Duration = Key::new("drain", Kind::Time { min: 0.001, max: 10.0 }, "40ms",
-        "What waits is sent within this time.", "str0m 0.25.0");
+        "What waits when a frame is written is sent within this time.", "str0m 0.25.0");
     LOSSES: bool = Key::new("losses", Kind::Bool, "true", "Losses bound the rate.", SOURCE);
 }
 
@@ -111,7 +111,8 @@ pub struct Gcc {
     began: Option<Time>,
     reported: Time,
     timer: Time,
-    waiting: u64,
+    /// The pace at which the last frame, and what waited before it, are sent in time, bit/s.
+    drain: f64,
 }
 
 pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
@@ -127,7 +128,7 @@ pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
         began: None,
         reported: Time::ZERO,
         timer: Time::NEVER,
-        waiting: 0,
+        drain: 0.0,
     })
 }
 
@@ -149,8 +150,11 @@ impl Gcc {
 }
 
 impl RateControl for Gcc {
+    fn on_frame(&mut self, f: &WrittenFrame) {
+        self.drain = 8.0 * f.waiting as f64 / self.s.get(&DRAIN).seconds();
+    }
+
     fn on_feedback(&mut self, f: &Feedback) {
-        self.waiting = f.waiting;
         if f.packets.is_empty() {
             return;
         }
@@ -198,12 +202,11 @@ impl RateControl for Gcc {
         }
     }
 
-    fn output(&self) -> RateOutput {
+    fn output(&self, _waiting: u64) -> RateOutput {
         let target = self.rate();
-        let drain = 8.0 * self.waiting as f64 / self.s.get(&DRAIN).seconds();
         RateOutput {
             target,
-            pacing: drain.max(target * self.s.get(&PACING)),
+            pacing: self.drain.max(target * self.s.get(&PACING)),
             window: u64::MAX,
         }
     }
