@@ -39,6 +39,11 @@ impl Backlog {
         self.bytes
     }
 
+    /// Whether the next packet is of a write without end.
+    pub fn is_endless(&self) -> bool {
+        self.writes.front() == Some(&ENDLESS)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }

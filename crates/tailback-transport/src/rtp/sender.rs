@@ -269,6 +269,12 @@ impl Endpoint for MediaSender {
             self.limit.note(Limit::Network, now, &mut self.report);
             return Transmit::NotBefore(self.slot);
         }
+        // A write without end is an encoder that makes what it should; a pace above that is for frames that wait.
+        let pace = if self.backlog.is_endless() {
+            output.target
+        } else {
+            output.pacing
+        };
         let writes = self.backlog.writes();
         let Some(payload) = self.backlog.take(self.cfg.payload) else {
             return Transmit::Idle;
@@ -279,7 +285,7 @@ impl Endpoint for MediaSender {
         }
         let bytes = payload + self.cfg.header;
         // A pacer that has been idle saves nothing.
-        let time = Duration::from_seconds(8.0 * f64::from(bytes) / output.pacing);
+        let time = Duration::from_seconds(8.0 * f64::from(bytes) / pace);
         self.slot = self.slot.max(now) + time;
         self.last_sent = now;
         self.in_flight += u64::from(bytes);
