@@ -1,7 +1,7 @@
 //! What the application wrote and the source has not sent yet.
 //!
 //! Each write stays separate, so that a packet never holds parts of two writes: a keystroke of 40 bytes is a packet
-//! of 40 bytes. A write longer than a packet is cut. State: one number for each waiting write.
+//! of 40 bytes. A write longer than a packet is cut. State: one number for each waiting write, and their sum.
 
 use crate::endpoint::Amount;
 use std::collections::VecDeque;
@@ -13,13 +13,18 @@ const ENDLESS: u64 = u64::MAX;
 pub struct Backlog {
     /// Bytes left of each write, oldest first.
     writes: VecDeque<u64>,
+    /// Their sum, without a write without end.
+    bytes: u64,
 }
 
 impl Backlog {
     pub fn write(&mut self, n: Amount) {
         match n {
             Amount::Bytes(0) => {}
-            Amount::Bytes(n) => self.writes.push_back(n),
+            Amount::Bytes(n) => {
+                self.writes.push_back(n);
+                self.bytes += n;
+            }
             Amount::Unlimited => self.writes.push_back(ENDLESS),
         }
     }
@@ -27,6 +32,16 @@ impl Backlog {
     /// How many writes wait, in part or whole.
     pub fn writes(&self) -> usize {
         self.writes.len()
+    }
+
+    /// Bytes that wait, without a write without end.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether the next packet is of a write without end.
+    pub fn is_endless(&self) -> bool {
+        self.writes.front() == Some(&ENDLESS)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -44,6 +59,7 @@ impl Backlog {
         let n = (*left).min(u64::from(most));
         if *left != ENDLESS {
             *left -= n;
+            self.bytes -= n;
             if *left == 0 {
                 self.writes.pop_front();
             }
@@ -58,6 +74,7 @@ impl Backlog {
 
     pub fn clear(&mut self) {
         self.writes.clear();
+        self.bytes = 0;
     }
 }
 
@@ -72,10 +89,11 @@ mod tests {
             b.write(Amount::Bytes(n));
         }
         assert!(b.has_two(1000));
+        assert_eq!(b.bytes(), 2580);
         let taken: Vec<u32> = std::iter::from_fn(|| b.take(1000)).collect();
-        assert_eq!(taken, [40, 40, 1000, 1000, 500]);
+        assert_eq!((taken, b.bytes()), (vec![40, 40, 1000, 1000, 500], 0));
         b.write(Amount::Unlimited);
-        assert!(b.has_two(1000) && b.take(1000) == Some(1000));
+        assert!(b.has_two(1000) && b.take(1000) == Some(1000) && b.bytes() == 0);
         b.end();
         assert!(b.is_empty());
     }

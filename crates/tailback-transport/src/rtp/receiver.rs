@@ -1,10 +1,15 @@
 //! The receiving end: it delivers what arrives, and reports (RFC 8888).
 //!
 //! A report covers the numbers from the first of which no report was final to the highest that arrived. A number that
-//! is missing is in the reports until three later ones have arrived; then it is final. Reports are sent by the
-//! [rule](super::control::ReportRule) of the rate control, and never while nothing new has arrived.
+//! is missing is in the reports until one that is at least three later has arrived; then it is final. Reports are sent
+//! by the [rule](super::control::ReportRule) of the rate control, and never while nothing new has arrived. Of copies
+//! the first counts, with the mark of any that comes before the report (RFC 8888 section 3.1).
 //!
-//! State: 24 bytes for each packet that no report has covered.
+//! No report covers more than 16384 numbers: after a gap that is longer it begins later, and the sender forgets what
+//! is before.
+//!
+//! State: 32 bytes for each number that no report has covered, at most 512 kB, and the last 1024 numbers that are
+//! missing.
 
 use super::Config;
 use super::report::{ArrivalReport, ReportedArrival};
@@ -12,10 +17,14 @@ use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
 use crate::segment::Segment;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use tailback_base::Time;
+use tailback_base::{Ecn, Time};
 
-/// So many later arrivals make a missing packet a lost one, at both ends.
+/// A missing packet is lost once one has arrived whose number is greater by so many, at both ends.
 pub const LATER: u64 = 3;
+/// RFC 8888 section 3.1: the most numbers in a report.
+const MOST_NUMBERS: u64 = 16_384;
+/// Missing numbers that are kept: whatever comes later than those is taken as a copy.
+const MISSING: usize = 1024;
 
 pub struct MediaReceiver {
     cfg: Arc<Config>,
@@ -23,12 +32,14 @@ pub struct MediaReceiver {
     begin: u64,
     /// From `begin` on, by number.
     arrived: VecDeque<Option<ReportedArrival>>,
-    /// Packets since the last report, and whether one of them ended a frame.
+    /// Numbers before `begin` that were reported as lost, ascending.
+    missing: VecDeque<u64>,
+    /// Packets since the last report.
     news: u32,
-    ends_frame: bool,
     reported: Option<Time>,
     due: Time,
-    report: Option<Segment>,
+    /// Two may be written at one instant: the one that is due, and that of a packet.
+    reports: VecDeque<Segment>,
     delivered: u64,
 }
 
@@ -38,26 +49,51 @@ impl MediaReceiver {
             cfg,
             begin: 0,
             arrived: VecDeque::new(),
+            missing: VecDeque::new(),
             news: 0,
-            ends_frame: false,
             reported: None,
             due: Time::NEVER,
-            report: None,
+            reports: VecDeque::new(),
             delivered: 0,
         }
     }
 
-    /// Store an arrival; returns whether it is the first copy, as far as that is known.
-    fn place(&mut self, a: ReportedArrival) -> bool {
+    /// Store an arrival; returns whether it is the first copy.
+    fn place(&mut self, a: ReportedArrival, now: Time) -> bool {
         let Some(i) = a.number.checked_sub(self.begin) else {
-            // It was reported as lost.
-            return true;
+            let late = self.missing.binary_search(&a.number);
+            return late.is_ok_and(|i| self.missing.remove(i).is_some());
         };
-        let i = i as usize;
+        if i >= MOST_NUMBERS {
+            self.skip_to(a.number + 1 - MOST_NUMBERS, now);
+        }
+        self.news += 1;
+        let i = (a.number - self.begin) as usize;
         if i >= self.arrived.len() {
             self.arrived.resize(i + 1, None);
         }
-        self.arrived[i].replace(a).is_none()
+        match &mut self.arrived[i] {
+            Some(first) => {
+                if a.ecn == Ecn::Ce {
+                    first.ecn = Ecn::Ce;
+                }
+                false
+            }
+            none => {
+                *none = Some(a);
+                true
+            }
+        }
+    }
+
+    /// What has arrived before is reported, and what is missing before is not.
+    fn skip_to(&mut self, begin: u64, now: Time) {
+        if self.news > 0 {
+            self.write_report(now);
+        }
+        let past = (begin.saturating_sub(self.begin)).min(self.arrived.len() as u64);
+        self.arrived.drain(..past as usize);
+        self.begin = self.begin.max(begin);
     }
 
     fn write_report(&mut self, now: Time) {
@@ -67,15 +103,20 @@ impl MediaReceiver {
             sent: now,
             arrived: self.arrived.iter().flatten().copied().collect(),
         };
-        self.report = Some(report.segment(&self.cfg.rule));
+        self.reports.push_back(report.segment(&self.cfg.rule));
         let is_open = |n: u64| n + LATER >= report.end;
         while let Some(first) = self.arrived.front()
             && (first.is_some() || !is_open(self.begin))
         {
+            if first.is_none() {
+                self.missing.push_back(self.begin);
+            }
             self.arrived.pop_front();
             self.begin += 1;
         }
-        (self.news, self.ends_frame) = (0, false);
+        let old = self.missing.len().saturating_sub(MISSING);
+        self.missing.drain(..old);
+        self.news = 0;
         (self.reported, self.due) = (Some(now), Time::NEVER);
     }
 }
@@ -97,16 +138,17 @@ impl Endpoint for MediaReceiver {
             at: now,
             ecn: s.ecn,
         };
-        if self.place(arrival) {
+        if self.place(arrival, now) {
             self.delivered += u64::from(s.payload);
             up.event(AppEvent::Delivered(u64::from(s.payload)));
             up.event(AppEvent::Packet(s.seq));
         }
-        self.news += 1;
-        self.ends_frame |= marker > Time::ZERO;
+        if self.news == 0 {
+            return;
+        }
         let rule = &self.cfg.rule;
-        let is_full = rule.packets > 0 && self.news >= rule.packets;
-        if is_full || (rule.frames && self.ends_frame) {
+        let is_full = (rule.packets > 0 && self.news >= rule.packets) || self.arrived.len() as u64 == MOST_NUMBERS;
+        if is_full || (rule.frames && marker > Time::ZERO) {
             self.write_report(now);
         } else {
             let due = self.reported.map_or(now, |t| t + rule.every).max(now);
@@ -115,7 +157,7 @@ impl Endpoint for MediaReceiver {
     }
 
     fn poll_transmit(&mut self, _now: Time) -> Transmit {
-        self.report.take().map_or(Transmit::Idle, Transmit::Segment)
+        self.reports.pop_front().map_or(Transmit::Idle, Transmit::Segment)
     }
 
     fn next_timeout(&self) -> Option<Time> {

@@ -2,13 +2,15 @@
 //!
 //! A packet leaves when the pacing rate and the window allow it. A report that has no arrival for a packet, and that
 //! has the arrival of one at least three later, says that it is lost. Reports can be lost too: a packet of which no
-//! later report can tell is forgotten without a fate. The connection is over when it has been closed, everything
-//! written has been sent, and each packet has been told of or a second has passed.
+//! later report can tell is forgotten without a fate. Where the window is full, and a second and a round trip pass
+//! without a report, all in flight are taken as lost: otherwise an outage that takes a whole window, or its reports,
+//! would never end for the sender. The connection is over when it has been closed, everything written has been sent,
+//! and each packet has been told of or a second has passed.
 //!
 //! State: the waiting frames, and 24 bytes for each packet in flight.
 
 use super::Config;
-use super::control::{Fate, Feedback, LeavingPacket, RateControl, ReportedPacket, WrittenFrame};
+use super::control::{Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportedPacket, WrittenFrame};
 use super::params::SOURCE_PROBES;
 use super::receiver::LATER;
 use super::report::{ArrivalReport, packet};
@@ -20,7 +22,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_base::{Duration, Ecn, ProbeDef, Time};
 
-/// How long a closed sender waits for the last report.
+/// How long a sender that has nothing more to send, or whose window is full, waits for a report.
 const PATIENCE: Duration = Duration::from_millis(1000);
 
 /// A packet that was sent.
@@ -34,8 +36,7 @@ pub struct MediaSender {
     cfg: Arc<Config>,
     control: Box<dyn RateControl>,
     backlog: Backlog,
-    /// Payload written, and when each write that still waits was made.
-    written: u64,
+    /// When each frame that still waits was written.
     waiting_since: VecDeque<Time>,
     /// Number of the next packet; the packets before it that are in flight.
     next: u64,
@@ -44,6 +45,7 @@ pub struct MediaSender {
     /// When the next packet may leave.
     slot: Time,
     last_sent: Time,
+    last_report: Time,
     lost: u64,
     rtt: Option<Duration>,
     report: SenderReport,
@@ -61,13 +63,13 @@ impl MediaSender {
             control: (cfg.controller.build)(&cfg.settings, cfg.terms),
             cfg,
             backlog: Backlog::default(),
-            written: 0,
             waiting_since: VecDeque::new(),
             next: 0,
             out: VecDeque::new(),
             in_flight: 0,
             slot: Time::ZERO,
             last_sent: Time::ZERO,
+            last_report: Time::ZERO,
             lost: 0,
             rtt: None,
             report: SenderReport::default(),
@@ -84,8 +86,8 @@ impl MediaSender {
         self.waiting_since.front().map_or(Duration::ZERO, |t| now.since(*t))
     }
 
-    fn waiting(&self) -> u64 {
-        self.written - self.report.sent_payload_bytes
+    fn output(&self) -> RateOutput {
+        self.control.output(self.backlog.bytes())
     }
 
     /// What a report says for the first time, in the order of numbers; packets of which none can tell any more go.
@@ -130,6 +132,40 @@ impl MediaSender {
         }
     }
 
+    /// When all in flight are lost, if no report comes before.
+    fn lost_at(&self) -> Option<Time> {
+        let is_full = !self.backlog.is_empty() && self.in_flight >= self.output().window;
+        let since = self.last_sent.max(self.last_report);
+        is_full.then(|| since + PATIENCE + self.rtt.unwrap_or_default())
+    }
+
+    fn give_up(&mut self, now: Time) {
+        self.told.clear();
+        let base = self.next - self.out.len() as u64;
+        let out = (base..).zip(self.out.drain(..)).filter(|(_, o)| !o.is_told);
+        self.told.extend(out.map(|(number, o)| ReportedPacket {
+            number,
+            bytes: o.bytes,
+            sent: o.sent,
+            fate: Fate::Lost,
+        }));
+        self.lost += self.told.len() as u64;
+        (self.in_flight, self.last_report) = (0, now);
+        self.pass_on(now);
+    }
+
+    /// The control hears what was learnt, once there is a round trip.
+    fn pass_on(&mut self, now: Time) {
+        let Some(rtt) = self.rtt else { return };
+        let feedback = Feedback {
+            now,
+            packets: &self.told,
+            rtt,
+            in_flight: self.in_flight,
+        };
+        self.control.on_feedback(&feedback);
+    }
+
     fn sample(&mut self, rtt: Duration) {
         let (r, seconds) = (&mut self.report, rtt.seconds());
         r.rtt.note(seconds);
@@ -165,12 +201,12 @@ impl Endpoint for MediaSender {
         match n {
             Amount::Bytes(0) => {}
             Amount::Bytes(bytes) => {
-                self.written += bytes;
                 self.waiting_since.push_back(now);
                 let waited = self.waited(now);
                 self.control.on_frame(&WrittenFrame {
                     now,
                     payload: bytes,
+                    waiting: self.backlog.bytes(),
                     waited,
                 });
             }
@@ -189,6 +225,7 @@ impl Endpoint for MediaSender {
 
     fn abort(&mut self, now: Time) {
         self.backlog.clear();
+        self.waiting_since.clear();
         self.close(now);
     }
 
@@ -211,17 +248,8 @@ impl Endpoint for MediaSender {
             let wait = r.sent.since(at);
             self.sample(Duration(now.since(sent).0.saturating_sub(wait.0)).max(Duration(1)));
         }
-        if let Some(rtt) = self.rtt {
-            let feedback = Feedback {
-                now,
-                packets: &self.told,
-                rtt,
-                in_flight: self.in_flight,
-                waiting: self.waiting(),
-                waited: self.waited(now),
-            };
-            self.control.on_feedback(&feedback);
-        }
+        self.last_report = now;
+        self.pass_on(now);
         if self.is_done(now) || !self.is_connected {
             self.report_up(now, up);
         }
@@ -232,7 +260,7 @@ impl Endpoint for MediaSender {
             self.limit.note(Limit::Application, now, &mut self.report);
             return Transmit::Idle;
         }
-        let output = self.control.output();
+        let output = self.output();
         if self.in_flight >= output.window {
             self.limit.note(Limit::Network, now, &mut self.report);
             return Transmit::Idle;
@@ -241,6 +269,12 @@ impl Endpoint for MediaSender {
             self.limit.note(Limit::Network, now, &mut self.report);
             return Transmit::NotBefore(self.slot);
         }
+        // A write without end is an encoder that makes what it should; a pace above that is for frames that wait.
+        let pace = if self.backlog.is_endless() {
+            output.target
+        } else {
+            output.pacing
+        };
         let writes = self.backlog.writes();
         let Some(payload) = self.backlog.take(self.cfg.payload) else {
             return Transmit::Idle;
@@ -251,7 +285,7 @@ impl Endpoint for MediaSender {
         }
         let bytes = payload + self.cfg.header;
         // A pacer that has been idle saves nothing.
-        let time = Duration::from_seconds(8.0 * f64::from(bytes) / output.pacing);
+        let time = Duration::from_seconds(8.0 * f64::from(bytes) / pace);
         self.slot = self.slot.max(now) + time;
         self.last_sent = now;
         self.in_flight += u64::from(bytes);
@@ -264,7 +298,6 @@ impl Endpoint for MediaSender {
         self.next += 1;
         self.report.sent_packets += 1;
         self.report.sent_payload_bytes += u64::from(payload);
-        self.written = self.written.max(self.report.sent_payload_bytes);
         let sent = LeavingPacket {
             now,
             number,
@@ -281,13 +314,17 @@ impl Endpoint for MediaSender {
             false => Time::NEVER,
         };
         let own = self.control.next_timer().unwrap_or(Time::NEVER);
-        let t = self.wake.min(end).min(own);
+        let lost = self.lost_at().unwrap_or(Time::NEVER);
+        let t = self.wake.min(end).min(own).min(lost);
         (t != Time::NEVER).then_some(t)
     }
 
     fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents) {
         if self.control.next_timer().is_some_and(|t| t <= now) {
             self.control.on_timer(now);
+        }
+        if self.lost_at().is_some_and(|t| t <= now) {
+            self.give_up(now);
         }
         if now >= self.wake || self.is_done(now) {
             self.report_up(now, up);
@@ -300,7 +337,7 @@ impl Endpoint for MediaSender {
 
     /// Payload, bit/s.
     fn target(&self) -> Option<f64> {
-        Some(self.control.output().target * self.cfg.payload_share())
+        Some(self.output().target * self.cfg.payload_share())
     }
 
     fn srtt(&self) -> Option<Duration> {
@@ -316,12 +353,11 @@ impl Endpoint for MediaSender {
     }
 
     fn read(&self, probe: usize) -> f64 {
-        let output = || self.control.output();
         match SOURCE_PROBES.get(probe).map(|p| p.name) {
-            Some("target") => output().target,
-            Some("pacing") => output().pacing,
+            Some("target") => self.output().target,
+            Some("pacing") => self.output().pacing,
             Some("rtt") => self.rtt.map_or(f64::NAN, Duration::seconds),
-            Some("waiting") => self.waiting() as f64,
+            Some("waiting") => self.backlog.bytes() as f64,
             Some("lost") => self.lost as f64,
             _ => self.control.read(probe - SOURCE_PROBES.len()),
         }

@@ -19,6 +19,7 @@ mod random_networks;
 mod recovery;
 mod reference_traces;
 mod robustness;
+mod rtp;
 mod tfrc;
 mod two_way;
 mod undo;

@@ -56,6 +56,8 @@ impl ReportRule {
 pub struct WrittenFrame {
     pub now: Time,
     pub payload: u64,
+    /// Payload that waits in the pacer, this frame included.
+    pub waiting: u64,
     /// How long the oldest frame has waited in the pacer.
     pub waited: Duration,
 }
@@ -98,9 +100,6 @@ pub struct Feedback<'a> {
     pub rtt: Duration,
     /// Bytes sent and not reported.
     pub in_flight: u64,
-    /// Payload that waits in the pacer, and for how long its first byte has.
-    pub waiting: u64,
-    pub waited: Duration,
 }
 
 /// What a rate control sets.
@@ -124,7 +123,8 @@ pub trait RateControl {
         None
     }
     fn on_timer(&mut self, _now: Time) {}
-    fn output(&self) -> RateOutput;
+    /// `waiting`: payload in the pacer, without a write without end.
+    fn output(&self, waiting: u64) -> RateOutput;
     /// The present value of its probe with this index.
     fn read(&self, _probe: usize) -> f64 {
         f64::NAN

@@ -22,13 +22,28 @@
 use super::{Fate, Feedback, RateControl, RateOutput, Terms};
 use crate::tfrc::history::LossHistory;
 use std::collections::VecDeque;
-use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
+use tailback_base::model::{Key, Kind, Model, Probe, Settings};
 use tailback_base::{Duration, Time, params};
 
 const TABLE: &str = "RFC 8698 table 2";
 const SOME_TIME: Kind = Kind::Time { min: 1e-6, max: 60.0 };
 const FACTOR: Kind = Kind::Real { min: 0.0, max: 1000.0 };
 const RATIO: Kind = Kind::Real { min: 1e-6, max: 1.0 };
+
+/// Values that can be recorded.
+const READ: [Probe<Nada>; 4] = [
+    Probe::new("signal", "s", "congestion signal x of the last report", |n, _| n.signal),
+    Probe::new(
+        "queueing",
+        "s",
+        "least queueing delay of the last 15 packets",
+        |n, _| n.queueing,
+    ),
+    Probe::new("loss", "1", "smoothed ratio of losses", |n, _| n.loss),
+    Probe::new("received", "bit/s", "rate that arrived in the last 500 ms", |n, _| {
+        n.received
+    }),
+];
 
 pub static MODEL: Model = Model {
     name: "nada",
@@ -38,7 +53,7 @@ pub static MODEL: Model = Model {
               inverse to the rate. Alone it fills the line with a queue of xref times max_rate over the line's rate.",
     source: "RFC 8698",
     params: PARAMS,
-    probes: &[SIGNAL, QUEUEING, LOSS, RECEIVED],
+    probes: &Probe::defs(&READ),
 };
 
 params! {
@@ -68,24 +83,11 @@ params! {
     DMARK: Duration = Key::new("dmark", SOME_TIME, "2ms", "The delay that marks at pmrref stand for.", TABLE);
     PMRREF: f64 = Key::new("pmrref", RATIO, "0.01", "Reference ratio of marks.", TABLE);
     BETA: f64 = Key::new("beta", FACTOR, "0.1",
-        "Share of what waits in the pacer by which the encoder makes less, and the pacer sends more.",
+        "Share of what waits in the pacer by which the encoder makes less, and the pacer sends more: up to 5 % of the rate.",
         "RFC 8698 table 3, BETA_S and BETA_V");
     FPS: f64 = Key::new("fps", Kind::Real { min: 0.1, max: 10_000.0 }, "30", "Frames a second, for beta.",
         "RFC 8698 table 3");
 }
-
-const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
-    ProbeDef {
-        name,
-        unit,
-        doc,
-        per: "",
-    }
-}
-const SIGNAL: ProbeDef = probe("signal", "s", "congestion signal x of the last report");
-const QUEUEING: ProbeDef = probe("queueing", "s", "least queueing delay of the last 15 packets");
-const LOSS: ProbeDef = probe("loss", "1", "smoothed ratio of losses");
-const RECEIVED: ProbeDef = probe("received", "bit/s", "rate that arrived in the last 500 ms");
 
 /// The observation window (LOGWIN), the delays of which the least counts, the weight of a ratio (ALPHA).
 const LOGWIN: Duration = Duration::from_millis(500);
@@ -94,6 +96,8 @@ const ALPHA: f64 = 0.1;
 /// The report interval (DELTA): the first step, and the largest that a late report may make.
 const DELTA: Duration = Duration::from_millis(100);
 const LARGEST_STEP: f64 = 5.0;
+/// Section 5.2.2, equations 11 and 12: what waits moves neither rate by more than this share.
+const MOST_SHARE: f64 = 0.05;
 
 /// A packet in the observation window.
 struct SeenPacket {
@@ -111,8 +115,6 @@ pub struct Nada {
     terms: Terms,
     /// Bit/s.
     rate: f64,
-    /// Payload that waits in the pacer, bytes.
-    waiting: u64,
     signal: f64,
     queueing: f64,
     loss: f64,
@@ -135,7 +137,6 @@ pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
         s: s.clone(),
         terms,
         rate: terms.start,
-        waiting: 0,
         signal: 0.0,
         queueing: 0.0,
         loss: 0.0,
@@ -218,7 +219,6 @@ impl Nada {
 
 impl RateControl for Nada {
     fn on_feedback(&mut self, f: &Feedback) {
-        self.waiting = f.waiting;
         self.observe(f);
         let signal = self.signal(f);
         self.received = self.received(f.now);
@@ -241,23 +241,17 @@ impl RateControl for Nada {
         self.signal = signal;
     }
 
-    fn output(&self) -> RateOutput {
+    fn output(&self, waiting: u64) -> RateOutput {
         // Section 5.2.2: what waits is shared between encoder and pacer.
-        let share = self.s.get(&BETA) * 8.0 * self.waiting as f64 * self.s.get(&FPS);
+        let share = (self.s.get(&BETA) * 8.0 * waiting as f64 * self.s.get(&FPS)).min(MOST_SHARE * self.rate);
         RateOutput {
             target: self.terms.clamp(self.rate - share),
-            pacing: self.rate + share,
+            pacing: (self.rate + share).min(self.terms.max),
             window: u64::MAX,
         }
     }
 
     fn read(&self, probe: usize) -> f64 {
-        match probe {
-            0 => self.signal,
-            1 => self.queueing,
-            2 => self.loss,
-            3 => self.received,
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, probe, 0)
     }
 }

@@ -23,11 +23,21 @@
 //! flows.
 
 use super::{Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportRule, Terms, WrittenFrame};
-use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
+use tailback_base::model::{Key, Kind, Model, Probe, Settings};
 use tailback_base::{Duration, Ecn, Time, params};
 
 const DRAFT: &str = "draft-johansson-ccwg-rfc8298bis-screamv2 section 4";
 const SHARE: Kind = Kind::Real { min: 0.0, max: 1.0 };
+
+/// Values that can be recorded.
+const READ: [Probe<Scream>; 4] = [
+    Probe::new("window", "bytes", "reference window", |s, _| s.window),
+    Probe::new("alpha", "1", "smoothed share of marked packets", |s, _| s.alpha),
+    Probe::new("queueing", "s", "smoothed queueing delay", |s, _| s.queueing),
+    Probe::new("in_flight", "bytes", "bytes of which no report has told", |s, _| {
+        s.in_flight as f64
+    }),
+];
 
 pub static MODEL: Model = Model {
     name: "scream",
@@ -37,7 +47,7 @@ pub static MODEL: Model = Model {
               by the round trip, less a margin. With L4S marks the queue stays short.",
     source: "draft-johansson-ccwg-rfc8298bis-screamv2; RFC 8298",
     params: PARAMS,
-    probes: &[WINDOW, ALPHA, QUEUEING, IN_FLIGHT],
+    probes: &Probe::defs(&READ),
 };
 
 params! {
@@ -58,19 +68,6 @@ params! {
     RELAXED: f64 = Key::new("relaxed_pacing", Kind::Real { min: 1.0, max: 100.0 }, "4",
         "Near the largest rate pacing is so many times faster.", DRAFT);
 }
-
-const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
-    ProbeDef {
-        name,
-        unit,
-        doc,
-        per: "",
-    }
-}
-const WINDOW: ProbeDef = probe("window", "bytes", "reference window");
-const ALPHA: ProbeDef = probe("alpha", "1", "smoothed share of marked packets");
-const QUEUEING: ProbeDef = probe("queueing", "s", "smoothed queueing delay");
-const IN_FLIGHT: ProbeDef = probe("in_flight", "bytes", "bytes of which no report has told");
 
 /// Section 5 of the draft: after 16 packets, at the end of each frame, and at most 40 ms apart.
 pub const RULE: ReportRule = ReportRule {
@@ -304,7 +301,7 @@ impl RateControl for Scream {
         self.grow(f.now, acked);
     }
 
-    fn output(&self) -> RateOutput {
+    fn output(&self, _waiting: u64) -> RateOutput {
         let target = self.target();
         let near = 1.0 - (target / self.terms.max - 0.8) / 0.2;
         RateOutput {
@@ -315,12 +312,6 @@ impl RateControl for Scream {
     }
 
     fn read(&self, probe: usize) -> f64 {
-        match probe {
-            0 => self.window,
-            1 => self.alpha,
-            2 => self.queueing,
-            3 => self.in_flight as f64,
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, probe, 0)
     }
 }

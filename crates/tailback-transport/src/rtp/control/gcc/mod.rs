@@ -22,16 +22,42 @@ mod increase;
 mod loss;
 mod trendline;
 
-use super::{Fate, Feedback, RateControl, RateOutput, ReportRule, Terms};
+use super::{Fate, Feedback, RateControl, RateOutput, ReportRule, Terms, WrittenFrame};
 use arrived::Arrived;
 use groups::Groups;
 use increase::Increase;
 use loss::LossLimit;
-use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
+use tailback_base::model::{Key, Kind, Model, Probe, Settings};
 use tailback_base::{Duration, Time, params};
 use trendline::Trendline;
 
 const SOURCE: &str = "str0m 0.25.0; libwebrtc goog_cc";
+
+/// Values that can be recorded.
+const READ: [Probe<Gcc>; 5] = [
+    Probe::new("delay_rate", "bit/s", "estimate by delay", |g, _| g.increase.rate()),
+    Probe::new(
+        "loss_rate",
+        "bit/s",
+        "estimate by loss; nothing where the one by delay counts",
+        |g, _| g.loss.rate().unwrap_or(f64::NAN),
+    ),
+    Probe::new("arrived", "bit/s", "estimate of the rate that arrives", |g, _| {
+        g.arrived.rate().unwrap_or(f64::NAN)
+    }),
+    Probe::new(
+        "trend",
+        "ms",
+        "slope of the delay, times 4 and the number of groups up to 60",
+        |g, _| g.trendline.scaled(),
+    ),
+    Probe::new(
+        "threshold",
+        "ms",
+        "the slope so scaled above which the line is overused",
+        |g, _| g.trendline.threshold(),
+    ),
+];
 
 pub static MODEL: Model = Model {
     name: "gcc",
@@ -42,7 +68,7 @@ pub static MODEL: Model = Model {
               of four seconds.",
     source: SOURCE,
     params: PARAMS,
-    probes: &[DELAY_RATE, LOSS_RATE, ARRIVED, TREND, THRESHOLD],
+    probes: &Probe::defs(&READ),
 };
 
 params! {
@@ -55,35 +81,9 @@ params! {
     PACING: f64 = Key::new("pacing", Kind::Real { min: 1.0, max: 100.0 }, "2.5",
         "Packets leave at least at so many times the target.", "libwebrtc, pacing factor");
     DRAIN: Duration = Key::new("drain", Kind::Time { min: 0.001, max: 10.0 }, "40ms",
-        "What waits is sent within this time.", "str0m 0.25.0");
+        "What waits when a frame is written is sent within this time.", "str0m 0.25.0");
     LOSSES: bool = Key::new("losses", Kind::Bool, "true", "Losses bound the rate.", SOURCE);
 }
-
-const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
-    ProbeDef {
-        name,
-        unit,
-        doc,
-        per: "",
-    }
-}
-const DELAY_RATE: ProbeDef = probe("delay_rate", "bit/s", "estimate by delay");
-const LOSS_RATE: ProbeDef = probe(
-    "loss_rate",
-    "bit/s",
-    "estimate by loss; nothing where the one by delay counts",
-);
-const ARRIVED: ProbeDef = probe("arrived", "bit/s", "estimate of the rate that arrives");
-const TREND: ProbeDef = probe(
-    "trend",
-    "ms",
-    "slope of the delay, times 4 and the number of groups up to 60",
-);
-const THRESHOLD: ProbeDef = probe(
-    "threshold",
-    "ms",
-    "the slope so scaled above which the line is overused",
-);
 
 /// Transport-wide feedback each 50 ms, arrivals in 250 us.
 pub const RULE: ReportRule = ReportRule {
@@ -111,7 +111,8 @@ pub struct Gcc {
     began: Option<Time>,
     reported: Time,
     timer: Time,
-    waiting: u64,
+    /// The pace at which the last frame, and what waited before it, are sent in time, bit/s.
+    drain: f64,
 }
 
 pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
@@ -127,7 +128,7 @@ pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
         began: None,
         reported: Time::ZERO,
         timer: Time::NEVER,
-        waiting: 0,
+        drain: 0.0,
     })
 }
 
@@ -149,8 +150,11 @@ impl Gcc {
 }
 
 impl RateControl for Gcc {
+    fn on_frame(&mut self, f: &WrittenFrame) {
+        self.drain = 8.0 * f.waiting as f64 / self.s.get(&DRAIN).seconds();
+    }
+
     fn on_feedback(&mut self, f: &Feedback) {
-        self.waiting = f.waiting;
         if f.packets.is_empty() {
             return;
         }
@@ -198,24 +202,16 @@ impl RateControl for Gcc {
         }
     }
 
-    fn output(&self) -> RateOutput {
+    fn output(&self, _waiting: u64) -> RateOutput {
         let target = self.rate();
-        let drain = 8.0 * self.waiting as f64 / self.s.get(&DRAIN).seconds();
         RateOutput {
             target,
-            pacing: drain.max(target * self.s.get(&PACING)),
+            pacing: self.drain.max(target * self.s.get(&PACING)),
             window: u64::MAX,
         }
     }
 
     fn read(&self, probe: usize) -> f64 {
-        match probe {
-            0 => self.increase.rate(),
-            1 => self.loss.rate().unwrap_or(f64::NAN),
-            2 => self.arrived.rate().unwrap_or(f64::NAN),
-            3 => self.trendline.scaled(),
-            4 => self.trendline.threshold(),
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, probe, 0)
     }
 }

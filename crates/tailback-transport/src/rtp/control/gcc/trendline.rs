@@ -1,8 +1,8 @@
 //! Whether the line is used too much: the slope of the smoothed delay over the last 20 groups.
 //!
 //! The scaled slope m = 4 min(n, 60) slope, after n differences, is compared with a threshold g that follows |m|
-//! slowly, faster downwards. Overuse: m > g for more than 10 ms and in more than one group, while the slope does not
-//! fall. Underuse: m < -g.
+//! slowly, faster downwards. Overuse: m > g for more than 10 ms and in more than one group, while the slope grows.
+//! Underuse: m < -g.
 
 use super::groups::Difference;
 use std::collections::VecDeque;
