@@ -154,6 +154,20 @@ fn an_incast_has_its_flows_at_one_instant() {
     assert!(asked.chunks(5).all(|c| c.iter().all(|t| *t == c[0])), "{asked:?}");
 }
 
+/// An incast of one is a drawn host that sends to another.
+#[test]
+fn an_incast_of_one_has_two_drawn_ends() {
+    let o = run_text(&leaf_spine(
+        "20ms",
+        "sizes = { kind = \"constant\", mean = \"20kB\" }\nmean_gap = \"100us\"\npattern = \"incast\"\nfan_in = 1",
+    ));
+    for reverse in [".reverse", ""] {
+        // One flow is 20 kB of the 25 MB that a line offers; ACKs are less.
+        let used = (1..=16).map(|i| of(&o["links"], &format!("host{i}{reverse}"), "utilisation"));
+        assert_eq!(used.filter(|share| *share > 20e3 / 25e6).count(), 16, "host{reverse}");
+    }
+}
+
 /// A limit of flows ends the workload, and with it the run; nothing is unfinished.
 #[test]
 fn a_workload_ends_with_its_flows() {
