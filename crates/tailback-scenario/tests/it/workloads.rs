@@ -2,10 +2,8 @@
 
 use crate::common::*;
 use tailback_scenario::{load_json, load_text};
-use tailback_sim::build::hooks::Hooks;
 use tailback_sim::results::outcome::Outcome;
 use tailback_sim::results::table::Data;
-use tailback_sim::run::run;
 
 fn leaf_spine(duration: &str, workload: &str) -> String {
     format!(
@@ -203,19 +201,7 @@ fn workloads_run_by_events_as_they_do_ahead() {
     for paths in ["first", "flow", "packet", "flowlet"] {
         let text = leaf_spine("4ms", "sizes = \"web-search\"\nload = 0.5").replace("\"flow\"", &format!("\"{paths}\""));
         let loaded = load_text(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-        let seen = |one_by_one| {
-            let hooks = Hooks {
-                one_by_one,
-                laws: true,
-                ..Hooks::default()
-            };
-            let o = run(&loaded.spec, 3, &hooks).unwrap_or_else(|e| panic!("{paths}: {e}"));
-            let columns = o
-                .tables
-                .iter()
-                .flat_map(|t| t.columns.iter().map(|c| format!("{} {:?}", c.name, c.data)));
-            columns.collect::<Vec<String>>()
-        };
+        let seen = |one_by_one| shown(&run_with_laws(&loaded.spec, 3, one_by_one));
         assert!(seen(false) == seen(true), "{paths}");
     }
 }
