@@ -220,6 +220,7 @@ fn a_workload_that_cannot_be_is_refused() {
     )
     .expect("a temporary file");
     let list = format!("list = \"{}\"", flows.display());
+    let layer = format!("{list}\nload_of = \"leaf-spine\"");
     let late = format!("{list}\nstart = \"500us\"");
     let pattern = format!("{list}\npattern = \"incast\"");
     for (workload, said) in [
@@ -257,6 +258,11 @@ fn a_workload_that_cannot_be_is_refused() {
         (file.as_str(), "line 3"),
         (both.as_str(), "both say how large"),
         (list.as_str(), "line 2"),
+        (
+            "sizes = \"web-search\"\nload = 0.5\ndigest = \"00\"",
+            "the table names no file",
+        ),
+        (layer.as_str(), "load_of belongs to flows that are drawn"),
         (late.as_str(), "start belongs to flows that are drawn"),
         (pattern.as_str(), "pattern belongs to flows that are drawn"),
     ] {
@@ -265,6 +271,15 @@ fn a_workload_that_cannot_be_is_refused() {
             .map(|e| e.to_string());
         assert!(e.as_ref().is_some_and(|e| e.contains(said)), "{workload}: {e:?}");
     }
+    let many = leaf_spine("1ms", "sizes = \"web-search\"\nload = 0.5\nload_of = \"leaf-spine\"");
+    let many = many
+        .replace("leaves = 4", "leaves = 1001")
+        .replace("hosts = 4", "hosts = 1");
+    let e = load_text(&many, "test.toml", &[]).err().map(|e| e.to_string());
+    assert!(
+        e.as_ref().is_some_and(|e| e.contains("more than 1000 switches")),
+        "{e:?}"
+    );
     for written in [cdf, flows] {
         std::fs::remove_file(&written).expect("it was written");
     }
