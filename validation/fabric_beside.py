@@ -1,9 +1,11 @@
 """A fabric beside another simulator: slowdowns by size of the same list of flows.
 
 The other program is run by the reader, and prints a line for each flow: `source destination bytes start finish`, hosts
-by number and times in seconds, the finish being when the last byte is at the receiver. Ours is a folder of results of a
-fat-tree of `k` whose workload has `list = ...` with the same flows. Both are divided by the same ideal: delays, and all
-packets back to back, stored and forwarded by each link of the path. Several pairs are taken together.
+by number and times in seconds, the finish being when the last byte is at the receiver, or below 0 of a flow that was
+not done. Ours is a folder of results of a fat-tree of `k` whose workload has `list = ...` with the same flows. Times
+are divided by the ideal: delays, and all packets back to back, stored and forwarded by each link of the path. The other
+program is taken to send whole packets, so the last packet of its ideal is whole; ours is as short as it is. Several
+pairs are taken together, and single pairs are further apart. Quantiles are over flows that were done.
 
     python validation/fabric_beside.py --k 4 --rate 10Gbps --delay 1us OTHER FOLDER [OTHER FOLDER ...]
 
@@ -42,7 +44,7 @@ def ideal(wire: np.ndarray, links: np.ndarray, rate: float, delay: float) -> np.
 
 
 def pair(other: Path, folder: Path, k: int, rate: float, delay: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sizes, slowdowns of the other program, and ours. The other one may send whole packets only."""
+    """Sizes, slowdowns of the other program, and ours; NaN of flows that were not done."""
     source, destination, size, start, finish = np.loadtxt(other, unpack=True)
     transfers = read_results(folder).transfers
     order = np.argsort(np.asarray(transfers["asked_s"]), kind="stable")
@@ -84,6 +86,7 @@ def main() -> None:
             print(
                 f"{name:>14} {mine.sum():7}  {q:8g} {one:8.2f} {other:7.2f} {other / one:8.2f}{'' if near else '  far'}"
             )
+    print(f"not done: other {np.isnan(theirs).sum()}, ours {np.isnan(ours).sum()}")
     print(f"{far} of {len(CLASSES) * len(QUANTILES)} are further apart than {NEAR:.0%}")
 
 

@@ -18,7 +18,7 @@ from tailback.apps.ask.link.traffic import run_times, scenario
 from tailback.apps.ask.words import quantity
 from tailback.core.scenario.read import load_scenario
 
-FABRIC: dict[str, Any] = {"rate": "10Gbps", "rtt": None, "flows": 16, "fabric": "leaf-spine"}
+FABRIC: dict[str, Any] = {"rate": "10Gbps", "fabric": "leaf-spine"}
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,7 @@ FABRIC: dict[str, Any] = {"rate": "10Gbps", "rtt": None, "flows": 16, "fabric": 
             "traffic = incast: nothing stands beside the requests; add web-search or data-mining",
         ),
         ({"traffic": ["web-search", "data-mining"]}, "web-search,data-mining: name one law of sizes"),
+        ({"flows": 64}, "flows = 64: how many flows cross a fabric follows from load"),
         ({"rtt": "1s"}, "the longest path has 8 links there and back"),
         ({"rtt": ["10us", "20us"]}, "give one for the longest path"),
     ],
@@ -121,6 +122,7 @@ def test_the_command_gives_the_fabric(cli: Any) -> None:
     words = ["compare", "--rate", "10Gbps", "--senders", "dctcp", "--fabric", "fat-tree", "--load", "0.3"]
     ran = cli(*words, "--queue", "step,shared-step", "--replications", "1", "--duration", "3ms", "--json")
     document = json.loads(ran.stdout)
+    assert document["link"]["flows"] is None
     assert document["link"]["fabric"] == {"kind": "fat-tree", "load": 0.3, "delay_s": 1e-6}
     assert {row["queue"] for row in document["ranking"]} == {"step", "shared-step"}
     assert cli("compare", "--rate", "10Gbps", "--fabric", "mesh").returncode == 2

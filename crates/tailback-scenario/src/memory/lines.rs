@@ -7,6 +7,7 @@
 
 use super::session_load;
 use super::traffic::Brings;
+use crate::read::routes::nodes_over;
 use std::collections::HashMap;
 use tailback_base::{BitRate, Duration, Settings, Size};
 use tailback_queue::params::{AQM, BEFORE};
@@ -373,12 +374,7 @@ impl<'a> Ways<'a> {
 
     /// The ports of a way over given nodes.
     fn over(&mut self, from: &str, via: &[String], to: &str) -> Vec<usize> {
-        let nodes: Vec<&str> = [from]
-            .into_iter()
-            .chain(via.iter().map(String::as_str))
-            .chain([to])
-            .collect();
-        nodes
+        nodes_over(from, via, to)
             .windows(2)
             .flat_map(|pair| self.between(pair[0], pair[1]))
             .collect()

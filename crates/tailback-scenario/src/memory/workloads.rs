@@ -8,7 +8,6 @@ use super::{Parts, of, tables};
 use tailback_sim::library::Library;
 use tailback_sim::sim::transfers::TransferRow;
 use tailback_sim::spec::{Spec, WorkloadFlows, WorkloadSpec};
-use tailback_sim::traffic::workload::Pattern;
 
 /// The share of flows that are open at one time, and how many more for each host: of an open loop whose load the links
 /// carry.
@@ -31,12 +30,7 @@ fn flows(spec: &Spec, w: &WorkloadSpec) -> f64 {
             pattern, gaps, fan_in, ..
         } => {
             let events = seconds / gaps.mean;
-            let at_once = if *pattern == Pattern::Incast {
-                f64::from(*fan_in)
-            } else {
-                1.0
-            };
-            at_once * (events + 4.0 * events.sqrt() + 4.0)
+            f64::from(pattern.at_once(*fan_in)) * (events + 4.0 * events.sqrt() + 4.0)
         }
     };
     all.min(most)

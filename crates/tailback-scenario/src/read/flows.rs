@@ -9,7 +9,7 @@ use super::instants::{first_instant, in_order, instants};
 use super::links::impairments;
 use super::names::{among, place};
 use super::profiles::{Profiles, with_preset};
-use super::routes::Routes;
+use super::routes::{Routes, nodes_over};
 use super::transport::{deadline, packets, sizes, transport};
 use crate::check::{Filled, Reader, join};
 use crate::document::{Entry, Node, Tree};
@@ -290,11 +290,6 @@ fn which_paths(
         r.complain(problem.value(unknown).nearest(near.as_deref()));
         return None;
     }
-    let nodes: Vec<&str> = [from]
-        .into_iter()
-        .chain(via.iter().map(String::as_str))
-        .chain([to])
-        .collect();
     let hops = routes.over(from, &via, to);
     let mut passed: Vec<&str> = vec![from];
     passed.extend(hops.iter().flatten().map(|h| routes.end_of(*h)));
@@ -302,8 +297,11 @@ fn which_paths(
         .find(|i| passed[..*i].contains(&passed[*i]))
         .map(|i| passed[i]);
     let problem = match (&hops, again) {
-        (None, _) => format!("no way leads over {}", nodes.join(", ")),
-        (_, Some(node)) => format!("the way over {} passes {node} twice", nodes.join(", ")),
+        (None, _) => format!("no way leads over {}", nodes_over(from, &via, to).join(", ")),
+        (_, Some(node)) => format!(
+            "the way over {} passes {node} twice",
+            nodes_over(from, &via, to).join(", ")
+        ),
         (Some(hops), _) if hops.len() > MAX_HOPS - 2 => format!("the way over these nodes has {} links", hops.len()),
         _ => return Some((Paths::First, via)),
     };

@@ -11,10 +11,9 @@ use crate::error::At;
 use std::collections::BTreeMap;
 use tailback_sim::library::Library;
 use tailback_sim::spec::{LinkSpec, Spec, WorkloadFlows, WorkloadSpec};
-use tailback_sim::traffic::workload::Pattern;
 
-/// Beyond so many switches with hosts the pairs are too many.
-const MOST_SWITCHES: usize = 1000;
+/// Beyond so many switches with hosts the pairs are too many, and no load of a layer is found.
+pub const MOST_SWITCHES: usize = 1000;
 
 /// What the flows of a workload come to at a layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +33,7 @@ pub fn of(spec: &Spec, library: &Library) -> Vec<LayerLoad> {
     let mut routes = Routes::new(links);
     for w in &spec.workloads {
         let Some(bits) = offered(w, library) else { continue };
-        for (layer, per_bit) in loads_per_bit(links, &w.hosts, &mut routes) {
+        for (layer, per_bit) in loads_per_bit(links, &w.hosts, &mut routes).unwrap_or_default() {
             let workload = w.name.clone();
             let load = bits * per_bit;
             all.push(LayerLoad { workload, layer, load });
@@ -43,8 +42,8 @@ pub fn of(spec: &Spec, library: &Library) -> Vec<LayerLoad> {
     all
 }
 
-/// The load of each layer for one bit/s of payload between hosts that are drawn.
-pub fn loads_per_bit(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) -> BTreeMap<String, f64> {
+/// The load of each layer for one bit/s of payload between hosts that are drawn; `None` of too many.
+pub fn loads_per_bit(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) -> Option<BTreeMap<String, f64>> {
     let of_layer = |(layer, crossed): (String, [f64; 2])| {
         let in_layer = || links.iter().filter(|l| l.layer.as_ref() == Some(&layer));
         let capacity = |reverse: bool| -> f64 {
@@ -54,7 +53,7 @@ pub fn loads_per_bit(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) 
         let load = (0..2).map(|i| crossed[i] / capacity(i == 1)).fold(0.0, f64::max);
         (layer, load)
     };
-    crossings(links, hosts, routes).into_iter().map(of_layer).collect()
+    Some(crossings(links, hosts, routes)?.into_iter().map(of_layer).collect())
 }
 
 /// Warn of layers that cannot carry what is meant for them.
@@ -77,25 +76,20 @@ fn offered(w: &WorkloadSpec, library: &Library) -> Option<f64> {
     else {
         return None;
     };
-    let at_once = if *pattern == Pattern::Incast {
-        f64::from(*fan_in)
-    } else {
-        1.0
-    };
-    Some(library.law(sizes).mean()? * 8.0 * at_once / gaps.mean)
+    Some(library.law(sizes).mean()? * 8.0 * f64::from(pattern.at_once(*fan_in)) / gaps.mean)
 }
 
 /// How many links of each layer a flow crosses forward and backward, on average over all pairs of hosts.
-fn crossings(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) -> BTreeMap<String, [f64; 2]> {
+fn crossings(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) -> Option<BTreeMap<String, [f64; 2]>> {
     let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for host in hosts {
         let switch = routes.neighbour(host).unwrap_or(host);
         below.entry(switch).or_default().push(host);
     }
-    let mut sums = BTreeMap::new();
     if below.len() > MOST_SWITCHES {
-        return sums;
+        return None;
     }
+    let mut sums = BTreeMap::new();
     let n = hosts.len() as f64;
     for own in below.values() {
         for other in below.values() {
@@ -111,5 +105,5 @@ fn crossings(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) -> BTree
             }
         }
     }
-    sums
+    Some(sums)
 }

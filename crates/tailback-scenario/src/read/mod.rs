@@ -25,6 +25,7 @@ pub mod topology;
 mod trace_file;
 pub mod traces;
 pub mod transport;
+mod workload_files;
 mod workloads;
 
 use crate::check::{Filled, Reader};

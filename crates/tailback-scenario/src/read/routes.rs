@@ -37,6 +37,12 @@ struct ShortestWay {
 
 const FAR: u32 = u32::MAX;
 
+/// The ends of a way, and between them the nodes that it is to pass.
+pub fn nodes_over<'n>(from: &'n str, via: &'n [String], to: &'n str) -> Vec<&'n str> {
+    let passed = via.iter().map(String::as_str);
+    [from].into_iter().chain(passed).chain([to]).collect()
+}
+
 impl<'a> Routes<'a> {
     pub fn new(links: &'a [LinkSpec]) -> Routes<'a> {
         let mut routes = Routes {
@@ -138,13 +144,8 @@ impl<'a> Routes<'a> {
 
     /// The hops of the first path over given nodes; `None` when there is no way.
     pub fn over(&mut self, from: &str, via: &[String], to: &str) -> Option<Vec<Hop>> {
-        let nodes: Vec<&str> = [from]
-            .into_iter()
-            .chain(via.iter().map(String::as_str))
-            .chain([to])
-            .collect();
         let mut hops = vec![];
-        for pair in nodes.windows(2).filter(|pair| pair[0] != pair[1]) {
+        for pair in nodes_over(from, via, to).windows(2).filter(|pair| pair[0] != pair[1]) {
             hops.extend(self.path(pair[0], pair[1])?);
         }
         Some(hops)

@@ -4,25 +4,16 @@ use super::flows::Around;
 use super::names::{among, named};
 use super::routes::Routes;
 use super::transport::{inner_conflict, transport};
-use super::{layer_loads, named_file, trace_file};
+use super::{layer_loads, workload_files};
 use crate::check::{Filled, Reader, join};
 use crate::document::{Entry, Node};
 use crate::error::Problem;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
-use tailback_base::model::{Choice, Param, Raw, Settings};
-use tailback_base::{Duration, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use tailback_base::model::{Choice, Param, Settings};
 use tailback_sim::declare::tables::top;
 use tailback_sim::declare::workload::*;
 use tailback_sim::spec::{GroupSpec, SessionSpec, WorkloadFlows, WorkloadSpec};
-use tailback_sim::traffic::laws;
-use tailback_sim::traffic::workload::{Arrivals, Gaps, ListedFlow, Pattern};
-
-/// Most hosts of a workload.
-const MOST_HOSTS: usize = 100_000;
-/// The largest flow of a list, bytes.
-const MOST_BYTES: u64 = 1 << 50;
+use tailback_sim::traffic::workload::{Arrivals, Gaps, Pattern};
 
 /// Read all tables. `file` is the scenario's.
 pub fn workloads(
@@ -59,11 +50,16 @@ fn workload(r: &mut Reader, entry: &Entry, file: &str, around: &Around, routes: 
     let s = &filled.settings;
     let transport = transport.filter(|t| connects(r, &filled, t));
     let hosts = hosts(r, &filled, around, routes)?;
+    if s.gives(&DIGEST) && s.get(&LIST).is_none() && s.get(&SIZES_FILE).is_none() {
+        let problem = "digest is that of a file, and the table names no file";
+        let remedy = "add list or sizes_file, or leave digest out";
+        r.complain(filled.problem("conflict", &DIGEST, problem, remedy));
+    }
     let flows = match s.get(&LIST) {
-        Some(list) => listed(r, &filled, &list, file, &hosts),
+        Some(list) => workload_files::flows(r, &filled, &list, file, &hosts),
         None => {
             let sizes = match s.get(&SIZES_FILE) {
-                Some(name) => sizes_of_file(r, &filled, &name, file),
+                Some(name) => workload_files::sizes(r, &filled, &name, file),
                 None => sizes(r, &filled, own_sizes),
             };
             sizes.and_then(|sizes| drawn(r, &filled, sizes, &hosts, around, routes))
@@ -129,10 +125,9 @@ fn hosts(r: &mut Reader, filled: &Filled, around: &Around, routes: &mut Routes) 
     let problem = match hosts.len() {
         n if n != sorted.len() => "a host is named twice".to_string(),
         n @ 0..2 => format!("flows go from one host to another, and there are {n}"),
-        n if n > MOST_HOSTS => format!("{n} hosts are too many"),
         _ => {
-            let reached = routes.connected(&hosts[0]);
-            match hosts[1..].iter().find(|h| !reached.contains(&h.as_str())) {
+            let reached: BTreeSet<&str> = routes.connected(&hosts[0]).into_iter().collect();
+            match hosts[1..].iter().find(|h| !reached.contains(h.as_str())) {
                 None => return Some(hosts),
                 Some(apart) => format!("no way leads from \"{}\" to \"{apart}\"", hosts[0]),
             }
@@ -190,11 +185,6 @@ fn drawn(
         );
         return None;
     }
-    let at_once = if pattern == Pattern::Incast {
-        f64::from(fan_in)
-    } else {
-        1.0
-    };
     if s.gives(&LOAD_OF) && s.get(&LOAD).is_none() {
         let problem = "load_of says which links a load is of, and there is no load";
         r.complain(filled.problem(
@@ -218,7 +208,7 @@ fn drawn(
                 r.complain(filled.problem("conflict", &LOAD, problem, remedy));
                 return None;
             };
-            mean * 8.0 * at_once / (load * capacity(r, filled, hosts, around, routes)?)
+            mean * 8.0 * f64::from(pattern.at_once(fan_in)) / (load * capacity(r, filled, hosts, around, routes)?)
         }
         (both, _) => {
             let problem = match both {
@@ -259,7 +249,15 @@ fn capacity(r: &mut Reader, filled: &Filled, hosts: &[String], around: &Around, 
     let Some(layer) = filled.settings.get(&LOAD_OF) else {
         return Some(rates_of_hosts(hosts, around));
     };
-    let loads = layer_loads::loads_per_bit(around.links, hosts, routes);
+    let Some(loads) = layer_loads::loads_per_bit(around.links, hosts, routes) else {
+        let problem = format!(
+            "hosts at more than {} switches are too many to find the load of a layer",
+            layer_loads::MOST_SWITCHES
+        );
+        let remedy = "leave load_of out, for the load of the hosts' links, or give mean_gap in place of load";
+        r.complain(filled.problem("limit", &LOAD_OF, problem, remedy).value(layer));
+        return None;
+    };
     if let Some(per_bit) = loads.get(&layer) {
         return Some(1.0 / per_bit);
     }
@@ -282,139 +280,4 @@ fn rates_of_hosts(hosts: &[String], around: &Around) -> f64 {
         }
     }
     hosts.iter().filter_map(|h| rates.get(h.as_str())).sum()
-}
-
-/// The lines of a file, each as its numbers, with their number in the file.
-fn numbers(
-    r: &mut Reader,
-    filled: &Filled,
-    (key, name): (&Param, &str),
-    file: &str,
-) -> Option<(PathBuf, Vec<(usize, Vec<String>)>)> {
-    let place = trace_file::place(file, name);
-    let digest = filled.settings.get(&DIGEST);
-    let text = match named_file::text(&place.display().to_string(), digest, r.library) {
-        Ok(text) => text,
-        Err(e) => {
-            r.complain(filled.problem("file", key, e.problem, e.remedy).value(name));
-            return None;
-        }
-    };
-    let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
-    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let split = |line: &str| {
-        line.split([' ', '\t', ','])
-            .filter(|w| !w.is_empty())
-            .map(String::from)
-            .collect()
-    };
-    Some((place, lines.map(|(i, line)| (i, split(line))).collect()))
-}
-
-/// Points of a distribution function from a file, as the law `cdf`: in each line a size in bytes and a share, which is
-/// a fraction or a percentage; of three columns the middle one is not looked at.
-fn sizes_of_file(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Option<Settings> {
-    if filled.node.given(&SIZES).is_some() {
-        let problem = "sizes and sizes_file both say how large flows are";
-        r.complain(filled.problem("conflict", &SIZES_FILE, problem, "keep one of the two"));
-        return None;
-    }
-    let (place, lines) = numbers(r, filled, (&SIZES_FILE, name), file)?;
-    let mut points: Vec<(f64, f64)> = vec![];
-    for (number, words) in &lines {
-        let parsed: Option<Vec<f64>> = words.iter().map(|w| w.parse().ok()).collect();
-        let point = match parsed.as_deref() {
-            Some([size, share] | [size, _, share]) => Some((*size, *share)),
-            _ => None,
-        };
-        let fits = |p: &(f64, f64)| p.0 >= 0.0 && p.1 >= 0.0 && points.last().is_none_or(|l| l.0 <= p.0 && l.1 <= p.1);
-        let Some(point) = point.filter(fits) else {
-            let problem = format!("{}: line {number} is \"{}\"", place.display(), words.join(" "));
-            let remedy =
-                "write a size in bytes and the share of flows up to it, both no smaller than in the line before";
-            r.complain(filled.problem("file", &SIZES_FILE, problem, remedy).value(name));
-            return None;
-        };
-        points.push(point);
-    }
-    let whole = points.last().map_or(0.0, |p| p.1);
-    let scale = if whole > 1.5 { 100.0 } else { 1.0 };
-    if (whole / scale - 1.0).abs() > 1e-6 {
-        let problem = format!("{}: the last share is {whole}, neither 1 nor 100", place.display());
-        let remedy = "let the last line have the largest size, with all flows";
-        r.complain(filled.problem("file", &SIZES_FILE, problem, remedy).value(name));
-        return None;
-    }
-    let row = r.library.laws.iter().find(|l| l.size.name == laws::CDF)?;
-    let values = points
-        .iter()
-        .map(|p| Raw::Text(format!("{}B", libm::round(p.0) as u64)));
-    let shares = points.iter().map(|p| Raw::Real(p.1 / scale));
-    let mut settings = Settings::defaults(&row.size);
-    for (name, list) in [
-        ("values", Raw::List(values.collect())),
-        ("shares", Raw::List(shares.collect())),
-    ] {
-        if let Err(e) = settings.set(name, &list) {
-            r.complain(filled.problem("file", &SIZES_FILE, e.problem, e.remedy).value(name));
-            return None;
-        }
-    }
-    Some(settings)
-}
-
-/// The flows of a list: `source destination bytes time` in each line, hosts by name or by number from 0, in seconds.
-fn listed(r: &mut Reader, filled: &Filled, name: &str, file: &str, hosts: &[String]) -> Option<WorkloadFlows> {
-    for key in [
-        &LOAD.param,
-        &MEAN_GAP.param,
-        &SIZES,
-        &SIZES_FILE.param,
-        &ARRIVALS.param,
-        &SHAPE.param,
-        &PATTERN.param,
-        &FAN_IN.param,
-        &START.param,
-    ] {
-        if filled.node.given(key).is_some() {
-            let problem = format!(
-                "{} belongs to flows that are drawn, and the list has all flows with their times",
-                key.name
-            );
-            r.complain(filled.problem("conflict", key, problem, "keep one of the two"));
-            return None;
-        }
-    }
-    let (place, lines) = numbers(r, filled, (&LIST, name), file)?;
-    let number_of: BTreeMap<&str, u32> = (0..).zip(hosts).map(|(i, h)| (h.as_str(), i)).collect();
-    let host = |word: &str| {
-        let numbered = || word.parse::<u32>().ok().filter(|n| (*n as usize) < hosts.len());
-        number_of.get(word).copied().or_else(numbered)
-    };
-    let mut flows = vec![];
-    for (number, words) in &lines {
-        let flow = match &words[..] {
-            [from, to, bytes, at] => host(from)
-                .zip(host(to))
-                .zip(bytes.parse::<u64>().ok().zip(at.parse::<f64>().ok())),
-            _ => None,
-        };
-        match flow {
-            Some(((from, to), (bytes, at))) if from != to && (1..=MOST_BYTES).contains(&bytes) && at >= 0.0 => flows
-                .push(ListedFlow {
-                    at: Time(0) + Duration::from_seconds(at),
-                    from,
-                    to,
-                    bytes,
-                }),
-            _ => {
-                let problem = format!("{}: line {number} is \"{}\"", place.display(), words.join(" "));
-                let remedy = "write source, destination, bytes and seconds, such as: host1 host9 20000 0.0015";
-                r.complain(filled.problem("file", &LIST, problem, remedy).value(name));
-                return None;
-            }
-        }
-    }
-    flows.sort_by_key(|f| f.at);
-    Some(WorkloadFlows::Listed(Arc::from(flows)))
 }

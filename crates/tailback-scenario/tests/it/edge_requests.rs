@@ -1,9 +1,7 @@
 //! What an edge asks of senders is the same when every packet-hop is an event.
 
+use crate::common::*;
 use tailback_scenario::load_text;
-use tailback_sim::build::hooks::Hooks;
-use tailback_sim::results::table::Table;
-use tailback_sim::run::run;
 
 const EDGE: &str = r#"
 duration = "20s"
@@ -31,17 +29,8 @@ tcp = { profile = "ns2", payload = "960B", window_cap = "64 packets" }
 #[test]
 fn requests_of_an_edge_do_not_depend_on_running_ahead() {
     let loaded = load_text(EDGE, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-    let tables = |one_by_one: bool| {
-        let hooks = Hooks {
-            one_by_one,
-            ..Hooks::default()
-        };
-        let o = run(&loaded.spec, 1, &hooks).unwrap_or_else(|e| panic!("{e}"));
-        let columns = |t: &Table| format!("{:?}", t.columns);
-        let all: Vec<String> = o.tables.iter().map(columns).collect();
-        (all, o.engine.handed_ahead)
-    };
-    let ((as_it_is, ahead), (one_by_one, left_ahead)) = (tables(false), tables(true));
+    let [as_it_is, one_by_one] = [false, true].map(|one_by_one| run_with_laws(&loaded.spec, 1, one_by_one));
+    let [ahead, left_ahead] = [&as_it_is, &one_by_one].map(|o| o.engine.handed_ahead);
     assert!(ahead > 0 && left_ahead == 0, "{ahead} hops ahead");
-    assert!(as_it_is == one_by_one);
+    assert!(shown(&as_it_is) == shown(&one_by_one));
 }

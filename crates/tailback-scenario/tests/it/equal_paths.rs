@@ -68,7 +68,7 @@ fn spraying_spreads_within_a_packet() {
     assert!(least > 300.0 && most - least <= 1.0, "{up:?}");
 }
 
-/// Pearson's chi square of flows over the paths of four spines, and of the way back given the way there.
+/// Pearson's chi square of flows over the paths of four spines.
 #[test]
 fn a_hash_shares_evenly() {
     let text = format!(
@@ -262,23 +262,10 @@ fn running_ahead_is_never_seen_over_equal_paths() {
                  \"500B\"\nresponse = {{ kind = \"exponential\", mean = \"40kB\" }}\n"
             );
             let loaded = load_text(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-            let seen = |one_by_one| {
-                let hooks = Hooks {
-                    one_by_one,
-                    laws: true,
-                    ..Hooks::default()
-                };
-                let o = run(&loaded.spec, 7, &hooks).unwrap_or_else(|e| panic!("{paths}: {e}"));
-                let columns = o
-                    .tables
-                    .iter()
-                    .flat_map(|t| t.columns.iter().map(|c| format!("{} {:?}", c.name, c.data)));
-                (columns.collect::<Vec<String>>(), o.engine)
-            };
-            let (with, without) = (seen(false), seen(true));
-            assert!(with.0 == without.0, "{paths}, {queue}");
-            assert_eq!(with.1.packet_hops, without.1.packet_hops);
-            ahead += with.1.handed_ahead;
+            let [with, without] = [false, true].map(|one_by_one| run_with_laws(&loaded.spec, 7, one_by_one));
+            assert!(shown(&with) == shown(&without), "{paths}, {queue}");
+            assert_eq!(with.engine.packet_hops, without.engine.packet_hops);
+            ahead += with.engine.handed_ahead;
         }
     }
     assert!(ahead > 1000, "nothing ran ahead: {ahead}");
@@ -372,11 +359,7 @@ fn a_failure_keeps_the_laws() {
             leaf_spine(3, 2, 2)
         );
         let loaded = load_text(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-        let hooks = Hooks {
-            laws: true,
-            ..Hooks::default()
-        };
-        let o = run(&loaded.spec, 5, &hooks).unwrap_or_else(|e| panic!("{paths}: {e}"));
+        let o = run_with_laws(&loaded.spec, 5, false);
         assert!(of(&o["flows"], "a.0", "goodput_bps") > 1e7, "{paths}");
     }
 }

@@ -2,10 +2,8 @@
 
 use crate::common::*;
 use tailback_scenario::{load_json, load_text};
-use tailback_sim::build::hooks::Hooks;
 use tailback_sim::results::outcome::Outcome;
 use tailback_sim::results::table::Data;
-use tailback_sim::run::run;
 
 fn leaf_spine(duration: &str, workload: &str) -> String {
     format!(
@@ -154,6 +152,20 @@ fn an_incast_has_its_flows_at_one_instant() {
     assert!(asked.chunks(5).all(|c| c.iter().all(|t| *t == c[0])), "{asked:?}");
 }
 
+/// An incast of one is a drawn host that sends to another.
+#[test]
+fn an_incast_of_one_has_two_drawn_ends() {
+    let o = run_text(&leaf_spine(
+        "20ms",
+        "sizes = { kind = \"constant\", mean = \"20kB\" }\nmean_gap = \"100us\"\npattern = \"incast\"\nfan_in = 1",
+    ));
+    for reverse in [".reverse", ""] {
+        // One flow is 20 kB of the 25 MB that a line offers; ACKs are less.
+        let used = (1..=16).map(|i| of(&o["links"], &format!("host{i}{reverse}"), "utilisation"));
+        assert_eq!(used.filter(|share| *share > 20e3 / 25e6).count(), 16, "host{reverse}");
+    }
+}
+
 /// A limit of flows ends the workload, and with it the run; nothing is unfinished.
 #[test]
 fn a_workload_ends_with_its_flows() {
@@ -189,19 +201,7 @@ fn workloads_run_by_events_as_they_do_ahead() {
     for paths in ["first", "flow", "packet", "flowlet"] {
         let text = leaf_spine("4ms", "sizes = \"web-search\"\nload = 0.5").replace("\"flow\"", &format!("\"{paths}\""));
         let loaded = load_text(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-        let seen = |one_by_one| {
-            let hooks = Hooks {
-                one_by_one,
-                laws: true,
-                ..Hooks::default()
-            };
-            let o = run(&loaded.spec, 3, &hooks).unwrap_or_else(|e| panic!("{paths}: {e}"));
-            let columns = o
-                .tables
-                .iter()
-                .flat_map(|t| t.columns.iter().map(|c| format!("{} {:?}", c.name, c.data)));
-            columns.collect::<Vec<String>>()
-        };
+        let seen = |one_by_one| shown(&run_with_laws(&loaded.spec, 3, one_by_one));
         assert!(seen(false) == seen(true), "{paths}");
     }
 }
@@ -220,6 +220,7 @@ fn a_workload_that_cannot_be_is_refused() {
     )
     .expect("a temporary file");
     let list = format!("list = \"{}\"", flows.display());
+    let layer = format!("{list}\nload_of = \"leaf-spine\"");
     let late = format!("{list}\nstart = \"500us\"");
     let pattern = format!("{list}\npattern = \"incast\"");
     for (workload, said) in [
@@ -257,6 +258,11 @@ fn a_workload_that_cannot_be_is_refused() {
         (file.as_str(), "line 3"),
         (both.as_str(), "both say how large"),
         (list.as_str(), "line 2"),
+        (
+            "sizes = \"web-search\"\nload = 0.5\ndigest = \"00\"",
+            "the table names no file",
+        ),
+        (layer.as_str(), "load_of belongs to flows that are drawn"),
         (late.as_str(), "start belongs to flows that are drawn"),
         (pattern.as_str(), "pattern belongs to flows that are drawn"),
     ] {
@@ -265,6 +271,15 @@ fn a_workload_that_cannot_be_is_refused() {
             .map(|e| e.to_string());
         assert!(e.as_ref().is_some_and(|e| e.contains(said)), "{workload}: {e:?}");
     }
+    let many = leaf_spine("1ms", "sizes = \"web-search\"\nload = 0.5\nload_of = \"leaf-spine\"");
+    let many = many
+        .replace("leaves = 4", "leaves = 1001")
+        .replace("hosts = 4", "hosts = 1");
+    let e = load_text(&many, "test.toml", &[]).err().map(|e| e.to_string());
+    assert!(
+        e.as_ref().is_some_and(|e| e.contains("more than 1000 switches")),
+        "{e:?}"
+    );
     for written in [cdf, flows] {
         std::fs::remove_file(&written).expect("it was written");
     }

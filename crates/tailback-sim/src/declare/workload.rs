@@ -23,6 +23,16 @@ choice! {
     }
 }
 
+impl Pattern {
+    /// How many flows arrive at one instant.
+    pub fn at_once(self, fan_in: u32) -> u32 {
+        match self {
+            Pattern::Incast => fan_in,
+            Pattern::AllToAll | Pattern::Permutation | Pattern::Pairs => 1,
+        }
+    }
+}
+
 pub static WORKLOAD: Model = Model {
     name: "workload",
     family: "table",

@@ -1,14 +1,13 @@
 //! The table `completions`: completion times of transfers and of pages, one row per group and class of sizes, and
 //! first the same over all groups if several have asked for something.
 //!
-//! Quantiles are exact, over everything that was completed: between two of the sorted times they are interpolated
-//! (type 7 of Hyndman and Fan 1996, as in most software). What was not completed is counted separately: quantiles of
-//! a run that ends early say little about long transfers.
+//! Quantiles are exact, over everything that was completed. What was not completed is counted separately: quantiles of a
+//! run that ends early say little about long transfers.
 
 use super::column::{self, Called, called_of, table};
 use super::quantity::{ACKED_COMPLETION_TIME, ASKED_FOR, COMPLETION_TIME, SIZE, SLOWDOWN, Stat, UNFINISHED, WHAT};
-use super::size_classes::{self, ALL, OfClass, SizeClass, SizeEdges};
-use super::summary::ratio;
+use super::size_classes::{self, ALL, Classed, Measure, OfClass, SizeClass, SizeEdges};
+use super::summary::{mean, quantile, ratio};
 use super::{Reading, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -122,69 +121,16 @@ static COLUMNS: &[Column] = &[
     .of(&SLOWDOWN, Stat::P99),
 ];
 
-impl RequestClass {
-    fn count(&mut self, bytes: u64) {
-        self.count += 1;
-        self.bytes += bytes;
-    }
+fn count(class: &mut RequestClass, asked: &Asked) {
+    class.count += 1;
+    class.bytes += asked.bytes;
 }
 
-/// A time of what was asked for, and where it is kept.
-type Measure = (fn(&Asked) -> Option<f64>, fn(&mut RequestClass) -> &mut Vec<f64>);
-
-const MEASURES: [Measure; 3] = [
+const MEASURES: [Measure<Asked, RequestClass>; 3] = [
     (|a| a.completion, |c| &mut c.completion),
     (|a| a.acked, |c| &mut c.acked),
     (Asked::slowdown, |c| &mut c.slowdown),
 ];
-
-/// What was asked for, by group and class of sizes. All times are sorted once, and are put into their classes in this
-/// order. With `all` the first group is that of all groups. Class 0 has all sizes.
-fn classes(asked: &[Asked], edges: &SizeEdges, all: bool) -> Vec<(Option<u32>, usize, RequestClass)> {
-    let (first, sizes) = (usize::from(all), edges.count());
-    let groups = asked.iter().map(|a| first + a.group as usize + 1).max().unwrap_or(0);
-    let mut classes: Vec<RequestClass> = Vec::new();
-    classes.resize_with(groups * sizes, RequestClass::default);
-    let places = asked
-        .iter()
-        .map(|a| ((first + a.group as usize) * sizes, edges.number(a.bytes)));
-    let places: Vec<(usize, usize)> = places.collect();
-    // The row of its group, and that of all.
-    let of = |i: usize| {
-        let (group, class) = places[i];
-        let rows = [Some(group), all.then_some(0)];
-        rows.into_iter().flatten().flat_map(move |row| [row, row + class])
-    };
-    for (i, a) in asked.iter().enumerate() {
-        of(i).for_each(|class| classes[class].count(a.bytes));
-    }
-    for (measure, kept) in MEASURES {
-        let values = asked.iter().enumerate().filter_map(|(i, a)| Some((measure(a)?, i)));
-        let mut sorted: Vec<(f64, usize)> = values.collect();
-        sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        for (value, i) in sorted {
-            of(i).for_each(|class| kept(&mut classes[class]).push(value));
-        }
-    }
-    let asked_for = classes.into_iter().enumerate().filter(|(_, of)| of.count > 0);
-    let named = asked_for.map(|(i, of)| ((i / sizes).checked_sub(first).map(|g| g as u32), i % sizes, of));
-    named.collect()
-}
-
-pub(super) fn mean(values: &[f64]) -> f64 {
-    ratio(values.iter().sum(), values.len() as f64)
-}
-
-/// The q-quantile of sorted values; NaN without values.
-pub(super) fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else {
-        return f64::NAN;
-    };
-    let rank = q * last as f64;
-    let below = rank as usize;
-    let above = (below + 1).min(last);
-    sorted[below] + (rank - below as f64) * (sorted[above] - sorted[below])
-}
 
 /// What was asked for once.
 struct Asked {
@@ -194,6 +140,16 @@ struct Asked {
     completion: Option<f64>,
     acked: Option<f64>,
     least: f64,
+}
+
+impl Classed for Asked {
+    fn group(&self) -> u32 {
+        self.group
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
 }
 
 impl Asked {
@@ -233,7 +189,8 @@ pub(super) fn read(reading: &Reading) -> Table {
         let edges = SizeEdges::of(reading.frame.size_classes, requests.iter().map(|a| a.bytes));
         let what = requests.first().map_or("", |a| a.what);
         rows.extend(
-            classes(&requests, &edges, all)
+            edges
+                .classes(&requests, all, count, &MEASURES)
                 .into_iter()
                 .map(|(group, number, class)| ClassRow {
                     of: edges.class(group.map(|g| reading.group(g)), number),
@@ -249,19 +206,4 @@ pub(super) fn read(reading: &Reading) -> Table {
     let place: BTreeMap<Arc<str>, usize> = order.into_iter().enumerate().map(|(i, g)| (g, i)).collect();
     rows.sort_by_key(|r| (place[&r.of.group], r.what));
     table("completions", COLUMNS, rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_lie_between_the_sorted_values() {
-        let ten: Vec<f64> = (1..=10).map(f64::from).collect();
-        for (q, expected) in [(0.0, 1.0), (0.5, 5.5), (0.95, 9.55), (0.99, 9.91), (1.0, 10.0)] {
-            assert!((quantile(&ten, q) - expected).abs() < 1e-12, "{q}");
-        }
-        assert_eq!(quantile(&[3.0], 0.99), 3.0);
-        assert!(quantile(&[], 0.5).is_nan() && mean(&[]).is_nan());
-    }
 }

@@ -48,6 +48,15 @@ pub(super) struct SizeEdges<'a> {
     edges: Vec<u64>,
 }
 
+/// What is put into classes, of a group and with a size.
+pub(super) trait Classed {
+    fn group(&self) -> u32;
+    fn bytes(&self) -> u64;
+}
+
+/// A value of what is put into classes, and where its class keeps it.
+pub(super) type Measure<T, C> = (fn(&T) -> Option<f64>, fn(&mut C) -> &mut Vec<f64>);
+
 impl SizeEdges<'_> {
     pub fn of(classes: &SizeClasses, asked: impl Iterator<Item = u64>) -> SizeEdges<'_> {
         let edges = edges(classes, asked);
@@ -55,13 +64,51 @@ impl SizeEdges<'_> {
     }
 
     /// How many classes there are, with that of all sizes.
-    pub fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.edges.len() + 2
     }
 
     /// The class of this size.
-    pub fn number(&self, bytes: u64) -> usize {
+    fn number(&self, bytes: u64) -> usize {
         1 + self.edges.partition_point(|to| *to < bytes)
+    }
+
+    /// The classes that something is in, by group, `None` for all groups, and number. With `all` the first group is that
+    /// of all. Values of a measure are sorted once, and are put into their classes in this order.
+    pub fn classes<T: Classed, C: Default>(
+        &self,
+        of: &[T],
+        all: bool,
+        count: fn(&mut C, &T),
+        measures: &[Measure<T, C>],
+    ) -> Vec<(Option<u32>, usize, C)> {
+        let (first, sizes) = (usize::from(all), self.count());
+        let groups = of.iter().map(|t| first + t.group() as usize + 1).max().unwrap_or(0);
+        let mut classes: Vec<Option<C>> = Vec::new();
+        classes.resize_with(groups * sizes, || None);
+        let place = |t: &T| ((first + t.group() as usize) * sizes, self.number(t.bytes()));
+        let places: Vec<(usize, usize)> = of.iter().map(place).collect();
+        // The row of its group, and that of all.
+        let rows = |i: usize| {
+            let (group, class) = places[i];
+            let rows = [Some(group), all.then_some(0)];
+            rows.into_iter().flatten().flat_map(move |row| [row, row + class])
+        };
+        for (i, t) in of.iter().enumerate() {
+            rows(i).for_each(|row| count(classes[row].get_or_insert_with(C::default), t));
+        }
+        for (measure, kept) in measures {
+            let values = of.iter().enumerate().filter_map(|(i, t)| Some((measure(t)?, i)));
+            let mut sorted: Vec<(f64, usize)> = values.collect();
+            sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            for (value, i) in sorted {
+                rows(i).for_each(|row| kept(classes[row].get_or_insert_with(C::default)).push(value));
+            }
+        }
+        let group = |row: usize| (row / sizes).checked_sub(first).map(|g| g as u32);
+        let used = classes.into_iter().enumerate();
+        used.filter_map(|(row, class)| Some((group(row), row % sizes, class?)))
+            .collect()
     }
 
     /// The class with this number, of a group or of all.

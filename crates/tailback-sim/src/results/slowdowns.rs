@@ -2,14 +2,14 @@
 //! and class of sizes, and first the same over all workloads if there are several.
 //!
 //! Two comparisons stand beside each other (`sim/ideal.rs`): with the ideal that papers use, and with the same sender
-//! alone on the same path. Percentiles are exact, over all flows that were done; between two sorted values they are
-//! interpolated. Flows that the end of the run cut off are counted apart.
+//! alone on the same path. Percentiles are exact, over all flows that were done. Flows that the end of the run cut off are
+//! counted apart.
 
 use super::column::{self, Called, called_of, table};
-use super::completions::{mean, quantile};
+use super::outcome::Compared;
 use super::quantity::{ASKED_FOR, GOODPUT, RATE, SIZE, SLOWDOWN_ALONE, SLOWDOWN_IDEAL, Stat, UNFINISHED};
-use super::size_classes::{self, OfClass, SizeClass, SizeEdges};
-use super::summary::ratio;
+use super::size_classes::{self, Classed, Measure, OfClass, SizeClass, SizeEdges};
+use super::summary::{mean, quantile, ratio};
 use super::{Reading, Table};
 
 /// The flows of one class.
@@ -17,9 +17,9 @@ use super::{Reading, Table};
 struct Class {
     count: u64,
     bytes: u64,
-    done: u64,
+    /// Of those that were done.
     done_bytes: u64,
-    /// Sorted at the end.
+    /// Sorted, as the two after it.
     ideal: Vec<f64>,
     alone: Vec<f64>,
     /// Rates of single flows, bit/s.
@@ -56,7 +56,7 @@ static COLUMNS: &[Column] = &[
     .is(&ASKED_FOR)
     .shown(),
     Column::count("unfinished", "1", "of these, not done before the run ended", |r| {
-        r.class.count - r.class.done
+        r.class.count - r.class.ideal.len() as u64
     })
     .is(&UNFINISHED)
     .shown(),
@@ -143,44 +143,39 @@ pub(super) fn called() -> Vec<Called> {
     called_of(COLUMNS)
 }
 
-pub(super) fn read(reading: &Reading) -> Table {
-    let rows: Vec<_> = reading.compared().collect();
-    let edges = SizeEdges::of(reading.frame.size_classes, rows.iter().map(|r| r.bytes));
-    let mut groups: Vec<u32> = rows.iter().map(|r| r.group).collect();
-    groups.sort_unstable();
-    groups.dedup();
-    let places: Vec<Option<u32>> = size_classes::over_all(reading, groups.clone())
-        .then_some(None)
-        .into_iter()
-        .chain(groups.into_iter().map(Some))
-        .collect();
-    let mut lines = vec![];
-    for place in places {
-        let mut classes: Vec<Class> = vec![];
-        classes.resize_with(edges.count(), Class::default);
-        for r in rows.iter().filter(|r| place.is_none_or(|group| r.group == group)) {
-            for class in [0, edges.number(r.bytes)] {
-                let class = &mut classes[class];
-                class.count += 1;
-                class.bytes += r.bytes;
-                let Some(took) = r.took else { continue };
-                class.done += 1;
-                class.done_bytes += r.bytes;
-                class.ideal.push(took / r.ideal);
-                class.alone.extend(r.alone.map(|alone| took / alone));
-                class.rates.push(r.bytes as f64 * 8.0 / took);
-            }
-        }
-        for (number, mut class) in classes.into_iter().enumerate().filter(|(_, c)| c.count > 0) {
-            for values in [&mut class.ideal, &mut class.alone, &mut class.rates] {
-                values.sort_unstable_by(f64::total_cmp);
-            }
-            lines.push(ClassRow {
-                of: edges.class(place.map(|g| reading.group(g)), number),
-                seconds: reading.seconds(),
-                class,
-            });
-        }
+impl Classed for Compared {
+    fn group(&self) -> u32 {
+        self.group
     }
-    table("slowdowns", COLUMNS, lines)
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+fn count(class: &mut Class, flow: &Compared) {
+    class.count += 1;
+    class.bytes += flow.bytes;
+    if flow.took.is_some() {
+        class.done_bytes += flow.bytes;
+    }
+}
+
+const MEASURES: [Measure<Compared, Class>; 3] = [
+    (|f| Some(f.took? / f.ideal), |c| &mut c.ideal),
+    (|f| Some(f.took? / f.alone?), |c| &mut c.alone),
+    (|f| Some(f.bytes as f64 * 8.0 / f.took?), |c| &mut c.rates),
+];
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let flows: Vec<Compared> = reading.compared().collect();
+    let edges = SizeEdges::of(reading.frame.size_classes, flows.iter().map(|f| f.bytes));
+    let all = size_classes::over_all(reading, flows.iter().map(|f| f.group).collect());
+    let classes = edges.classes(&flows, all, count, &MEASURES);
+    let rows = classes.into_iter().map(|(group, number, class)| ClassRow {
+        of: edges.class(group.map(|g| reading.group(g)), number),
+        seconds: reading.seconds(),
+        class,
+    });
+    table("slowdowns", COLUMNS, rows)
 }

@@ -9,6 +9,23 @@ pub fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { f64::NAN }
 }
 
+/// NaN without values.
+pub fn mean(values: &[f64]) -> f64 {
+    ratio(values.iter().sum(), values.len() as f64)
+}
+
+/// The q-quantile of sorted values, interpolated between two of them (type 7 of Hyndman and Fan 1996, as in most
+/// software); NaN without values.
+pub fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else {
+        return f64::NAN;
+    };
+    let rank = q * last as f64;
+    let below = rank as usize;
+    let above = (below + 1).min(last);
+    sorted[below] + (rank - below as f64) * (sorted[above] - sorted[below])
+}
+
 /// Mean and sample standard deviation.
 pub fn mean_sd(x: &[f64]) -> (f64, f64) {
     let n = x.len() as f64;
@@ -79,5 +96,20 @@ pub fn rtt_mean(r: &SenderReport) -> f64 {
         r.rtt_sum / r.rtt_samples as f64
     } else {
         f64::NAN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_lie_between_the_sorted_values() {
+        let ten: Vec<f64> = (1..=10).map(f64::from).collect();
+        for (q, expected) in [(0.0, 1.0), (0.5, 5.5), (0.95, 9.55), (0.99, 9.91), (1.0, 10.0)] {
+            assert!((quantile(&ten, q) - expected).abs() < 1e-12, "{q}");
+        }
+        assert_eq!(quantile(&[3.0], 0.99), 3.0);
+        assert!(quantile(&[], 0.5).is_nan() && mean(&[]).is_nan());
     }
 }

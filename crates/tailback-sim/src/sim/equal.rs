@@ -3,35 +3,31 @@
 //! Equal are all paths with the fewest hops, whatever their delay: a switch that balances load looks at the number of
 //! hops alone. A node that has several next hops on such paths chooses one:
 //!
-//! * for a flow ([`Paths::Flow`]), by a hash: the 64 bits that stand for the flow's addresses and ports, mixed with the
+//! * for a flow (`"flow"`), by a hash: the 64 bits that stand for the flow's addresses and ports, mixed with the
 //!   seed of the node by SplitMix64, times the number of next hops, over 2^64. The way back has bits of its own. The
 //!   choices are made once, when the way is laid (RFC 2992 compares such hashes);
-//! * for each packet ([`Paths::Packet`]), in turn, as in Dixit et al., "On the impact of packet spraying in data center
+//! * for each packet (`"packet"`), in turn, as in Dixit et al., "On the impact of packet spraying in data center
 //!   networks", INFOCOM 2013, whose choice is random;
-//! * for a flowlet ([`Paths::Flowlet`]), at random, when no packet of the flow has come for a gap; as in Vanini et al.,
+//! * for a flowlet (`"flowlet"`), at random, when no packet of the flow has come for a gap; as in Vanini et al.,
 //!   "Let it flow", NSDI 2017. Each flow has an entry of its own in each node: no two share one, as in a table of
 //!   limited size.
 //!
-//! An entry of a way is a port, or a choice: a mark and the number of the node that the packet goes to. A choice is
-//! made when the packet has arrived, in the order of events. So the ports of such ways take nothing ahead
-//! (`sim/ahead.rs`).
+//! `ways` lays ways of ports and choices. A choice is made when the packet has arrived, in the order of events. So the
+//! ports of such ways take nothing ahead (`sim/ahead.rs`).
 //!
-//! Where links may fail, ways have room for a detour, all choices are made on the way, and routes follow a failure when
-//! they are told to: then the next hops to all goals are found anew without the links that are down. A packet goes on
-//! from where it is; it is lost if no way is left, or none of so many hops. Nothing runs ahead.
+//! Where links may fail, all choices are made on the way, and routes follow a failure when they are told to: then the
+//! next hops to all goals are found anew without the links that are down. A packet goes on from where it is; it is lost
+//! if no way is left, or none of so many hops as a way has room for. Nothing runs ahead.
 //!
 //! State: for each node that flows go to the next hops from all nodes; the turn of each set of next hops; of flowlets
 //! the last packet and the port of each flow, by set. Cost: nothing for flows on first paths; a choice is a look-up,
 //! and for flowlets one in a hash table.
 
+mod ways;
+
 use super::Sim;
 use super::route::{Graph, Router};
-use crate::declare::paths::Paths;
-use crate::sim::Topology;
-use crate::sim::flow::Route;
-use crate::traffic::application::NodeId;
-use crate::wire::packet::{MAX_HOPS, WirePacket};
-use std::borrow::Cow;
+use crate::wire::packet::WirePacket;
 use std::collections::{BTreeMap, HashMap};
 use tailback_base::rng::mixed;
 use tailback_base::work::done;
@@ -45,8 +41,6 @@ const FLOWLET: u32 = 1 << 30;
 const BY_HASH: u32 = 1 << 29;
 /// The number of a goal within a choice.
 const GOAL: u32 = BY_HASH - 1;
-/// So many choices a way has where links may fail: the longest detour.
-const DETOUR: usize = 24;
 /// No next hops.
 const NOWHERE: u32 = u32::MAX;
 
@@ -95,7 +89,7 @@ pub(super) enum Next {
     Lost,
 }
 
-/// What a way that is chosen on the way may use.
+/// What a way with choices may use.
 struct Within {
     from: u32,
     ports: Vec<u32>,
@@ -248,180 +242,6 @@ impl EqualPaths {
     }
 }
 
-impl Router {
-    /// Ways there and back over equal paths; empty if no path exists. `bits` stand for the flow where paths are chosen
-    /// by a hash.
-    pub(crate) fn spread(
-        &mut self,
-        [from, to]: [NodeId; 2],
-        paths: Paths,
-        bits: u64,
-        table: &mut Vec<u32>,
-        peer: &[u32],
-    ) -> (Route, Route) {
-        let there = self.one_direction(from, to, paths, mixed(bits), table, peer);
-        let back = self.one_direction(to, from, paths, mixed(bits ^ 1), table, peer);
-        (there, back)
-    }
-
-    fn one_direction(
-        &mut self,
-        from: NodeId,
-        to: NodeId,
-        paths: Paths,
-        bits: u64,
-        table: &mut Vec<u32>,
-        peer: &[u32],
-    ) -> Route {
-        let (mut entries, mut tail) = (Vec::new(), None);
-        let (mut at, mut goal) = (from.0, to.0);
-        if let [only] = *self.graph.leaving(at)
-            && at != goal
-        {
-            entries.push(only.port);
-            at = only.to;
-        }
-        if let [only] = *self.graph.leaving(goal)
-            && goal != at
-        {
-            tail = Some(peer[only.port as usize]);
-            goal = only.to;
-        }
-        let head = entries.len();
-        let mut within = Vec::new();
-        if at != goal {
-            let g = self.equal.goal(&self.graph, goal);
-            let mut level = vec![at];
-            while level != [goal] {
-                let mut ports = Vec::new();
-                for node in &level {
-                    match (self.equal.next(g, *node), paths) {
-                        (None, _) => return Route::default(),
-                        (Some(hops), Paths::Flow) => ports.push(hops.by_hash(bits)),
-                        (Some(hops), _) => ports.extend(&hops.ports),
-                    }
-                }
-                entries.push(if let [only] = ports[..] { only } else { choice(paths, g) });
-                level = ports.iter().map(|p| self.graph.arc(*p).to).collect();
-                level.sort_unstable();
-                level.dedup();
-                within.append(&mut ports);
-            }
-        }
-        if at != goal && self.equal.may_fail {
-            let g = self.equal.goal(&self.graph, goal);
-            entries.truncate(head);
-            entries.resize(head + DETOUR, choice(paths, g));
-        }
-        entries.extend(tail);
-        if entries.is_empty() || entries.len() > MAX_HOPS {
-            return Route::default();
-        }
-        within.extend(entries.iter().filter(|e| **e < CHOICE));
-        within.sort_unstable();
-        within.dedup();
-        let has_choice = entries.iter().any(|e| *e >= CHOICE);
-        let way = self.stretch(from, entries, table);
-        if has_choice {
-            let ports = within;
-            self.equal.within.insert(way.start, Within { from: from.0, ports });
-        }
-        way
-    }
-
-    /// All ports on paths with the fewest hops.
-    pub fn equal_ports(&mut self, from: NodeId, to: NodeId, peer: &[u32]) -> Vec<u32> {
-        let mut table = Vec::new();
-        let way = self.one_direction(from, to, Paths::Packet, 0, &mut table, peer);
-        // Ways are found again by what they consist of, and this table is gone.
-        self.equal.laid.clear();
-        match self.equal.within.remove(&way.start) {
-            Some(within) => within.ports,
-            None => table,
-        }
-    }
-
-    /// A way over given nodes, and back over the same links; between two nodes along the first path.
-    pub(crate) fn lay_over(&mut self, nodes: &[NodeId], table: &mut Vec<u32>, peer: &[u32]) -> (Route, Route) {
-        let mut ports = Vec::new();
-        for pair in nodes.windows(2).filter(|pair| pair[0] != pair[1]) {
-            let Some(path) = self.path(pair[0], pair[1], peer) else {
-                return Default::default();
-            };
-            ports.extend(path.iter().map(|a| a.port));
-        }
-        if ports.is_empty() || ports.len() > MAX_HOPS {
-            return Default::default();
-        }
-        let back = ports.iter().rev().map(|p| peer[*p as usize]).collect();
-        let [from, to] = [nodes[0], nodes[nodes.len() - 1]];
-        (self.stretch(from, ports, table), self.stretch(to, back, table))
-    }
-
-    /// The stretch of the table of routes with these entries. A choice does not say where a way begins, so ways of
-    /// different nodes have stretches of their own.
-    fn stretch(&mut self, from: NodeId, entries: Vec<u32>, table: &mut Vec<u32>) -> Route {
-        let len = entries.len() as u8;
-        let start = *self
-            .equal
-            .laid
-            .entry((from.0, entries))
-            .or_insert_with_key(|(_, entries)| {
-                let start = table.len() as u32;
-                table.extend(entries);
-                start
-            });
-        Route { start, len, tos: 0 }
-    }
-}
-
-impl Topology {
-    /// What a way consists of: ports, and choices.
-    pub fn entries(&self, way: Route) -> &[u32] {
-        &self.routes[way.start as usize..][..usize::from(way.len)]
-    }
-
-    /// Whether a way has choices.
-    pub fn is_spread(&self, way: Route) -> bool {
-        way.len > 0 && self.router.equal.within.contains_key(&way.start)
-    }
-
-    /// All ports that packets may pass on a way: in the order of travel if there are no choices.
-    pub fn ports_within(&self, way: Route) -> &[u32] {
-        match self.router.equal.within.get(&way.start).filter(|_| way.len > 0) {
-            Some(within) => &within.ports,
-            None => self.entries(way),
-        }
-    }
-
-    /// The ports of one path that packets may take on a way, in the order of travel. A way without choices is one: each
-    /// transfer asks.
-    pub fn one_path(&self, way: Route) -> Cow<'_, [u32]> {
-        let Router { graph, equal, .. } = &self.router;
-        let Some(within) = equal.within.get(&way.start).filter(|_| way.len > 0) else {
-            return Cow::Borrowed(self.entries(way));
-        };
-        let mut at = within.from;
-        let mut ports = Vec::with_capacity(usize::from(way.len));
-        for entry in self.entries(way) {
-            let port = match *entry {
-                port if port < CHOICE => port,
-                choice => {
-                    let set = equal.goals[(choice & GOAL) as usize][at as usize];
-                    match equal.sets.get(set as usize) {
-                        Some(hops) => hops.ports[0],
-                        // It is at its goal, or no way is left.
-                        None => continue,
-                    }
-                }
-            };
-            at = graph.arc(port).to;
-            ports.push(port);
-        }
-        Cow::Owned(ports)
-    }
-}
-
 impl Sim {
     /// Where a packet goes whose way has a choice: after the port that it came over, or from its source.
     #[inline(never)]
@@ -474,14 +294,4 @@ impl Sim {
         let Router { graph, equal, .. } = &mut self.net.router;
         equal.follow(graph, port, up);
     }
-}
-
-/// The entry of a way where paths are chosen by this rule.
-fn choice(paths: Paths, goal: u32) -> u32 {
-    let rule = match paths {
-        Paths::Flowlet => FLOWLET,
-        Paths::Flow => BY_HASH,
-        Paths::First | Paths::Packet => 0,
-    };
-    CHOICE | rule | goal
 }

@@ -41,9 +41,9 @@ pub struct LoneSender {
     pub delivered: Vec<(u64, Time)>,
 }
 
-/// The kinds of paths that transfers took.
+/// One for each kind of path that transfers took.
 #[derive(Default, Debug)]
-pub struct Paths {
+pub struct LoneSenders {
     pub all: Vec<LoneSender>,
     by_kind: BTreeMap<PathKind, u32>,
 }
@@ -113,18 +113,18 @@ impl Sim {
         let kind = PathKind { there, back, transport };
         let row = &mut self.apps.transfers[id.0 as usize];
         row.ideal = ideal(bytes, [packet, header], &kind.there);
-        let paths = &mut self.apps.alone;
-        let number = *paths.by_kind.entry(kind).or_insert_with_key(|kind| {
-            paths.all.push(LoneSender {
+        let senders = &mut self.apps.alone;
+        let number = *senders.by_kind.entry(kind).or_insert_with_key(|kind| {
+            senders.all.push(LoneSender {
                 kind: kind.clone(),
                 most: 0,
                 packet,
                 header,
                 delivered: vec![],
             });
-            (paths.all.len() - 1) as u32
+            (senders.all.len() - 1) as u32
         });
-        let alone = &mut paths.all[number as usize];
+        let alone = &mut senders.all[number as usize];
         alone.most = alone.most.max(bytes);
         row.path = number;
     }

@@ -223,8 +223,8 @@ pub(crate) struct Applications {
     /// The number among aggregates of each node where sessions have ends.
     pub edge_numbers: BTreeMap<u32, u16>,
     pub transfers: Vec<transfers::TransferRow>,
-    /// The paths that transfers of workloads took.
-    pub alone: ideal::Paths,
+    /// The senders of workloads alone on the paths that transfers took.
+    pub alone: ideal::LoneSenders,
     pub pages: Vec<transfers::PageRow>,
     pub awaited: transfers::Awaited,
     /// Members that may still ask for something.

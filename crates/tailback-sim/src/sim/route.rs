@@ -4,7 +4,7 @@
 //! take the same links in opposite directions. Hosts with a single link are peeled off first, so that ten thousand of
 //! them cost no more than the core they hang on; paths through the core are found once for each pair of its ends.
 //!
-//! Where flows share all shortest paths, `equal.rs` lays their ways.
+//! Where flows share all shortest paths, `equal/ways.rs` lays their ways.
 //!
 //! State: the graph, and the paths found so far.
 

@@ -145,52 +145,47 @@ impl Workload {
         self.over |= self.next == Time::NEVER || self.left == Some(0);
     }
 
-    fn begin_flows(&mut self, net: &mut dyn Net) {
-        let n = self.hosts.len() as u64;
-        let (from, to, bytes, count) = match &self.flows {
+    /// Source, destination and bytes of the flows that arrive now.
+    fn arrivals(&mut self) -> Vec<(u32, u32, u64)> {
+        let n = self.hosts.len() as u32;
+        match &self.flows {
             Flows::Listed(all) => {
                 let flow = all[self.listed];
                 self.listed += 1;
-                return self.begin(flow.from as usize, flow.to as usize, flow.bytes, net);
+                vec![(flow.from, flow.to, flow.bytes)]
             }
             Flows::Drawn {
                 pattern, fan_in, sizes, ..
             } => {
-                let from = self.pairs.below(n);
-                let bytes = sizes.whole(&mut self.sizes);
+                let mut size = || sizes.whole(&mut self.sizes);
+                let host = self.pairs.below(u64::from(n)) as u32;
                 match pattern {
-                    Pattern::AllToAll => (from, other(from, n, &mut self.pairs), bytes, 1),
-                    Pattern::Permutation | Pattern::Pairs => (from, u64::from(self.partners[from as usize]), bytes, 1),
-                    // The first that is drawn receives.
-                    Pattern::Incast => (0, from, bytes, *fan_in),
+                    Pattern::AllToAll => vec![(host, other(host, n, &mut self.pairs), size())],
+                    Pattern::Permutation | Pattern::Pairs => vec![(host, self.partners[host as usize], size())],
+                    Pattern::Incast => {
+                        // The first hosts of a shuffle of all but the destination.
+                        let mut others: Vec<u32> = (0..n).filter(|other| *other != host).collect();
+                        let count = (*fan_in as usize).min(others.len());
+                        for i in 0..count {
+                            let j = i + self.pairs.below((others.len() - i) as u64) as usize;
+                            others.swap(i, j);
+                        }
+                        others[..count].iter().map(|from| (*from, host, size())).collect()
+                    }
                 }
             }
-        };
-        if count == 1 {
-            return self.begin(from as usize, to as usize, bytes, net);
-        }
-        // The first hosts of a shuffle of all but the destination.
-        let mut others: Vec<u32> = (0..n as u32).filter(|host| u64::from(*host) != to).collect();
-        for i in 0..(count as usize).min(others.len()) {
-            let j = i + self.pairs.below((others.len() - i) as u64) as usize;
-            others.swap(i, j);
-            let bytes = match (&self.flows, i) {
-                (Flows::Drawn { sizes, .. }, 1..) => sizes.whole(&mut self.sizes),
-                _ => bytes,
-            };
-            self.begin(others[i] as usize, to as usize, bytes, net);
         }
     }
 
-    fn begin(&mut self, from: usize, to: usize, bytes: u64, net: &mut dyn Net) {
+    fn begin(&mut self, (from, to, bytes): (u32, u32, u64), net: &mut dyn Net) {
         if self.left == Some(0) {
             return;
         }
         self.left = self.left.map(|n| n - 1);
         let transfer = net.ask(bytes);
-        let ends = (from as u32, to as u32);
+        let ends = (from, to);
         let kept = self.idle.get_mut(&ends).and_then(Vec::pop);
-        let flow = kept.unwrap_or_else(|| net.open(self.hosts[from], self.hosts[to], self.transport));
+        let flow = kept.unwrap_or_else(|| net.open(self.hosts[from as usize], self.hosts[to as usize], self.transport));
         self.open.insert(flow.0, Carried { transfer, ends });
         net.compare_alone(transfer, flow, self.transport, bytes);
         net.send(transfer, flow, Side::Source, bytes, Part::Data);
@@ -211,16 +206,16 @@ impl Workload {
 }
 
 /// A host other than this one.
-fn other(host: u64, n: u64, rng: &mut Stream) -> u64 {
-    let drawn = rng.below(n - 1);
-    drawn + u64::from(drawn >= host)
+fn other(host: u32, n: u32, rng: &mut Stream) -> u32 {
+    let drawn = rng.below(u64::from(n - 1)) as u32;
+    drawn + u32::from(drawn >= host)
 }
 
 /// The host that each sends to, where that is drawn once.
 fn partners(pattern: Pattern, n: usize, rng: &mut Stream) -> Vec<u32> {
     match pattern {
         Pattern::AllToAll | Pattern::Incast => vec![],
-        Pattern::Pairs => (0..n as u64).map(|host| other(host, n as u64, rng) as u32).collect(),
+        Pattern::Pairs => (0..n as u32).map(|host| other(host, n as u32, rng)).collect(),
         Pattern::Permutation => {
             let mut to: Vec<u32> = (0..n as u32).collect();
             for i in (1..n).rev() {
@@ -246,7 +241,9 @@ impl Application for Workload {
             }
             AppInput::Wake => {
                 while !self.over && self.next <= net.now() {
-                    self.begin_flows(net);
+                    for flow in self.arrivals() {
+                        self.begin(flow, net);
+                    }
                     self.plan(self.next);
                 }
                 if !self.over {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     help="Round trip with empty queues: 40ms; or several. In a fabric that of the longest path.  "
     "[default: none; in a fabric 1us a link]",
 )
-@click.option("--flows", type=int, default=16, show_default=True, help="Number of long transfers of a link.")
+@click.option("--flows", type=int, help="Number of long transfers of a link.  [default: 16]")
 @click.option(
     "--fabric",
     metavar="KIND",
@@ -85,4 +85,4 @@ def _ask(about: dict[str, Any], trial: Trial) -> Any:
     from tailback.apps.ask.link.answer import answer
 
     queues = questions.queues(about.pop("queues"), pastes=True)
-    return answer(link(**{"rtt": None, **questions.given(about)}), queues or None, trial)
+    return answer(link(**questions.given(about)), queues or None, trial)

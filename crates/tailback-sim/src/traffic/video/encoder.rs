@@ -54,7 +54,7 @@ impl Encoder {
 
     /// The next frame, when the target is so many times the nominal rate.
     pub fn next(&mut self, target: f64, now: Time) -> NextFrame {
-        let scale = *self.scale.get_or_insert(target);
+        let mut scale = *self.scale.get_or_insert(target);
         if target != scale && self.due.is_none() {
             self.due = Some(now + self.reaction);
         }
@@ -64,8 +64,8 @@ impl Encoder {
             if self.frames > 1 && (target / scale - 1.0).abs() > self.change {
                 return self.begin(target);
             }
+            scale = target;
         }
-        let scale = self.scale.unwrap_or(target);
         if self.left.0 > 0 {
             self.left.0 -= 1;
             let (sort, factor) = (Some(Sort::P), scale * self.left.1);

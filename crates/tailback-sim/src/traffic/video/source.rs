@@ -62,9 +62,9 @@ pub(super) struct Video {
 impl Video {
     pub fn new(s: &Settings, context: &Context) -> Video {
         let (fps, group, ratio) = (s.get(&FPS), s.get(&GROUP), s.get(&I_RATIO));
-        let mean = s.get(&RATE).bits_per_second() / 8.0 / fps;
-        // The mean over a group must be that of all frames.
         let rate = s.get(&RATE).bits_per_second();
+        let mean = rate / 8.0 / fps;
+        // The mean over a group must be that of all frames.
         let p = mean * group as f64 / (group as f64 - 1.0 + ratio);
         Video {
             means: [p * ratio, p],

@@ -39,7 +39,7 @@ def compare_queues(
     *,
     rate: str,
     rtt: str | Sequence[str] | None = None,
-    flows: int = 16,
+    flows: int | None = None,
     buffer: str | None = None,
     traffic: Sequence[str] | None = None,
     senders: Sequence[Any] | None = None,
@@ -59,12 +59,13 @@ def compare_queues(
 ) -> Comparison:
     """Which queue for a link: `queues` side by side with the same traffic and the same seeds.
 
-    `rtt` may be several; flows take them, and the `senders`, in turn. `traffic` is of bulk, web, voice, unresponsive:
-    all unless named. A sender is a name, or a class of your own, as `tb.congestion` takes it. A queue is a name, or a
-    table as in a scenario. `tcp` changes the senders. With `fabric`, "leaf-spine" or "fat-tree", the link is every port
-    of the fabric, at a `load` of the hosts' links. All queues get the same seeds, until the first place is clear
-    (see `tailback.apps.ask.refine`), at most `replications`; with `sure` all of these. With `out`, runs are stored
-    there, and stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that has no answer.
+    `flows` long transfers, 16 unless given, take the `rtt`, which may be several, and the `senders` in turn. `traffic`
+    is of bulk, web, voice, unresponsive: all unless named. A sender is a name, or a class of your own, as
+    `tb.congestion` takes it. A queue is a name, or a table as in a scenario. `tcp` changes the senders. With `fabric`,
+    "leaf-spine" or "fat-tree", the link is every port of the fabric, at a `load` of the hosts' links. All queues get
+    the same seeds, until the first place is clear (see `tailback.apps.ask.refine`), at most `replications`; with `sure`
+    all of these. With `out`, runs are stored there, and stored runs are not run again. Raises
+    `tailback.comparison.LinkError` for a question that has no answer.
 
     >>> answer = tb.compare_queues(
     ...     rate="10Mbps", rtt="40ms", flows=2, traffic=["bulk"],

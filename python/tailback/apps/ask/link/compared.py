@@ -18,7 +18,7 @@ from tailback.core.text import given as check
 from tailback.core.text.arguments import checked
 
 #: What the JSON document says of a link.
-LINK = ("rate_bps", "rtts_s", "flows", "traffic", "senders", "packet_bytes", "buffer_bytes", "ecn")
+LINK = ("rate_bps", "rtts_s", "traffic", "senders", "packet_bytes", "buffer_bytes", "ecn")
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Comparison(Answer[Measure[Link, Any]]):
             "command": self.command,
             "link": {
                 **{name: getattr(link, name) for name in LINK},
+                "flows": None if link.fabric else link.flows,
                 "unresponsive_bps": link.unresponsive_bps if "unresponsive" in link.traffic else None,
                 "notes": link.notes,
                 "fabric": asdict(link.fabric) if link.fabric else None,

@@ -125,12 +125,12 @@ def scenario(
     stop = f"{times.duration_s * 1e9:.0f}ns"
     sender = {**tcp, "congestion": link.controls.get(link.senders[0], link.senders[0])}
     law = sizes(link)
-    workloads = {law: _workload(sizes=law, load=made.load, stop=stop, tcp=sender)}
+    every = {"stop": stop, "tcp": sender}
+    workloads = {law: {"sizes": law, "load": made.load, **every}}
     if INCAST in link.traffic:
         answers = {"kind": "constant", "mean": ANSWER}
-        workloads[INCAST] = _workload(
-            pattern=INCAST, fan_in=FAN_IN, sizes=answers, load=INCAST_LOAD, stop=stop, tcp=sender
-        )
+        requests = {"pattern": INCAST, "fan_in": FAN_IN, "sizes": answers, "load": INCAST_LOAD}
+        workloads[INCAST] = {**requests, **every}
     return {
         "name": "compare",
         "duration": f"{(times.duration_s + PATIENCE_S) * 1e9:.0f}ns",
@@ -141,11 +141,6 @@ def scenario(
         "topology": topology,
         "workload": workloads,
     }
-
-
-def _workload(**keys: Any) -> dict[str, Any]:
-    """The table of a workload."""
-    return keys
 
 
 def cost_s(link: Link, duration_s: float, hops_per_s: float) -> float:

@@ -20,12 +20,13 @@ HOSTS = "host.reverse"
 class SizeRange:
     """A class of sizes, by the bytes that its flows have more than."""
 
+    name: str
     over: float
     words: str
 
 
-SHORT = SizeRange(0, "up to 100 kB")
-LONG = SizeRange(LONG_BYTES, "above 1 MB")
+SHORT = SizeRange("short", 0, "up to 100 kB")
+LONG = SizeRange("long", LONG_BYTES, "above 1 MB")
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,19 @@ def asked(link: Link) -> list[FabricMeasure]:
     return [m for m in MEASURES if m.asked(link)]
 
 
-def _slowdown(which: SizeRange, column: str) -> Callable[[FabricSeed], float]:
-    return lambda seed: seed.slowdown(which, column)
+def _slowdown(which: SizeRange, percentile: int, least: float, doc: str) -> FabricMeasure:
+    """A percentile of the slowdowns of a class of flows."""
+    words = "median" if percentile == 50 else f"{percentile}th percentile"
+    return FabricMeasure(
+        name=f"{which.name}_p{percentile}",
+        title=f"slowdown of flows {which.words}, {words}",
+        head=f"{which.name} p{percentile}",
+        unit="1",
+        better="less",
+        least=least,
+        doc=doc,
+        value=lambda seed: seed.slowdown(which, f"slowdown_ideal_p{percentile}"),
+    )
 
 
 def _of_incast(seed: FabricSeed) -> float:
@@ -83,46 +95,10 @@ def _ports(column: str) -> Callable[[FabricSeed], float]:
 
 IDEAL = "time over the ideal: delays, and all packets back to back from the first byte on"
 MEASURES: list[FabricMeasure] = [
-    FabricMeasure(
-        name="short_p50",
-        title="slowdown of flows up to 100 kB, median",
-        head="short p50",
-        unit="1",
-        better="less",
-        least=0.1,
-        doc=f"{IDEAL}; half of the short flows have no more",
-        value=_slowdown(SHORT, "slowdown_ideal_p50"),
-    ),
-    FabricMeasure(
-        name="short_p99",
-        title="slowdown of flows up to 100 kB, 99th percentile",
-        head="short p99",
-        unit="1",
-        better="less",
-        least=1.0,
-        doc="99 of 100 short flows have no more; a wait for a timer shows here",
-        value=_slowdown(SHORT, "slowdown_ideal_p99"),
-    ),
-    FabricMeasure(
-        name="long_p50",
-        title="slowdown of flows above 1 MB, median",
-        head="long p50",
-        unit="1",
-        better="less",
-        least=0.1,
-        doc="half of the long flows have no more: what is left of the links for them",
-        value=_slowdown(LONG, "slowdown_ideal_p50"),
-    ),
-    FabricMeasure(
-        name="long_p99",
-        title="slowdown of flows above 1 MB, 99th percentile",
-        head="long p99",
-        unit="1",
-        better="less",
-        least=0.5,
-        doc="99 of 100 long flows have no more",
-        value=_slowdown(LONG, "slowdown_ideal_p99"),
-    ),
+    _slowdown(SHORT, 50, 0.1, f"{IDEAL}; half of the short flows have no more"),
+    _slowdown(SHORT, 99, 1.0, "99 of 100 short flows have no more; a wait for a timer shows here"),
+    _slowdown(LONG, 50, 0.1, "half of the long flows have no more: what is left of the links for them"),
+    _slowdown(LONG, 99, 0.5, "99 of 100 long flows have no more"),
     FabricMeasure(
         name="incast_p99",
         title="slowdown of answers that many hosts send at once, 99th percentile",

@@ -33,6 +33,8 @@ CALL_BPS = 80_000
 LONGEST_PACKET_S = 1.0
 LEAST_RTT_S, MOST_RTT_S = 10e-6, 60.0
 MOST_FLOWS = 100_000
+#: Long transfers across a link unless a number is given.
+LONG_FLOWS = 16
 #: A buffer has at least so many packets unless another is asked for: an initial window and what comes beside it.
 LEAST_BUFFER = 20
 
@@ -122,8 +124,8 @@ class Link:
 
 def link(
     rate: str,
-    rtt: str | Sequence[str] | None,
-    flows: int,
+    rtt: str | Sequence[str] | None = None,
+    flows: int | None = None,
     *,
     buffer: str | None = None,
     traffic: Sequence[str] | None = None,
@@ -157,6 +159,9 @@ def link(
         rtts = tuple(_rtt(text) for text in ([rtt] if isinstance(rtt, str) else rtt or ()))
     if not rtts:
         raise LinkError("rtt: give a round trip such as 40ms, or several: 20ms,80ms")
+    if made_of is not None and flows is not None:
+        raise LinkError(f"flows = {flows}: how many flows cross a fabric follows from load; leave flows out")
+    flows = LONG_FLOWS if flows is None else flows
     if flows < 1 or flows > MOST_FLOWS:
         raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
     made = [_sender(s) for s in senders or ((fabrics.SENDER,) if made_of else SENDERS)]

@@ -119,7 +119,7 @@ def _rows(answer: Comparison) -> list[dict[str, Any]]:
 def _figures(answer: Comparison, folder: Path, kinds: Sequence[str]) -> list[Picture | None]:
     made = []
     if answer.link.fabric is not None:
-        drawn = [_slowdowns(answer, which, whose) for which, whose in ((SHORT, "short"), (LONG, "long"))]
+        drawn = [_slowdowns(answer, which) for which in (SHORT, LONG)]
     else:
         drawn = [of(answer) for of in (_delays, _waits, _completions, _shares, _thresholds)]
     for name, fig, caption in drawn:
@@ -134,7 +134,7 @@ def _names(answer: Comparison) -> list[str]:
     return [p.queue for p in answer.ranking.places]
 
 
-def _slowdowns(answer: Comparison, which: SizeRange, whose: str) -> tuple[str, Any, str]:
+def _slowdowns(answer: Comparison, which: SizeRange) -> tuple[str, Any, str]:
     """Percentiles of the slowdowns of a class of sizes, a line for each discipline."""
     columns = ("slowdown_ideal_p50", "slowdown_ideal_p95", "slowdown_ideal_p99")
     rows = []
@@ -143,10 +143,10 @@ def _slowdowns(answer: Comparison, which: SizeRange, whose: str) -> tuple[str, A
         rows.append((q, p50, p95, p99))
     fig = plots.spans(rows, column("slowdowns", "slowdown_ideal_p50").quantity, (1.0, "the ideal"), seconds=False)
     said = (
-        f"How much longer than the ideal {whose} flows take ({which.words}): half of them no longer than the dot, 95 "
-        "and 99 of 100 no longer than the other marks. Left is better."
+        f"How much longer than the ideal {which.name} flows take ({which.words}): half of them no longer than the dot, "
+        "95 and 99 of 100 no longer than the other marks. Left is better."
     )
-    return f"slowdowns-{whose}", fig, said
+    return f"slowdowns-{which.name}", fig, said
 
 
 def _delays(answer: Comparison) -> tuple[str, Any, str]:
