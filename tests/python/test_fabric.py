@@ -1,4 +1,4 @@
-"""A fabric: the twenty lines of the page, what the commands say of it, figures, determinism, and bar 3 of the issue."""
+"""A fabric: the twenty lines of the page, what the commands say of it, figures, determinism, and a loaded one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 from test_sweep import tables
 
 import tailback as tb
-from tailback import _core
 from tailback.core.results.stored import read_results
 from tailback.show.plots.topology import DrawnLink, layers_of
 
@@ -142,4 +141,3 @@ def test_web_search_at_half_the_load_waits_for_no_timer() -> None:
     done = np.asarray(result.transfers["done_s"]) - np.asarray([last[run] for run in result.transfers["run"]])
     assert all(r["unfinished"] == 0 for r in rows) and float(done.max()) < 0.2
     assert int(np.asarray(result.transfers["timeouts"]).sum()) == 0
-    assert _core.TABLES.index("slowdowns") > 0

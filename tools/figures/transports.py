@@ -72,6 +72,8 @@ def old(queue: str, transport: str, probe: str = "win", label: str = "window (pa
     return Figure(SLOW.format(queue), flows, probe, label, 120, title=f"{OLD}, {queue}")
 
 
+#: What the name of a flow ends with that has a run of its own.
+ALONE = " (a run of its own)"
 #: Where slow start ends: after its overshoot a slow control would take minutes to come back.
 FROM_60 = ', initial_ssthresh = "60 packets"'
 
@@ -154,6 +156,20 @@ FIGURES = {
         60,
         1e6,
         "10 Mb/s, 40 ms, RED with thresholds of 10 and 40 packets",
+    ),
+    "rtp": Figure(
+        'rate = "4Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "100 packets" }\n'
+        'rate_changes = [{ at = "20s", rate = "1.5Mbps" }, { at = "40s", rate = "4Mbps" }]',
+        {
+            name + own: f'traffic = {{ kind = "video", preset = "rfc8593" }}\n'
+            f'rtp = {{ control = "{name}", max_rate = "4Mbps" }}'
+            for name, own in (("nada", ""), ("scream", ALONE), ("gcc", ALONE))
+        },
+        "target",
+        "target (Mb/s)",
+        60,
+        1e6,
+        "4 Mb/s, and 1.5 Mb/s from 20 to 40 s; 40 ms, a drop-tail buffer of 100 packets",
     ),
     "generic": old("droptail", 'kind = "generic"'),
     "jacobson-karels": old("droptail", 'kind = "jacobson-karels", wmax = 60'),

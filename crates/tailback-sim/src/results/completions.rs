@@ -1,8 +1,8 @@
 //! The table `completions`: completion times of transfers and of pages, one row per group and class of sizes, and
 //! first the same over all groups if several have asked for something.
 //!
-//! Quantiles are exact, over everything that was completed. What was not completed is counted separately: quantiles of a
-//! run that ends early say little about long transfers.
+//! Quantiles are exact, over everything that was completed. What was not completed is counted separately: quantiles of
+//! a run that ends early say little about long transfers.
 
 use super::column::{self, Called, called_of, table};
 use super::quantity::{ACKED_COMPLETION_TIME, ASKED_FOR, COMPLETION_TIME, SIZE, SLOWDOWN, Stat, UNFINISHED, WHAT};

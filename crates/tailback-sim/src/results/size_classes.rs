@@ -73,8 +73,8 @@ impl SizeEdges<'_> {
         1 + self.edges.partition_point(|to| *to < bytes)
     }
 
-    /// The classes that something is in, by group, `None` for all groups, and number. With `all` the first group is that
-    /// of all. Values of a measure are sorted once, and are put into their classes in this order.
+    /// The classes that something is in, by group, `None` for all groups, and number. With `all` the first group is
+    /// that of all. Values of a measure are sorted once, and are put into their classes in this order.
     pub fn classes<T: Classed, C: Default>(
         &self,
         of: &[T],

@@ -2,8 +2,8 @@
 //! and class of sizes, and first the same over all workloads if there are several.
 //!
 //! Two comparisons stand beside each other (`sim/ideal.rs`): with the ideal that papers use, and with the same sender
-//! alone on the same path. Percentiles are exact, over all flows that were done. Flows that the end of the run cut off are
-//! counted apart.
+//! alone on the same path. Percentiles are exact, over all flows that were done. Flows that the end of the run cut off
+//! are counted apart.
 
 use super::column::{self, Called, called_of, table};
 use super::outcome::Compared;
