@@ -11,10 +11,10 @@ use tailback_base::{BitRate, Ecn, choice, params};
 pub static MODEL: Model = Model {
     name: "rtp",
     family: "transport",
-    title: "RTP that adapts",
+    title: "Media over RTP with a rate control",
     summary: "Media over datagrams: the receiver reports each packet's arrival, and a rate control sets what the \
               encoder makes, how fast packets leave, and how much is in flight. What is lost stays lost.",
-    source: "RFC 3550; RFC 8888; RFC 8698; RFC 8298",
+    source: "RFC 3550; RFC 8888",
     params: PARAMS,
     probes: &[TARGET, PACING, RTT, WAITING, LOST],
 };

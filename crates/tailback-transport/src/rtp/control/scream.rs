@@ -58,7 +58,7 @@ params! {
     BETA_LOSS: f64 = Key::new("beta_loss", SHARE, "0.7", "What a loss leaves of the window.", DRAFT);
     BETA_ECN: f64 = Key::new("beta_ecn", SHARE, "0.8", "What a classic mark leaves of the window.", DRAFT);
     MUL_INCREASE: f64 = Key::new("mul_increase", SHARE, "0.02",
-        "The share by which a large window grows more in a round trip.", DRAFT);
+        "In a round trip the window grows by a segment, and by this share of itself at most.", DRAFT);
     VIRTUAL_RTT: Duration = Key::new("virtual_rtt", Kind::Time { min: 0.0001, max: 10.0 }, "25ms",
         "Shorter round trips grow as slowly as this one.", DRAFT);
     HEADROOM: f64 = Key::new("headroom", Kind::Real { min: 1.0, max: 100.0 }, "1.5",

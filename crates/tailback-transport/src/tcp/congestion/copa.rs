@@ -47,11 +47,18 @@ const READ: [Probe<Copa>; 3] = [
     Probe::new(
         "queue_delay",
         "s",
-        "standing minus the least round trip",
+        "least round trip of the last half srtt, minus that of the last 10 s",
         |c: &Copa, _| c.delay,
     ),
-    Probe::new("velocity", "1", "v", |c: &Copa, _| c.velocity),
-    Probe::new("delta", "1", "the present one", |c: &Copa, _| 1.0 / c.share),
+    Probe::new(
+        "velocity",
+        "1",
+        "v, the factor on each step of the window",
+        |c: &Copa, _| c.velocity,
+    ),
+    Probe::new("delta", "1", "delta in use: less where it competes", |c: &Copa, _| {
+        1.0 / c.share
+    }),
 ];
 
 pub static MODEL: Model = Model {

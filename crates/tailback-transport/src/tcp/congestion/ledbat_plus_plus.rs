@@ -42,7 +42,7 @@ const READ: [Probe<Ledbat>; 3] = [
     Probe::new(
         "queue_delay",
         "s",
-        "least of four round trips minus the base",
+        "least of the last four round trips, minus base_rtt",
         |q: &Ledbat, _| q.delay().map_or(f64::NAN, Duration::seconds),
     ),
     Probe::new(

@@ -48,13 +48,13 @@ const READ: [Probe<Gcc>; 5] = [
     Probe::new(
         "trend",
         "ms",
-        "slope of the delay, times 4 and the number of groups up to 60",
+        "slope of the delay, times 4 and the number of groups of packets (60 at most)",
         |g, _| g.trendline.scaled(),
     ),
     Probe::new(
         "threshold",
         "ms",
-        "the slope so scaled above which the line is overused",
+        "the trend above which the line counts as overused",
         |g, _| g.trendline.threshold(),
     ),
 ];
