@@ -159,27 +159,28 @@ impl RateControl for Gcc {
             return;
         }
         let began = *self.began.get_or_insert(f.now);
-        let (mut lost, mut longest) = (0, None);
-        for p in f.packets {
-            match p.fate {
-                Fate::Received { at, .. } => {
-                    self.arrived.add(at, p.bytes);
-                    longest = longest.max(Some(f.now.since(p.sent)));
-                    if let Some(d) = self.groups.add(p.sent, at) {
-                        self.trendline.add(&d);
-                    }
-                }
-                Fate::Lost => lost += 1,
+        // As they arrived: a path that reorders would otherwise look like a clock that goes back.
+        let received = f.packets.iter().filter_map(|p| match p.fate {
+            Fate::Received { at, .. } => Some((at, p)),
+            Fate::Lost => None,
+        });
+        let mut received: Vec<_> = received.collect();
+        received.sort_by_key(|(at, _)| *at);
+        for (at, p) in &received {
+            self.arrived.add(*at, p.bytes);
+            if let Some(d) = self.groups.add(p.sent, *at) {
+                self.trendline.add(&d);
             }
         }
-        if let Some(rtt) = longest {
-            let rtt = rtt.seconds();
+        let lost = f.packets.len() - received.len();
+        if let Some(first) = received.iter().map(|(_, p)| p.sent).min() {
+            let rtt = f.now.since(first).seconds();
             self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt + (rtt - srtt) / 8.0));
         }
         self.reported = f.now;
         self.update(f.now);
         let delay = self.increase.rate();
-        let ratio = f64::from(lost) / f.packets.len() as f64;
+        let ratio = lost as f64 / f.packets.len() as f64;
         if f.now.since(began) <= STARTUP && ratio <= LOSS_FREE {
             self.loss.set(delay);
             return;
@@ -213,5 +214,48 @@ impl RateControl for Gcc {
 
     fn read(&self, probe: usize) -> f64 {
         Probe::read(&READ, self, probe, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ReportedPacket;
+    use super::*;
+    use tailback_base::Ecn;
+
+    /// A packet of 1250 B each 10 ms, 1 Mbit/s, of which each second one arrives 15 ms later than it should and so
+    /// behind the next: what arrives is 1 Mbit/s all the same, and the line is not overused.
+    #[test]
+    fn packets_count_in_the_order_of_their_arrival() {
+        let terms = Terms {
+            min: 100e3,
+            start: 1e6,
+            max: 20e6,
+            ecn: Ecn::NotEct,
+        };
+        let mut gcc = build(&Settings::defaults(&MODEL), terms);
+        let at = |ms: u64| Time(ms * 1_000_000);
+        for report in 0..60 {
+            let packets: Vec<ReportedPacket> = (10 * report..10 * report + 10)
+                .map(|number| ReportedPacket {
+                    number,
+                    bytes: 1250,
+                    sent: at(10 * number),
+                    fate: Fate::Received {
+                        at: at(10 * number + 20 + 15 * (number % 2)),
+                        marked: false,
+                    },
+                })
+                .collect();
+            gcc.on_feedback(&Feedback {
+                now: at(100 * report + 160),
+                packets: &packets,
+                rtt: Duration::from_millis(40),
+                in_flight: 0,
+            });
+        }
+        let read = |name| gcc.read(MODEL.probes.iter().position(|p| p.name == name).expect("a probe"));
+        assert!((read("arrived") / 1e6 - 1.0).abs() < 0.1, "{}", read("arrived"));
+        assert!(read("delay_rate") > 1.2e6, "{}", read("delay_rate"));
     }
 }
