@@ -83,7 +83,7 @@ params! {
     DMARK: Duration = Key::new("dmark", SOME_TIME, "2ms", "The delay that marks at pmrref stand for.", TABLE);
     PMRREF: f64 = Key::new("pmrref", RATIO, "0.01", "Reference ratio of marks.", TABLE);
     BETA: f64 = Key::new("beta", FACTOR, "0.1",
-        "Share of what waits in the pacer by which the encoder makes less and the pacer sends more, up to 5 % of the rate.",
+        "Share of what waits in the pacer: the encoder makes less by it, the pacer sends more, up to 5 % of the rate.",
         "RFC 8698 table 3, BETA_S and BETA_V");
     FPS: f64 = Key::new("fps", Kind::Real { min: 0.1, max: 10_000.0 }, "30", "Frames a second, for beta.",
         "RFC 8698 table 3");
