@@ -170,9 +170,11 @@ impl Delivered {
             let about = (u64::from(c) * u64::from(n)).div_ceil(new.bytes) as u32;
             return safe.min(d + (about & !MOST));
         }
-        if c > d * self.segment {
+        let [said, bytes] = [d, safe].map(|packets| u64::from(packets) * u64::from(self.segment));
+        let c = u64::from(c);
+        if c > said {
             safe
-        } else if c < (safe * self.segment) >> 1 {
+        } else if c < bytes / 2 {
             d
         } else {
             safe
