@@ -185,7 +185,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         warmup: s.get(&top::WARMUP),
         seed: s.get(&top::SEED),
         interval: s.get(&top::INTERVAL),
-        end: end(r, &top, sessions.is_empty() && workloads.is_empty()),
+        end: end(r, &top, root),
         links,
         switches,
         flows: groups,
@@ -272,12 +272,13 @@ fn instants_fit(r: &mut Reader, top: &Filled, flows_in_all: u64) {
     }
 }
 
-/// What ends the run.
-fn end(r: &mut Reader, top: &Filled, none_asks: bool) -> End {
+/// What ends the run. Tables that are wrong have been complained about.
+fn end(r: &mut Reader, top: &Filled, root: &Node) -> End {
     let end = top.settings.get(&top::END);
-    if end == End::Sessions && none_asks {
-        let problem = "the run is to end with its sessions, and there are none";
-        let remedy = "add a table [sessions.NAME], or leave `end` out";
+    let asks = [&top::SESSIONS, &top::WORKLOADS];
+    if end == End::Sessions && asks.iter().all(|family| root.given(family).is_none()) {
+        let problem = "the run is to end with its sessions or workloads, and there are none";
+        let remedy = "add a table [sessions.NAME] or [workload.NAME], or leave `end` out";
         r.complain(top.problem("conflict", &top::END, problem, remedy).value(end.word()));
     }
     end
