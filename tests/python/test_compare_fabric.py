@@ -27,7 +27,10 @@ FABRIC: dict[str, Any] = {"rate": "10Gbps", "fabric": "leaf-spine"}
         ({"fabric": "leafspine"}, "there is no 'leafspine'; did you mean 'leaf-spine'?"),
         ({"load": 3.0}, "load = 3: give a share of the hosts' links from 0.01 to 0.95"),
         ({"load": math.nan}, "load = nan: give a share"),
-        ({"fabric": None, "rtt": "1ms", "load": 0.5}, "add fabric, such as leaf-spine"),
+        (
+            {"fabric": None, "rtt": "1ms", "load": 0.5},
+            "load = 0.5: this is of the hosts' links of a fabric; add fabric",
+        ),
         ({"fabric": None}, "give a round trip"),
         ({"senders": ["dctcp", "cubic"]}, "all flows of a fabric have one sender"),
         ({"senders": ["dctcp"], "ecn": False}, "their signal is the mark"),
@@ -46,6 +49,11 @@ def test_a_question_without_an_answer_is_refused(given: dict[str, Any], said: st
     with pytest.raises(LinkError) as e:
         link(**{**FABRIC, **given})
     assert said in str(e.value)
+
+
+def test_a_run_has_time_for_a_flow() -> None:
+    with pytest.raises(LinkError, match=r"duration = 1us: at this load a flow arrives every"):
+        run_times(link(**FABRIC), 1, 1, 1e-6)
 
 
 def test_what_a_fabric_has_by_default() -> None:

@@ -109,9 +109,10 @@ def sizes(link: Link) -> str:
 
 
 def scenario(
-    link: Link, queue: Mapping[str, Any], times: Times, tcp: Mapping[str, Any], switch: Mapping[str, Any] | None
+    link: Link, queue: Mapping[str, Any], times: Times, sender: Mapping[str, Any], switch: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The run of a queue, with `tcp` for all senders; `switch` is the memory that the ports of each switch share."""
+    """The run of a queue, with the transport `sender` for all flows; `switch` is the memory that the ports of a switch
+    share."""
     made = _of(link)
     topology: dict[str, Any] = {
         "kind": made.kind,
@@ -123,9 +124,8 @@ def scenario(
     if switch:
         topology |= {"shared_buffer": switch["buffer"], "alpha": switch["alpha"]}
     stop = f"{times.duration_s * 1e9:.0f}ns"
-    sender = {**tcp, "congestion": link.controls.get(link.senders[0], link.senders[0])}
     law = sizes(link)
-    every = {"stop": stop, "tcp": sender}
+    every = {"stop": stop, **sender}
     workloads = {law: {"sizes": law, "load": made.load, **every}}
     if INCAST in link.traffic:
         answers = {"kind": "constant", "mean": ANSWER}

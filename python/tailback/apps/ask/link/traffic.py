@@ -73,7 +73,7 @@ def scenario(
     """The run of a queue, with the unresponsive flow `beside` the rest or without; `switch` is the memory that the
     port shares."""
     if link.fabric is not None:
-        return fabrics.scenario(link, queue, times, _sender(link, tcp), switch)
+        return fabrics.scenario(link, queue, times, _controlled(link, _sender(link, tcp), link.senders[0]), switch)
     access = f"{link.access_bps:.0f}bps"
     # A flow that is alone for long behind a line as fast as this one queues in its own host.
     apart = 10 * link.longest_rtt_s if link.rack else max(1.0, 2 * link.longest_rtt_s)
@@ -96,7 +96,7 @@ def scenario(
             "rtt": _time(rtt),
             "access_rate": access,
             "start": starts,
-            "tcp": {**sender, "congestion": link.controls.get(congestion, congestion)},
+            **_controlled(link, sender, congestion),
         }
     near = _time(link.shortest_rtt_s)
     if "voice" in link.traffic:
@@ -158,6 +158,11 @@ def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
         }
     sender |= tcp
     return sender
+
+
+def _controlled(link: Link, sender: Mapping[str, Any], congestion: str) -> dict[str, Any]:
+    """The transport of a group, as its table has it: a sender with a congestion control."""
+    return {"tcp": {**sender, "congestion": link.controls.get(congestion, congestion)}}
 
 
 def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,9 +255,13 @@ def _rack_times(link: Link, runs: int, cores: int) -> Times:
 
 def _fabric_times(link: Link, fabric: Fabric, runs: int, cores: int, asked_s: float | None) -> Times:
     """As long as it takes until so many flows have arrived, fewer where that would take long."""
-    if asked_s is not None:
-        return Times(0.0, asked_s, "as asked for")
     each_s = 1 / fabrics.arrivals_per_s(link, fabric)
+    if asked_s is not None:
+        if asked_s < each_s:
+            raise LinkError(
+                f"duration = {short(asked_s)}: at this load a flow arrives every {short(each_s)}; give a longer time"
+            )
+        return Times(0.0, asked_s, "as asked for")
     cost = runs * fabrics.cost_s(link, fabrics.FLOWS * each_s, HOPS_PER_S) / max(1, min(cores, runs))
     flows = fabrics.FLOWS if cost <= WANTED_S else max(fabrics.LEAST_FLOWS, math.floor(fabrics.FLOWS * WANTED_S / cost))
     return Times(0.0, flows * each_s, f"about {flows} flows")
