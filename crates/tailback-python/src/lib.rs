@@ -21,6 +21,7 @@ mod lab;
 #[cfg(target_os = "linux")]
 mod live;
 mod mark;
+mod media;
 mod os_error;
 mod outlet;
 mod packet;
@@ -125,6 +126,7 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     live::add(m)?;
     counting::add(m)?;
     lab::add(m)?;
+    media::add(m)?;
     reference::add(m)?;
     quantities::add(m)
 }
