@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import tailback as tb
-from tailback._core import ControlAck, ControlRules, ControlSign
+from tailback._core import ControlAck, ControlRules, ControlSign, MediaFeedback, MediaTerms
 
 
 def networks() -> list[tb.Network]:
@@ -137,6 +137,21 @@ class Fixed:
         assert_type(ack.rtt, float | None)
 
     def on_congestion(self, sign: ControlSign) -> None: ...
+
+
+class Level:
+    """A rate control written in Python."""
+
+    def __init__(self, terms: MediaTerms, *, share: float = 0.5) -> None:
+        self.target = share * terms.max
+
+    def on_feedback(self, feedback: MediaFeedback) -> None:
+        assert_type(feedback.packets[0].received, float | None)
+
+
+def own_rate_control() -> tb.Network:
+    control = tb.rate_control(Level, share=0.8)
+    return tb.dumbbell().flows("call", traffic="video", rtp={"control": control})
 
 
 def own_control() -> tb.Network:

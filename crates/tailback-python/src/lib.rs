@@ -85,6 +85,11 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<control::ControlReset>()?;
     m.add_class::<control::ControlTakeover>()?;
     m.add_class::<by_hand::DrivenControl>()?;
+    m.add_class::<control::media::MediaTerms>()?;
+    m.add_class::<control::media::MediaPacket>()?;
+    m.add_class::<control::media::MediaFeedback>()?;
+    m.add_class::<control::media::MediaFrame>()?;
+    m.add_class::<control::media::MediaDeparture>()?;
     m.add_class::<steps::PathFeatures>()?;
     m.add_class::<steps::StepEnv>()?;
     m.add_class::<steps::StepEnvs>()?;

@@ -562,7 +562,7 @@ impl<'l> Reader<'l> {
             let problem = Problem::new("value", node.at.clone(), path, e.problem, e.remedy).value(node.show());
             self.complain(problem);
         } else if model.is_none() && super::outside::names_a_class(family, name) {
-            self.complain(super::outside::unknown_control(node, path, name));
+            self.complain(super::outside::unknown_control(node, path, family, name));
         } else if model.is_none() {
             let near = nearest(name, self.library.catalogue.family(family).iter().map(|m| m.name));
             let remedy = match near {
