@@ -219,6 +219,7 @@ NEVER = {
     "key": 1.5,
     "client": 5,
     "senders": [5],
+    "adapt": "gccc",
     "queues": [5],
     "tcp": {"congestion": 5},
     "document": {"durations": "1s"},

@@ -48,6 +48,11 @@ class Kind(NamedTuple):
         """The key of a scenario that names one."""
         return self.path.rpartition(".")[2]
 
+    @property
+    def transport(self) -> str:
+        """The key of the table that it stands in."""
+        return self.path.split(".")[-2]
+
     def check(self, control: str, params: Mapping[str, Any], said: str) -> None:
         """Raises `ScenarioError` for a name or parameters that there are not."""
         table: Any = {"kind": control, **params}
@@ -361,17 +366,17 @@ def stand_ins(text: str, kind: str) -> None:
         # The reader says what is wrong.
         return
     parameters: dict[tuple[Kind, str], dict[str, Any]] = {}
-    for kind in (CONGESTION, RATE):
-        for value in _values(document, kind.key):
+    for of in (CONGESTION, RATE):
+        for value in _values(document, of.key):
             table = value if isinstance(value, Mapping) else {"kind": value}
             name = table.get("kind")
             if isinstance(name, str) and ("." in name or ":" in name):
-                parameters.setdefault((kind, name), {}).update({k: v for k, v in table.items() if k != "kind"})
+                parameters.setdefault((of, name), {}).update({k: v for k, v in table.items() if k != "kind"})
     probes = {p: "" for value in _values(document, "probes") if isinstance(value, list) for p in value}
-    for (kind, name), settings in parameters.items():
+    for (of, name), settings in parameters.items():
         kinds = [(k, _KINDS[type(v)], "none", "Given.") for k, v in settings.items() if type(v) in _KINDS]
         own = [(p, unit, "recorded") for p, unit in probes.items() if isinstance(p, str)]
-        _core.register_control(kind.family, name, None, "A class that is not at hand.", kinds, own)
+        _core.register_control(of.family, name, None, "A class that is not at hand.", kinds, own)
 
 
 def files_given(text: str, named: Mapping[str, Iterable[str]]) -> set[str]:
