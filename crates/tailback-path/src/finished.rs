@@ -48,8 +48,8 @@ impl Finished {
     }
 
     /// A figure of the n-th flow of a group: `goodput_bps` (for a stack of what
-    /// [`delivered`](crate::Endpoint::delivered) says), `delay_mean_s`, `dropped_packets`, and whatever else the table of flows has. Of what senders report, a
-    /// stack has `sent_packets`; the rest is 0.
+    /// [`delivered`](crate::Endpoint::delivered) says), `delay_mean_s`, `dropped_packets`, and whatever else the table
+    /// of flows has. Of what senders report, a stack has `sent_packets`; the rest is 0.
     ///
     /// # Panics
     /// There is no such flow or column.
