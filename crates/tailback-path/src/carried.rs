@@ -6,19 +6,22 @@
 
 use crate::{Amount, Datagram, Endpoint, Pair};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use tailback_base::{ProbeDef, Stream, Time};
 use tailback_sim::library::outside::STACK_SEGMENT;
 use tailback_transport::path::Path;
 use tailback_transport::{AppEvent, AppEvents, Connection, Ends, Flags, Progress, Segment, SenderReport, Transmit};
 
+/// Data that has arrived is kept until so much more has: the path may have made a copy that is still on its way.
+const KEPT: usize = 4096;
+
 /// Data on its way, by number. Data that a queue drops stays here until the run is over.
 struct OnTheWay<D> {
     next: u64,
     data: HashMap<u64, D>,
-    /// Something on the path makes copies, so data may arrive more than once.
-    copies: bool,
+    /// What has arrived at least once, the oldest first.
+    arrived: VecDeque<u64>,
 }
 
 impl<D: Clone> OnTheWay<D> {
@@ -29,11 +32,14 @@ impl<D: Clone> OnTheWay<D> {
     }
 
     fn arrive(&mut self, number: u64) -> Option<D> {
-        if self.copies {
-            self.data.get(&number).cloned()
-        } else {
-            self.data.remove(&number)
+        let data = self.data.get(&number).cloned()?;
+        self.arrived.push_back(number);
+        if self.arrived.len() > KEPT
+            && let Some(oldest) = self.arrived.pop_front()
+        {
+            self.data.remove(&oldest);
         }
+        Some(data)
     }
 }
 
@@ -208,7 +214,6 @@ impl<E: Endpoint> tailback_transport::Endpoint for Carried<E> {
 struct Maker<F> {
     make: RefCell<F>,
     made: RefCell<u32>,
-    copies: bool,
 }
 
 impl<F, S, R> Ends for Maker<F>
@@ -240,7 +245,7 @@ where
         let on_the_way = Rc::new(RefCell::new(OnTheWay {
             next: 0,
             data: HashMap::new(),
-            copies: self.copies,
+            arrived: VecDeque::new(),
         }));
         [
             Box::new(carried(first, on_the_way.clone(), true)),
@@ -261,12 +266,8 @@ fn carried<E: Endpoint>(end: Rc<RefCell<E>>, on_the_way: Rc<RefCell<OnTheWay<E::
     }
 }
 
-/// Connections with these ends, for a library or a run of the simulator. With `copies`, something on their path sends
-/// packets twice.
-pub fn connection<S, R>(
-    copies: bool,
-    make: impl FnMut(Pair) -> (Rc<RefCell<S>>, Rc<RefCell<R>>) + 'static,
-) -> Connection
+/// Connections with these ends, for a library or a run of the simulator.
+pub fn connection<S, R>(make: impl FnMut(Pair) -> (Rc<RefCell<S>>, Rc<RefCell<R>>) + 'static) -> Connection
 where
     S: Endpoint + 'static,
     R: Endpoint<Data = S::Data> + 'static,
@@ -275,6 +276,5 @@ where
     Connection::new(Maker {
         make: RefCell::new(make),
         made: RefCell::new(0),
-        copies,
     })
 }

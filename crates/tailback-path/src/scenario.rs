@@ -13,7 +13,7 @@ use tailback_scenario::{Loaded, load_file_with, load_text_with};
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::library::outside;
 use tailback_sim::run::run;
-use tailback_sim::spec::{LinkSpec, Spec};
+use tailback_sim::spec::Spec;
 use tailback_sim::wire::tap::TapMaker;
 use tailback_transport::Connection;
 
@@ -143,11 +143,10 @@ impl Scenario {
     pub fn run(mut self) -> Result<Finished, Problem> {
         let Loaded { spec, .. } = self.loaded()?;
         self.check(&spec)?;
-        let copies = copies(&spec);
         let connections: HashMap<String, Connection> = self
             .groups
             .iter_mut()
-            .map(|(name, group)| (name.clone(), group.connection(copies)))
+            .map(|(name, group)| (name.clone(), group.connection()))
             .collect();
         let capture = match &self.capture {
             None => None,
@@ -219,17 +218,9 @@ impl Scenario {
     }
 }
 
-/// Whether something on a link sends packets twice.
-fn copies(spec: &Spec) -> bool {
-    let of_links = |l: &LinkSpec| [&l.forward, &l.reverse].map(|d| d.impairments.iter().any(|i| i.copied() > 0.0));
-    let private = spec.flows.iter().flat_map(|g| [&g.access, &g.exit]).flatten();
-    let of_hosts = private.flat_map(|a| &a.impairments).any(|i| i.copied() > 0.0);
-    of_hosts || spec.links.iter().flat_map(of_links).any(|c| c)
-}
-
 /// A group whose ends are the caller's, of whatever type.
 trait StackGroup {
-    fn connection(&mut self, copies: bool) -> Connection;
+    fn connection(&mut self) -> Connection;
     /// The ends as they are after the run.
     fn finished(self: Box<Self>) -> Box<dyn Any>;
 }
@@ -249,10 +240,10 @@ where
     R: Endpoint<Data = S::Data> + 'static,
     S::Data: 'static,
 {
-    fn connection(&mut self, copies: bool) -> Connection {
+    fn connection(&mut self) -> Connection {
         let made = self.made.clone();
         let mut make = self.make.take().expect("a scenario is run once");
-        connection(copies, move |pair| {
+        connection(move |pair| {
             let (first, second) = make(pair);
             let ends = (Rc::new(RefCell::new(first)), Rc::new(RefCell::new(second)));
             made.borrow_mut().push(ends.clone());
