@@ -43,6 +43,7 @@ __all__ = [
     "ScenarioError",
     "SegmentByHand",
     "SenderByHand",
+    "StackPair",
     "StepEnv",
     "StepEnvs",
     "Stop",
@@ -99,6 +100,7 @@ __all__ = [
     "read_results",
     "reference_markdown",
     "register_control",
+    "register_stack",
     "routes",
     "run_once",
     "schema_json",
@@ -643,6 +645,15 @@ class ControlReset:
     def ssthresh(self) -> float: ...
 
 @final
+class StackPair:
+    @property
+    def first(self) -> bool: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+
+@final
 class ControlTakeover:
     @property
     def now(self) -> float: ...
@@ -755,6 +766,14 @@ class StepEnvs:
 
 def load_steered(text: str, kind: str, name: str) -> Scenario: ...
 def register_control(
+    name: str,
+    class_: type | None,
+    summary: str,
+    params: Sequence[tuple[str, str, str, str]],
+    probes: Sequence[tuple[str, str, str]],
+    /,
+) -> None: ...
+def register_stack(
     name: str,
     class_: type | None,
     summary: str,

@@ -1,6 +1,7 @@
 //! Scenarios: reading them from a file, text, JSON or a dict, and their errors.
 
 use crate::control;
+use crate::stack::stacks_in;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -272,12 +273,15 @@ impl Scenario {
         parts(py, &memory::bound(&self.loaded.spec, &control::library(true)))
     }
 
-    /// The congestion controls written in Python that it names, and their classes; None where the class is not at
-    /// hand.
+    /// The congestion controls and stacks written in Python that it names, and their classes; None where the class is
+    /// not at hand.
     #[getter]
     fn controls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let d = PyDict::new(py);
         for class in control::classes_in(transports(&self.loaded.spec)) {
+            d.set_item(class.name(), class.class.as_ref().map(|c| c.clone_ref(py)))?;
+        }
+        for class in stacks_in(transports(&self.loaded.spec)) {
             d.set_item(class.name(), class.class.as_ref().map(|c| c.clone_ref(py)))?;
         }
         Ok(d)

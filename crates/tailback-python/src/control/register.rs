@@ -8,6 +8,7 @@
 //! Rows live as long as the process, since models do. A row takes about a kilobyte.
 
 use super::{CODEPOINTS, ECHOES, ScriptedControl, class_facts};
+use crate::stack;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -80,6 +81,12 @@ impl KnownControls {
                     library.catalogue.add("congestion", c.model);
                 }
             }
+            for (entry, is_named) in stack::entries() {
+                library.transports.transports.add(entry);
+                if is_named {
+                    library.catalogue.add("transport", entry.model);
+                }
+            }
         }
         self.libraries = libraries.map(Arc::new);
     }
@@ -89,9 +96,44 @@ fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
+/// Stacks have been added.
+pub fn renew_libraries() {
+    known().renew();
+}
+
 /// A parameter: its name, kind (bool, int, float or str), default as a user would write it ("" if a scenario must give
 /// it), and the default as it is shown.
-type Given = (String, String, String, String);
+pub type Given = (String, String, String, String);
+
+/// What can be recorded: its name, unit and sentence.
+pub type Shown = (String, String, String);
+
+/// The model of a class: it lives as long as the process.
+pub fn own_model(
+    family: &'static str,
+    name: String,
+    summary: String,
+    params: Vec<Given>,
+    probes: Vec<Shown>,
+) -> PyResult<&'static Model> {
+    let params: Vec<Param> = params.into_iter().map(param).collect::<PyResult<_>>()?;
+    let probe = |(name, unit, doc): Shown| ProbeDef {
+        name: leak(name),
+        unit: leak(unit),
+        doc: leak(doc),
+        per: "",
+    };
+    let probes: Vec<ProbeDef> = probes.into_iter().map(probe).collect();
+    Ok(Box::leak(Box::new(Model {
+        name: leak(name),
+        family,
+        title: "Written in Python",
+        summary: leak(summary),
+        source: "",
+        params: Vec::leak(params),
+        probes: Vec::leak(probes),
+    })))
+}
 
 fn param((name, kind, default, doc): Given) -> PyResult<Param> {
     let kind = match kind.as_str() {
@@ -116,7 +158,7 @@ pub fn register_control(
     class: Option<Bound<PyAny>>,
     summary: String,
     params: Vec<Given>,
-    probes: Vec<(String, String, String)>,
+    probes: Vec<Shown>,
 ) -> PyResult<()> {
     let class = class.map(Bound::unbind);
     let mut registered = known();
@@ -130,23 +172,7 @@ pub fn register_control(
         }
     }
     let facts = facts(py, &name, class.as_ref())?;
-    let params: Vec<Param> = params.into_iter().map(param).collect::<PyResult<_>>()?;
-    let probe = |(name, unit, doc): (String, String, String)| ProbeDef {
-        name: leak(name),
-        unit: leak(unit),
-        doc: leak(doc),
-        per: "",
-    };
-    let probes: Vec<ProbeDef> = probes.into_iter().map(probe).collect();
-    let model: &'static Model = Box::leak(Box::new(Model {
-        name: leak(name),
-        family: "congestion",
-        title: "Written in Python",
-        summary: leak(summary),
-        source: "",
-        params: Vec::leak(params),
-        probes: Vec::leak(probes),
-    }));
+    let model = own_model("congestion", name, summary, params, probes)?;
     let row: &'static Controller = Box::leak(Box::new(Controller {
         model,
         also: &[],

@@ -111,11 +111,11 @@ def register(control: Any, name: str | None = None) -> str:
     called = name or f"{control.__module__}.{control.__qualname__}"
     for method, argument in zip(METHODS, ("ack", "sign"), strict=True):
         _check_method(called, control, method, argument)
-    params = list(_params(called, control))
+    params = list(params_of(called, control, "rules", "the rules of the window"))
     doc = (inspect.getdoc(control) or "") if control.__doc__ else ""
     summary = doc.split("\n\n")[0].replace("\n", " ") or "A congestion control of one's own."
     try:
-        _core.register_control(called, control, summary, params, list(_probes(called, control)))
+        _core.register_control(called, control, summary, params, list(probes_of(called, control)))
     except ValueError as e:
         raise refused(f"{called}: {e}", "") from e
     _LATEST[called] = control
@@ -145,20 +145,18 @@ def _check_method(called: str, control: type, method: str, argument: str) -> Non
         return
 
 
-def _params(called: str, control: type) -> Iterator[tuple[str, str, str, str]]:
-    """Name, kind, default and sentence of each parameter."""
+def params_of(called: str, own_class: type, first: str, means: str) -> Iterator[tuple[str, str, str, str]]:
+    """Name, kind, default and sentence of each parameter of a class, whose argument `first` is no parameter."""
     try:
-        listed = list(inspect.signature(control).parameters.values())
+        listed = list(inspect.signature(own_class).parameters.values())
     except (ValueError, TypeError):
         return
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    first = listed[0] if listed else None
-    if first is None or first.kind not in (*positional, inspect.Parameter.VAR_POSITIONAL):
-        raise refused(
-            f"{called} takes no argument for the rules of the window", "write `def __init__(self, rules, ...)`"
-        )
+    taken = listed[0].kind if listed else None
+    if taken not in (*positional, inspect.Parameter.VAR_POSITIONAL):
+        raise refused(f"{called} takes no argument for {means}", f"write `def __init__(self, {first}, ...)`")
     try:
-        hints = typing.get_type_hints(control.__init__)  # type: ignore[misc]
+        hints = typing.get_type_hints(own_class.__init__)  # type: ignore[misc]
     except Exception:
         hints = {}
     for p in listed[1:]:
@@ -197,8 +195,9 @@ def _kind(called: str, p: inspect.Parameter, hint: Any) -> tuple[str, str]:
     return _KINDS[kind], str(default).lower() if isinstance(default, bool) else str(default)
 
 
-def _probes(called: str, control: type) -> Iterator[tuple[str, str, str]]:
-    probes = getattr(control, "probes", {})
+def probes_of(called: str, own_class: type) -> Iterator[tuple[str, str, str]]:
+    """Name, unit and sentence of each attribute that can be recorded."""
+    probes = getattr(own_class, "probes", {})
     if isinstance(probes, (list, tuple)):
         probes = dict.fromkeys(probes, "")
     if not isinstance(probes, Mapping) or not all(isinstance(x, str) for pair in probes.items() for x in pair):
@@ -212,7 +211,7 @@ def _probes(called: str, control: type) -> Iterator[tuple[str, str, str]]:
 
 
 def from_file(path: str, name: str, near: Iterable[Path] = ()) -> str:
-    """Register the class of a file, a congestion control or a queue, under the name `FILE.py:CLASS`. Raises
+    """Register the class of a file, a congestion control, a queue or a stack, under the name `FILE.py:CLASS`. Raises
     `ScenarioError`."""
     called = f"{path}:{name}"
     try:
@@ -224,14 +223,17 @@ def from_file(path: str, name: str, near: Iterable[Path] = ()) -> str:
         raise refused(f"the class {called}: {e.problem}", e.remedy, value=called) from e
     if queues.is_discipline(own_class):
         return queues.register(called, own_class)
-    return register(own_class, called)
+    # Stacks are checked as controls are.
+    from tailback.core.scenario import stacks
+
+    return stacks.register(own_class, called) if stacks.is_stack(own_class) else register(own_class, called)
 
 
 def named_in(text: str) -> list[tuple[str, str]]:
-    """The classes in files that a scenario's text names as congestion controls or queues."""
+    """The classes in files that a scenario's text names as congestion controls, queues or transports."""
     if ".py:" not in text:
         return []
-    keys = ("congestion", "queue", "kind", "values")
+    keys = ("congestion", "queue", "transport", "kind", "values")
     lines = [line for line in text.splitlines() if any(key in line for key in keys)]
     matches = (match for line in lines for match in NAMED.finditer(line.partition(" #")[0]))
     return list(dict.fromkeys((m["path"], m["name"]) for m in matches))
@@ -254,17 +256,23 @@ def stand_ins(text: str, kind: str) -> None:
     except ValueError:
         # The reader says what is wrong.
         return
+    probes = {p: "" for value in _values(document, "probes") if isinstance(value, list) for p in value}
+    own = [(p, unit, "recorded") for p, unit in probes.items() if isinstance(p, str)]
+    for key, stands_in in (("congestion", _core.register_control), ("transport", _core.register_stack)):
+        for name, settings in _classes_at(document, key).items():
+            kinds = [(k, _KINDS[type(v)], "none", "Given.") for k, v in settings.items() if type(v) in _KINDS]
+            stands_in(name, None, "A class that is not at hand.", kinds, own)
+
+
+def _classes_at(document: Any, key: str) -> dict[str, dict[str, Any]]:
+    """The names of classes that stand at a key, and the parameters that each has somewhere."""
     parameters: dict[str, dict[str, Any]] = {}
-    for value in _values(document, "congestion"):
+    for value in _values(document, key):
         table = value if isinstance(value, Mapping) else {"kind": value}
         name = table.get("kind")
         if isinstance(name, str) and ("." in name or ":" in name):
             parameters.setdefault(name, {}).update({k: v for k, v in table.items() if k != "kind"})
-    probes = {p: "" for value in _values(document, "probes") if isinstance(value, list) for p in value}
-    for name, settings in parameters.items():
-        kinds = [(k, _KINDS[type(v)], "none", "Given.") for k, v in settings.items() if type(v) in _KINDS]
-        own = [(p, unit, "recorded") for p, unit in probes.items() if isinstance(p, str)]
-        _core.register_control(name, None, "A class that is not at hand.", kinds, own)
+    return parameters
 
 
 def files_given(text: str, named: Mapping[str, Iterable[str]]) -> set[str]:
