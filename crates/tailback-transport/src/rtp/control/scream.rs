@@ -307,7 +307,9 @@ impl RateControl for Scream {
         RateOutput {
             target,
             pacing: target.max(MIN_PACING) * self.s.get(&PACING) / near.clamp(1.0 / self.s.get(&RELAXED), 1.0),
+            burst: Duration::ZERO,
             window: (self.window * WINDOW_OVERHEAD) as u64,
+            padding: 0,
         }
     }
 
