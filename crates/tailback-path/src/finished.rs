@@ -65,6 +65,19 @@ impl Finished {
         value(&self.outcome["groups"], column, ("group", group), 0)
     }
 
+    /// What `[record.NAME]` has recorded of a probe: times in seconds, and values, of all flows or ports that it names.
+    pub fn series(&self, probe: &str) -> Vec<(f64, f64)> {
+        let table = &self.outcome["series"];
+        let find = |name: &str| table.columns.iter().find(|c| c.name == name).map(|c| &c.data);
+        let (Some(Data::Text(probes)), Some(Data::Real(times)), Some(Data::Real(values))) =
+            (find("probe"), find("time_s"), find("value"))
+        else {
+            unreachable!("the table of series has these columns");
+        };
+        let rows = probes.iter().zip(times.iter().zip(values));
+        rows.filter(|(p, _)| &***p == probe).map(|(_, (t, v))| (*t, *v)).collect()
+    }
+
     /// All tables of the run.
     pub fn tables(&self) -> &[Table] {
         &self.outcome.tables

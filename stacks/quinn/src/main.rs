@@ -100,7 +100,26 @@ fn reordering() {
     }
 }
 
+/// Its congestion window, kB, under an application that writes 2 Mb/s, and under one that always has data.
+fn growth() {
+    println!("\nCongestion window of quinn's CUBIC in kB, by what its application writes, alone on a line of 20 Mb/s");
+    println!("{:<20}{:<16}{:<16}", "time", "2 Mb/s", "all it can");
+    let windows = ["{ kind = \"cbr\", rate = \"2Mbps\" }", "\"bulk\""].map(|traffic| {
+        let record = "[record.window]\nflows = \"quinn\"\nprobes = [\"cwnd\"]\nevery = \"250ms\"\n";
+        let text = format!("{LAB}traffic = {traffic}\n{record}");
+        let f = run(&text, QUEUES[1].1, 1, TransportConfig::default);
+        f.series("cwnd")
+    });
+    for (at, window) in &windows[0] {
+        let bulk = windows[1].iter().find(|(t, _)| t == at).map_or(f64::NAN, |(_, w)| *w);
+        if *at <= 10.0 {
+            println!("{:<20}{:<16.1}{:<16.1}", format!("{at:.2} s"), window / 1e3, bulk / 1e3);
+        }
+    }
+}
+
 fn main() {
     beside();
     reordering();
+    growth();
 }
