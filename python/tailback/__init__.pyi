@@ -20,10 +20,11 @@ from tailback.core.scenario.amounts import parse_rate as parse_rate
 from tailback.core.scenario.amounts import parse_size as parse_size
 from tailback.core.scenario.amounts import parse_time as parse_time
 from tailback.core.scenario.controls import congestion as congestion
+from tailback.core.scenario.controls import rate_control as rate_control
+from tailback.core.scenario.controls import stack as stack
 from tailback.core.scenario.read import load_scenario as load_scenario
 from tailback.core.scenario.reference import describe as describe
 from tailback.core.scenario.reference import schema as schema
-from tailback.core.scenario.stacks import stack as stack
 from tailback.runs.builder import Network as Network
 from tailback.runs.builder import Queue as Queue
 from tailback.runs.builder import drive as drive

@@ -160,7 +160,7 @@ def test_a_wrong_class_gets_one_message(change: dict[str, Any], said: str) -> No
 
 
 def test_an_object_is_not_a_class() -> None:
-    with pytest.raises(tb.ScenarioError, match="a stack is a class of your own, not Stream"):
+    with pytest.raises(tb.ScenarioError, match="a stack is a class of your own or a name, not Stream"):
         tb.stack(Stream(None))  # type: ignore[arg-type]
     with pytest.raises(tb.ScenarioError, match="is no class"):
         tb.stack("quic")

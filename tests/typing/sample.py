@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import tailback as tb
-from tailback._core import ControlAck, ControlRules, ControlSign, StackPair
+from tailback._core import ControlAck, ControlRules, ControlSign, MediaFeedback, MediaTerms, StackPair
 
 
 def networks() -> list[tb.Network]:
@@ -154,6 +154,21 @@ class Ticker:
 
 def own_stack() -> tb.Network:
     return tb.dumbbell(flows={"mine": {"transport": tb.stack(Ticker, gap=0.5)}})
+
+
+class Level:
+    """A rate control written in Python."""
+
+    def __init__(self, terms: MediaTerms, *, share: float = 0.5) -> None:
+        self.target = share * terms.max
+
+    def on_feedback(self, feedback: MediaFeedback) -> None:
+        assert_type(feedback.packets[0].received, float | None)
+
+
+def own_rate_control() -> tb.Network:
+    control = tb.rate_control(Level, share=0.8)
+    return tb.dumbbell().flows("call", traffic="video", rtp={"control": control})
 
 
 def own_control() -> tb.Network:

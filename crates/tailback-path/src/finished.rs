@@ -75,7 +75,9 @@ impl Finished {
             unreachable!("the table of series has these columns");
         };
         let rows = probes.iter().zip(times.iter().zip(values));
-        rows.filter(|(p, _)| &***p == probe).map(|(_, (t, v))| (*t, *v)).collect()
+        rows.filter(|(p, _)| &***p == probe)
+            .map(|(_, (t, v))| (*t, *v))
+            .collect()
     }
 
     /// All tables of the run.

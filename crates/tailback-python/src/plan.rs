@@ -7,7 +7,6 @@ use crate::inside::Calls;
 use crate::os_error::os_error;
 use crate::results::{Results, RunTables, report};
 use crate::scenario::{self, Scenario, parts};
-use crate::stack::stacks_in;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -347,17 +346,10 @@ impl Plan {
         }
         if let Some(gone) = self.classes().iter().find(|c| c.class.is_none()) {
             return Err(PyValueError::new_err(format!(
-                "the congestion control is the Python class {}, and the run is not given it; run it where the class \
-                 is: tcp={{\"congestion\": tb.congestion(CLASS)}}, or \"FILE.py:CLASS\"",
-                gone.name()
-            )));
-        }
-        let stacks = stacks_in(self.points.iter().flat_map(|p| scenario::transports(&p.loaded.spec)));
-        if let Some(gone) = stacks.iter().find(|c| c.class.is_none()) {
-            return Err(PyValueError::new_err(format!(
-                "the transport is the Python class {}, and the run is not given it; run it where the class is: \
-                 transport=tb.stack(CLASS), or \"FILE.py:CLASS\"",
-                gone.name()
+                "the control is the Python class {}, and the run is not given it; run it where the class is: {}, or \
+                 \"FILE.py:CLASS\"",
+                gone.name(),
+                gone.call()
             )));
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! Scenarios: reading them from a file, text, JSON or a dict, and their errors.
 
 use crate::control;
-use crate::stack::stacks_in;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -279,9 +278,6 @@ impl Scenario {
     fn controls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let d = PyDict::new(py);
         for class in control::classes_in(transports(&self.loaded.spec)) {
-            d.set_item(class.name(), class.class.as_ref().map(|c| c.clone_ref(py)))?;
-        }
-        for class in stacks_in(transports(&self.loaded.spec)) {
             d.set_item(class.name(), class.class.as_ref().map(|c| c.clone_ref(py)))?;
         }
         Ok(d)

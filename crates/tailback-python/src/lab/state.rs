@@ -3,7 +3,6 @@
 use crate::control;
 use crate::results::RunTables;
 use crate::scenario::{self, Scenario, transports, unlocked};
-use crate::stack::stacks_in;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -43,15 +42,13 @@ fn raised(py: Python, e: LabRefusal) -> PyErr {
     }
 }
 
-/// Why the lab does not run a scenario whose congestion control is a Python class.
+/// Why the lab does not run a scenario whose congestion or rate control is a Python class.
 fn in_python(spec: &Spec) -> Option<String> {
-    let control = control::classes_in(transports(spec))
-        .first()
-        .map(|c| ("congestion control", c.name()));
-    let stack = || stacks_in(transports(spec)).first().map(|c| ("transport", c.name()));
-    let (what, name) = control.or_else(stack)?;
+    let classes = control::classes_in(transports(spec));
+    let name = classes.first()?.name();
     Some(format!(
-        "the {what} {name} is written in Python, which the lab does not run; use `tailback run`, or name a built-in one"
+        "the control {name} is written in Python, which the lab does not run; use `tailback run`, or name a \
+         built-in control"
     ))
 }
 

@@ -8,6 +8,7 @@ use crate::change::Values;
 use crate::declare::tables::TunnelHash;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::measure::frames::FrameStats;
+use crate::measure::playout::{self, PacketPlayout, PicturePlayout};
 use crate::measure::quality::{DEADLINE, Quality};
 use crate::sim::flow::Media;
 use crate::sim::injected::Silent;
@@ -15,7 +16,7 @@ use crate::sim::names::PrivateEnd;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};
-use crate::traffic::superposed;
+use crate::traffic::{superposed, voice};
 use crate::wire::keys::Tunnel;
 use std::ops::Range;
 use std::rc::Rc;
@@ -70,14 +71,20 @@ pub(super) fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) 
 fn media(g: &GroupSpec, source: &Entry, connection: bool, echo: bool) -> Option<Media> {
     let output = source.facts.output;
     let deadline = g.deadline.or(output.is_media().then_some(DEADLINE));
-    if deadline.is_none() && !echo {
+    if deadline.is_none() && !echo && g.playout.is_none() {
         return None;
     }
+    let has_frames = output == Output::Media;
     let quality = Quality::new(deadline);
     let quality = if echo { quality.answered() } else { quality };
+    let quality = match g.playout.as_ref().filter(|_| !has_frames) {
+        Some(s) => quality.played(PacketPlayout::new(s, voice::filling(&g.traffic))),
+        None => quality,
+    };
+    let shown = g.playout.as_ref().and_then(playout::fixed_delay);
     Some(Media {
         quality: (!connection).then_some(quality),
-        frames: (output == Output::Media).then(FrameStats::default),
+        frames: has_frames.then(|| FrameStats::new(shown.map(PicturePlayout::new))),
     })
 }
 

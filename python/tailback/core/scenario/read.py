@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tailback import _core
-from tailback.core.scenario import controls, stacks
+from tailback.core.scenario import controls
 from tailback.core.scenario.installed import found
 from tailback.core.text.arguments import checked
 from tailback.core.text.given import several, shown
@@ -81,9 +81,9 @@ def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
 
 
 def own_classes(value: Any, key: str = "") -> Any:
-    """A part of a document, with names where it has classes of congestion controls, and tables for what is made by
-    `tb.congestion` or `tb.stack`."""
-    if isinstance(value, (controls.CongestionGiven, stacks.StackGiven)):
+    """A part of a document, with names where it has classes of controls, and tables for what is made by
+    `tb.congestion`, `tb.rate_control` and `tb.stack`."""
+    if isinstance(value, controls.ControlGiven):
         value = value.to_dict()
     if isinstance(value, Mapping):
         return {k: own_classes(v, str(k)) for k, v in value.items()}

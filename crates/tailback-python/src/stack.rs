@@ -12,24 +12,21 @@
 //!
 //! Cost: a call takes about a microsecond beside the Python code itself; a datagram takes some six.
 
-mod register;
-
-pub(crate) use register::entries;
-pub use register::{StackClass, register_stack, stacks_in};
-
-use crate::control::calls_here;
+use crate::control::{ControlClass, calls_here, class_of};
 use crate::discipline::describe;
 use crate::inside::Calls;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use tailback_base::model::Value;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, ProbeDef, Settings, Time, work};
-use tailback_path::{Amount, Datagram, Endpoint, Pair};
+use tailback_path::{Amount, Datagram, Endpoint, Pair, connection};
+use tailback_transport::Connection;
 
 /// The largest datagram with its header: IPv4's.
 const LARGEST: usize = 65_535;
@@ -59,7 +56,7 @@ struct StackMethods {
 /// One end.
 pub struct ScriptedEnd {
     object: Py<PyAny>,
-    class: Arc<StackClass>,
+    class: Arc<ControlClass>,
     has: StackMethods,
     header: u32,
     calls: Arc<Calls>,
@@ -87,7 +84,7 @@ impl ScriptedEnd {
     ///
     /// # Errors
     /// The class raises, or its object does not fulfil the contract.
-    fn make(class: &Arc<StackClass>, settings: &Settings, pair: Pair, first: bool) -> Result<ScriptedEnd, Refusal> {
+    fn make(class: &Arc<ControlClass>, settings: &Settings, pair: Pair, first: bool) -> Result<ScriptedEnd, Refusal> {
         let name = class.name();
         let Some(factory) = &class.class else {
             return Err(Refusal::new(
@@ -316,6 +313,28 @@ impl Endpoint for ScriptedEnd {
         let probe = self.class.model.probes.get(probe);
         probe.and_then(|p| self.ask(p.name)).unwrap_or(f64::NAN)
     }
+}
+
+/// Connections whose ends are objects of the class of these settings.
+///
+/// # Errors
+/// It is no class of this process.
+pub fn connections(settings: &Settings) -> Result<Connection, Refusal> {
+    let class = class_of(settings.model).ok_or_else(|| {
+        Refusal::new(
+            format!("{} is no class of this process", settings.model.name),
+            "read the scenario again",
+        )
+    })?;
+    let settings = settings.clone();
+    Ok(connection(move |pair| {
+        let end = |first| match ScriptedEnd::make(&class, &settings, pair, first) {
+            Ok(end) => Rc::new(RefCell::new(end)),
+            // Not a panic: the hook that prints panics is not called. Who drives the run makes a message of it.
+            Err(refusal) => std::panic::resume_unwind(Box::new(refusal)),
+        };
+        (end(true), end(false))
+    }))
 }
 
 #[cfg(test)]
