@@ -123,7 +123,7 @@ lowest newest: build
 
 # Stacks of others in simulated networks: quinn-proto, noq-proto and smoltcp are downloaded and built.
 stacks:
-	cd stacks && cargo build --release --locked && for each in matrix quinn-stack noq-stack; do \
+	cd stacks && cargo build --release --locked && for each in matrix lines quinn-stack noq-stack; do \
 		echo && target/release/$$each || exit 1; done
 
 # All Rust tests with overflow checks and debug assertions. Counts of instructions are of the usual build.

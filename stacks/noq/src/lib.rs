@@ -29,6 +29,8 @@ pub struct Noq {
     received: u64,
     /// The values of its probes.
     shown: [f64; 2],
+    /// Packets that it has taken for lost.
+    pub lost: u64,
 }
 
 /// A client and its server, with a configuration of the transport for each.
@@ -63,6 +65,7 @@ impl Noq {
             ended_by_peer: false,
             received: 0,
             shown: [f64::NAN; 2],
+            lost: 0,
         }
     }
 
@@ -81,6 +84,7 @@ impl Noq {
         while connection.poll().is_some() {}
         if let Some(path) = connection.path_stats(PathId::ZERO) {
             self.shown = [path.cwnd as f64, path.rtt.as_secs_f64()];
+            self.lost = path.lost_packets;
         }
         if self.stream.is_none() && !connection.is_handshaking() {
             let mut streams = connection.streams();
