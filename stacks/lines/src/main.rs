@@ -84,7 +84,7 @@ fn noq(pair: Pair) -> (Noq, Noq) {
 
 fn main() {
     let mut failed = false;
-    println!("{:<24}{:<20}{:<8}{:<8}{:<16}{}", "line", "section", "quinn", "noq", "your-transport", "failed by");
+    println!("{:<24}{:<20}{:<8}{:<8}{:<16}failed by", "line", "section", "quinn", "noq", "your-transport");
     for line in &LINES {
         let as_it_is = Mutated::default();
         let [of_quinn, of_noq] = [run(line, as_it_is, quinn(mutants::unchanged)), run(line, as_it_is, noq)];
