@@ -3,10 +3,8 @@
 
 pub mod column;
 mod completions;
-mod datagrams;
 mod delays;
 mod flows;
-mod frames;
 mod group_intervals;
 mod groups;
 mod intervals;
@@ -16,9 +14,9 @@ mod link_intervals;
 mod links;
 mod log;
 mod losses;
+mod media;
 pub mod outcome;
 mod pages;
-mod playout;
 pub mod quantity;
 pub mod screen;
 mod series;

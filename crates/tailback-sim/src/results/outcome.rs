@@ -1,9 +1,10 @@
 //! The tables of one run.
 
 use super::column::Called;
+use super::media::{datagrams, frames, playout};
 use super::{
-    Table, completions, datagrams, delays, flows, frames, group_intervals, groups, intervals, layers, link_intervals,
-    links, log, losses, pages, playout, series, slowdowns, transfers,
+    Table, completions, delays, flows, group_intervals, groups, intervals, layers, link_intervals, links, log, losses,
+    pages, series, slowdowns, transfers,
 };
 use crate::sim::flow::{Flow, Snapshot};
 use crate::sim::ideal::NO_PATH;

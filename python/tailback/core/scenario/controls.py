@@ -49,6 +49,11 @@ class Kind(NamedTuple):
         """The key of a scenario that names one."""
         return self.path.rpartition(".")[2]
 
+    @property
+    def transport(self) -> str:
+        """The key of the table that it stands in."""
+        return self.path.split(".")[-2]
+
     def check(self, control: str, params: Mapping[str, Any], said: str) -> None:
         """Raises `ScenarioError` for a name or parameters that there are not."""
         table: Any = {"kind": control, **params}

@@ -1,4 +1,4 @@
-//! Playout: when what has arrived is heard or seen.
+//! Playout: when what has arrived is played or shown.
 //!
 //! A receiver holds what arrives until a playout delay has passed since it was made, so that jitter is not heard. What
 //! is late for that and what is lost are then one number: it is missing. A long delay makes less of it missing, and a

@@ -62,6 +62,7 @@ def home_line(
     varies: str | None = None,
     policer: str | None = None,
     vpn: str | None = None,
+    adapt: str | None = None,
     as_given: bool = False,
     replications: int = 5,
     sure: bool = False,
@@ -74,6 +75,7 @@ def home_line(
     """What helps on a home line, what it costs, and the lines to paste.
 
     `queues` are names of disciplines, tables with `kind`, or classes of your own; each shapes both directions at home.
+    With `adapt`, a rate control such as "gcc", calls have video, too, which follows it.
     The modem alone is always the first row. All candidates get the same seeds, until the first place and the grades are
     clear (`tailback.apps.ask.refine`), at most `replications`; with `sure` all of these. Raises
     `tailback.comparison.LinkError` for a question without an answer.
@@ -103,6 +105,7 @@ def home_line(
         varies=varies,
         policer=policer,
         vpn=vpn,
+        adapt=adapt,
         as_given=as_given,
     )
     return answer(line, queues, Trial(replications, seed, duration, jobs, out, progress, sure=sure), mine)

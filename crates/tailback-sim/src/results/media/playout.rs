@@ -1,14 +1,14 @@
-//! The table `playout`: what is heard of calls and seen of video, one row per flow with a playout delay.
+//! The table `playout`: what is played of calls and shown of video, one row per flow with a playout delay.
 
-use super::column::{self, Called, called_of, table};
-use super::quantity::{
-    FLOW, FROZEN, MISSING, OPINION, PLAYOUT_DELAY, RATING, SHOWN_RATE, Stat, W3C_FREEZE, W3C_FREEZES,
-};
-use super::summary::{Spread, ratio};
-use super::{Reading, Table};
 use crate::measure::e_model;
 use crate::measure::playout::{PacketPlayout, PicturePlayout};
 use crate::measure::quality::Losses;
+use crate::results::column::{self, Called, called_of, table};
+use crate::results::quantity::{
+    FLOW, FROZEN, MISSING, OPINION, PLAYOUT_DELAY, RATING, SHOWN_RATE, Stat, W3C_FREEZE, W3C_FREEZES,
+};
+use crate::results::summary::{Spread, ratio};
+use crate::results::{Reading, Table};
 use crate::sim::flow::Media;
 use std::sync::Arc;
 use tailback_base::Duration;
@@ -164,11 +164,11 @@ impl PlayoutRow {
     }
 }
 
-pub(super) fn called() -> Vec<Called> {
+pub(in crate::results) fn called() -> Vec<Called> {
     called_of(COLUMNS)
 }
 
-pub(super) fn read(reading: &Reading) -> Table {
+pub(in crate::results) fn read(reading: &Reading) -> Table {
     let rows = reading.declared().filter_map(|(i, f)| {
         let media = f.stats.media.as_ref()?;
         let row = PlayoutRow {
