@@ -32,6 +32,11 @@ __all__ = [
     "LiveBox",
     "LiveRun",
     "LiveSource",
+    "MediaDeparture",
+    "MediaFeedback",
+    "MediaFrame",
+    "MediaPacket",
+    "MediaTerms",
     "Out",
     "Packet",
     "PathFeatures",
@@ -43,6 +48,7 @@ __all__ = [
     "ScenarioError",
     "SegmentByHand",
     "SenderByHand",
+    "StackPair",
     "StepEnv",
     "StepEnvs",
     "Stop",
@@ -59,6 +65,7 @@ __all__ = [
     "cores",
     "describe_json",
     "describe_text",
+    "e_model",
     "end_with_parent",
     "filter_shape",
     "join_network",
@@ -647,6 +654,15 @@ class ControlReset:
     def ssthresh(self) -> float: ...
 
 @final
+class StackPair:
+    @property
+    def first(self) -> bool: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+
+@final
 class ControlTakeover:
     @property
     def now(self) -> float: ...
@@ -718,6 +734,63 @@ class DrivenControl:
     def now(self) -> float: ...
 
 @final
+class MediaTerms:
+    @property
+    def min(self) -> float: ...
+    @property
+    def start(self) -> float: ...
+    @property
+    def max(self) -> float: ...
+    @property
+    def ecn(self) -> Literal["off", "ect0", "ect1"]: ...
+
+@final
+class MediaPacket:
+    @property
+    def number(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def sent(self) -> float: ...
+    @property
+    def received(self) -> float | None: ...
+    @property
+    def marked(self) -> bool: ...
+
+@final
+class MediaFeedback:
+    @property
+    def now(self) -> float: ...
+    @property
+    def packets(self) -> tuple[MediaPacket, ...]: ...
+    @property
+    def rtt(self) -> float: ...
+    @property
+    def in_flight(self) -> int: ...
+
+@final
+class MediaFrame:
+    @property
+    def now(self) -> float: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def waiting(self) -> int: ...
+    @property
+    def waited(self) -> float: ...
+
+@final
+class MediaDeparture:
+    @property
+    def now(self) -> float: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+
+@final
 class PathFeatures:
     def __new__(cls, segment: float) -> Self: ...
     def add(self, ack: ControlAck) -> None: ...
@@ -760,6 +833,7 @@ class StepEnvs:
 
 def load_steered(text: str, kind: str, name: str) -> Scenario: ...
 def register_control(
+    family: str,
     name: str,
     class_: type | None,
     summary: str,
@@ -816,6 +890,7 @@ def read_parquet(path: str | PathLike[str]) -> Table: ...
 def parquet_columns(path: str | PathLike[str]) -> Table: ...
 def write_parquet(table: Table, path: str | PathLike[str]) -> None: ...
 def cores() -> int: ...
+def e_model(one_way: float, share: float, burst_ratio: float = 1.0) -> tuple[float, float, float, float]: ...
 def peak_rss_bytes() -> int: ...
 def spread_ratios(
     how: Literal["hash", "groups", "perfect"],

@@ -18,6 +18,7 @@ mod log;
 mod losses;
 pub mod outcome;
 mod pages;
+mod playout;
 pub mod quantity;
 pub mod screen;
 mod series;
