@@ -29,7 +29,7 @@ PYTHON_FILES := python tests benches validation tools docs/lessons
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadfile
 
-.PHONY: all demo engine engine-if-possible check msrv wasm test test-rust test-python bench times references docs web figures lint types build wheel \
+.PHONY: all demo engine engine-if-possible check msrv wasm test test-rust test-python stacks bench times references docs web figures lint types build wheel \
 	wheel-test cross workflows new clean lowest newest checked
 all: build
 
@@ -120,6 +120,11 @@ lowest newest: build
 	VIRTUAL_ENV="$(CURDIR)/.venv-$@" PIP_QUIET=1 .venv-$@/bin/maturin develop --release
 	@$(PYTHON) tools/libraries.py $@ | paste -sd ' '
 	.venv-$@/bin/python -m pytest tests/python --numprocesses 2 --dist loadfile -rs -m "not slow"
+
+# Stacks of others in simulated networks: quinn-proto, noq-proto and smoltcp are downloaded and built.
+stacks:
+	cd stacks && cargo build --release --locked && for each in matrix lines quinn-stack noq-stack; do \
+		echo && target/release/$$each || exit 1; done
 
 # All Rust tests with overflow checks and debug assertions. Counts of instructions are of the usual build.
 checked:

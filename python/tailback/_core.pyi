@@ -32,6 +32,11 @@ __all__ = [
     "LiveBox",
     "LiveRun",
     "LiveSource",
+    "MediaDeparture",
+    "MediaFeedback",
+    "MediaFrame",
+    "MediaPacket",
+    "MediaTerms",
     "Out",
     "Packet",
     "PathFeatures",
@@ -43,6 +48,7 @@ __all__ = [
     "ScenarioError",
     "SegmentByHand",
     "SenderByHand",
+    "StackPair",
     "StepEnv",
     "StepEnvs",
     "Stop",
@@ -59,6 +65,7 @@ __all__ = [
     "cores",
     "describe_json",
     "describe_text",
+    "e_model",
     "end_with_parent",
     "filter_shape",
     "join_network",
@@ -568,6 +575,8 @@ class ControlRate:
     @property
     def lost(self) -> int: ...
     @property
+    def marked(self) -> int: ...
+    @property
     def in_flight_at_send(self) -> int: ...
     @property
     def delivered_at_send(self) -> int: ...
@@ -600,6 +609,8 @@ class ControlLost:
     def application_limited(self) -> bool: ...
     @property
     def new_range(self) -> bool: ...
+    @property
+    def by_probe(self) -> bool: ...
 
 @final
 class ControlDeparture:
@@ -641,6 +652,15 @@ class ControlReset:
     def cwnd(self) -> float: ...
     @property
     def ssthresh(self) -> float: ...
+
+@final
+class StackPair:
+    @property
+    def first(self) -> bool: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
 
 @final
 class ControlTakeover:
@@ -697,6 +717,7 @@ class DrivenControl:
         delivered: int = 0,
         application_limited: bool = False,
         new_range: bool = True,
+        by_probe: bool = False,
     ) -> float: ...
     def sent(self, now: float, seq: int, bytes: int | None = None, *, again: bool = False) -> float: ...
     @property

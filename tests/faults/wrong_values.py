@@ -99,6 +99,7 @@ UNKNOWN = {
     "tb.Queue.kind": "codle",
     "tb.drive.queue": "codle",
     "tb.congestion.control": "cubik",
+    "tb.stack.transport": "quic",
     "tb.rate_control.control": "gccc",
     "tb.drive_congestion.control": "cubik",
     "tb.dumbbell.queue": "codle",

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import tailback as tb
-from tailback._core import ControlAck, ControlRules, ControlSign, MediaFeedback, MediaTerms
+from tailback._core import ControlAck, ControlRules, ControlSign, MediaFeedback, MediaTerms, StackPair
 
 
 def networks() -> list[tb.Network]:
@@ -137,6 +137,23 @@ class Fixed:
         assert_type(ack.rtt, float | None)
 
     def on_congestion(self, sign: ControlSign) -> None: ...
+
+
+class Ticker:
+    """A transport written in Python."""
+
+    def __init__(self, pair: StackPair, *, gap: float = 0.01) -> None:
+        self.timeout = 0.0 if pair.first else None
+        self.gap = gap
+
+    def receive(self, data: bytes, ecn: int, now: float) -> None: ...
+
+    def transmit(self, now: float) -> bytes | tuple[bytes, int] | None:
+        return None
+
+
+def own_stack() -> tb.Network:
+    return tb.dumbbell(flows={"mine": {"transport": tb.stack(Ticker, gap=0.5)}})
 
 
 class Level:

@@ -31,6 +31,7 @@ mod reference;
 mod results;
 mod routes;
 mod scenario;
+mod stack;
 mod steps;
 mod table;
 mod timer_wheel;
@@ -96,6 +97,7 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(steps::load_steered, m)?)?;
     m.add_function(wrap_pyfunction!(control::register_control, m)?)?;
     m.add_function(wrap_pyfunction!(control::control_facts, m)?)?;
+    m.add_class::<stack::StackPair>()?;
     m.add_function(wrap_pyfunction!(capture::write_pcapng, m)?)?;
     m.add("DialogueFault", m.py().get_type::<dialogues::DialogueFault>())?;
     m.add_function(wrap_pyfunction!(dialogues::read_dialogue, m)?)?;

@@ -1,4 +1,5 @@
-//! Queues that a scenario file names as `FILE.py:CLASS`: each name becomes the model of queues from outside.
+//! What a scenario file cannot hold. Queues that it names as `FILE.py:CLASS`: each name becomes the model of queues
+//! from outside. Stacks: the message where a run cannot be handed one.
 
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem, shorten};
@@ -67,6 +68,19 @@ pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
     );
     let problem = format!("the queue is {name}, and a scenario file cannot hold one");
     Problem::new("value", at, path, problem, remedy).value(class.unwrap_or(outside::MODEL.name))
+}
+
+/// Whether a name stands for a transport that is somebody else's.
+pub fn is_stack(family: &str, name: &str) -> bool {
+    family == outside::STACK.family && name == outside::STACK.name
+}
+
+/// What is said where no stack can be handed to the run.
+pub fn no_stack(node: &Node, path: &str) -> Problem {
+    let problem = "the transport is a stack of somebody else, and a scenario file cannot hold one";
+    let remedy = "run it where the stack is: Scenario::load(\"FILE\").endpoints(\"NAME\", ...) of the crate \
+                  tailback-path; or name a transport that `tailback describe` lists";
+    Problem::new("value", node.at.clone(), path, problem, remedy).value(outside::STACK.name)
 }
 
 /// Whether a name can only be a congestion or a rate control written in Python: `FILE.py:CLASS` or `MODULE.CLASS`.

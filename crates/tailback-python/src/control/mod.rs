@@ -28,7 +28,7 @@ pub use events::{
     ControlAck, ControlDeparture, ControlLost, ControlRate, ControlReset, ControlRules, ControlSign, ControlTakeover,
     phase_name,
 };
-pub use register::{ControlClass, classes_in, control_facts, library, register_control};
+pub use register::{ControlClass, class_of, classes_in, control_facts, library, register_control};
 pub use slow_start::ControlStart;
 
 use crate::discipline::describe;
@@ -56,6 +56,11 @@ thread_local! {
 /// Register the calls of controls on this thread here from now on.
 pub fn calls_of_thread(calls: &Arc<Calls>) {
     CALLS.with(|c| *c.borrow_mut() = calls.clone());
+}
+
+/// Where calls on this thread are registered.
+pub fn calls_here() -> Arc<Calls> {
+    CALLS.with(|c| c.borrow().clone())
 }
 
 /// The addresses of the objects in use: an object serves one connection.
@@ -126,7 +131,7 @@ impl ScriptedControl {
                 "run it where the class is: tcp={\"congestion\": tb.congestion(CLASS)}, or \"FILE.py:CLASS\"",
             ));
         };
-        let calls = CALLS.with(|c| c.borrow().clone());
+        let calls = calls_here();
         Python::attach(|py| {
             let _inside = calls.enter(py);
             let raised = |e: PyErr| failed(name, "__init__", Time::ZERO, &describe(py, &e));

@@ -150,6 +150,8 @@ impl ScriptedRate {
                     target: terms.start,
                     pacing: PACE * terms.start,
                     window: u64::MAX,
+                    burst: Duration::ZERO,
+                    padding: 0,
                 },
                 timer: None,
                 calls: calls.clone(),

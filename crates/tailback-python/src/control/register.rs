@@ -1,7 +1,7 @@
-//! The classes of congestion and rate controls that Python has handed over, and the libraries in which scenarios find
-//! them.
+//! The classes of congestion controls, rate controls and transports that Python has handed over, and the libraries in
+//! which scenarios find them.
 //!
-//! A class becomes a row of the list of controls, with parameters and probes of its own: a scenario is checked against
+//! A class becomes a row of its list, with parameters and probes of its own: a scenario is checked against
 //! them as against those of a built-in control. A class that is defined again takes its name over; scenarios that were
 //! read before keep theirs. A name without a class is a stand-in: it lets stored scenarios be read where their class is
 //! not at hand, and a run of it is refused.
@@ -10,6 +10,7 @@
 
 use super::rate::{self, ScriptedRate};
 use super::{CODEPOINTS, ECHOES, ScriptedControl, class_facts};
+use crate::stack;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -18,17 +19,19 @@ use tailback_base::model::{Choice, ProbeDef, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Kind, Model, Param, Settings};
 use tailback_sim::library::{Library, outside};
+use tailback_transport::entry::{Carries, Entry};
 use tailback_transport::rtp::control::{RateControl, RateController, ReportRule, Terms};
 use tailback_transport::tcp::congestion::{CongestionControl, Controller, EchoRule, Facts, WindowRules, always};
 
-/// A row of one of the two lists.
+/// A row of one of the lists.
 #[derive(Clone, Copy)]
 enum ControlRow {
     Congestion(&'static Controller),
     Rate(&'static RateController),
+    Stack(&'static Entry),
 }
 
-/// A class of congestion or of rate controls.
+/// A class of one's own.
 pub struct ControlClass {
     pub model: &'static Model,
     row: ControlRow,
@@ -47,6 +50,7 @@ impl ControlClass {
         match self.row {
             ControlRow::Congestion(_) => "tcp={\"congestion\": tb.congestion(CLASS)}",
             ControlRow::Rate(_) => "rtp={\"control\": tb.rate_control(CLASS)}",
+            ControlRow::Stack(_) => "transport=tb.stack(CLASS)",
         }
     }
 }
@@ -96,6 +100,7 @@ impl KnownControls {
                 match c.row {
                     ControlRow::Congestion(row) => library.transports.controllers.add(row),
                     ControlRow::Rate(row) => library.transports.rate_controllers.add(row),
+                    ControlRow::Stack(row) => library.transports.transports.add(row),
                 }
                 if self.named(c.name()).is_some_and(|last| Arc::ptr_eq(last, c)) {
                     library.catalogue.add(c.model.family, c.model);
@@ -128,7 +133,7 @@ fn param((name, kind, default, doc): Given) -> PyResult<Param> {
     Ok(Param::new(leak(name), kind, leak(default), leak(doc), ""))
 }
 
-/// Let scenarios name a class as `congestion` or `rate-control`, which is its family. `probes` are names, units and
+/// Let scenarios name a class as `congestion`, `rate-control` or `transport`, which is its family. `probes` are names, units and
 /// sentences. Without a class, the name is a stand-in, unless it has one already.
 #[pyfunction]
 pub fn register_control(
@@ -151,9 +156,14 @@ pub fn register_control(
             return Ok(());
         }
     }
-    let is_rate = family == <&RateController>::FAMILY;
-    let (facts, rule) = match is_rate {
+    let families = [<&RateController>::FAMILY, Entry::FAMILY, <&Controller>::FAMILY];
+    let family = families
+        .into_iter()
+        .find(|f| *f == family)
+        .unwrap_or(<&Controller>::FAMILY);
+    let (facts, rule) = match family == <&RateController>::FAMILY {
         true => (Facts::CLASSIC, rule(py, &name, class.as_ref())?),
+        false if family == Entry::FAMILY => (Facts::CLASSIC, ReportRule::RFC8888),
         false => (facts(py, &name, class.as_ref())?, ReportRule::RFC8888),
     };
     let params: Vec<Param> = params.into_iter().map(param).collect::<PyResult<_>>()?;
@@ -166,24 +176,25 @@ pub fn register_control(
     let probes: Vec<ProbeDef> = probes.into_iter().map(probe).collect();
     let model: &'static Model = Box::leak(Box::new(Model {
         name: leak(name),
-        family: if is_rate {
-            <&RateController>::FAMILY
-        } else {
-            <&Controller>::FAMILY
-        },
+        family,
         title: "Written in Python",
         summary: leak(summary),
         source: "",
         params: Vec::leak(params),
         probes: Vec::leak(probes),
     }));
-    let row = match is_rate {
-        true => ControlRow::Rate(Box::leak(Box::new(RateController {
+    let row = match family {
+        f if f == <&RateController>::FAMILY => ControlRow::Rate(Box::leak(Box::new(RateController {
             model,
             rule,
             build: build_rate,
         }))),
-        false => ControlRow::Congestion(Box::leak(Box::new(Controller {
+        f if f == Entry::FAMILY => ControlRow::Stack(Box::leak(Box::new(Entry {
+            model,
+            carries: Carries::Stream(|settings, _| stack::connections(settings)),
+            capable: |_, _| true,
+        }))),
+        _ => ControlRow::Congestion(Box::leak(Box::new(Controller {
             model,
             also: &[],
             facts,
@@ -224,7 +235,7 @@ pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<
     let last = known().named(name).map(|c| c.row);
     let last = last.and_then(|row| match row {
         ControlRow::Congestion(row) => Some(row),
-        ControlRow::Rate(_) => None,
+        ControlRow::Rate(_) | ControlRow::Stack(_) => None,
     });
     let standard = || {
         library

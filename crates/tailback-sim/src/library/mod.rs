@@ -218,6 +218,7 @@ additions! {
     conditioner::Entry<SimPacket>: |library| library.conditioners;
     &'static Controller: |library| library.transports.controllers;
     &'static RateController: |library| library.transports.rate_controllers;
+    &'static tailback_transport::Entry: |library| library.transports.transports;
     &'static source::Entry: |library| library.sources;
     &'static packet_sizes::Entry: |library| library.sizes;
     &'static session::Entry: |library| library.sessions;

@@ -37,6 +37,9 @@ const CONTROL: u8 = 1 << 7;
 /// In the hop byte: this packet travels from the flow's destination to its source.
 const BACKWARD: u8 = 1 << 6;
 const HOP: u8 = BACKWARD - 1;
+/// In the header byte: this packet has no payload, however long it is. So a packet with payload has a header of at most
+/// 254 bytes.
+const NO_PAYLOAD: u8 = u8::MAX;
 pub const NO_EXTRA: u32 = u32::MAX;
 /// From here on the word is no slot of the side table: less this it is how much older than the packet its echo is, ns.
 /// The value of its time stamp is its birth.
@@ -157,6 +160,13 @@ fn other_of(flags: Flags) -> u64 {
     u64::from(flags.has(Flags::ACK))
 }
 
+/// The header byte of a packet of these lengths.
+#[inline(always)]
+fn header_byte(bytes: u32, payload: u32) -> u64 {
+    debug_assert!(payload == 0 || bytes - payload < u32::from(NO_PAYLOAD));
+    u64::from((bytes - payload).min(u32::from(NO_PAYLOAD)))
+}
+
 #[inline(always)]
 fn way(backward: bool) -> u64 {
     (backward as u64) << (8 + BACKWARD.trailing_zeros())
@@ -194,10 +204,10 @@ impl WirePacket {
                 counts: s.counts.take(),
             })
         });
-        debug_assert!(seq >> SEQ_BITS == 0 && s.bytes <= 0xffff && s.bytes - s.payload <= 0xff);
+        debug_assert!(seq >> SEQ_BITS == 0 && s.bytes <= 0xffff);
         WirePacket {
             seq_bytes: (seq << 16) | u64::from(s.bytes as u16),
-            stamp_hop_header: way(backward) | u64::from((s.bytes - s.payload) as u8),
+            stamp_hop_header: way(backward) | header_byte(s.bytes, s.payload),
             born_flags_tos: (now.0 << 16) | (u64::from(s.flags.0) << 8) | u64::from(s.ecn as u8),
             flow: flow.0,
             extra,
@@ -207,7 +217,7 @@ impl WirePacket {
     /// Pack a segment without options except time stamps that `flow` sends now.
     #[inline]
     pub fn from_plain(s: &Plain, flow: FlowId, backward: bool, extras: &mut Extras) -> WirePacket {
-        debug_assert!(s.seq >> SEQ_BITS == 0 && s.bytes <= 0xffff && s.bytes - s.payload <= 0xff);
+        debug_assert!(s.seq >> SEQ_BITS == 0 && s.bytes <= 0xffff);
         let now = s.sent;
         let inside = match s.echo {
             _ if s.other != other_of(s.flags) => None,
@@ -217,7 +227,7 @@ impl WirePacket {
         let extra = inside.unwrap_or_else(|| extras.add_plain(s));
         WirePacket {
             seq_bytes: (s.seq << 16) | u64::from(s.bytes as u16),
-            stamp_hop_header: way(backward) | u64::from((s.bytes - s.payload) as u8),
+            stamp_hop_header: way(backward) | header_byte(s.bytes, s.payload),
             born_flags_tos: (now.0 << 16) | (u64::from(s.flags.0) << 8) | u64::from(s.ecn as u8),
             flow: flow.0,
             extra,
@@ -304,7 +314,7 @@ impl WirePacket {
     pub fn datagram(seq: u64, bytes: u32, header: u32, ecn: Ecn, flow: FlowId, now: Time) -> WirePacket {
         WirePacket {
             seq_bytes: ((seq & LOW48) << 16) | u64::from(bytes as u16),
-            stamp_hop_header: u64::from(header as u8),
+            stamp_hop_header: header_byte(bytes, bytes - header),
             born_flags_tos: (now.0 << 16) | u64::from(ecn as u8),
             flow: flow.0,
             extra: NO_EXTRA,
@@ -357,7 +367,7 @@ impl WirePacket {
         });
         WirePacket {
             seq_bytes: u64::from(bytes as u16),
-            stamp_hop_header: way(backward) | (u64::from(CONTROL) << 8) | u64::from(bytes as u8),
+            stamp_hop_header: way(backward) | (u64::from(CONTROL) << 8) | header_byte(bytes, 0),
             born_flags_tos: now.0 << 16,
             flow: flow.0,
             extra,
@@ -453,7 +463,10 @@ impl WirePacket {
 
     #[inline]
     pub fn payload(&self) -> u32 {
-        self.size() - (self.stamp_hop_header & 0xff) as u32
+        match self.stamp_hop_header as u8 {
+            NO_PAYLOAD => 0,
+            header => self.size() - u32::from(header),
+        }
     }
 
     #[inline]
@@ -677,6 +690,26 @@ mod tests {
             ..data
         };
         assert_eq!(round_trip(&syn), syn);
+    }
+
+    /// A report of RFC 8888 about thousands of packets is longer than a header byte can say.
+    #[test]
+    fn a_packet_without_payload_may_be_of_any_length() {
+        for bytes in [40, 254, 255, 256, 300, 32_816] {
+            let report = Segment {
+                seq: 7,
+                payload: 0,
+                ack: 17_000,
+                flags: Flags::NONE,
+                ecn: Ecn::NotEct,
+                bytes,
+                sack: [(7, 1), (9, 2)].into_iter().collect(),
+                timestamps: Some((Time(1), Time(0))),
+                window: None,
+                counts: None,
+            };
+            assert_eq!(round_trip(&report), report);
+        }
     }
 
     /// CAKE's filter replaces neither an ACK with AE nor one with an option that it does not know.

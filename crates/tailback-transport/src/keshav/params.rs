@@ -20,7 +20,7 @@ params! {
     pub PACKET: u32 = Key::new("packet", Kind::Bytes { min: 1, max: 65_000 }, "1000B",
         "Size of a data packet, without header. A longer write is cut into packets of this size; a shorter one is a \
          packet of its own.", KESHAV);
-    pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
+    pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 254 }, "0B",
         "Bytes of a data packet on the wire in addition to its size.", "");
     pub ACK: u32 = Key::new("ack", Kind::Bytes { min: 1, max: 255 }, "40B", "Size of an acknowledgement.", KESHAV);
     pub WMAX: u32 = Key::new("wmax", Kind::Count { min: 1, max: 1_000_000 }, "5",

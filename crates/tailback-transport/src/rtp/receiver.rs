@@ -12,7 +12,7 @@
 //! missing.
 
 use super::Config;
-use super::report::{ArrivalReport, ReportedArrival};
+use super::report::{ArrivalReport, Contents, ReportedArrival};
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
 use crate::segment::Segment;
 use std::collections::VecDeque;
@@ -128,9 +128,7 @@ impl Endpoint for MediaReceiver {
     fn close(&mut self, _now: Time) {}
 
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
-        let (Some((_, marker)), true) = (s.timestamps, s.payload > 0) else {
-            return;
-        };
+        let Some(contents) = Contents::read(s) else { return };
         // A report that is due at this instant covers the packets before this one.
         self.on_timeout(now, up);
         let arrival = ReportedArrival {
@@ -138,17 +136,19 @@ impl Endpoint for MediaReceiver {
             at: now,
             ecn: s.ecn,
         };
-        if self.place(arrival, now) {
+        if self.place(arrival, now)
+            && let Some(number) = contents.media
+        {
             self.delivered += u64::from(s.payload);
             up.event(AppEvent::Delivered(u64::from(s.payload)));
-            up.event(AppEvent::Packet(s.seq));
+            up.event(AppEvent::Packet(number));
         }
         if self.news == 0 {
             return;
         }
         let rule = &self.cfg.rule;
         let is_full = (rule.packets > 0 && self.news >= rule.packets) || self.arrived.len() as u64 == MOST_NUMBERS;
-        if is_full || (rule.frames && marker > Time::ZERO) {
+        if is_full || (rule.frames && contents.ends_frame) {
             self.write_report(now);
         } else {
             let due = self.reported.map_or(now, |t| t + rule.every).max(now);

@@ -5,7 +5,8 @@
 //! | number of the packet; the first that the report covers | `seq` | `seq` |
 //! | one past the last number that it covers | | `ack` |
 //! | when it was sent | `timestamps`, first | `timestamps`, first |
-//! | whether it ends a frame (the marker bit of RFC 3550) | `timestamps`, second | |
+//! | whether it ends a frame (the marker bit of RFC 3550) | `timestamps`, second: 1 | |
+//! | its number among those with media, or that it is padding | `timestamps`, second: twice the former; 2^63 | |
 //! | for each packet that arrived: number, arrival, ECN code point | | `sack` |
 //!
 //! A report is a datagram without flags. Its size on the wire: 20 B of IP, 8 B of UDP, 8 B of RTCP, 8 B for the source
@@ -102,17 +103,44 @@ fn ecn_of(bits: u64) -> Ecn {
     }
 }
 
+/// What a data packet carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Contents {
+    pub payload: u32,
+    /// Its number among the packets with media; `None` is padding.
+    pub media: Option<u64>,
+    pub ends_frame: bool,
+}
+
+const PADDING: u64 = 1 << 63;
+
+impl Contents {
+    /// What a segment carries; `None` if it is no data packet.
+    pub fn read(s: &Segment) -> Option<Contents> {
+        let (_, Time(word)) = s.timestamps.filter(|_| s.payload > 0)?;
+        Some(Contents {
+            payload: s.payload,
+            media: (word & PADDING == 0).then_some(word >> 1),
+            ends_frame: word & 1 > 0,
+        })
+    }
+
+    fn word(&self) -> u64 {
+        self.media.map_or(PADDING, |n| n << 1 | u64::from(self.ends_frame))
+    }
+}
+
 /// A data packet that is sent now.
-pub fn packet(number: u64, payload: u32, header: u32, ecn: Ecn, now: Time, ends_frame: bool) -> Segment {
+pub fn packet(number: u64, c: &Contents, header: u32, ecn: Ecn, now: Time) -> Segment {
     Segment {
         seq: number,
-        payload,
+        payload: c.payload,
         ack: 0,
         flags: Flags::NONE,
         ecn,
-        bytes: payload + header,
+        bytes: c.payload + header,
         sack: SackBlocks::new(),
-        timestamps: Some((now, Time(u64::from(ends_frame)))),
+        timestamps: Some((now, Time(c.word()))),
         window: None,
         counts: None,
     }
@@ -149,9 +177,18 @@ mod tests {
         assert_eq!((read.arrived[0].ecn, read.arrived[1]), (Ecn::Ce, report.arrived[1]));
         let bytes = |end| ArrivalReport { end, ..report.clone() }.bytes();
         assert_eq!([bytes(17), bytes(18), bytes(19)], [68, 72, 72]);
-        assert_eq!(
-            ArrivalReport::read(&packet(3, 1200, 40, Ecn::NotEct, Time(1), true), &rule),
-            None
-        );
+        for (media, ends_frame) in [(Some(5), true), (Some(0), false), (None, false)] {
+            let c = Contents {
+                payload: 1200,
+                media,
+                ends_frame,
+            };
+            let data = packet(3, &c, 40, Ecn::NotEct, Time(1));
+            assert_eq!(
+                (Contents::read(&data), ArrivalReport::read(&data, &rule)),
+                (Some(c), None)
+            );
+        }
+        assert_eq!(Contents::read(&report.segment(&rule)), None);
     }
 }

@@ -13,7 +13,7 @@ use super::Config;
 use super::control::{Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportedPacket, WrittenFrame};
 use super::params::SOURCE_PROBES;
 use super::receiver::LATER;
-use super::report::{ArrivalReport, packet};
+use super::report::{ArrivalReport, Contents, packet};
 use crate::backlog::Backlog;
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
 use crate::limit::{Limit, LimitClock};
@@ -38,11 +38,12 @@ pub struct MediaSender {
     backlog: Backlog,
     /// When each frame that still waits was written.
     waiting_since: VecDeque<Time>,
-    /// Number of the next packet; the packets before it that are in flight.
+    /// Number of the next packet, and of the next with media; the packets before it that are in flight.
     next: u64,
+    next_media: u64,
     out: VecDeque<PacketInFlight>,
     in_flight: u64,
-    /// When the next packet may leave.
+    /// When all that left would have left at its pace.
     slot: Time,
     last_sent: Time,
     last_report: Time,
@@ -65,6 +66,7 @@ impl MediaSender {
             backlog: Backlog::default(),
             waiting_since: VecDeque::new(),
             next: 0,
+            next_media: 0,
             out: VecDeque::new(),
             in_flight: 0,
             slot: Time::ZERO,
@@ -129,6 +131,28 @@ impl MediaSender {
         }
         while self.out.front().is_some_and(|o| o.is_told) {
             self.out.pop_front();
+        }
+    }
+
+    /// What the next packet carries: media, or else padding.
+    fn contents(&mut self, padding: u32) -> Contents {
+        let writes = self.backlog.writes();
+        let Some(payload) = self.backlog.take(self.cfg.payload) else {
+            return Contents {
+                payload: padding.min(self.cfg.payload),
+                media: None,
+                ends_frame: false,
+            };
+        };
+        let ends_frame = self.backlog.writes() < writes;
+        if ends_frame {
+            self.waiting_since.pop_front();
+        }
+        self.next_media += 1;
+        Contents {
+            payload,
+            media: Some(self.next_media - 1),
+            ends_frame,
         }
     }
 
@@ -256,34 +280,30 @@ impl Endpoint for MediaSender {
     }
 
     fn poll_transmit(&mut self, now: Time) -> Transmit {
-        if self.backlog.is_empty() {
+        let output = self.output();
+        // Not before the first frame: until then there is no connection.
+        let pads = output.padding > 0 && self.next > 0 && !self.is_closing;
+        if self.backlog.is_empty() && !pads {
             self.limit.note(Limit::Application, now, &mut self.report);
             return Transmit::Idle;
         }
-        let output = self.output();
         if self.in_flight >= output.window {
             self.limit.note(Limit::Network, now, &mut self.report);
             return Transmit::Idle;
         }
-        if now < self.slot {
+        let slot = Time(self.slot.0.saturating_sub(output.burst.0));
+        if now < slot {
             self.limit.note(Limit::Network, now, &mut self.report);
-            return Transmit::NotBefore(self.slot);
+            return Transmit::NotBefore(slot);
         }
         // A write without end is an encoder that makes what it should; a pace above that is for frames that wait.
-        let pace = if self.backlog.is_endless() {
+        let pace = if self.backlog.is_endless() && !pads {
             output.target
         } else {
             output.pacing
         };
-        let writes = self.backlog.writes();
-        let Some(payload) = self.backlog.take(self.cfg.payload) else {
-            return Transmit::Idle;
-        };
-        let ends_frame = self.backlog.writes() < writes;
-        if ends_frame {
-            self.waiting_since.pop_front();
-        }
-        let bytes = payload + self.cfg.header;
+        let contents = self.contents(output.padding);
+        let bytes = contents.payload + self.cfg.header;
         // A pacer that has been idle saves nothing.
         let time = Duration::from_seconds(8.0 * f64::from(bytes) / pace);
         self.slot = self.slot.max(now) + time;
@@ -297,15 +317,16 @@ impl Endpoint for MediaSender {
         let number = self.next;
         self.next += 1;
         self.report.sent_packets += 1;
-        self.report.sent_payload_bytes += u64::from(payload);
+        self.report.sent_payload_bytes += u64::from(contents.payload);
         let sent = LeavingPacket {
             now,
             number,
             bytes,
             in_flight: self.in_flight,
+            is_padding: contents.media.is_none(),
         };
         self.control.on_sent(&sent);
-        Transmit::Segment(packet(number, payload, self.cfg.header, self.cfg.ecn, now, ends_frame))
+        Transmit::Segment(packet(number, &contents, self.cfg.header, self.cfg.ecn, now))
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -313,7 +334,11 @@ impl Endpoint for MediaSender {
             true => self.last_sent + PATIENCE,
             false => Time::NEVER,
         };
-        let own = self.control.next_timer().unwrap_or(Time::NEVER);
+        let own = self
+            .control
+            .next_timer()
+            .filter(|_| !self.is_closed)
+            .unwrap_or(Time::NEVER);
         let lost = self.lost_at().unwrap_or(Time::NEVER);
         let t = self.wake.min(end).min(own).min(lost);
         (t != Time::NEVER).then_some(t)

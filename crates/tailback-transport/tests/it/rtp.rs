@@ -175,8 +175,9 @@ fn a_long_gap_makes_no_longer_report() {
     assert_eq!(take(last + 1, ms(200)), [(last - 2, last + 2, 2)]);
 }
 
-/// A frame that GCC's encoder writes between two reports leaves within 40 ms, ten times as fast as the target. NADA's
-/// pace is at most 5 % above its rate, and its target as much below while something waits.
+/// NADA's pace is at most 5 % above its rate, and its target as much below while something waits. GCC's is 1.1 times the
+/// target, and what waits leaves within 2 s; what takes 40 ms at that pace leaves at once, two packets here. The cluster
+/// that probes at three times the target follows when they would have left.
 #[test]
 fn the_pace_follows_what_waits() {
     let [gcc, nada] = ["gcc", "nada"].map(|control| {
@@ -185,10 +186,36 @@ fn the_pace_follows_what_waits() {
         sender.write(Amount::Bytes(15_000), Time::ZERO);
         let probes = ["target", "pacing", "waiting"].map(|p| read(&*sender, p));
         let sent = run(&mut *sender, Time::ZERO, ms(100), &mut heard);
-        (probes, sent.len())
+        let at = |n: usize| (sent[n].0.seconds() * 1e4).round() / 10.0;
+        (probes, [at(1), at(2), at(3)], sent.len())
     });
-    assert_eq!(gcc, ([300e3, 3e6, 15_000.0], 13));
-    assert_eq!(nada, ([285e3, 315e3, 15_000.0], 4));
+    assert_eq!(gcc, ([300e3, 330e3, 15_000.0], [0.0, 60.1, 71.1], 6));
+    assert_eq!(nada, ([285e3, 315e3, 15_000.0], [31.5, 63.0, 94.5], 4));
+}
+
+/// After the first frame GCC sends clusters at three and six times its rate, 15 ms each: padding of 240 B where no media
+/// wait. The receiver reports padding and delivers none of it; a sender that closes sends none.
+#[test]
+fn a_cluster_is_filled_with_padding() {
+    let [mut sender, mut receiver] = ends(&[("control", "gcc"), ("start_rate", "1Mbps")]);
+    let mut heard = Heard::default();
+    sender.write(Amount::Bytes(1000), Time::ZERO);
+    let sent = run(&mut *sender, Time::ZERO, ms(300), &mut heard);
+    let sizes: Vec<u32> = sent.iter().map(|(_, s)| s.bytes).collect();
+    // 3 Mbit/s and 5 times 2 Mbit/s, of which twice the largest rate of 2.5 Mbit/s is the bound: 5625 B and 9375 B.
+    assert_eq!(sizes, [&[1040][..], &[280; 21 + 34]].concat());
+    let gap = |n: usize| (sent[n + 1].0.since(sent[n].0).seconds() * 1e6).round();
+    assert_eq!([gap(5), gap(40)], [747.0, 448.0]);
+    heard.0.clear();
+    let reports: Vec<_> = sent
+        .iter()
+        .flat_map(|(at, s)| arrive(&mut *receiver, s, *at, &mut heard))
+        .collect();
+    assert_eq!(heard.0, [AppEvent::Delivered(1000), AppEvent::Packet(0)]);
+    assert_eq!((reports[0], receiver.received_bytes()), ((0, 1, 1), 1000));
+    sender.close(ms(300));
+    assert!(run(&mut *sender, ms(300), ms(30_000), &mut heard).is_empty());
+    assert!(sender.is_closed() && sender.next_timeout().is_none());
 }
 
 /// What is taken back waits no longer.

@@ -1,11 +1,12 @@
-"""Congestion and rate controls written in Python: a class becomes a name that scenarios may have.
+"""Congestion controls, rate controls and transports written in Python: a class becomes a name that scenarios may have.
 
     tb.dumbbell(tcp={"congestion": tb.congestion(Mine, gain=0.5)})
     net.flows("call", traffic="video", rtp={"control": tb.rate_control(Calm, share=0.8)})
+    tb.dumbbell(flows={"mine": {"transport": tb.stack(Mine, window=10)}})
     tb.run("lab.toml", overrides=["flows.bulk.tcp.congestion=mine.py:Mine"])
 
-The parameters of a class after the first one are parameters of the control, with their defaults; the class attribute
-`probes` names the attributes that can be recorded, with their units.
+The parameters of a class after the first one are parameters of the control or transport, with their defaults; the class
+attribute `probes` names the attributes that can be recorded, with their units.
 
 Every run imports this; the reader of TOML is imported only where Python reads a text.
 """
@@ -30,7 +31,7 @@ from tailback.core.text.plain import plain
 
 
 class Kind(NamedTuple):
-    """A kind of control, and its contract."""
+    """What a class may be, and its contract."""
 
     #: Where a scenario names one, and the family that its models are of.
     path: str
@@ -40,7 +41,7 @@ class Kind(NamedTuple):
     first: tuple[str, str]
     #: What each has an object of its own.
     user: str
-    #: The methods that every control has, with the names of their arguments.
+    #: The methods that every one has, with their arguments.
     methods: tuple[tuple[str, str], ...]
 
     @property
@@ -77,6 +78,15 @@ RATE = Kind(
     "sender",
     (("on_feedback", "feedback"),),
 )
+STACK = Kind(
+    "flows.x.transport",
+    "transport",
+    "stack",
+    ("pair", "the connection that it is an end of"),
+    "connection",
+    (("receive", "data, ecn, now"), ("transmit", "now")),
+)
+KINDS = (CONGESTION, RATE, STACK)
 #: What a parameter may be.
 _KINDS: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "str"}
 
@@ -136,6 +146,16 @@ class RateControlGiven(ControlGiven):
     made_by = "rate_control"
 
 
+class StackGiven(ControlGiven):
+    """A transport of one's own and its parameters, for `transport = ...`.
+
+    >>> tb.stack("mine.py:Mine", window=10)
+    stack('mine.py:Mine', window=10)
+    """
+
+    made_by = "stack"
+
+
 @checked
 def congestion(control: str | type, **params: Any) -> CongestionGiven:
     """A congestion control: a name of the reference, a class of your own, or `FILE.py:CLASS`; and its parameters.
@@ -185,6 +205,38 @@ def rate_control(control: str | type, **params: Any) -> RateControlGiven:
     return RateControlGiven(register(control, kind=RATE), params, control)
 
 
+@checked
+def stack(transport: str | type, **params: Any) -> StackGiven:
+    """A transport of one's own: a class whose objects are the ends of connections, or `FILE.py:CLASS`; and its
+    parameters.
+
+    >>> class Ticker:
+    ...     '''Sends 1000 bytes each 10 ms.'''
+    ...     def __init__(self, pair, *, gap: float = 0.01):
+    ...         self.gap, self.timeout = gap, 0.0 if pair.first else None
+    ...         self.delivered = 0
+    ...     def receive(self, data, ecn, now):
+    ...         self.delivered += len(data)
+    ...     def transmit(self, now):
+    ...         if self.timeout is None or now < self.timeout:
+    ...             return None
+    ...         self.timeout += self.gap
+    ...         return bytes(1000)
+    >>> mine = {"transport": tb.stack(Ticker, gap=0.005)}
+    >>> net = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", flows={"mine": mine})
+    >>> result = net.run(duration="5s")
+    >>> round(float(result.flows["goodput_bps"][0]) / 1e6, 1)
+    1.6
+    """
+    if isinstance(transport, str):
+        match = NAMED.fullmatch(transport)
+        if match is None:
+            raise refused(f'"{transport}" is no class', 'give a class, or "FILE.py:CLASS"', STACK.key, transport)
+        from_file(match["path"], match["name"], kind=STACK)
+        return StackGiven(transport, params)
+    return StackGiven(register(transport, kind=STACK), params, transport)
+
+
 def refused(problem: str, remedy: str, key: str = "congestion", value: str = "") -> _core.ScenarioError:
     """The error of a class that cannot be a congestion control."""
     text = f"error: {plain(problem)}" + (f"\n  = help: {plain(remedy)}" if remedy else "")
@@ -221,7 +273,7 @@ def register(control: Any, name: str | None = None, kind: Kind | None = None) ->
 
 def kind_of(control: Any) -> Kind | None:
     """The kind of control that a class has a method of."""
-    return next((kind for kind in (CONGESTION, RATE) if any(hasattr(control, m) for m, _ in kind.methods)), None)
+    return next((kind for kind in KINDS if any(hasattr(control, m) for m, _ in kind.methods)), None)
 
 
 def _check_method(called: str, control: type, method: str, argument: str, kind: Kind) -> None:
@@ -238,10 +290,12 @@ def _check_method(called: str, control: type, method: str, argument: str, kind: 
     try:
         signature = inspect.signature(function)
         # A static or class method has no `self` to pass.
-        signature.bind(*([None] if isinstance(declared, (staticmethod, classmethod)) else [None, None]))
+        given = [None] * len(argument.split(","))
+        signature.bind(*(given if isinstance(declared, (staticmethod, classmethod)) else [None, *given]))
     except TypeError as e:
+        how_many = f"{len(given)} arguments" if len(given) > 1 else "one argument"
         raise refused(
-            f"{called}.{method} cannot be called with one argument: {e}", f"write `def {method}(self, {argument})`"
+            f"{called}.{method} cannot be called with {how_many}: {e}", f"write `def {method}(self, {argument})`"
         ) from None
     except ValueError:
         # Without a signature it is tried when the run begins.
@@ -316,8 +370,8 @@ def _probes(called: str, control: type) -> Iterator[tuple[str, str, str]]:
 
 
 def from_file(path: str, name: str, near: Iterable[Path] = (), kind: Kind | None = None) -> str:
-    """Register the class of a file, a control or a queue, under the name `FILE.py:CLASS`; a class that has no method of
-    any control is refused as one of this kind. Raises `ScenarioError`."""
+    """Register the class of a file, a control, a queue or a stack, under the name `FILE.py:CLASS`; a class that has no
+    method of any is refused as one of this kind. Raises `ScenarioError`."""
     called = f"{path}:{name}"
     try:
         own_class = loaded(path, name, near)
@@ -332,20 +386,20 @@ def from_file(path: str, name: str, near: Iterable[Path] = (), kind: Kind | None
 
 
 def named_in(text: str) -> list[tuple[str, str, Kind]]:
-    """The classes in files that a scenario's text names as controls or queues, each with the kind of control that its
+    """The classes in files that a scenario's text names as controls, queues or transports, each with the kind that its
     key asks for."""
     if ".py:" not in text:
         return []
-    keys = (CONGESTION.key, RATE.key, "queue", "kind", "values")
+    keys = (*(kind.key for kind in KINDS), "queue", "kind", "values")
     lines = [line for line in text.splitlines() if any(key in line for key in keys)]
     found = [(m["path"], m["name"], _asked(m)) for line in lines for m in NAMED.finditer(line.partition(" #")[0])]
     return list(dict.fromkeys(found))
 
 
 def _asked(match: re.Match[str]) -> Kind:
-    """The kind of control by the key before a name on its line."""
+    """The kind of control by the key before a name on its line: the nearest of all, and congestion without any."""
     before = match.string[: match.start()]
-    return RATE if before.rfind(RATE.key) > before.rfind(CONGESTION.key) else CONGESTION
+    return max(KINDS, key=lambda kind: before.rfind(kind.key))
 
 
 def register_named(texts: Iterable[str], near: Iterable[Path] = ()) -> None:
@@ -366,7 +420,7 @@ def stand_ins(text: str, kind: str) -> None:
         # The reader says what is wrong.
         return
     parameters: dict[tuple[Kind, str], dict[str, Any]] = {}
-    for of in (CONGESTION, RATE):
+    for of in KINDS:
         for value in _values(document, of.key):
             table = value if isinstance(value, Mapping) else {"kind": value}
             name = table.get("kind")
@@ -384,7 +438,7 @@ def files_given(text: str, named: Mapping[str, Iterable[str]]) -> set[str]:
     from tailback.core.text import toml
 
     document = toml.loads(text)
-    tables = [t for kind in (CONGESTION, RATE) for t in _values(document, kind.key) if isinstance(t, Mapping)]
+    tables = [t for kind in KINDS for t in _values(document, kind.key) if isinstance(t, Mapping)]
     return {str(t[p]) for t in tables for p in named.get(str(t.get("kind")), ()) if p in t}
 
 
@@ -402,5 +456,5 @@ def _values(document: Any, key: str) -> Iterator[Any]:
 
 def named(key: str, value: Any) -> Any:
     """The value of a key of a scenario; a class of controls by its name."""
-    kind = kind_of(value) if isinstance(value, type) and key in (CONGESTION.key, RATE.key, "kind") else None
+    kind = kind_of(value) if isinstance(value, type) and key in (*(k.key for k in KINDS), "kind") else None
     return value if kind is None else register(value, kind=kind)

@@ -81,8 +81,8 @@ def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
 
 
 def own_classes(value: Any, key: str = "") -> Any:
-    """A part of a document, with names where it has classes of controls, and tables for what is made by `tb.congestion`
-    and `tb.rate_control`."""
+    """A part of a document, with names where it has classes of controls, and tables for what is made by
+    `tb.congestion`, `tb.rate_control` and `tb.stack`."""
     if isinstance(value, controls.ControlGiven):
         value = value.to_dict()
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
 //! The contract between a sender of media and its rate control.
 //!
 //! A rate control never sees a payload and sends nothing itself. It hears of each packet that leaves and of each
-//! report, and answers with three numbers ([`RateOutput`]). All rates are on the wire, bit/s; the sender converts them
+//! report, and answers with five numbers ([`RateOutput`]). All rates are on the wire, bit/s; the sender converts them
 //! for the encoder. After every call the sender reads [`RateControl::output`].
 
 pub mod gcc;
@@ -71,6 +71,8 @@ pub struct LeavingPacket {
     pub bytes: u32,
     /// Bytes sent and not reported, this packet included.
     pub in_flight: u64,
+    /// It carries no media.
+    pub is_padding: bool,
 }
 
 /// What became of a packet.
@@ -109,8 +111,12 @@ pub struct RateOutput {
     pub target: f64,
     /// How fast packets leave while some wait, bit/s.
     pub pacing: f64,
+    /// What takes so long at that rate may leave at once.
+    pub burst: Duration,
     /// No packet leaves while so many bytes are in flight.
     pub window: u64,
+    /// Payload of the packets of padding that leave at the pacing rate while no media wait; 0 for no padding.
+    pub padding: u32,
 }
 
 /// A rate control.

@@ -248,6 +248,8 @@ impl RateControl for Nada {
             target: self.terms.clamp(self.rate - share),
             pacing: (self.rate + share).min(self.terms.max),
             window: u64::MAX,
+            burst: Duration::ZERO,
+            padding: 0,
         }
     }
 

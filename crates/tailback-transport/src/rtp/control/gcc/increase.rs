@@ -145,7 +145,8 @@ impl Increase {
         frame / libm::ceil(frame / PACKET_BITS)
     }
 
-    fn set(&mut self, rate: f64, now: Time) {
+    /// A rate that is known, whatever the delay says.
+    pub fn set(&mut self, rate: f64, now: Time) {
         self.rate = self.terms.clamp(rate);
         self.changed = Some(now);
     }

@@ -52,7 +52,7 @@ struct LossyLine {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum LossState {
+pub enum LossState {
     /// The estimate by delay counts.
     ByDelay,
     Increasing,
@@ -90,6 +90,7 @@ pub struct LossLimit {
     most_in_window: f64,
     hold: Hold,
     delay: f64,
+    proven: f64,
     arrived: Option<f64>,
 }
 
@@ -111,6 +112,7 @@ impl LossLimit {
             most_in_window: f64::INFINITY,
             hold: Hold::NONE,
             delay: terms.start,
+            proven: f64::INFINITY,
             arrived: None,
         }
     }
@@ -120,12 +122,24 @@ impl LossLimit {
         (self.state != LossState::ByDelay).then(|| self.line.rate.min(self.delay).min(self.bound))
     }
 
+    pub fn state(&self) -> LossState {
+        self.state
+    }
+
     pub fn set(&mut self, rate: f64) {
         self.line.rate = rate;
     }
 
-    pub fn update(&mut self, packets: &[ReportedPacket], delay: f64, arrived: Option<f64>) {
+    /// The traffic is another one: forget what was seen.
+    pub fn restart(&mut self) {
+        self.seen.clear();
+        (self.partial, self.last, self.bound) = (Observation::default(), None, f64::INFINITY);
+    }
+
+    /// `proven`: what the line is known to carry, where no more is to be estimated.
+    pub fn update(&mut self, packets: &[ReportedPacket], delay: f64, arrived: Option<f64>, proven: Option<f64>) {
         self.delay = delay;
+        self.proven = proven.unwrap_or(f64::INFINITY);
         self.arrived = arrived.or(self.arrived);
         if self.observe(packets) {
             self.decide();
@@ -282,7 +296,13 @@ impl LossLimit {
         } else {
             f64::INFINITY
         };
-        let most = self.terms.max.min(window).min(self.bound).min(self.delay);
+        let most = self
+            .terms
+            .max
+            .min(self.proven)
+            .min(window)
+            .min(self.bound)
+            .min(self.delay);
         match (self.arrived, self.reduced) {
             (Some(arrived), Some(t)) => most + arrived * now.since(t).seconds().min(OPENS_UP_TO_S),
             _ => most,

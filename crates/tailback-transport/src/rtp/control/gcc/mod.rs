@@ -7,34 +7,41 @@
 //!   what arrives when the slope is positive for long, and grows otherwise (`increase`);
 //! * by loss: the rate that explains best which packets of the last seconds were lost (`loss`).
 //!
-//! What arrives is estimated by `arrived`. The encoder's target is the estimate, and what waits is sent within 40 ms,
-//! at least at 2.5 times the target. There is no window.
+//! What arrives is estimated by `arrived`. `probes` says when a `cluster` of packets is sent faster than the estimate; a
+//! rate that it proves replaces both. `limited` tells whether the application sends less than it could. The encoder's
+//! target is the estimate. What waits leaves at 1.1 times the target, 40 ms of that at once, so that a frame is a burst;
+//! packets of a cluster leave at its own rate, with padding where no media wait. There is no window.
 //!
-//! State: that of the five parts. A report costs a step for each packet, a fit of 20 points for each group, and six
+//! State: that of the eight parts. A report costs a step for each packet, a fit of 20 points for each group, and six
 //! sums over at most 15 observations for each quarter of a second.
 //!
-//! Departures: there are no probes (clusters of padding), so that a rate grows by 8 % a second where a browser finds a
-//! free line within a second; there is no detection of an application that limits itself. The rate is on the wire.
+//! Departures: the rate is on the wire, and no estimate is above the largest rate. That does not change in a run, so
+//! that there are no probes when it is raised.
 
 mod arrived;
+mod cluster;
 mod groups;
 mod increase;
+mod limited;
 mod loss;
+mod probes;
 mod trendline;
 
-use super::{Fate, Feedback, RateControl, RateOutput, ReportRule, Terms, WrittenFrame};
+use super::{Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportRule, Terms, WrittenFrame};
 use arrived::Arrived;
 use groups::Groups;
 use increase::Increase;
-use loss::LossLimit;
+use limited::Limited;
+use loss::{LossLimit, LossState};
+use probes::{Bound, Probes};
 use tailback_base::model::{Key, Kind, Model, Probe, Settings};
 use tailback_base::{Duration, Time, params};
-use trendline::Trendline;
+use trendline::{Trendline, Usage};
 
 const SOURCE: &str = "str0m 0.25.0; libwebrtc goog_cc";
 
 /// Values that can be recorded.
-const READ: [Probe<Gcc>; 5] = [
+const READ: [Probe<Gcc>; 7] = [
     Probe::new("delay_rate", "bit/s", "estimate by delay", |g, _| g.increase.rate()),
     Probe::new(
         "loss_rate",
@@ -57,6 +64,18 @@ const READ: [Probe<Gcc>; 5] = [
         "the trend above which the line counts as overused",
         |g, _| g.trendline.threshold(),
     ),
+    Probe::new(
+        "cluster",
+        "bit/s",
+        "rate of the cluster that is sent; nothing without one",
+        |g, _| g.probes.rate().unwrap_or(f64::NAN),
+    ),
+    Probe::new(
+        "limited",
+        "1",
+        "1 while the application sends much less than the estimate",
+        |g, _| f64::from(g.limited.is_limited()),
+    ),
 ];
 
 pub static MODEL: Model = Model {
@@ -65,7 +84,7 @@ pub static MODEL: Model = Model {
     title: "Google congestion control",
     summary: "The slope of the delay says when the line is full: the rate falls to 0.85 of what arrives. It grows by \
               8 % a second, or by a packet a round trip near the last such rate. Losses bound it by a fit to those \
-              of four seconds.",
+              of four seconds. Clusters of packets search for a line that is free.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -78,10 +97,16 @@ params! {
         "What an overuse leaves of the rate that arrives.", SOURCE);
     GROWTH: f64 = Key::new("growth", Kind::Real { min: 1.0, max: 10.0 }, "1.08",
         "By how much the rate grows in a second, far from its last reduction.", SOURCE);
-    PACING: f64 = Key::new("pacing", Kind::Real { min: 1.0, max: 100.0 }, "2.5",
-        "Packets leave at least at so many times the target.", "libwebrtc, pacing factor");
-    DRAIN: Duration = Key::new("drain", Kind::Time { min: 0.001, max: 10.0 }, "40ms",
-        "What waits when a frame is written is sent within this time.", "str0m 0.25.0");
+    PACING: f64 = Key::new("pacing", Kind::Real { min: 1.0, max: 100.0 }, "1.1",
+        "Packets that wait leave at least at so many times the target. libwebrtc has 2.5.", SOURCE);
+    BURST: Duration = Key::new("burst", Kind::Time { min: 0.0, max: 1.0 }, "40ms",
+        "What takes so long at that pace leaves at once.", SOURCE);
+    QUEUE: Duration = Key::new("queue", Kind::Time { min: 0.001, max: 60.0 }, "2s",
+        "What waits when a frame is written leaves within this time.", SOURCE);
+    UPDATE: Duration = Key::new("update", Kind::Time { min: 0.001, max: 1.0 }, "25ms",
+        "Between two steps of growth without a report. str0m makes one for each packet as well.", SOURCE);
+    PROBES: bool = Key::new("probes", Kind::Bool, "true",
+        "Clusters of packets, with padding, are sent faster than the estimate to find a line that is free.", SOURCE);
     LOSSES: bool = Key::new("losses", Kind::Bool, "true", "Losses bound the rate.", SOURCE);
 }
 
@@ -93,8 +118,12 @@ pub const RULE: ReportRule = ReportRule {
     step: Duration::from_micros(250),
 };
 
-/// Between updates without a report, and how old the last report may be for one.
-const UPDATE: Duration = Duration::from_millis(25);
+/// How old the last report may be for a step of growth.
+const YOUNG_S: f64 = 0.05;
+/// Between two looks while no report comes.
+const IDLE: Duration = Duration::from_millis(500);
+/// Payload of a packet of padding.
+const PADDING: u32 = 240;
 /// Without losses the loss part begins only then.
 const STARTUP: Duration = Duration::from_millis(2000);
 const LOSS_FREE: f64 = 0.001;
@@ -107,6 +136,9 @@ pub struct Gcc {
     arrived: Arrived,
     increase: Increase,
     loss: LossLimit,
+    limited: Limited,
+    was_limited: bool,
+    probes: Probes,
     srtt: Option<f64>,
     began: Option<Time>,
     reported: Time,
@@ -122,6 +154,9 @@ pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
         arrived: Arrived::new(),
         increase: Increase::new(terms, s.get(&BETA), s.get(&GROWTH)),
         loss: LossLimit::new(terms),
+        limited: Limited::new(terms.start),
+        was_limited: false,
+        probes: Probes::new(terms.max),
         s: s.clone(),
         terms,
         srtt: None,
@@ -141,8 +176,28 @@ impl Gcc {
         })
     }
 
+    /// Plan what is to be probed, after all else.
+    fn look(&mut self, now: Time) {
+        if !self.s.get(&PROBES) {
+            return;
+        }
+        let estimate = self.rate();
+        self.limited.set(estimate);
+        self.limited.idle(now);
+        let bound = match self.loss.state() {
+            _ if self.trendline.usage() == Usage::Over => Bound::Congestion,
+            LossState::ByDelay => Bound::Delay,
+            LossState::Increasing => Bound::Growing,
+            LossState::Decreasing => Bound::Congestion,
+        };
+        let is_limited = self.limited.is_limited() && self.began.is_some();
+        if std::mem::replace(&mut self.was_limited, is_limited) != is_limited {
+            self.loss.restart();
+        }
+        self.probes.look(estimate, bound, is_limited, now);
+    }
+
     fn update(&mut self, now: Time) {
-        self.timer = now + UPDATE;
         if let Some(arrived) = self.arrived.rate() {
             self.increase.update(self.trendline.usage(), arrived, self.srtt, now);
         }
@@ -150,8 +205,18 @@ impl Gcc {
 }
 
 impl RateControl for Gcc {
+    fn on_sent(&mut self, s: &LeavingPacket) {
+        self.probes.on_sent(s);
+        if !s.is_padding {
+            self.limited.sent(s.bytes, s.now);
+        }
+        if self.timer == Time::NEVER {
+            self.timer = s.now;
+        }
+    }
+
     fn on_frame(&mut self, f: &WrittenFrame) {
-        self.drain = 8.0 * f.waiting as f64 / self.s.get(&DRAIN).seconds();
+        self.drain = 8.0 * f.waiting as f64 / self.s.get(&QUEUE).seconds();
     }
 
     fn on_feedback(&mut self, f: &Feedback) {
@@ -177,15 +242,22 @@ impl RateControl for Gcc {
             let rtt = f.now.since(first).seconds();
             self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt + (rtt - srtt) / 8.0));
         }
-        self.reported = f.now;
-        self.update(f.now);
-        let delay = self.increase.rate();
-        let ratio = lost as f64 / f.packets.len() as f64;
-        if f.now.since(began) <= STARTUP && ratio <= LOSS_FREE {
-            self.loss.set(delay);
-            return;
+        (self.reported, self.timer) = (f.now, f.now + self.s.get(&UPDATE));
+        let proven = self.probes.result(&received, f.now);
+        match proven {
+            Some(rate) => self.increase.set(rate, f.now),
+            None => self.update(f.now),
         }
-        self.loss.update(f.packets, delay, self.arrived.rate());
+        let delay = self.increase.rate();
+        let is_startup = f.now.since(began) <= STARTUP && lost as f64 <= LOSS_FREE * f.packets.len() as f64;
+        if is_startup || proven.is_some() {
+            self.loss.set(delay);
+        }
+        if !is_startup {
+            let most = self.probes.proven(f.now);
+            self.loss.update(f.packets, delay, self.arrived.rate(), most);
+        }
+        self.look(f.now);
     }
 
     fn next_timer(&self) -> Option<Time> {
@@ -194,21 +266,24 @@ impl RateControl for Gcc {
 
     /// The rate grows between reports as well, while the last one is young.
     fn on_timer(&mut self, now: Time) {
-        let young = self.srtt.map_or(0.5, |srtt| 2.0 * srtt).min(2.0 * UPDATE.seconds());
-        if now.since(self.reported).seconds() <= young {
+        let young = self.srtt.map_or(0.5, |srtt| 2.0 * srtt).min(YOUNG_S);
+        let is_young = now.since(self.reported).seconds() <= young;
+        if is_young {
             self.update(now);
-        } else {
-            // The next report sets it again.
-            self.timer = Time::NEVER;
         }
+        self.timer = now + if is_young { self.s.get(&UPDATE) } else { IDLE };
+        self.look(now);
     }
 
     fn output(&self, _waiting: u64) -> RateOutput {
         let target = self.rate();
+        let cluster = self.probes.rate();
         RateOutput {
             target,
-            pacing: self.drain.max(target * self.s.get(&PACING)),
+            pacing: cluster.unwrap_or_else(|| self.drain.max(target * self.s.get(&PACING))),
+            burst: cluster.map_or(self.s.get(&BURST), |_| Duration::ZERO),
             window: u64::MAX,
+            padding: cluster.map_or(0, |_| PADDING),
         }
     }
 
@@ -223,7 +298,7 @@ mod tests {
     use super::*;
     use tailback_base::Ecn;
 
-    /// A packet of 1250 B each 10 ms, 1 Mbit/s, of which each second one arrives 15 ms later than it should and so
+    /// A packet of 1250 B each 10 ms, 1 Mbit/s, of which each first of two arrives 15 ms later than it should and so
     /// behind the next: what arrives is 1 Mbit/s all the same, and the line is not overused.
     #[test]
     fn packets_count_in_the_order_of_their_arrival() {
@@ -242,7 +317,7 @@ mod tests {
                     bytes: 1250,
                     sent: at(10 * number),
                     fate: Fate::Received {
-                        at: at(10 * number + 20 + 15 * (number % 2)),
+                        at: at(10 * number + 35 - 15 * (number % 2)),
                         marked: false,
                     },
                 })

@@ -18,11 +18,17 @@
 //! State: windows (bytes), alpha, smoothed queueing delay and round trip, the least one-way delay, times of the last
 //! reduction and of the last congestion, and two numbers about frames. A report costs a step for each packet.
 //!
-//! Departures: the window counts bytes on the wire; bytes in flight are those of which no report has told; the base
-//! delay is the least of all. Optional parts of the draft are left out: jitter, loss by rate, policers, competing
-//! flows.
+//! `competing` sets the target of the queueing delay, `base` tells what is queueing.
+//!
+//! Departures: the window counts bytes on the wire; bytes in flight are those of which no report has told. Where the
+//! draft leaves a part to its authors' code it is left out: losses by rate, policers.
+
+mod base;
+mod competing;
 
 use super::{Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportRule, Terms, WrittenFrame};
+use base::BaseDelay;
+use competing::DelayTarget;
 use tailback_base::model::{Key, Kind, Model, Probe, Settings};
 use tailback_base::{Duration, Ecn, Time, params};
 
@@ -30,10 +36,16 @@ const DRAFT: &str = "draft-johansson-ccwg-rfc8298bis-screamv2 section 4";
 const SHARE: Kind = Kind::Real { min: 0.0, max: 1.0 };
 
 /// Values that can be recorded.
-const READ: [Probe<Scream>; 4] = [
+const READ: [Probe<Scream>; 5] = [
     Probe::new("window", "bytes", "reference window", |s, _| s.window),
     Probe::new("alpha", "1", "smoothed share of marked packets", |s, _| s.alpha),
     Probe::new("queueing", "s", "smoothed queueing delay", |s, _| s.queueing),
+    Probe::new(
+        "delay_target",
+        "s",
+        "the queueing delay at twice of which the window is halved",
+        |s, _| s.goal.get(),
+    ),
     Probe::new("in_flight", "bytes", "bytes of which no report has told", |s, _| {
         s.in_flight as f64
     }),
@@ -55,6 +67,10 @@ params! {
 
     QDELAY_TARGET: Duration = Key::new("qdelay_target", Kind::Time { min: 0.001, max: 10.0 }, "60ms",
         "The window shrinks where the queueing delay is above half of it.", DRAFT);
+    QDELAY_TARGET_HI: Duration = Key::new("qdelay_target_hi", Kind::Time { min: 0.001, max: 10.0 }, "400ms",
+        "The most that it becomes where other flows fill the queue; with that of qdelay_target it is constant.", DRAFT);
+    DRIFT: bool = Key::new("drift", Kind::Bool, "true",
+        "A delay that never falls below a quarter of its target is taken for that of the path.", DRAFT);
     BETA_LOSS: f64 = Key::new("beta_loss", SHARE, "0.7", "What a loss leaves of the window.", DRAFT);
     BETA_ECN: f64 = Key::new("beta_ecn", SHARE, "0.8", "What a classic mark leaves of the window.", DRAFT);
     MUL_INCREASE: f64 = Key::new("mul_increase", SHARE, "0.02",
@@ -63,6 +79,10 @@ params! {
         "Shorter round trips grow as slowly as this one.", DRAFT);
     HEADROOM: f64 = Key::new("headroom", Kind::Real { min: 1.0, max: 100.0 }, "1.5",
         "The window does not grow beyond so many times what is in flight.", DRAFT);
+    MARGIN: f64 = Key::new("margin", Kind::Real { min: 1.0, max: 10.0 }, "1.2",
+        "The encoder gets the window by the round trip over this.", DRAFT);
+    JITTER: bool = Key::new("jitter", Kind::Bool, "false",
+        "The window grows more slowly, and has less room beside it, while the queueing delay is above 6 ms.", DRAFT);
     PACING: f64 = Key::new("pacing", Kind::Real { min: 1.0, max: 100.0 }, "1.5",
         "Packets leave at so many times the target.", DRAFT);
     RELAXED: f64 = Key::new("relaxed_pacing", Kind::Real { min: 1.0, max: 100.0 }, "4",
@@ -86,12 +106,16 @@ const QUEUEING_UP: f64 = 0.25;
 const ALPHA_EVERY: Duration = Duration::from_millis(10);
 /// Round trips after congestion until growth is whole (POST_CONGESTION_DELAY_RTT).
 const POST_CONGESTION: f64 = 100.0;
-/// The window's overhead with jitter compensation off.
-const WINDOW_OVERHEAD: f64 = 3.0;
+/// How far bytes in flight may exceed the window: with a long queueing delay, and without.
+const WINDOW_OVERHEAD: (f64, f64) = (1.5, 3.0);
+/// Of the optional answer to a queueing delay that varies: its unit, s, gain, and bounds.
+const JITTER_UNIT: f64 = 0.025;
+const JITTER_GAIN: f64 = 1.0 / 64.0;
+const JITTER_THRESHOLDS: (f64, f64) = (0.05, 0.1);
+const LEAST_JITTER_SCALE: f64 = 0.1;
 const MIN_PACING: f64 = 50_000.0;
 const LEAST_SCALE: f64 = 0.25;
-/// The encoder's margin, gains of its two parts, and their bounds.
-const MARGIN: f64 = 1.2;
+/// Gains of the two parts of the encoder's margin, and their bounds.
 const ADJUST_GAIN: f64 = 1.0 / 16.0;
 const DEVIATION_GAIN: f64 = 1.0 / 64.0;
 const MOST_ADJUST: f64 = 0.5;
@@ -106,17 +130,24 @@ pub struct Scream {
     inflection: f64,
     has_grown: bool,
     srtt: f64,
-    base: u64,
+    base: BaseDelay,
+    goal: DelayTarget,
     alpha: f64,
     /// Seconds.
     queueing: f64,
+    /// In units of `JITTER_UNIT`.
+    jitter: f64,
     /// Packets since alpha was updated.
     delivered: u32,
     marked: u32,
     alpha_updated: Time,
     queueing_updated: Time,
+    /// Whether packets were lost, or marked, since the last reduction.
+    is_lost: bool,
+    is_marked: bool,
     reduced: Option<Time>,
     congested: Option<Time>,
+    now: Time,
     in_flight: u64,
     /// The largest amount in flight in this round trip and the one before, and when this one began.
     most: [u64; 2],
@@ -131,20 +162,25 @@ pub struct Scream {
 pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
     Box::new(Scream {
         s: s.clone(),
-        window: (terms.start / 8.0 * s.get(&VIRTUAL_RTT).seconds() * MARGIN).max(MIN_REF_WND),
+        window: (terms.start / 8.0 * s.get(&VIRTUAL_RTT).seconds() * s.get(&MARGIN)).max(MIN_REF_WND),
         terms,
         inflection: 1.0,
         has_grown: true,
         srtt: s.get(&VIRTUAL_RTT).seconds(),
-        base: u64::MAX,
+        base: BaseDelay::new(s.get(&DRIFT)),
+        goal: DelayTarget::new(s.get(&QDELAY_TARGET).seconds(), s.get(&QDELAY_TARGET_HI).seconds()),
         alpha: 0.0,
         queueing: 0.0,
+        jitter: 0.0,
         delivered: 0,
         marked: 0,
         alpha_updated: Time::ZERO,
         queueing_updated: Time::ZERO,
+        is_lost: false,
+        is_marked: false,
         reduced: None,
         congested: None,
+        now: Time::ZERO,
         in_flight: 0,
         most: [0, 0],
         round: Time::ZERO,
@@ -166,11 +202,24 @@ impl Scream {
         (off * off).clamp(0.1, 1.0)
     }
 
+    /// The queueing delay, smoothed and bounded, at which the optional answer is whole: less with a small window.
+    fn jitter_threshold(&self) -> f64 {
+        let (least, most) = JITTER_THRESHOLDS;
+        (most * (1.0 - MSS / self.window / 0.1)).max(least)
+    }
+
+    /// 1 without a queue, 0 with a long one; 1 where the answer is off.
+    fn calm(&self) -> f64 {
+        let threshold = self.jitter_threshold();
+        ((threshold - self.jitter) / threshold).max(0.0)
+    }
+
     /// Bit/s on the wire.
     fn target(&self) -> f64 {
         let small = (MSS / self.window - 0.1).clamp(0.0, 0.2);
         let rate = 8.0 * self.window / self.srtt * (1.0 - small);
-        self.terms.clamp(rate / (MARGIN + self.adjust + self.deviation))
+        let share = self.base.share(self.now) / (self.s.get(&MARGIN) + self.adjust + self.deviation);
+        self.terms.clamp(rate * share)
     }
 
     fn smooth(&mut self, f: &Feedback, queueing: Option<f64>) {
@@ -191,12 +240,17 @@ impl Scream {
                 false => self.queueing + QUEUEING_UP * (queueing - self.queueing),
             };
             self.queueing_updated = f.now;
+            if self.s.get(&JITTER) {
+                let most = 1.5 * self.jitter_threshold();
+                let x = ((queueing - JITTER_UNIT / 4.0) / JITTER_UNIT).clamp(0.0, most);
+                self.jitter += JITTER_GAIN * (x - self.jitter);
+            }
         }
     }
 
     /// At most once in a round trip, or in a virtual one where that is shorter.
-    fn reduce(&mut self, f: &Feedback, is_lost: bool, is_marked: bool) {
-        let (v, goal) = (self.virtual_rtt(), self.s.get(&QDELAY_TARGET).seconds());
+    fn reduce(&mut self, f: &Feedback) {
+        let (v, goal) = (self.virtual_rtt(), self.goal.get());
         let spread = (self.srtt / v).max(1.0);
         if self
             .reduced
@@ -209,12 +263,13 @@ impl Scream {
             .reduced
             .is_none_or(|t| f.now.since(t).seconds() > POST_CONGESTION * v.max(self.srtt));
         let before = self.window;
+        let (is_lost, is_marked) = (self.is_lost, self.is_marked);
         let kept = if is_lost {
             self.s.get(&BETA_LOSS)
         } else if is_marked && is_l4s {
             let mut share = self.alpha / 2.0 / spread;
             if self.queueing < goal / 4.0 {
-                share *= self.scale().max(LEAST_SCALE);
+                share *= self.scale().max(LEAST_SCALE) * self.calm().max(LEAST_JITTER_SCALE);
             }
             if long_ago {
                 self.window = self.window.min(self.most[0].max(self.most[1]) as f64);
@@ -231,7 +286,7 @@ impl Scream {
             (self.inflection, self.has_grown) = (before, false);
         }
         self.window = (self.window * kept).max(MIN_REF_WND);
-        (self.reduced, self.congested) = (Some(f.now), Some(f.now));
+        (self.reduced, self.is_lost, self.is_marked) = (Some(f.now), false, false);
     }
 
     fn grow(&mut self, now: Time, acked: f64) {
@@ -246,7 +301,7 @@ impl Scream {
         });
         let more = 1.0 + self.s.get(&MUL_INCREASE) * self.window / MSS * post * scale;
         let slow = (MSS / self.window).min(1.0) * (self.srtt / v).min(1.0) * scale.max(LEAST_SCALE);
-        self.window += acked * slow * more;
+        self.window += acked * slow * more * self.calm().max(LEAST_JITTER_SCALE);
         self.has_grown = true;
     }
 }
@@ -281,12 +336,11 @@ impl RateControl for Scream {
     fn on_feedback(&mut self, f: &Feedback) {
         self.in_flight = f.in_flight;
         let (mut acked, mut is_lost, mut is_marked, mut queueing) = (0.0, false, false, None);
+        self.now = f.now;
         for p in f.packets {
             match p.fate {
                 Fate::Received { at, marked } => {
-                    let delay = at.since(p.sent).0;
-                    self.base = self.base.min(delay);
-                    queueing = Some(Duration(delay - self.base).seconds());
+                    queueing = Some(self.base.queueing(p.sent, at));
                     self.delivered += 1;
                     self.marked += u32::from(marked);
                     is_marked |= marked;
@@ -297,17 +351,31 @@ impl RateControl for Scream {
             }
         }
         self.smooth(f, queueing);
-        self.reduce(f, is_lost, is_marked);
+        self.goal.report(is_lost, self.srtt, f.now);
+        if let Some(queueing) = queueing {
+            self.goal.delay(queueing, f.now);
+        }
+        self.base.report(self.srtt, self.goal.get(), f.now);
+        if is_lost || is_marked {
+            self.congested = Some(f.now);
+        }
+        self.is_lost |= is_lost;
+        self.is_marked |= is_marked;
+        self.reduce(f);
         self.grow(f.now, acked);
     }
 
     fn output(&self, _waiting: u64) -> RateOutput {
         let target = self.target();
+        let (least, most) = WINDOW_OVERHEAD;
+        let overhead = least + (most - least) * self.calm();
         let near = 1.0 - (target / self.terms.max - 0.8) / 0.2;
         RateOutput {
             target,
             pacing: target.max(MIN_PACING) * self.s.get(&PACING) / near.clamp(1.0 / self.s.get(&RELAXED), 1.0),
-            window: (self.window * WINDOW_OVERHEAD) as u64,
+            window: (self.window * overhead) as u64,
+            burst: Duration::ZERO,
+            padding: 0,
         }
     }
 

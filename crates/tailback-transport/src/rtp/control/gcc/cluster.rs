@@ -1,0 +1,159 @@
+//! A cluster of packets that are sent faster than the estimate, and the rate that it proves.
+//!
+//! It is whole with 15 ms of its rate and five packets. Of those that arrived, at least four, and four fifths of what
+//! was sent, count:
+//!
+//! ```text
+//!   sent     = bytes but the last packet's / time from the first to the last that was sent
+//!   received = bytes but the first packet's / time from the first to the last that arrived
+//!   result   = the smaller of the two; 0.95 received where that is below 0.9 sent: the line is then full
+//! ```
+//!
+//! Nothing comes of a cluster that took longer than a second, or that arrived at more than twice the rate at which it
+//! was sent.
+
+use tailback_base::Time;
+
+const LENGTH_S: f64 = 0.015;
+const LEAST_PACKETS: u32 = 5;
+const LEAST_RECEIVED: u32 = 4;
+const SHARE_RECEIVED: f64 = 0.8;
+const LONGEST_S: f64 = 1.0;
+const MOST_RATIO: f64 = 2.0;
+const FULL: f64 = 0.9;
+const OF_FULL: f64 = 0.95;
+
+/// First and last of some packets: when, and how many bytes.
+#[derive(Clone, Copy)]
+struct Ends {
+    first: (Time, u32),
+    last: (Time, u32),
+}
+
+impl Ends {
+    fn with(ends: Option<Ends>, at: Time, bytes: u32) -> Option<Ends> {
+        let here = (at, bytes);
+        let Some(Ends { first, last }) = ends else {
+            return Some(Ends {
+                first: here,
+                last: here,
+            });
+        };
+        Some(Ends {
+            first: if at <= first.0 { here } else { first },
+            last: if at >= last.0 { here } else { last },
+        })
+    }
+
+    fn seconds(&self) -> f64 {
+        self.last.0.since(self.first.0).seconds()
+    }
+}
+
+pub struct Cluster {
+    /// Bit/s.
+    pub rate: f64,
+    /// It was planned while the application limited the rate.
+    pub is_limited: bool,
+    /// The numbers of its packets.
+    numbers: std::ops::Range<u64>,
+    bytes: u64,
+    received: u32,
+    received_bytes: u64,
+    sent: Option<Ends>,
+    arrived: Option<Ends>,
+}
+
+impl Cluster {
+    pub fn new(rate: f64, is_limited: bool) -> Cluster {
+        Cluster {
+            rate,
+            is_limited,
+            numbers: 0..0,
+            bytes: 0,
+            received: 0,
+            received_bytes: 0,
+            sent: None,
+            arrived: None,
+        }
+    }
+
+    fn bytes_due(&self) -> f64 {
+        self.rate * LENGTH_S / 8.0
+    }
+
+    /// A packet leaves; whether the cluster is whole with it.
+    pub fn send(&mut self, number: u64, bytes: u32) -> bool {
+        if self.numbers.is_empty() {
+            self.numbers.start = number;
+        }
+        self.numbers.end = number + 1;
+        self.bytes += u64::from(bytes);
+        let packets = self.numbers.end - self.numbers.start;
+        self.bytes as f64 >= self.bytes_due() && packets >= u64::from(LEAST_PACKETS)
+    }
+
+    /// A packet arrived; whether it belongs to the cluster.
+    pub fn receive(&mut self, number: u64, bytes: u32, sent: Time, at: Time) -> bool {
+        if !self.numbers.contains(&number) {
+            return false;
+        }
+        self.received += 1;
+        self.received_bytes += u64::from(bytes);
+        self.sent = Ends::with(self.sent, sent, bytes);
+        self.arrived = Ends::with(self.arrived, at, bytes);
+        true
+    }
+
+    /// Bit/s.
+    pub fn result(&self) -> Option<f64> {
+        let (sent, arrived) = (self.sent?, self.arrived?);
+        let is_enough =
+            self.received >= LEAST_RECEIVED && self.received_bytes as f64 >= SHARE_RECEIVED * self.bytes_due();
+        let is_measured = |seconds: f64| seconds > 0.0 && seconds <= LONGEST_S;
+        if !is_enough || !is_measured(sent.seconds()) || !is_measured(arrived.seconds()) {
+            return None;
+        }
+        let rate = |but: u32, seconds: f64| 8.0 * (self.received_bytes - u64::from(but)) as f64 / seconds;
+        let out = rate(sent.last.1, sent.seconds());
+        let there = rate(arrived.first.1, arrived.seconds());
+        if there > MOST_RATIO * out {
+            return None;
+        }
+        Some(if there < FULL * out {
+            OF_FULL * there
+        } else {
+            out.min(there)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eleven packets of 250 B at 2 Mbit/s, each 1 ms; they arrive `gap` us apart, `lost` of them not.
+    fn result(gap: u64, lost: u64) -> Option<f64> {
+        let mut c = Cluster::new(2e6, false);
+        let whole: Vec<bool> = (0..16).map(|n| c.send(n, 250)).collect();
+        assert_eq!(whole.iter().position(|w| *w), Some(14), "15 ms of 2 Mbit/s are 3750 B");
+        for n in lost..15 {
+            assert!(c.receive(n, 250, Time(n * 1_000_000), Time(50_000_000 + n * 1000 * gap)));
+        }
+        assert!(!c.receive(16, 250, Time(1), Time(2)));
+        c.result()
+    }
+
+    #[test]
+    fn a_cluster_proves_the_smaller_of_its_rates() {
+        assert_eq!(result(1000, 0), Some(2e6));
+        // 1.9 Mbit/s are not below 0.9 of what was sent.
+        let near = result(1050, 0).expect("a result");
+        assert!((near - 2e6 / 1.05).abs() < 1.0, "{near}");
+        let full = result(2000, 0).expect("a result");
+        assert!((full - 0.95e6).abs() < 1.0, "{full}");
+        assert_eq!(result(400, 0), None, "2.5 times as fast as it was sent");
+        assert!(result(1000, 3).is_some());
+        assert_eq!(result(1000, 4), None, "eleven of fifteen");
+    }
+}

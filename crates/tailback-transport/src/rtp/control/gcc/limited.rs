@@ -1,0 +1,93 @@
+//! Whether the application limits the rate: it sends less than 65 % of the estimate.
+//!
+//! A budget fills at 65 % of the estimate and empties with what is sent, media only, between plus and minus 500 ms of
+//! that rate. Above 80 % of its bound the application limits the rate; below 50 % it does so no longer. Without a
+//! packet it is looked at each 500 ms.
+
+use tailback_base::Time;
+
+const SHARE: f64 = 0.65;
+const WINDOW_S: f64 = 0.5;
+const BEGINS: f64 = 0.8;
+const ENDS: f64 = 0.5;
+
+pub struct Limited {
+    /// Bytes a second at which it fills, and its bytes.
+    rate: f64,
+    budget: f64,
+    last: Option<Time>,
+    is_limited: bool,
+}
+
+impl Limited {
+    pub fn new(estimate: f64) -> Limited {
+        Limited {
+            rate: SHARE * estimate / 8.0,
+            budget: 0.0,
+            last: None,
+            is_limited: false,
+        }
+    }
+
+    pub fn is_limited(&self) -> bool {
+        self.is_limited
+    }
+
+    pub fn set(&mut self, estimate: f64) {
+        self.rate = SHARE * estimate / 8.0;
+        let most = self.most();
+        self.budget = self.budget.clamp(-most, most);
+    }
+
+    fn most(&self) -> f64 {
+        self.rate * WINDOW_S
+    }
+
+    pub fn sent(&mut self, bytes: u32, now: Time) {
+        let Some(last) = self.last.replace(now) else { return };
+        let most = self.most();
+        let left = (self.budget - f64::from(bytes)).max(-most);
+        self.budget = (left + self.rate * now.since(last).seconds()).min(most);
+        let bound = if self.is_limited { ENDS } else { BEGINS };
+        self.is_limited = self.budget > bound * most;
+    }
+
+    /// Time has passed, perhaps without a packet.
+    pub fn idle(&mut self, now: Time) {
+        if self.last.is_none_or(|last| now.since(last).seconds() >= WINDOW_S) {
+            self.sent(0, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether it is limited after a second of packets of 1250 B at a share of an estimate of 1 Mbit/s, and then after
+    /// another second at 100 %.
+    fn limited(share: f64) -> [bool; 2] {
+        let mut l = Limited::new(1e6);
+        let mut at = 0.0;
+        [share, 1.0].map(|share| {
+            let end = at + 1.0;
+            while at < end {
+                l.sent(1250, Time((1e9 * at) as u64));
+                at += 0.01 / share;
+            }
+            l.is_limited()
+        })
+    }
+
+    /// At half of the estimate the budget gains 15 % of it: 80 % of 0.5 times 65 % are full only after 1.7 s, at a tenth
+    /// after 0.47 s.
+    #[test]
+    fn an_application_that_sends_little_limits_the_rate() {
+        assert_eq!(limited(0.1), [true, false]);
+        assert_eq!(limited(0.5), [false, false]);
+        assert_eq!(limited(0.7), [false, false]);
+        let mut silent = Limited::new(1e6);
+        (0..3).for_each(|n| silent.idle(Time(n * 500_000_000)));
+        assert!(silent.is_limited());
+    }
+}

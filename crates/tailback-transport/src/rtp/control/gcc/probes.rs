@@ -1,0 +1,244 @@
+//! When clusters are sent faster than the estimate, to find a line that is free (str0m 0.25.0).
+//!
+//! | why | when | at so many times the estimate |
+//! |---|---|---|
+//! | start | before the first report | 3, then 6 |
+//! | further | the estimate is at least 0.7 of the last cluster's rate, and has changed or a second has passed | 2; 1.575 while the bound by losses grows |
+//! | a fall | the estimate fell below 0.66 of what it was, within 5 s, and the application limits the rate or did until 3 s ago | 0.85 of what it was before |
+//! | the application limits the rate | each 5 s | twice the largest rate |
+//! | standstill | the estimate has not moved by 5 % for 15 s, and is below the largest rate | 2 |
+//!
+//! No cluster is faster than twice the largest rate, and none is planned while the line is overused or losses lower the
+//! estimate. The last three wait for a second after the first two, and the application's for 5 s after any.
+//!
+//! State: the clusters that are planned, sent and awaited (a second), and the last of each reason.
+
+use super::cluster::Cluster;
+use crate::rtp::control::{Fate, LeavingPacket, ReportedPacket};
+use std::collections::VecDeque;
+use tailback_base::{Duration, Time};
+
+const FIRST: [f64; 2] = [3.0, 6.0];
+const FURTHER: f64 = 2.0;
+const FURTHER_IN_LOSS: f64 = 1.5 * 1.05;
+const FURTHER_FROM: f64 = 0.7;
+const MOST: f64 = 2.0;
+const FALL: f64 = 0.66;
+const AFTER_FALL: f64 = 0.85;
+const FALL_LASTS: Duration = Duration::from_millis(5000);
+const RESULT_WITHIN: Duration = Duration::from_millis(1000);
+const LIMITED_LASTS: Duration = Duration::from_millis(3000);
+const LIMITED_EVERY: Duration = Duration::from_millis(5000);
+const STANDSTILL: Duration = Duration::from_millis(15_000);
+/// A smaller change of the estimate is none.
+const CHANGE: f64 = 0.05;
+const LEAST_RATE: f64 = 5000.0;
+
+/// What bounds the estimate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    Delay,
+    /// Losses, but it grows.
+    Growing,
+    /// Losses, or an overused line: no time to send more.
+    Congestion,
+}
+
+/// Why a cluster is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// At the start, and further.
+    Search,
+    Fall,
+    Limited,
+    Standstill,
+}
+
+/// The last cluster that was planned.
+#[derive(Clone, Copy)]
+struct LastProbe {
+    at: Time,
+    why: Why,
+    rate: f64,
+    estimate: f64,
+}
+
+pub struct Probes {
+    /// Bit/s.
+    largest: f64,
+    planned: VecDeque<Cluster>,
+    /// With the time until which their packets are awaited.
+    sent: VecDeque<(Time, Cluster)>,
+    last: Option<LastProbe>,
+    /// The estimate that counts, what bounds it, the estimate of the last look, and when that changed.
+    estimate: Option<(f64, Bound)>,
+    before: Option<f64>,
+    changed: Option<Time>,
+    stood: Option<Time>,
+    /// A fall: when, and the estimate before it.
+    fall: Option<(Time, f64)>,
+    /// Whether the application limits the rate, and when it last ceased to.
+    is_limited: bool,
+    limited_until: Option<Time>,
+    /// What clusters proved while the application limited the rate, and when.
+    proven: Option<(f64, Time)>,
+}
+
+/// How long a proven rate counts.
+const PROVEN_LASTS: Duration = Duration::from_millis(60_000);
+
+impl Probes {
+    pub fn new(largest: f64) -> Probes {
+        Probes {
+            largest,
+            planned: VecDeque::new(),
+            sent: VecDeque::new(),
+            last: None,
+            estimate: None,
+            before: None,
+            changed: None,
+            stood: None,
+            fall: None,
+            is_limited: false,
+            limited_until: None,
+            proven: None,
+        }
+    }
+
+    /// The rate of the cluster that is sent now, bit/s.
+    pub fn rate(&self) -> Option<f64> {
+        self.planned.front().map(|c| c.rate)
+    }
+
+    pub fn on_sent(&mut self, s: &LeavingPacket) {
+        let is_whole = self.planned.front_mut().is_some_and(|c| c.send(s.number, s.bytes));
+        if let Some(c) = is_whole.then(|| self.planned.pop_front()).flatten() {
+            self.sent.push_back((s.now + RESULT_WITHIN, c));
+        }
+    }
+
+    /// The rate that the packets of a report prove, in the order of their arrival.
+    pub fn result(&mut self, received: &[(Time, &ReportedPacket)], now: Time) -> Option<f64> {
+        let mut news = None;
+        for (at, p) in received.iter().filter(|(_, p)| p.fate != Fate::Lost) {
+            let all = self.sent.iter_mut().map(|(_, c)| c).chain(self.planned.front_mut());
+            for c in all {
+                if c.receive(p.number, p.bytes, p.sent, *at)
+                    && let Some(rate) = c.result()
+                {
+                    news = Some(rate);
+                    if c.is_limited {
+                        let most = self.proven.map_or(rate, |(proven, _)| proven.max(rate));
+                        self.proven = Some((most, now));
+                    }
+                }
+            }
+        }
+        self.sent.retain(|(until, _)| now < *until);
+        news
+    }
+
+    /// What the line is known to carry while the application sends less, bit/s.
+    pub fn proven(&self, now: Time) -> Option<f64> {
+        let (rate, at) = self.proven.filter(|_| self.is_limited)?;
+        (now.since(at) <= PROVEN_LASTS).then_some(rate)
+    }
+
+    /// The estimate, what bounds it, and whether the application limits the rate.
+    pub fn look(&mut self, estimate: f64, bound: Bound, is_limited: bool, now: Time) {
+        if self.is_limited && !is_limited {
+            self.limited_until = Some(now);
+        }
+        self.is_limited = is_limited;
+        let is_same = |last: f64| (1.0 - CHANGE..=1.0 + CHANGE).contains(&(estimate / last));
+        if !self.estimate.is_some_and(|(last, b)| b == bound && is_same(last)) {
+            self.estimate = Some((estimate, bound));
+        }
+        let Some((estimate, bound)) = self.estimate.filter(|(_, b)| *b != Bound::Congestion) else {
+            return;
+        };
+        if !self.planned.is_empty() {
+            return;
+        }
+        self.plan(estimate, bound, now);
+        if self.before.is_some_and(|before| before != estimate) || self.changed.is_none() {
+            self.changed = Some(now);
+        }
+        self.before = Some(estimate);
+    }
+
+    fn plan(&mut self, estimate: f64, bound: Bound, now: Time) {
+        let Some(last) = self.last else {
+            for factor in FIRST {
+                self.add(factor * estimate, Why::Search, estimate, now);
+            }
+            return;
+        };
+        let since = now.since(last.at);
+        if let Some(rate) = self.further(&last, estimate, bound, now) {
+            self.add(rate, Why::Search, estimate, now);
+        } else if last.why == Why::Search && since <= RESULT_WITHIN {
+            // Its result is awaited.
+        } else if let Some(rate) = self.after_fall(estimate, since, now) {
+            self.add(rate, Why::Fall, estimate, now);
+        } else if self.is_limited && since >= LIMITED_EVERY {
+            self.add(FURTHER * self.largest, Why::Limited, estimate, now);
+        } else if self.stands(estimate, now) {
+            self.stood = Some(now);
+            self.add(FURTHER * estimate, Why::Standstill, estimate, now);
+        }
+    }
+
+    fn further(&self, last: &LastProbe, estimate: f64, bound: Bound, now: Time) -> Option<f64> {
+        let is_new = estimate != last.estimate || now.since(last.at) >= RESULT_WITHIN;
+        if estimate < FURTHER_FROM * last.rate || !is_new {
+            return None;
+        }
+        let factor = if bound == Bound::Growing {
+            FURTHER_IN_LOSS
+        } else {
+            FURTHER
+        };
+        let (rate, most) = (factor * estimate, MOST * self.largest);
+        (rate < most || last.rate < most).then_some(rate)
+    }
+
+    fn after_fall(&mut self, estimate: f64, since: Duration, now: Time) -> Option<f64> {
+        let fell = self.before.filter(|before| estimate < FALL * before);
+        self.fall = self.fall.or(fell.map(|before| (now, before)));
+        let (at, before) = self.fall?;
+        if now.since(at) > FALL_LASTS {
+            self.fall = None;
+            return None;
+        }
+        let was_limited = self.limited_until.is_some_and(|t| now.since(t) < LIMITED_LASTS);
+        if !(self.is_limited || was_limited) || since < LIMITED_EVERY {
+            return None;
+        }
+        self.fall = None;
+        Some(AFTER_FALL * before)
+    }
+
+    fn stands(&self, estimate: f64, now: Time) -> bool {
+        let is_long = |t: Option<Time>| t.is_none_or(|t| now.since(t) >= STANDSTILL);
+        !self.is_limited
+            && estimate < self.largest
+            && self.changed.is_some()
+            && is_long(self.changed)
+            && is_long(self.stood)
+    }
+
+    fn add(&mut self, rate: f64, why: Why, estimate: f64, now: Time) {
+        let rate = rate.min(MOST * self.largest);
+        if rate < LEAST_RATE {
+            return;
+        }
+        self.planned.push_back(Cluster::new(rate, why == Why::Limited));
+        self.last = Some(LastProbe {
+            at: now,
+            why,
+            rate,
+            estimate,
+        });
+    }
+}
