@@ -115,7 +115,7 @@ pub struct RateOutput {
     pub burst: Duration,
     /// No packet leaves while so many bytes are in flight.
     pub window: u64,
-    /// Payload of the packets of padding that leave at the pacing rate while no media wait; 0 is none.
+    /// Payload of the packets of padding that leave at the pacing rate while no media wait; 0 for no padding.
     pub padding: u32,
 }
 

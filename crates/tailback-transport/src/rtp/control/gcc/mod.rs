@@ -7,10 +7,10 @@
 //!   what arrives when the slope is positive for long, and grows otherwise (`increase`);
 //! * by loss: the rate that explains best which packets of the last seconds were lost (`loss`).
 //!
-//! What arrives is estimated by `arrived`. `probes` says when a `cluster` of packets is sent faster than the estimate; a
-//! rate that it proves replaces both. `limited` tells whether the application sends less than it could. The encoder's
-//! target is the estimate. What waits leaves at 1.1 times the target, 40 ms of that at once, so that a frame is a burst;
-//! packets of a cluster leave at its own rate, with padding where no media wait. There is no window.
+//! What arrives is estimated by `arrived`. `probes` says when a `cluster` of packets is sent faster than the estimate;
+//! a rate that it proves replaces both. `limited` tells whether the application sends less than it could. The
+//! encoder's target is the estimate. What waits leaves at 1.1 times the target, 40 ms of that at once, so that a frame
+//! is a burst; packets of a cluster leave at its own rate, with padding where no media wait. There is no window.
 //!
 //! State: that of the eight parts. A report costs a step for each packet, a fit of 20 points for each group, and six
 //! sums over at most 15 observations for each quarter of a second.
