@@ -10,7 +10,7 @@
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
 # make web          the same with the simulator in it: the lab, tours, and values to move under the figures; for any browser
-# make figures      the pictures on the pages of transports and of disciplines, from runs
+# make figures      the pictures on the pages of transports, of disciplines and of media, from runs
 # make engine       the engine for web pages, by WebAssembly: what `tailback lab --export` puts into its file
 # make wasm         the crates that a page runs compile for WebAssembly, if rustup can get it
 # make lint         style alone
@@ -29,7 +29,7 @@ PYTHON_FILES := python tests benches validation tools docs/lessons
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadfile
 
-.PHONY: all demo engine engine-if-possible check msrv wasm test test-rust test-python bench times references docs web figures lint types build wheel \
+.PHONY: all demo engine engine-if-possible check msrv wasm test test-rust test-python stacks bench times references docs web figures lint types build wheel \
 	wheel-test cross workflows new clean lowest newest checked
 all: build
 
@@ -121,6 +121,11 @@ lowest newest: build
 	@$(PYTHON) tools/libraries.py $@ | paste -sd ' '
 	.venv-$@/bin/python -m pytest tests/python --numprocesses 2 --dist loadfile -rs -m "not slow"
 
+# Stacks of others in simulated networks: quinn-proto, noq-proto and smoltcp are downloaded and built.
+stacks:
+	cd stacks && cargo build --release --locked && for each in matrix lines quinn-stack noq-stack; do \
+		echo && target/release/$$each || exit 1; done
+
 # All Rust tests with overflow checks and debug assertions. Counts of instructions are of the usual build.
 checked:
 	CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true \
@@ -198,6 +203,7 @@ web: engine docs
 figures: build
 	$(BIN)/python tools/figures/transports.py
 	$(BIN)/python tools/figures/disciplines.py
+	$(BIN)/python tools/figures/calls.py
 
 new: build
 	$(BIN)/python tools/new.py "$(KIND)" "$(NAME)"

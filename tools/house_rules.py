@@ -98,7 +98,6 @@ LEFT: dict[str, int] = {
     "python/tailback/runs/live/kernel_queue.py": 1,
     "python/tailback/runs/live/layout.py": 3,
     "python/tailback/runs/live/machine.py": 2,
-    "python/tailback/core/scenario/controls.py": 1,
     "python/tailback/study/checks/predicted.py": 2,
 }
 #: Functions shorter than this may be alike, in nodes of their syntax.

@@ -27,7 +27,7 @@ _NAMES: dict[str, str] = {
     "runs.campaign.load": "load_sweep",
     "runs.campaign.sweep": "Sweep",
     "runs.result": "Result RunError load_result run",
-    "core.scenario.controls": "congestion",
+    "core.scenario.controls": "congestion rate_control stack",
     "runs.builder": (
         "Network Queue drive drive_congestion dumbbell fat_tree leaf_spine mark network packet parking_lot queue star"
     ),

@@ -20,6 +20,8 @@ from tailback.core.scenario.amounts import parse_rate as parse_rate
 from tailback.core.scenario.amounts import parse_size as parse_size
 from tailback.core.scenario.amounts import parse_time as parse_time
 from tailback.core.scenario.controls import congestion as congestion
+from tailback.core.scenario.controls import rate_control as rate_control
+from tailback.core.scenario.controls import stack as stack
 from tailback.core.scenario.read import load_scenario as load_scenario
 from tailback.core.scenario.reference import describe as describe
 from tailback.core.scenario.reference import schema as schema

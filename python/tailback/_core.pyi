@@ -32,6 +32,11 @@ __all__ = [
     "LiveBox",
     "LiveRun",
     "LiveSource",
+    "MediaDeparture",
+    "MediaFeedback",
+    "MediaFrame",
+    "MediaPacket",
+    "MediaTerms",
     "Out",
     "Packet",
     "PathFeatures",
@@ -43,6 +48,7 @@ __all__ = [
     "ScenarioError",
     "SegmentByHand",
     "SenderByHand",
+    "StackPair",
     "StepEnv",
     "StepEnvs",
     "Stop",
@@ -59,6 +65,7 @@ __all__ = [
     "cores",
     "describe_json",
     "describe_text",
+    "e_model",
     "end_with_parent",
     "filter_shape",
     "join_network",
@@ -568,6 +575,8 @@ class ControlRate:
     @property
     def lost(self) -> int: ...
     @property
+    def marked(self) -> int: ...
+    @property
     def in_flight_at_send(self) -> int: ...
     @property
     def delivered_at_send(self) -> int: ...
@@ -600,6 +609,8 @@ class ControlLost:
     def application_limited(self) -> bool: ...
     @property
     def new_range(self) -> bool: ...
+    @property
+    def by_probe(self) -> bool: ...
 
 @final
 class ControlDeparture:
@@ -641,6 +652,15 @@ class ControlReset:
     def cwnd(self) -> float: ...
     @property
     def ssthresh(self) -> float: ...
+
+@final
+class StackPair:
+    @property
+    def first(self) -> bool: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
 
 @final
 class ControlTakeover:
@@ -697,6 +717,7 @@ class DrivenControl:
         delivered: int = 0,
         application_limited: bool = False,
         new_range: bool = True,
+        by_probe: bool = False,
     ) -> float: ...
     def sent(self, now: float, seq: int, bytes: int | None = None, *, again: bool = False) -> float: ...
     @property
@@ -711,6 +732,63 @@ class DrivenControl:
     def segment(self) -> float: ...
     @property
     def now(self) -> float: ...
+
+@final
+class MediaTerms:
+    @property
+    def min(self) -> float: ...
+    @property
+    def start(self) -> float: ...
+    @property
+    def max(self) -> float: ...
+    @property
+    def ecn(self) -> Literal["off", "ect0", "ect1"]: ...
+
+@final
+class MediaPacket:
+    @property
+    def number(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def sent(self) -> float: ...
+    @property
+    def received(self) -> float | None: ...
+    @property
+    def marked(self) -> bool: ...
+
+@final
+class MediaFeedback:
+    @property
+    def now(self) -> float: ...
+    @property
+    def packets(self) -> tuple[MediaPacket, ...]: ...
+    @property
+    def rtt(self) -> float: ...
+    @property
+    def in_flight(self) -> int: ...
+
+@final
+class MediaFrame:
+    @property
+    def now(self) -> float: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def waiting(self) -> int: ...
+    @property
+    def waited(self) -> float: ...
+
+@final
+class MediaDeparture:
+    @property
+    def now(self) -> float: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
 
 @final
 class PathFeatures:
@@ -755,6 +833,7 @@ class StepEnvs:
 
 def load_steered(text: str, kind: str, name: str) -> Scenario: ...
 def register_control(
+    family: str,
     name: str,
     class_: type | None,
     summary: str,
@@ -811,6 +890,7 @@ def read_parquet(path: str | PathLike[str]) -> Table: ...
 def parquet_columns(path: str | PathLike[str]) -> Table: ...
 def write_parquet(table: Table, path: str | PathLike[str]) -> None: ...
 def cores() -> int: ...
+def e_model(one_way: float, share: float, burst_ratio: float = 1.0) -> tuple[float, float, float, float]: ...
 def peak_rss_bytes() -> int: ...
 def spread_ratios(
     how: Literal["hash", "groups", "perfect"],

@@ -79,9 +79,9 @@ class Draw(NamedTuple):
 
 
 def declared(rng: random.Random) -> Iterator[Draw]:
-    """Parameters of queues, congestion controls and groups of flows with values that they cannot have."""
+    """Parameters of queues, controls and groups of flows with values that they cannot have."""
     families = {f["family"]: [m["name"] for m in f["models"]] for f in tb.describe()}
-    whats = [("queue", name) for name in families["queue"]] + [("congestion", n) for n in families["congestion"]]
+    whats = [(family, name) for family in ("queue", "congestion", "rate-control") for name in families[family]]
     for family, name in [*whats, ("table", "flows"), ("table", "link")]:
         models = [m for m in tb.describe(name) if m["family"] == family]
         for p in models[0]["parameters"] if models else []:
@@ -92,6 +92,7 @@ def declared(rng: random.Random) -> Iterator[Draw]:
             makes = {
                 "queue": lambda name=name: functools.partial(tb.queue, name),
                 "congestion": lambda name=name: functools.partial(tb.congestion, name),
+                "rate-control": lambda name=name: functools.partial(tb.rate_control, name),
                 "flows": lambda: functools.partial(tb.dumbbell().flows, "bulk"),
                 "link": lambda: functools.partial(tb.dumbbell().link, "bottleneck"),
             }

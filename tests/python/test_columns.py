@@ -41,6 +41,12 @@ from = "host1"
 to = "host2"
 traffic = { kind = "video", rate = "1Mbps" }
 deadline = "150ms"
+playout = "fixed"
+[flows.call]
+from = "host1"
+to = "host2"
+traffic = "voice"
+playout = "fixed"
 [flows.files]
 from = "host1"
 to = "host2"

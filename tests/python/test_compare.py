@@ -193,8 +193,9 @@ def answer() -> Any:
 
 def test_the_answer_has_every_measure_with_its_interval(answer: Any) -> None:
     names = {m.name for m in asked(answer.link)}
-    # Requests to many servers are asked for by name.
-    assert names | {"request_p50_s", "request_p95_s"} == {m.name for m in MEASURES}
+    # Requests to many servers are asked for by name, and a call's video by its rate control.
+    more = {"request_p50_s", "request_p95_s", "video_shown_bps", "video_frozen", "video_p95_s"}
+    assert names | more == {m.name for m in MEASURES}
     document = answer.to_dict()
     json.dumps(document, allow_nan=False)
     assert [p["queue"] for p in document["ranking"]] == [p.queue for p in answer.ranking.places]

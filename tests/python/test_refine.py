@@ -12,6 +12,8 @@ import pytest
 
 import tailback as tb
 from tailback.apps.ask import refine
+from tailback.apps.ask.home import answer
+from tailback.apps.ask.home.line import Share
 from tailback.apps.ask.measure import Measure
 from tailback.apps.ask.ranking import rank
 
@@ -75,6 +77,26 @@ def test_the_first_answer_is_no_part_of_what_is_printed(cli) -> None:
     assert done.returncode == 0 and "First answer" not in done.stdout
     assert "First answer, from one seed: cake comes first" in done.stderr and "more runs of 25 s, about" in done.stderr
     assert "First answer" not in cli(*HOME, *SHORT, "--json").stderr
+
+
+@pytest.mark.parametrize(("varies", "moves"), [(None, False), ("lte", True)])
+def test_the_first_answer_does_not_wait_for_the_table_of_shares(
+    monkeypatch: pytest.MonkeyPatch, varies: str | None, moves: bool
+) -> None:
+    """One seed at the usual share comes first; if another share serves better, the seeds begin again with it."""
+    ran, run = [], answer._Tried._run
+
+    def noted(self: answer._Tried, points: list[tuple[str, Share]], *rest: object, **more: bool) -> object:
+        ran.append([f"{name} {share}" for name, share in points])
+        return run(self, points, *rest, **more)
+
+    monkeypatch.setattr(answer._Tried, "_run", noted)
+    line = {"down": "20Mbps", "up": "5Mbps", "rtt": "30ms", "varies": varies, "traffic": ["upload"]}
+    found = tb.home_line(**line, queues=["cake"], duration="25s", replications=2)
+    assert ran[0] == ["modem 95%", "cake 95%"] and ran[1] == [f"cake {s}%" for s in (80, 85, 90, 95, 100)]
+    after = [rows[0] for rows in ran[2:] if rows[0].startswith("modem")]
+    assert after == [f"modem {found.line.share}"] * (2 if moves else 1)
+    assert (str(found.line.share) != "95%") == moves and len(found.runs["cake"]) == 2
 
 
 def test_all_runs_are_in_the_tables(cli, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import tailback as tb
-from tailback._core import ControlAck, ControlRules, ControlSign
+from tailback._core import ControlAck, ControlRules, ControlSign, MediaFeedback, MediaTerms, StackPair
 
 
 def networks() -> list[tb.Network]:
@@ -137,6 +137,38 @@ class Fixed:
         assert_type(ack.rtt, float | None)
 
     def on_congestion(self, sign: ControlSign) -> None: ...
+
+
+class Ticker:
+    """A transport written in Python."""
+
+    def __init__(self, pair: StackPair, *, gap: float = 0.01) -> None:
+        self.timeout = 0.0 if pair.first else None
+        self.gap = gap
+
+    def receive(self, data: bytes, ecn: int, now: float) -> None: ...
+
+    def transmit(self, now: float) -> bytes | tuple[bytes, int] | None:
+        return None
+
+
+def own_stack() -> tb.Network:
+    return tb.dumbbell(flows={"mine": {"transport": tb.stack(Ticker, gap=0.5)}})
+
+
+class Level:
+    """A rate control written in Python."""
+
+    def __init__(self, terms: MediaTerms, *, share: float = 0.5) -> None:
+        self.target = share * terms.max
+
+    def on_feedback(self, feedback: MediaFeedback) -> None:
+        assert_type(feedback.packets[0].received, float | None)
+
+
+def own_rate_control() -> tb.Network:
+    control = tb.rate_control(Level, share=0.8)
+    return tb.dumbbell().flows("call", traffic="video", rtp={"control": control})
 
 
 def own_control() -> tb.Network:

@@ -47,6 +47,8 @@ class Figure:
     #: The value is divided by this.
     unit: float = 1
     title: str = "10 Mb/s, 40 ms, a drop-tail buffer of 40 packets"
+    #: Tables of flows that are not shown.
+    beside: str = ""
 
 
 def tcp(congestion: str, more: str = "") -> str:
@@ -147,6 +149,19 @@ FIGURES = {
     ),
     "dctcp": windowed(MARKING, {"dctcp": tcp('"dctcp"')}, MARKED, 15),
     "prague": windowed(MARKING, {"prague": tcp('"prague"')}, MARKED, 15),
+    "accurate-ecn": Figure(
+        'rate = "20Mbps"\nreverse_rate = "100Mbps"\ndelay = "10ms"\nqueue = { kind = "dualpi2", profile = "linux" }\n'
+        'reverse_queue = { kind = "cake", rate = "1Mbps", ack_filter = "conservative" }',
+        {
+            name: f'tcp = {{ congestion = "prague", accurate_ecn = "{how}", accurate_ecn_form = "linux" }}'
+            for name, how in (("option", "option"), (f"flags alone{ALONE}", "ace"), (f"echo{ALONE}", "off"))
+        },
+        "alpha",
+        "alpha of Prague",
+        20,
+        title="20 Mb/s, 20 ms, DualPI2; ACKs come back through CAKE with its filter, beside an upload",
+        beside='[flows.up]\nfrom = "b"\nto = "a"\ntcp = { ecn = "off" }\n',
+    ),
     "scalable": windowed(DUAL, {"scalable": tcp('"scalable"')}, "10 Mb/s, 40 ms, DualPI2", 15),
     "two-windows": windowed(
         COLOURED,
@@ -257,7 +272,7 @@ def scenario(f: Figure, flows: dict[str, str], probe: str) -> str:
         text += f'[record.r{i}]\nflows = "f{i}"\nprobes = ["{probe}"]\non_change = true\n'
         if "two-way" in table:
             text += f'[record.back]\nflows = "f{i}.reverse"\nprobes = ["{probe}"]\non_change = true\n'
-    return text + '[record.queue]\nlink = "line"\nprobes = ["queue"]\nevery = "20ms"\n'
+    return text + f.beside + '[record.queue]\nlink = "line"\nprobes = ["queue"]\nevery = "20ms"\n'
 
 
 def text(name: str) -> str:

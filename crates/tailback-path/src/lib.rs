@@ -43,66 +43,18 @@
 #![warn(missing_docs)]
 
 mod carried;
+mod endpoint;
+mod finished;
 mod path;
+mod problem;
 mod run;
+mod scenario;
 
-pub use path::{Path, Problem};
+pub use carried::connection;
+pub use endpoint::{Amount, Datagram, Endpoint, Pair};
+pub use finished::Finished;
+pub use path::Path;
+pub use problem::Problem;
 pub use run::Run;
-pub use tailback_base::{Duration, Ecn, Time};
-
-/// What an endpoint puts on the wire.
-///
-/// ```
-/// use tailback_path::{Datagram, Ecn};
-///
-/// let mut hello = Datagram::new("hello", 1200);
-/// assert_eq!(hello.ecn, Ecn::NotEct);
-/// // A sender that reacts to marks says so.
-/// hello.ecn = Ecn::Ect0;
-/// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Datagram<D> {
-    /// The data for the other end: bytes, or any type of the transport.
-    pub data: D,
-    /// Its size on the wire, headers included: 1 to 65535.
-    pub bytes: u32,
-    /// The ECN code point of its IP header; the other end gets [`Ecn::Ce`] if a queue marked it.
-    pub ecn: Ecn,
-}
-
-impl<D> Datagram<D> {
-    /// A datagram whose sender does not use ECN.
-    pub fn new(data: D, bytes: u32) -> Datagram<D> {
-        Datagram {
-            data,
-            bytes,
-            ecn: Ecn::NotEct,
-        }
-    }
-}
-
-/// One end of a transport that does no I/O of its own.
-///
-/// After every call the path calls [`transmit`](Endpoint::transmit) until it returns `None`, and then
-/// [`timeout`](Endpoint::timeout). `now` never goes backwards; it starts at [`Time::ZERO`] and counts nanoseconds.
-pub trait Endpoint {
-    /// The contents of its datagrams.
-    type Data: Clone;
-
-    /// The run begins. The first end of a pair is called at once, the other before the first datagram that reaches
-    /// it.
-    fn start(&mut self, _now: Time) {}
-    /// A datagram has arrived.
-    fn receive(&mut self, data: Self::Data, ecn: Ecn, now: Time);
-    /// The next datagram to send at this instant; `None` if nothing is to be sent now. To pace, return the next
-    /// instant in `timeout`.
-    fn transmit(&mut self, now: Time) -> Option<Datagram<Self::Data>>;
-    /// When the endpoint wants to be called even if nothing arrives.
-    fn timeout(&self) -> Option<Time>;
-    /// That instant has come.
-    fn on_timeout(&mut self, _now: Time) {}
-    /// How many bytes it has delivered to its application in order. The goodput of a run counts these.
-    fn delivered(&self) -> u64 {
-        0
-    }
-}
+pub use scenario::Scenario;
+pub use tailback_base::{Duration, Ecn, ProbeDef, Time};

@@ -1,51 +1,11 @@
 //! A path described in words, and a run of it.
 
-use crate::carried::{Carried, OnTheWay};
-use crate::{Endpoint, Run};
-use std::cell::RefCell;
-use std::fmt;
-use std::rc::Rc;
-use tailback_scenario::load_text;
-use tailback_sim::build::hooks::{ConnectionMaker, Hooks};
-use tailback_sim::run::run;
-use tailback_sim::traffic::application::Ends;
+use crate::{Endpoint, Problem, Run, Scenario};
 
 /// The group of the caller's connections in the simulator.
 pub(crate) const OWN: &str = "own";
 /// The bottleneck.
 pub(crate) const LINE: &str = "line";
-
-/// An error in the description of a path: what is wrong, where, and what to write instead.
-///
-/// ```
-/// # use tailback_path::{Datagram, Ecn, Endpoint, Path, Time};
-/// # struct Silent;
-/// # impl Endpoint for Silent {
-/// #     type Data = ();
-/// #     fn receive(&mut self, _data: (), _ecn: Ecn, _now: Time) {}
-/// #     fn transmit(&mut self, _now: Time) -> Option<Datagram<()>> { None }
-/// #     fn timeout(&self) -> Option<Time> { None }
-/// # }
-/// let Err(e) = Path::new("10Mbps", "40 metres").run([(Silent, Silent)], "1s") else { unreachable!() };
-/// assert!(e.to_string().contains("\"metres\" is not a unit of time"));
-/// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct Problem(String);
-
-impl std::error::Error for Problem {}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// The same as `Display`, so that `unwrap` shows it readably.
-impl fmt::Debug for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "\n{}", self.0)
-    }
-}
 
 /// A bottleneck with a queue, a round trip, and what else happens on the way. Quantities and tables are written as in
 /// tailback's scenarios; they are checked when the path is run.
@@ -144,41 +104,13 @@ impl Path {
         R: Endpoint<Data = S::Data> + 'static,
         S::Data: 'static,
     {
-        let shared: Vec<_> = ends
-            .into_iter()
-            .map(|(s, r)| (Rc::new(RefCell::new(s)), Rc::new(RefCell::new(r))))
-            .collect();
-        let text = self.scenario(shared.len(), duration)?;
-        let loaded = load_text(&text, "the path", &[]).map_err(|e| Problem(e.to_string()))?;
-        let make = |i: u32| -> Ends {
-            let (s, r) = &shared[i as usize];
-            let copies = self.impair.iter().flatten().any(|i| i.contains("duplicate"));
-            let on_the_way = OnTheWay::new(copies);
-            [
-                Box::new(Carried {
-                    end: s.clone(),
-                    on_the_way: on_the_way.clone(),
-                    started: false,
-                }),
-                Box::new(Carried {
-                    end: r.clone(),
-                    on_the_way,
-                    started: false,
-                }),
-            ]
-        };
-        let hooks = Hooks {
-            connections: [(OWN.to_string(), &make as ConnectionMaker)].into(),
-            ..Hooks::default()
-        };
-        let outcome =
-            run(&loaded.spec, self.seed, &hooks).map_err(|e| Problem(format!("{}; {}", e.problem, e.remedy)))?;
-        drop(hooks);
-        let ends = shared
-            .into_iter()
-            .map(|(s, r)| (alone(s), alone(r)))
-            .collect::<Vec<_>>();
-        Ok(Run { ends, outcome })
+        let mut ends = ends.into_iter().collect::<Vec<_>>().into_iter();
+        let text = self.scenario(ends.len(), duration)?;
+        let mut results = Scenario::parse(&text, "the path")
+            .endpoints(OWN, move |_pair| ends.next().expect("as many as flows"))
+            .run()?;
+        let ends = results.take_ends(OWN);
+        Ok(Run { ends, results })
     }
 
     /// The scenario that is run.
@@ -194,7 +126,7 @@ impl Path {
              {:?}\ndelay = \"{}ns\"\n\
              queue = {}\nreverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\nimpair = \
              [{}]\nreverse_impair = [{}]\n\n\
-             [flows.{OWN}]\ncount = {pairs}\n",
+             [flows.{OWN}]\ncount = {pairs}\ntransport = \"stack\"\n",
             self.warmup,
             self.seed,
             self.rate,
@@ -207,13 +139,5 @@ impl Path {
             text.push_str(&format!("\n[flows.{name}]\n{keys}\n"));
         }
         Ok(text)
-    }
-}
-
-/// The value itself, once the simulator no longer exists.
-fn alone<T>(shared: Rc<RefCell<T>>) -> T {
-    match Rc::try_unwrap(shared) {
-        Ok(cell) => cell.into_inner(),
-        Err(_) => unreachable!("the simulator that shared it has been dropped"),
     }
 }

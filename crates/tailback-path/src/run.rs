@@ -1,8 +1,8 @@
-//! The result of a run.
+//! The result of a run over a path.
 
+use crate::Finished;
 use crate::path::{LINE, OWN};
-use tailback_sim::results::outcome::Outcome;
-use tailback_sim::results::table::{Data, Table};
+use tailback_sim::results::table::Table;
 
 /// A finished run: both ends in their final state, and what the path counted.
 ///
@@ -32,64 +32,36 @@ use tailback_sim::results::table::{Data, Table};
 pub struct Run<S, R> {
     /// The pairs, in the given order.
     pub ends: Vec<(S, R)>,
-    pub(crate) outcome: Outcome,
+    pub(crate) results: Finished,
 }
 
 impl<S, R> Run<S, R> {
-    /// A figure of the bottleneck: `utilisation`, `loss_rate`, `sojourn_p99_s`, `mean_queue_packets`, `marked_packets`,
-    /// and whatever else the table of links has.
+    /// A figure of the bottleneck, as [`Finished::link`].
     ///
     /// # Panics
     /// There is no such column.
     pub fn line(&self, column: &str) -> f64 {
-        value(&self.outcome["links"], column, ("name", LINE), 0)
+        self.results.link(LINE, column)
     }
 
-    /// A figure of the n-th pair: `goodput_bps` (of what [`crate::Endpoint::delivered`] says),
-    /// `delay_mean_s`, `dropped_packets`, and whatever else the table of flows has. What only a sender of tailback's
-    /// own reports, such as `sent_packets`, is 0.
+    /// A figure of the n-th pair, as [`Finished::flow`].
     ///
     /// # Panics
     /// There is no such column, or no such pair.
     pub fn pair(&self, n: usize, column: &str) -> f64 {
-        value(&self.outcome["flows"], column, ("group", OWN), n)
+        self.results.flow(OWN, n, column)
     }
 
-    /// A figure of a group of other traffic: `goodput_bps_mean`, `goodput_bps_sum`, and whatever else the table of
-    /// groups has.
+    /// A figure of a group of other traffic, as [`Finished::group`].
     ///
     /// # Panics
     /// There is no such column, or no such group.
     pub fn beside(&self, group: &str, column: &str) -> f64 {
-        value(&self.outcome["groups"], column, ("group", group), 0)
+        self.results.group(group, column)
     }
 
     /// All tables of the run.
     pub fn tables(&self) -> &[Table] {
-        &self.outcome.tables
-    }
-}
-
-/// The value of a column in the n-th row whose `key` is this word.
-fn value(table: &Table, column: &str, (key, word): (&str, &str), n: usize) -> f64 {
-    let find = |name: &str| table.columns.iter().find(|c| c.name == name);
-    let Some(Data::Text(words)) = find(key).map(|c| &c.data) else {
-        panic!("the table {} has no column of words \"{key}\"", table.name);
-    };
-    let mut rows = words.iter().enumerate().filter(|(_, w)| &***w == word).map(|(i, _)| i);
-    let row = rows
-        .nth(n)
-        .unwrap_or_else(|| panic!("the table {} has no row {n} of \"{word}\"", table.name));
-    match find(column).map(|c| &c.data) {
-        Some(Data::Real(v)) => v[row],
-        Some(Data::Count(v)) => v[row] as f64,
-        _ => {
-            let names: Vec<&str> = table.columns.iter().map(|c| &*c.name).collect();
-            panic!(
-                "the table {} has no column \"{column}\" of numbers; columns are {}",
-                table.name,
-                names.join(", ")
-            )
-        }
+        self.results.tables()
     }
 }

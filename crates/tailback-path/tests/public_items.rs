@@ -4,10 +4,19 @@
 use std::fs;
 use std::path::Path;
 
-/// First lines of items that are public, by file. `carried.rs` has none.
+/// First lines of items that are public, by file.
 fn items(source: &Path) -> String {
     let mut found = String::new();
-    for file in ["lib.rs", "path.rs", "run.rs"] {
+    for file in [
+        "carried.rs",
+        "endpoint.rs",
+        "lib.rs",
+        "path.rs",
+        "problem.rs",
+        "finished.rs",
+        "run.rs",
+        "scenario.rs",
+    ] {
         let text = fs::read_to_string(source.join(file)).unwrap();
         let mut in_trait = false;
         for line in text.lines() {

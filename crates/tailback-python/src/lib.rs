@@ -21,6 +21,7 @@ mod lab;
 #[cfg(target_os = "linux")]
 mod live;
 mod mark;
+mod media;
 mod os_error;
 mod outlet;
 mod packet;
@@ -30,6 +31,7 @@ mod reference;
 mod results;
 mod routes;
 mod scenario;
+mod stack;
 mod steps;
 mod table;
 mod timer_wheel;
@@ -84,12 +86,18 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<control::ControlReset>()?;
     m.add_class::<control::ControlTakeover>()?;
     m.add_class::<by_hand::DrivenControl>()?;
+    m.add_class::<control::media::MediaTerms>()?;
+    m.add_class::<control::media::MediaPacket>()?;
+    m.add_class::<control::media::MediaFeedback>()?;
+    m.add_class::<control::media::MediaFrame>()?;
+    m.add_class::<control::media::MediaDeparture>()?;
     m.add_class::<steps::PathFeatures>()?;
     m.add_class::<steps::StepEnv>()?;
     m.add_class::<steps::StepEnvs>()?;
     m.add_function(wrap_pyfunction!(steps::load_steered, m)?)?;
     m.add_function(wrap_pyfunction!(control::register_control, m)?)?;
     m.add_function(wrap_pyfunction!(control::control_facts, m)?)?;
+    m.add_class::<stack::StackPair>()?;
     m.add_function(wrap_pyfunction!(capture::write_pcapng, m)?)?;
     m.add("DialogueFault", m.py().get_type::<dialogues::DialogueFault>())?;
     m.add_function(wrap_pyfunction!(dialogues::read_dialogue, m)?)?;
@@ -125,6 +133,7 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     live::add(m)?;
     counting::add(m)?;
     lab::add(m)?;
+    media::add(m)?;
     reference::add(m)?;
     quantities::add(m)
 }

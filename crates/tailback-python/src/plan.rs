@@ -346,9 +346,10 @@ impl Plan {
         }
         if let Some(gone) = self.classes().iter().find(|c| c.class.is_none()) {
             return Err(PyValueError::new_err(format!(
-                "the congestion control is the Python class {}, and the run is not given it; run it where the class \
-                 is: tcp={{\"congestion\": tb.congestion(CLASS)}}, or \"FILE.py:CLASS\"",
-                gone.name()
+                "the control is the Python class {}, and the run is not given it; run it where the class is: {}, or \
+                 \"FILE.py:CLASS\"",
+                gone.name(),
+                gone.call()
             )));
         }
         Ok(())

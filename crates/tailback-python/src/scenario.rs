@@ -272,8 +272,8 @@ impl Scenario {
         parts(py, &memory::bound(&self.loaded.spec, &control::library(true)))
     }
 
-    /// The congestion controls written in Python that it names, and their classes; None where the class is not at
-    /// hand.
+    /// The congestion controls and stacks written in Python that it names, and their classes; None where the class is
+    /// not at hand.
     #[getter]
     fn controls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let d = PyDict::new(py);

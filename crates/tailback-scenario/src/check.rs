@@ -561,8 +561,10 @@ impl<'l> Reader<'l> {
         if let Some(e) = self.library.catalogue.several(family, name) {
             let problem = Problem::new("value", node.at.clone(), path, e.problem, e.remedy).value(node.show());
             self.complain(problem);
+        } else if model.is_none() && super::outside::is_stack(family, name) {
+            self.complain(super::outside::no_stack(node, path));
         } else if model.is_none() && super::outside::names_a_class(family, name) {
-            self.complain(super::outside::unknown_control(node, path, name));
+            self.complain(super::outside::unknown_control(node, path, family, name));
         } else if model.is_none() {
             let near = nearest(name, self.library.catalogue.family(family).iter().map(|m| m.name));
             let remedy = match near {

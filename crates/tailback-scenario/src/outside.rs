@@ -1,9 +1,12 @@
-//! Queues that a scenario file names as `FILE.py:CLASS`: each name becomes the model of queues from outside.
+//! What a scenario file cannot hold. Queues that it names as `FILE.py:CLASS`: each name becomes the model of queues
+//! from outside. Stacks: the message where a run cannot be handed one.
 
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem, shorten};
-use tailback_base::model::{Catalogue, Raw};
+use tailback_base::model::{Catalogue, Raw, Registered};
 use tailback_sim::library::outside;
+use tailback_transport::rtp::control::RateController;
+use tailback_transport::tcp::congestion::Controller;
 
 /// Let `FILE.py:CLASS` stand where a queue is named, if queues from outside can: in place of each such name comes the
 /// model for them, with the name as its class. Returns whether there was one.
@@ -67,16 +70,43 @@ pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
     Problem::new("value", at, path, problem, remedy).value(class.unwrap_or(outside::MODEL.name))
 }
 
-/// Whether a name can only be a congestion control written in Python: `FILE.py:CLASS` or `MODULE.CLASS`.
-pub fn names_a_class(family: &str, name: &str) -> bool {
-    family == "congestion" && name.contains(['.', ':'])
+/// Whether a name stands for a transport that is somebody else's.
+pub fn is_stack(family: &str, name: &str) -> bool {
+    family == outside::STACK.family && name == outside::STACK.name
 }
 
-/// What is said of a congestion control written in Python whose class is not at hand.
-pub fn unknown_control(node: &Node, path: &str, name: &str) -> Problem {
+/// What is said where no stack can be handed to the run.
+pub fn no_stack(node: &Node, path: &str) -> Problem {
+    let problem = "the transport is a stack of somebody else, and a scenario file cannot hold one";
+    let remedy = "run it where the stack is: Scenario::load(\"FILE\").endpoints(\"NAME\", ...) of the crate \
+                  tailback-path; or name a transport that `tailback describe` lists";
+    Problem::new("value", node.at.clone(), path, problem, remedy).value(outside::STACK.name)
+}
+
+/// Whether a name can only be a congestion or a rate control written in Python: `FILE.py:CLASS` or `MODULE.CLASS`.
+pub fn names_a_class(family: &str, name: &str) -> bool {
+    [<&Controller>::FAMILY, <&RateController>::FAMILY].contains(&family) && name.contains(['.', ':'])
+}
+
+/// What is said of a control written in Python whose class is not at hand.
+pub fn unknown_control(node: &Node, path: &str, family: &str, name: &str) -> Problem {
     let name = shorten(name, 60);
-    let problem = format!("the congestion control is the Python class {name}, which is not at hand here");
-    let remedy = "run it where the class is: from Python, tcp={\"congestion\": tb.congestion(CLASS)}, or by the \
-                  command line, congestion = \"FILE.py:CLASS\"; or name a control that `tailback describe` lists";
+    let (what, given, key) = match family == <&RateController>::FAMILY {
+        true => (
+            <&RateController>::WHAT,
+            "rtp={\"control\": tb.rate_control(CLASS)}",
+            "control",
+        ),
+        false => (
+            <&Controller>::WHAT,
+            "tcp={\"congestion\": tb.congestion(CLASS)}",
+            "congestion",
+        ),
+    };
+    let problem = format!("the {what} is the Python class {name}, which is not at hand here");
+    let remedy = format!(
+        "run it where the class is: from Python, {given}, or by the command line, {key} = \"FILE.py:CLASS\"; or name a \
+         control that `tailback describe` lists"
+    );
     Problem::new("value", node.at.clone(), path, problem, remedy).value(node.show())
 }

@@ -216,6 +216,8 @@ pub struct GroupSpec {
     pub dscp: Dscp,
     /// What arrives later is late; none where nothing is late, or where the source has a deadline of its own.
     pub deadline: Option<Duration>,
+    /// A model of family `playout`, if what is played or shown is measured.
+    pub playout: Option<Settings>,
     /// What changes during the run.
     pub changes: Vec<Change>,
     pub start: Instants,

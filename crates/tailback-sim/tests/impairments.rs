@@ -281,6 +281,13 @@ fn a_reordered_packet_is_late_by_the_delay_and_the_others_are_not() {
 }
 
 #[test]
+fn a_black_hole_loses_what_is_larger_than_its_mtu() {
+    // Datagrams of 100, 101, 102 B and so on.
+    let (got, _) = datagrams(vec![Impairment::BlackHole { mtu: 149 }], Ecn::NotEct, 100);
+    assert_eq!(numbers(&got), (0..50).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_send_delay_keeps_the_order_and_its_distribution() {
     let delay = |max| {
         vec![Impairment::SendDelay {

@@ -54,6 +54,11 @@ pub trait Ends {
     fn is_two_way(&self) -> bool {
         false
     }
+    /// Whether its ends are somebody else's code. Then the second end is asked too when the flow starts, since a server
+    /// may speak first, and no end of the run is called ahead of time: ends may share what they know.
+    fn is_from_outside(&self) -> bool {
+        false
+    }
     /// Both ends of a new connection, source first. `path` is called only if they need it; random choices that the
     /// parameters leave open are drawn from `rng`.
     fn ends(&self, path: &mut dyn FnMut() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2];
@@ -72,6 +77,11 @@ impl Connection {
     /// See [`Ends::is_two_way`].
     pub fn is_two_way(&self) -> bool {
         self.0.is_two_way()
+    }
+
+    /// See [`Ends::is_from_outside`].
+    pub fn is_from_outside(&self) -> bool {
+        self.0.is_from_outside()
     }
 
     /// See [`Ends::ends`].

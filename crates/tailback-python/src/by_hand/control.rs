@@ -204,7 +204,7 @@ impl DrivenControl {
     /// A segment is judged lost. Amounts that are not given are those of a segment that was sent alone.
     #[pyo3(signature = (
         now, *, seq = 0, bytes = None, in_flight_at_send = None, lost_since_send = None, delivered = 0,
-        application_limited = false, new_range = true
+        application_limited = false, new_range = true, by_probe = false
     ))]
     #[allow(clippy::too_many_arguments)] // They are named in Python.
     fn lost(
@@ -218,6 +218,7 @@ impl DrivenControl {
         #[pyo3(from_py_with = given::count)] delivered: u64,
         #[pyo3(from_py_with = given::switch)] application_limited: bool,
         #[pyo3(from_py_with = given::switch)] new_range: bool,
+        #[pyo3(from_py_with = given::switch)] by_probe: bool,
     ) -> PyResult<f64> {
         self.at(py, now, move |h| {
             let bytes = bytes.unwrap_or(h.segment as u64);
@@ -230,6 +231,7 @@ impl DrivenControl {
                 delivered,
                 application_limited,
                 new_range,
+                by_probe,
             });
             h.control.cwnd()
         })

@@ -265,6 +265,8 @@ attributes! {
         in_flight: u64 = |r| r.in_flight;
         /// Judged lost over the interval, bytes.
         lost: u64 = |r| r.lost;
+        /// Counted as marked over the interval, bytes.
+        marked: u64 = |r| r.marked;
         /// In the network just after the segment was sent that gave the sample, bytes.
         in_flight_at_send: u64 = |r| r.in_flight_at_send;
         /// Delivered since the start when that segment was sent, bytes.
@@ -340,6 +342,8 @@ attributes! {
         application_limited: bool = |l| l.application_limited;
         /// It does not continue the last range that was judged lost.
         new_range: bool = |l| l.new_range;
+        /// A tail loss probe has repaired it.
+        by_probe: bool = |l| l.by_probe;
     }
 }
 

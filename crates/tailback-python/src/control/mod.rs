@@ -18,6 +18,8 @@
 
 mod counted;
 mod events;
+pub(crate) mod media;
+mod rate;
 mod register;
 mod slow_start;
 
@@ -26,7 +28,7 @@ pub use events::{
     ControlAck, ControlDeparture, ControlLost, ControlRate, ControlReset, ControlRules, ControlSign, ControlTakeover,
     phase_name,
 };
-pub use register::{ControlClass, classes_in, control_facts, library, register_control};
+pub use register::{ControlClass, class_of, classes_in, control_facts, library, register_control};
 pub use slow_start::ControlStart;
 
 use crate::discipline::describe;
@@ -54,6 +56,11 @@ thread_local! {
 /// Register the calls of controls on this thread here from now on.
 pub fn calls_of_thread(calls: &Arc<Calls>) {
     CALLS.with(|c| *c.borrow_mut() = calls.clone());
+}
+
+/// Where calls on this thread are registered.
+pub fn calls_here() -> Arc<Calls> {
+    CALLS.with(|c| c.borrow().clone())
 }
 
 /// The addresses of the objects in use: an object serves one connection.
@@ -124,12 +131,14 @@ impl ScriptedControl {
                 "run it where the class is: tcp={\"congestion\": tb.congestion(CLASS)}, or \"FILE.py:CLASS\"",
             ));
         };
-        let calls = CALLS.with(|c| c.borrow().clone());
+        let calls = calls_here();
         Python::attach(|py| {
             let _inside = calls.enter(py);
             let raised = |e: PyErr| failed(name, "__init__", Time::ZERO, &describe(py, &e));
-            let object = new_object(factory.bind(py), settings, rules).map_err(raised)?;
-            same_as_class(name, factory.bind(py), &object)?;
+            let rules_object = || Bound::new(py, ControlRules::of(rules)).map(Bound::into_any);
+            let object = rules_object().and_then(|first| new_object(factory.bind(py), settings, first));
+            let object = object.map_err(raised)?;
+            same_as_class(name, factory.bind(py), &object, &FIXED)?;
             let method = |what: &str| object.getattr(what).ok().filter(Bound::is_callable);
             let needed = |what: &str| {
                 method(what).map(Bound::unbind).ok_or_else(|| {
@@ -150,25 +159,12 @@ impl ScriptedControl {
                 now: Time::ZERO,
             };
             control.take(py, "__init__")?;
-            let fresh = IN_USE
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(object.as_ptr() as usize);
-            match fresh {
-                true => Ok(control),
-                false => {
-                    // It is not this one's to give back.
-                    control.object = py.None();
-                    let problem = format!("{name} gave the same object for two connections");
-                    Err(Refusal::new(problem, "have each call of the class make a new object"))
-                }
-            }
+            claim(name, &object).inspect_err(|_| {
+                // It is not this one's to give back.
+                control.object = py.None();
+            })?;
+            Ok(control)
         })
-    }
-
-    /// End the run with this message.
-    fn fail(refusal: Refusal) -> ! {
-        std::panic::resume_unwind(Box::new(refusal))
     }
 
     /// Call into Python, and read window and pacing rate afterwards.
@@ -183,7 +179,7 @@ impl ScriptedControl {
         // The amount of work in a Python call is unknown, so it is timed: a unit of work is about 10 ns.
         work::done(began.elapsed().as_nanos() as usize / 10);
         if let Err(refusal) = done {
-            ScriptedControl::fail(refusal);
+            fail(refusal);
         }
     }
 
@@ -196,7 +192,7 @@ impl ScriptedControl {
             let value = value.map_err(raised)?;
             read(&value).map_err(|_| self.unfit(what, what, &value, "give a value of the right type"))
         });
-        done.unwrap_or_else(|refusal| ScriptedControl::fail(refusal))
+        done.unwrap_or_else(|refusal| fail(refusal))
     }
 
     /// Read what the sender uses.
@@ -298,17 +294,38 @@ impl ScriptedControl {
 
 impl Drop for ScriptedControl {
     fn drop(&mut self) {
-        IN_USE
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&(self.object.as_ptr() as usize));
+        release(&self.object);
     }
+}
+
+/// An object serves one connection at a time.
+fn claim(name: &str, object: &Bound<PyAny>) -> Result<(), Refusal> {
+    let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    if in_use.insert(object.as_ptr() as usize) {
+        return Ok(());
+    }
+    let problem = format!("{name} gave the same object for two connections");
+    Err(Refusal::new(problem, "have each call of the class make a new object"))
+}
+
+fn release(object: &Py<PyAny>) {
+    let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    in_use.remove(&(object.as_ptr() as usize));
+}
+
+/// End the run with this message.
+fn fail(refusal: Refusal) -> ! {
+    std::panic::resume_unwind(Box::new(refusal))
 }
 
 /// Something in Python raised.
 fn failed(class: &str, method: &str, now: Time, what: &str) -> Refusal {
+    failed_as("congestion control", class, method, now, what)
+}
+
+fn failed_as(kind: &str, class: &str, method: &str, now: Time, what: &str) -> Refusal {
     let problem = format!("{class}.{method} failed ({} s into the run): {what}", now.seconds());
-    Refusal::new(problem, "correct the congestion control and run again")
+    Refusal::new(problem, format!("correct the {kind} and run again"))
 }
 
 /// The name of the argument of a method that every control has.
@@ -318,6 +335,10 @@ fn argument(method: &str) -> &'static str {
 
 /// A method that answers has misunderstood how the window is given.
 fn silent(method: &Bound<PyAny>, answer: &Bound<PyAny>) -> PyResult<()> {
+    silent_but("the window is what self.cwnd is set to", method, answer)
+}
+
+fn silent_but(what: &str, method: &Bound<PyAny>, answer: &Bound<PyAny>) -> PyResult<()> {
     if answer.is_none() {
         return Ok(());
     }
@@ -325,16 +346,16 @@ fn silent(method: &Bound<PyAny>, answer: &Bound<PyAny>) -> PyResult<()> {
         .getattr("__name__")
         .map_or_else(|_| "the method".into(), |n| n.to_string());
     Err(pyo3::exceptions::PyTypeError::new_err(format!(
-        "{name} returns {}, but the window is what self.cwnd is set to; return nothing",
+        "{name} returns {}, but {what}; return nothing",
         shown(answer)
     )))
 }
 
-/// Call the class.
+/// Call the class with its first argument and its own parameters.
 fn new_object<'py>(
     factory: &Bound<'py, PyAny>,
     settings: &Settings,
-    rules: &WindowRules,
+    first: Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = factory.py();
     let own = PyDict::new(py);
@@ -348,8 +369,7 @@ fn new_object<'py>(
             _ => {}
         }
     }
-    let rules = Bound::new(py, ControlRules::of(rules))?;
-    factory.call((rules,), Some(&own))
+    factory.call((first,), Some(&own))
 }
 
 /// Which of several words, from an attribute that may be missing.
@@ -387,16 +407,21 @@ fn takes_argument(object: &Bound<PyAny>, what: &str) -> bool {
     count().is_ok_and(|n| n > 0)
 }
 
-fn parts(name: &str, object: &Bound<PyAny>) -> Result<ControlParts, Refusal> {
-    let has = |what: &str| object.hasattr(what).unwrap_or(false);
-    let method = |what: &str| match object.getattr(what) {
+/// Whether an object has an optional method.
+fn method_or_none(name: &str, object: &Bound<PyAny>, what: &str) -> Result<bool, Refusal> {
+    match object.getattr(what) {
         Err(_) => Ok(false),
         Ok(f) if f.is_callable() => Ok(true),
         Ok(value) => {
             let problem = format!("{name} has {what} = {}", shown(&value));
             Err(Refusal::new(problem, "give a method, or leave it out"))
         }
-    };
+    }
+}
+
+fn parts(name: &str, object: &Bound<PyAny>) -> Result<ControlParts, Refusal> {
+    let has = |what: &str| object.hasattr(what).unwrap_or(false);
+    let method = |what: &str| method_or_none(name, object, what);
     Ok(ControlParts {
         ssthresh: has("ssthresh"),
         pacing: has("pacing_rate"),
@@ -445,8 +470,8 @@ fn class_facts(name: &str, object: &Bound<PyAny>) -> Result<Facts, Refusal> {
 }
 
 /// The attributes that hold for all connections are those of the class: an object must not have others.
-fn same_as_class(name: &str, factory: &Bound<PyAny>, object: &Bound<PyAny>) -> Result<(), Refusal> {
-    for what in FIXED {
+fn same_as_class(name: &str, factory: &Bound<PyAny>, object: &Bound<PyAny>, fixed: &[&str]) -> Result<(), Refusal> {
+    for &what in fixed {
         if let (Ok(own), of_class) = (object.getattr(what), factory.getattr(what).ok()) {
             let same = of_class.is_some_and(|c| c.eq(&own).unwrap_or(false));
             if !same {

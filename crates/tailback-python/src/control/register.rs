@@ -1,27 +1,40 @@
-//! The classes of congestion controls that Python has handed over, and the libraries in which scenarios find them.
+//! The classes of congestion controls, rate controls and transports that Python has handed over, and the libraries in
+//! which scenarios find them.
 //!
-//! A class becomes a row of the list of controls, with parameters and probes of its own: a scenario is checked against
+//! A class becomes a row of its list, with parameters and probes of its own: a scenario is checked against
 //! them as against those of a built-in control. A class that is defined again takes its name over; scenarios that were
 //! read before keep theirs. A name without a class is a stand-in: it lets stored scenarios be read where their class is
 //! not at hand, and a run of it is refused.
 //!
 //! Rows live as long as the process, since models do. A row takes about a kilobyte.
 
+use super::rate::{self, ScriptedRate};
 use super::{CODEPOINTS, ECHOES, ScriptedControl, class_facts};
+use crate::stack;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use tailback_base::model::{Choice, ProbeDef};
+use tailback_base::model::{Choice, ProbeDef, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Kind, Model, Param, Settings};
 use tailback_sim::library::{Library, outside};
+use tailback_transport::entry::{Carries, Entry};
+use tailback_transport::rtp::control::{RateControl, RateController, ReportRule, Terms};
 use tailback_transport::tcp::congestion::{CongestionControl, Controller, EchoRule, Facts, WindowRules, always};
 
-/// A class of congestion controls.
+/// A row of one of the lists.
+#[derive(Clone, Copy)]
+enum ControlRow {
+    Congestion(&'static Controller),
+    Rate(&'static RateController),
+    Stack(&'static Entry),
+}
+
+/// A class of one's own.
 pub struct ControlClass {
     pub model: &'static Model,
-    row: &'static Controller,
+    row: ControlRow,
     /// None for a stand-in.
     pub class: Option<Py<PyAny>>,
 }
@@ -30,6 +43,15 @@ impl ControlClass {
     /// As messages call it.
     pub fn name(&self) -> &'static str {
         self.model.name
+    }
+
+    /// How Python hands it over.
+    pub fn call(&self) -> &'static str {
+        match self.row {
+            ControlRow::Congestion(_) => "tcp={\"congestion\": tb.congestion(CLASS)}",
+            ControlRow::Rate(_) => "rtp={\"control\": tb.rate_control(CLASS)}",
+            ControlRow::Stack(_) => "transport=tb.stack(CLASS)",
+        }
     }
 }
 
@@ -75,9 +97,13 @@ impl KnownControls {
         let mut libraries = [Library::standard().clone(), outside::library().clone()];
         for library in &mut libraries {
             for c in &self.classes {
-                library.transports.controllers.add(c.row);
+                match c.row {
+                    ControlRow::Congestion(row) => library.transports.controllers.add(row),
+                    ControlRow::Rate(row) => library.transports.rate_controllers.add(row),
+                    ControlRow::Stack(row) => library.transports.transports.add(row),
+                }
                 if self.named(c.name()).is_some_and(|last| Arc::ptr_eq(last, c)) {
-                    library.catalogue.add("congestion", c.model);
+                    library.catalogue.add(c.model.family, c.model);
                 }
             }
         }
@@ -107,11 +133,12 @@ fn param((name, kind, default, doc): Given) -> PyResult<Param> {
     Ok(Param::new(leak(name), kind, leak(default), leak(doc), ""))
 }
 
-/// Let scenarios name a class as congestion control. `probes` are names, units and sentences. Without a class, the name
-/// is a stand-in, unless it has one already.
+/// Let scenarios name a class as `congestion`, `rate-control` or `transport`, which is its family. `probes` are names, units and
+/// sentences. Without a class, the name is a stand-in, unless it has one already.
 #[pyfunction]
 pub fn register_control(
     py: Python,
+    family: &str,
     name: String,
     class: Option<Bound<PyAny>>,
     summary: String,
@@ -129,7 +156,16 @@ pub fn register_control(
             return Ok(());
         }
     }
-    let facts = facts(py, &name, class.as_ref())?;
+    let families = [<&RateController>::FAMILY, Entry::FAMILY, <&Controller>::FAMILY];
+    let family = families
+        .into_iter()
+        .find(|f| *f == family)
+        .unwrap_or(<&Controller>::FAMILY);
+    let (facts, rule) = match family == <&RateController>::FAMILY {
+        true => (Facts::CLASSIC, rule(py, &name, class.as_ref())?),
+        false if family == Entry::FAMILY => (Facts::CLASSIC, ReportRule::RFC8888),
+        false => (facts(py, &name, class.as_ref())?, ReportRule::RFC8888),
+    };
     let params: Vec<Param> = params.into_iter().map(param).collect::<PyResult<_>>()?;
     let probe = |(name, unit, doc): (String, String, String)| ProbeDef {
         name: leak(name),
@@ -140,19 +176,31 @@ pub fn register_control(
     let probes: Vec<ProbeDef> = probes.into_iter().map(probe).collect();
     let model: &'static Model = Box::leak(Box::new(Model {
         name: leak(name),
-        family: "congestion",
+        family,
         title: "Written in Python",
         summary: leak(summary),
         source: "",
         params: Vec::leak(params),
         probes: Vec::leak(probes),
     }));
-    let row: &'static Controller = Box::leak(Box::new(Controller {
-        model,
-        also: &[],
-        facts,
-        build,
-    }));
+    let row = match family {
+        f if f == <&RateController>::FAMILY => ControlRow::Rate(Box::leak(Box::new(RateController {
+            model,
+            rule,
+            build: build_rate,
+        }))),
+        f if f == Entry::FAMILY => ControlRow::Stack(Box::leak(Box::new(Entry {
+            model,
+            carries: Carries::Stream(|settings, _| stack::connections(settings)),
+            capable: |_, _| true,
+        }))),
+        _ => ControlRow::Congestion(Box::leak(Box::new(Controller {
+            model,
+            also: &[],
+            facts,
+            build,
+        }))),
+    };
     registered.classes.push(Arc::new(ControlClass { model, row, class }));
     registered.renew();
     Ok(())
@@ -170,6 +218,14 @@ fn facts(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<Facts> {
     class_facts(name, class.bind(py)).map_err(|e| PyValueError::new_err(format!("{e}")))
 }
 
+/// When the receiver of a class of rate controls reports.
+fn rule(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<ReportRule> {
+    let Some(class) = class else {
+        return Ok(ReportRule::RFC8888);
+    };
+    rate::class_rule(name, class.bind(py)).map_err(|e| PyValueError::new_err(format!("{e}")))
+}
+
 /// What is known of a congestion control by its name: what it does about marks, how its receiver echoes them, the code
 /// point of its packets, whether losses slow it, and what Linux calls it (None if Linux has no such control). None for
 /// a name that is no control.
@@ -177,6 +233,10 @@ fn facts(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<Facts> {
 pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
     let library = library(true);
     let last = known().named(name).map(|c| c.row);
+    let last = last.and_then(|row| match row {
+        ControlRow::Congestion(row) => Some(row),
+        ControlRow::Rate(_) | ControlRow::Stack(_) => None,
+    });
     let standard = || {
         library
             .transports
@@ -213,16 +273,22 @@ pub fn classes_in<'a>(settings: impl IntoIterator<Item = &'a Settings>) -> Vec<A
 }
 
 fn build(settings: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    Box::new(made(settings, |class| ScriptedControl::make(class, settings, rules)))
+}
+
+fn build_rate(settings: &Settings, terms: Terms) -> Box<dyn RateControl> {
+    Box::new(made(settings, |class| ScriptedRate::make(class, settings, terms)))
+}
+
+/// An object of the class that these settings name.
+fn made<T>(settings: &Settings, make: impl FnOnce(&Arc<ControlClass>) -> Result<T, Refusal>) -> T {
     let control = match class_of(settings.model) {
-        Some(class) => ScriptedControl::make(&class, settings, rules),
+        Some(class) => make(&class),
         None => Err(Refusal::new(
             format!("{} is no class of this process", settings.model.name),
             "read the scenario again",
         )),
     };
-    match control {
-        Ok(control) => Box::new(control),
-        // Not a panic: the hook that prints panics is not called. Who drives the run makes a message of it.
-        Err(refusal) => std::panic::resume_unwind(Box::new(refusal)),
-    }
+    // Not a panic: the hook that prints panics is not called. Who drives the run makes a message of it.
+    control.unwrap_or_else(|refusal| std::panic::resume_unwind(Box::new(refusal)))
 }

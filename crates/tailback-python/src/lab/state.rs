@@ -42,12 +42,12 @@ fn raised(py: Python, e: LabRefusal) -> PyErr {
     }
 }
 
-/// Why the lab does not run a scenario whose congestion control is a Python class.
+/// Why the lab does not run a scenario whose congestion or rate control is a Python class.
 fn in_python(spec: &Spec) -> Option<String> {
     let classes = control::classes_in(transports(spec));
     let name = classes.first()?.name();
     Some(format!(
-        "the congestion control {name} is written in Python, which the lab does not run; use `tailback run`, or name a \
+        "the control {name} is written in Python, which the lab does not run; use `tailback run`, or name a \
          built-in control"
     ))
 }

@@ -5,6 +5,7 @@ use super::lines::Lines;
 use super::traffic::{Brings, ControlFacts};
 use super::{BLOCK, Parts, of, tables};
 use tailback_base::{Duration, Settings};
+use tailback_sim::measure::playout::{PacketPlayout, PicturePlayout};
 use tailback_sim::measure::quality::Answers;
 use tailback_sim::sim::APPLICATION_BYTES;
 use tailback_sim::sim::flow::{DataStats, Flow, Media, Route, Snapshot};
@@ -128,6 +129,14 @@ fn flow_bytes(spec: &Spec, g: &GroupSpec, brings: &Brings, carried: f64) -> f64 
             + carried / 2.0
             + tables::rows("datagrams", 1.0).0
             + tables::rows("frames", 1.0).0;
+    }
+    if g.playout.is_some() {
+        // Two bits for each datagram that was late, and a third set of delays.
+        bytes += of::<PicturePlayout>().max(of::<PacketPlayout>())
+            + 2.0 * BLOCK
+            + 3.0 * BINS
+            + carried / 2.0
+            + tables::rows("playout", 1.0).0;
     }
     if let (Output::Media, Some(frames)) = (output, g.traffic.number(FPS.name)) {
         bytes += remembered_bytes(2.0 * frames * spec.duration.seconds());

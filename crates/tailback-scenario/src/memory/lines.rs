@@ -429,6 +429,8 @@ pub fn struck(l: &Line) -> [f64; 2] {
             [1.5 * (bad * loss_bad + (1.0 - bad) * loss_good); 2]
         }
         Impairment::Netem(of) => of.struck(),
+        // All or nothing, by the sizes of packets.
+        Impairment::BlackHole { .. } => [0.0, 1.0],
         Impairment::ByIndex { .. }
         | Impairment::Duplicate { .. }
         | Impairment::Reorder { .. }

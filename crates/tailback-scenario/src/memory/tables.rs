@@ -28,7 +28,7 @@ fn row(name: &str) -> f64 {
 fn words(name: &str) -> f64 {
     match name {
         "log" => 3.0,
-        "flows" | "intervals" | "datagrams" | "frames" => 1.0,
+        "flows" | "intervals" | "datagrams" | "frames" | "playout" => 1.0,
         _ => 0.0,
     }
 }

@@ -10,7 +10,7 @@ use super::links::impairments;
 use super::names::{among, place};
 use super::profiles::{Profiles, with_preset};
 use super::routes::{Routes, nodes_over};
-use super::transport::{deadline, packets, sizes, transport};
+use super::transport::{deadline, frames_or_datagrams, packets, sizes, transport};
 use crate::check::{Filled, Reader, join};
 use crate::document::{Entry, Node, Tree};
 use crate::error::{At, Problem};
@@ -21,8 +21,9 @@ use tailback_sim::declare::instants::Instants;
 use tailback_sim::declare::paths::Paths;
 use tailback_sim::declare::tables::flows::*;
 use tailback_sim::declare::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
-use tailback_sim::measure::convergence;
+use tailback_sim::measure::{convergence, playout};
 use tailback_sim::spec::{AccessSpec, GroupSpec, LinkSpec};
+use tailback_sim::traffic::voice;
 use tailback_sim::wire::packet::MAX_HOPS;
 
 /// The most groups of flows.
@@ -137,11 +138,10 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     if let (Some(traffic), Some(transport), Some(sizes)) = (&traffic, &transport, &sizes) {
         packets(r, node, &path, traffic, transport, sizes);
     }
-    let start = match part(&START) {
-        Some((n, key)) => instants(r, n, &key, false),
-        None => Some(Instants::Listed(vec![Time::ZERO])),
-    };
+    let at_once = || Some(Instants::Listed(vec![Time::ZERO]));
+    let start = part(&START).map_or_else(at_once, |(n, key)| instants(r, n, &key, false));
     let meter = part(&METER).map(|(n, key)| meter(r, n, &key, around));
+    let playout = part(&PLAYOUT).and_then(|(n, key)| playout_of(r, n, &key, [traffic.as_ref(), transport.as_ref()]));
     let host = part(&CONDITIONER).map(|(n, key)| conditioner(r, n, &key, Before::Host));
     let stop = part(&STOP).map(|(n, key)| instants(r, n, &key, true));
     let [access_impair, exit_impair] =
@@ -201,10 +201,40 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         meter: meter.flatten(),
         dscp: s.get(&DSCP),
         deadline,
+        playout,
         changes: vec![],
         start: start?,
         stop: stop.flatten(),
     })
+}
+
+/// When what arrives is played or shown.
+fn playout_of(
+    r: &mut Reader,
+    node: &Node,
+    path: &str,
+    [traffic, transport]: [Option<&Settings>; 2],
+) -> Option<Settings> {
+    let filled = r.model(node, path, "playout")?;
+    let (traffic, transport) = (traffic?, transport?);
+    let (source, name) = (traffic.model.name, transport.model.name);
+    let is_played = frames_or_datagrams(r.library, traffic, transport);
+    let is_fixed = playout::fixed_delay(&filled.settings).is_some();
+    let (problem, remedy) = if !is_played {
+        (
+            format!("{source} over {name} has neither datagrams nor frames that could be played"),
+            "leave the playout out",
+        )
+    } else if !is_fixed && !voice::has_silences(traffic) {
+        (
+            format!("the delay of adaptive playout changes in silences, and {source} has none here"),
+            "give traffic = { kind = \"voice\", speech = \"on-off\" }, or playout = \"fixed\"",
+        )
+    } else {
+        return Some(filled.settings);
+    };
+    r.complain(Problem::new("conflict", node.at.clone(), path, problem, remedy).value(node.show()));
+    None
 }
 
 /// What else the table of intervals says about each flow.

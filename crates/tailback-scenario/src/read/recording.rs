@@ -8,7 +8,7 @@ use tailback_base::Duration;
 use tailback_base::model::{ProbeDef, Settings};
 use tailback_sim::declare::tables::record::*;
 use tailback_sim::declare::tables::{EDGE_PROBES, FLOW_PROBES, LINK_PROBES, RECORD, SOJOURN_PERCENTILES};
-use tailback_sim::library::outside::outside_in;
+use tailback_sim::library::outside::{is_stack, outside_in};
 use tailback_sim::spec::{GroupSpec, LinkSpec, RecordSpec, Sampling, Target};
 use tailback_transport::datagram::{DELAY, ECHO, ROUND_TRIP};
 
@@ -256,8 +256,8 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
             None => At::Nowhere,
         };
         let key = format!("{}[{i}]", filled.key(&PROBES));
-        // What a discipline from outside keeps, only it knows: the run refuses what it does not have.
-        if !all().any(|p| p == name) && outside_in(settings).is_none() {
+        // What a discipline or a stack from outside keeps, only it knows: the run refuses what it does not have.
+        if !all().any(|p| p == name) && outside_in(settings).is_none() && !is_stack(settings) {
             let declared: Vec<&str> = all().collect();
             let (near, remedy) = among(name, declared.into_iter(), "probes here");
             let problem = format!(

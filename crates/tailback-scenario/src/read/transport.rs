@@ -33,12 +33,17 @@ fn is_media(library: &Library, traffic: &Settings) -> bool {
     facts(library, traffic).is_some_and(|f| f.output.is_media())
 }
 
+/// Whether something arrives as it was sent: a datagram, or a frame.
+pub fn frames_or_datagrams(library: &Library, traffic: &Settings, transport: &Settings) -> bool {
+    let has_frames = facts(library, traffic).is_some_and(|f| f.output == Output::Media);
+    has_frames || library.transports.carries_datagrams(transport.model)
+}
+
 /// The deadline of a group: for what arrives as it was sent, packet by packet or frame by frame.
 pub fn deadline(r: &mut Reader, filled: &Filled, [traffic, transport]: [Option<&Settings>; 2]) -> Option<Duration> {
     let deadline = filled.settings.get(&flows::DEADLINE)?;
     let (traffic, transport) = (traffic?, transport?);
-    let has_frames = facts(r.library, traffic).is_some_and(|f| f.output == Output::Media);
-    if !has_frames && !r.library.transports.carries_datagrams(transport.model) {
+    if !frames_or_datagrams(r.library, traffic, transport) {
         let (source, name) = (traffic.model.name, transport.model.name);
         let node = filled.node.given(&flows::DEADLINE);
         let problem = format!("{source} over {name} has neither datagrams nor frames that could be late");

@@ -248,6 +248,24 @@ fn a_queue_from_outside_is_no_queue_of_a_file() {
 }
 
 #[test]
+fn a_stack_is_no_transport_of_a_file() {
+    let sent = "transport = \"udp\"\ntraffic = { kind = \"poisson\", rate = \"1Mbps\" }";
+    let p = broken(sent, "transport = \"stack\"");
+    check(
+        &p,
+        13,
+        "flows.web.transport",
+        "stack",
+        "Scenario::load(\"FILE\").endpoints(\"NAME\", ...)",
+    );
+    // Where stacks are handed over it is read, and does not run without them.
+    let text = GOOD.replacen(sent, "transport = \"stack\"", 1);
+    let loaded = load_text_with(tailback_sim::library::outside::library(), &text, "lab.toml", &[]).unwrap();
+    let e = tailback_sim::run::run(&loaded.spec, 1, &tailback_sim::build::hooks::Hooks::default()).expect_err("it ran");
+    assert!(e.problem.contains("the transport of web"), "{e}");
+}
+
+#[test]
 fn a_control_whose_class_is_not_at_hand_is_told_where_to_run() {
     let sent = "transport = \"udp\"\ntraffic = { kind = \"poisson\", rate = \"1Mbps\" }";
     for name in ["mine.py:Gentle", "lab.Gentle"] {

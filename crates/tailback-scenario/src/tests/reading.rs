@@ -41,6 +41,7 @@ impair = [
     { kind = "by-index", indices = [7, 3], action = "mark" },
     { kind = "gilbert", to_bad = 0.1, to_good = 0.5 },
     { kind = "reorder", probability = 0.1, delay = "3ms" },
+    { kind = "black-hole", mtu = "1400B" },
 ]
 reverse_impair = { kind = "every-nth", n = 3 }
 [flows.long]

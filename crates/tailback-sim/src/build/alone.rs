@@ -8,6 +8,7 @@
 use super::flows::{stem, times};
 use crate::library::Library;
 use crate::measure::frames::Fate;
+use crate::measure::playout::CompleteFrame;
 use crate::spec::{GroupSpec, Spec};
 use crate::traffic::application::{
     AppInput, Application, Net, NodeId, PageId, Part, Side, Transfer, TransferId, TransportId,
@@ -157,7 +158,7 @@ impl Net for Paper {
     fn end_page(&mut self, _: PageId) {}
     fn finished(&mut self) {}
     fn withdraw(&mut self, _: FlowId, _: Side, _: u64) {}
-    fn frame_whole(&mut self, _: FlowId, _: Time) {}
+    fn frame_whole(&mut self, _: FlowId, _: CompleteFrame) {}
     fn frame_judged(&mut self, _: FlowId, _: Time, _: u64, _: Fate) {}
     fn burst_over(&mut self, _: FlowId, _: u64, _: Duration) {}
     fn relabel(&mut self, _: FlowId, _: u32) {}

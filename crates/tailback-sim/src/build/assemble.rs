@@ -87,6 +87,7 @@ impl Network {
                 );
             }
         }
+        sim.ahead.never = self.from_outside;
         sim.net.keeps_under_way = self.rules.keeps;
         if self.spreads() {
             sim.net.router.equal.gap = self.rules.flowlet_gap;
@@ -220,8 +221,10 @@ impl Network {
             ));
         }
         let keys = def.keys();
+        let mut outside = false;
         let carrier = match def.transport {
             Transport::Described(c) => {
+                outside = c.is_from_outside();
                 let path = || sim.path(def.from, def.to);
                 Carrier::Connection(c.ends(path, &mut def.named.text(".transport").stream()))
             }
@@ -280,7 +283,11 @@ impl Network {
             flow.opened = a.start;
             add_app(sim, a, def.named.stream(), Some(id), def.group);
         }
+        let opened = flow.opened;
         sim.flows.all.push(flow);
+        if outside {
+            sim.begin_at_destination(id.0, opened);
+        }
         let ways = [forward, backward].map(|way| way.marked(def.dscp));
         sim.net.ways.push(ways);
         if sim.net.router.equal.may_fail {

@@ -3,12 +3,12 @@
 use super::conditioners::Site;
 use super::instants::instants;
 use super::network::{Direction, FlowHandle, LinkId, Network, Stem, Transport, UNITS};
-use crate::build::hooks::{ConnectionMaker, FlowEnds};
+use crate::build::hooks::{FlowEnds, Hooks};
 use crate::change::Values;
 use crate::declare::tables::TunnelHash;
-use crate::library::Library;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::measure::frames::FrameStats;
+use crate::measure::playout::{self, PacketPlayout, PicturePlayout};
 use crate::measure::quality::{DEADLINE, Quality};
 use crate::sim::flow::Media;
 use crate::sim::injected::Silent;
@@ -16,9 +16,8 @@ use crate::sim::names::PrivateEnd;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};
-use crate::traffic::superposed;
+use crate::traffic::{superposed, voice};
 use crate::wire::keys::Tunnel;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 use tailback_base::quantity::Refusal;
@@ -29,12 +28,9 @@ use tailback_transport::datagram::{ECHO, ECHO_SIZE, HEADER, codepoint};
 
 /// What all groups of a run share.
 pub(super) struct Around<'a> {
-    pub library: &'a Library,
-    /// Transports that were handed to the run, by group.
-    pub connections: &'a HashMap<String, ConnectionMaker<'a>>,
+    pub hooks: &'a Hooks<'a>,
     pub seed: u64,
     pub end: Time,
-    pub ends: FlowEnds,
     /// Names of the edges where flows enter and leave, by number.
     pub aggregates: Vec<&'a str>,
     /// The names of the tunnels; each has its place as its number.
@@ -75,14 +71,20 @@ pub(super) fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) 
 fn media(g: &GroupSpec, source: &Entry, connection: bool, echo: bool) -> Option<Media> {
     let output = source.facts.output;
     let deadline = g.deadline.or(output.is_media().then_some(DEADLINE));
-    if deadline.is_none() && !echo {
+    if deadline.is_none() && !echo && g.playout.is_none() {
         return None;
     }
+    let has_frames = output == Output::Media;
     let quality = Quality::new(deadline);
     let quality = if echo { quality.answered() } else { quality };
+    let quality = match g.playout.as_ref().filter(|_| !has_frames) {
+        Some(s) => quality.played(PacketPlayout::new(s, voice::filling(&g.traffic))),
+        None => quality,
+    };
+    let shown = g.playout.as_ref().and_then(playout::fixed_delay);
     Some(Media {
         quality: (!connection).then_some(quality),
-        frames: (output == Output::Media).then(FrameStats::default),
+        frames: has_frames.then(|| FrameStats::new(shown.map(PicturePlayout::new))),
     })
 }
 
@@ -113,15 +115,14 @@ pub(super) fn add_group<'s>(
     around: &Around,
     edges: &mut Vec<Site<'s>>,
 ) -> Result<(), Refusal> {
-    let (library, seed, end) = (around.library, around.seed, around.end);
+    let (library, seed, end) = (around.hooks.library(), around.seed, around.end);
     let group = net.group(&g.name);
     let (from, to) = (net.node(&g.from), net.node(&g.to));
-    let connection = library.transports.connection(&g.transport)?;
+    let connection = around.hooks.connection(&g.name, &g.transport)?;
     let header = match connection {
         Some(_) => 0,
         None => g.transport.get(&HEADER),
     };
-    let own = around.connections.get(&g.name);
     let (starts, stops) = times(g, seed);
     let source = library.source(g.traffic.model)?;
     let via = via(net, g);
@@ -151,13 +152,12 @@ pub(super) fn add_group<'s>(
             }
             None => to,
         };
-        let transport = match (around.ends, own, &connection) {
-            (FlowEnds::Injected, _, _) => Transport::Injected,
-            (FlowEnds::Simulated, Some(make), _) => Transport::Connection(make(i)),
-            (FlowEnds::Simulated, None, Some(c)) => Transport::Described(c.clone()),
-            (FlowEnds::Simulated, None, None) => datagrams(g),
+        let transport = match (around.hooks.ends, &connection) {
+            (FlowEnds::Injected, _) => Transport::Injected,
+            (FlowEnds::Simulated, Some(c)) => Transport::Described(c.clone()),
+            (FlowEnds::Simulated, None) => datagrams(g),
         };
-        let echo = connection.is_none() && own.is_none() && g.transport.get(&ECHO);
+        let echo = connection.is_none() && g.transport.get(&ECHO);
         let flow = net.flow(group, i, from_host, to_host, transport);
         let named = net.stream_name(flow);
         if source.facts.own_address {
@@ -192,7 +192,7 @@ pub(super) fn add_group<'s>(
             streams: Streams(named),
             group: &shared,
         };
-        let app: Box<dyn Application> = match around.ends {
+        let app: Box<dyn Application> = match around.hooks.ends {
             FlowEnds::Injected => Box::new(Silent),
             FlowEnds::Simulated => (source.build)(&g.traffic, context),
         };
@@ -205,7 +205,7 @@ pub(super) fn add_group<'s>(
             net.measure(flow, ConvergenceMeter::from_settings(m, i));
         }
     }
-    add_changes(net, g, first..net.next_flow(), around.ends)
+    add_changes(net, g, first..net.next_flow(), around.hooks.ends)
 }
 
 /// Plan the changes of a group of flows.

@@ -1,14 +1,14 @@
 //! What a caller adds to a scenario from outside: disciplines, transports, a library, a tap, and how far a run is.
 
-use crate::library::Library;
-use crate::traffic::application::Ends;
+use crate::library::{Library, outside};
 use crate::wire::packet::SimPacket;
 use crate::wire::tap::TapMaker;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use tailback_base::Time;
 use tailback_base::quantity::Refusal;
+use tailback_base::{Settings, Time};
 use tailback_queue::{BuildContext, QueueDiscipline};
+use tailback_transport::Connection;
 
 /// The port at which a discipline from outside stands, and what a discipline of the registry would know there.
 pub struct PortContext<'a> {
@@ -22,17 +22,15 @@ pub struct PortContext<'a> {
 /// Makes a discipline for one run at this port.
 pub type QueueMaker<'a> = &'a (dyn Fn(PortContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
 
-/// Makes both ends of the flow of this number.
-pub type ConnectionMaker<'a> = &'a dyn Fn(u32) -> Ends;
-
 /// What a caller adds to a scenario from outside.
 #[derive(Default)]
 pub struct Hooks<'a> {
     /// Disciplines that no scenario can name (written in Python, or in a test), by port: `bottleneck`,
     /// `bottleneck.reverse`.
     pub queues: HashMap<String, QueueMaker<'a>>,
-    /// Transports that no scenario can name, by the group of flows that are to have them in place of the scenario's.
-    pub connections: HashMap<String, ConnectionMaker<'a>>,
+    /// Transports that no scenario can name, by the group of flows, the sessions or the workload that are to have them
+    /// in place of the scenario's.
+    pub connections: HashMap<String, Connection>,
     /// What the scenario was read with, if not the standard library.
     pub library: Option<&'a Library>,
     /// Makes what sees every packet of a run at every port.
@@ -72,6 +70,18 @@ impl<'a> Hooks<'a> {
         match self.progress.is_some_and(|p| !p(share)) {
             true => Err(interrupted()),
             false => Ok(()),
+        }
+    }
+
+    /// The connections of a group, sessions or a workload of this name with these settings; `None` for datagrams.
+    ///
+    /// # Errors
+    /// The settings contradict each other, or name a stack that was not handed over.
+    pub(super) fn connection(&self, name: &str, settings: &Settings) -> Result<Option<Connection>, Refusal> {
+        match self.connections.get(name) {
+            Some(own) => Ok(Some(own.clone())),
+            None if outside::is_stack(settings) => Err(outside::no_stack(name)),
+            None => self.library().transports.connection(settings),
         }
     }
 

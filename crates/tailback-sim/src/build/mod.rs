@@ -48,11 +48,9 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     net.choose_paths(spec.path_rules);
     let mut edges = links::add(&mut net, spec, seed, hooks)?;
     let around = flows::Around {
-        library: hooks.library(),
-        connections: &hooks.connections,
+        hooks,
         seed,
         end: Time::ZERO + spec.duration,
-        ends: hooks.ends,
         aggregates: aggregates(spec)?,
         tunnels: tunnels(spec),
     };
@@ -67,7 +65,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     }
     conditioners::add(&mut net, edges, hooks.library(), seed)?;
     let mut built = net.build()?;
-    built.sim.ahead.never = hooks.one_by_one;
+    built.sim.ahead.never |= hooks.one_by_one;
     if hooks.laws {
         built.check_laws();
     }

@@ -225,6 +225,8 @@ pub struct Network {
     pub(super) followers: Vec<(FlowHandle, Side, u32)>,
     pub(super) hearing: Vec<u32>,
     pub(super) rules: PathRules,
+    /// Ends of some connections are somebody else's code.
+    pub(super) from_outside: bool,
 }
 
 impl Network {
@@ -245,6 +247,7 @@ impl Network {
             followers: Vec::new(),
             hearing: Vec::new(),
             rules: PathRules::default(),
+            from_outside: false,
         }
     }
 
@@ -336,6 +339,7 @@ impl Network {
     /// A flow of a group, with the application that feeds it.
     pub fn flow(&mut self, group: u32, index: u32, from: NodeId, to: NodeId, transport: Transport) -> FlowHandle {
         let handle = FlowHandle(self.flows.len() as u32);
+        self.from_outside |= matches!(&transport, Transport::Described(c) if c.is_from_outside());
         self.flows.push(FlowDef {
             handle,
             named: self.group_streams[group as usize].number(index),
@@ -484,6 +488,7 @@ impl Network {
     /// Register connections of this description; what they leave to chance is drawn from the stream of this name.
     pub fn described_transport(&mut self, connection: Connection, stream: Named) -> TransportId {
         let stream = stream.stream();
+        self.from_outside |= connection.is_from_outside();
         self.add_transport(Rc::new(move |path, rng| connection.ends(path, rng)), stream)
     }
 

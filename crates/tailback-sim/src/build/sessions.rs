@@ -13,14 +13,14 @@ use tailback_base::work::counted_as;
 
 /// Put the members of one table into the network. Clients take the servers in turn.
 pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result<(), Refusal> {
-    let (library, seed, end) = (around.library, around.seed, around.end);
+    let (library, seed, end) = (around.hooks.library(), around.seed, around.end);
     let (from, to) = (net.node(&s.from), net.node(&s.to));
     let page_servers: Vec<NodeId> = s.page_servers.iter().map(|name| net.node(name)).collect();
     let ends = [(from, &s.from), (to, &s.to)].into_iter();
     for (node, name) in ends.chain(page_servers.iter().copied().zip(&s.page_servers)) {
         net.set_edge_number(node, around.number(name));
     }
-    let connection = library.transports.connection(&s.transport)?.ok_or_else(|| {
+    let connection = around.hooks.connection(&s.name, &s.transport)?.ok_or_else(|| {
         let problem = format!(
             "sessions open connections, which {} has none of",
             s.transport.model.name

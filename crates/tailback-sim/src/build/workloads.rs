@@ -9,12 +9,12 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Named, Time};
 
 pub(super) fn add(net: &mut Network, w: &WorkloadSpec, around: &Around) -> Result<(), Refusal> {
-    let library = around.library;
+    let library = around.hooks.library();
     let hosts: Vec<NodeId> = w.hosts.iter().map(|name| net.node(name)).collect();
     for (node, name) in hosts.iter().zip(&w.hosts) {
         net.set_edge_number(*node, around.number(name));
     }
-    let connection = library.transports.connection(&w.transport)?.ok_or_else(|| {
+    let connection = around.hooks.connection(&w.name, &w.transport)?.ok_or_else(|| {
         let problem = format!(
             "workloads open connections, which {} has none of",
             w.transport.model.name

@@ -29,6 +29,8 @@ pub enum Impairment {
     Reorder { probability: f64, delay: Duration },
     /// Each packet waits a time uniform in 0..max before it enters the queue, never overtaking.
     SendDelay { max: Duration },
+    /// Packets with more bytes on the wire are lost in silence.
+    BlackHole { mtu: u64 },
     /// Linux's emulator of networks, with all of its words.
     Netem(Box<Netem>),
 }
@@ -42,6 +44,7 @@ impl Impairment {
             | Impairment::Random { action, .. }
             | Impairment::Gilbert { action, .. } => Some(*action),
             Impairment::Netem(of) => of.harm(),
+            Impairment::BlackHole { .. } => Some(Harm::Drop),
             Impairment::Duplicate { .. } | Impairment::Reorder { .. } | Impairment::SendDelay { .. } => None,
         }
     }
@@ -88,6 +91,8 @@ params! {
         "Probability of loss in the good state.", "Gilbert 1960");
     LOSS_BAD: f64 = Key::new("loss_bad", kinds::PROBABILITY, "1", "Probability of loss in the bad state.", "");
     DELAY: Duration = Key::new("delay", SOME_TIME, "", "How long a packet is held back.", "");
+    MTU: u64 = Key::new("mtu", Kind::Bytes { min: 28, max: 65_535 }, "1500B",
+        "The largest packet that passes, bytes on the wire.", "");
     LONGEST: Duration = Key::new("max", SOME_TIME, "", "The longest wait of a packet.", "");
 }
 
@@ -103,7 +108,7 @@ struct ImpairmentRow {
 }
 
 /// Every impairment, in the order the reference shows them.
-static ROWS: [ImpairmentRow; 8] = [
+static ROWS: [ImpairmentRow; 9] = [
     ImpairmentRow {
         model: &Model {
             name: "by-index",
@@ -229,6 +234,18 @@ static ROWS: [ImpairmentRow; 8] = [
             probes: &[],
         },
         read: |s| Ok(Impairment::SendDelay { max: s.get(&LONGEST) }),
+    },
+    ImpairmentRow {
+        model: &Model {
+            name: "black-hole",
+            family: "impairment",
+            title: "MTU black hole",
+            summary: "Loses packets larger than `mtu` in silence: senders have to find out by themselves.",
+            source: "RFC 2923 section 2.1",
+            params: &[MTU.param],
+            probes: &[],
+        },
+        read: |s| Ok(Impairment::BlackHole { mtu: s.get(&MTU) }),
     },
     ImpairmentRow {
         model: &netem::MODEL,

@@ -365,6 +365,9 @@ pub mod flows {
         pub DEADLINE: Option<Duration> = Key::new("deadline", SOME_TIME, "none",
             "Measure how datagrams fare: the table of datagrams has losses by runs, jitter, and what takes longer than \
              this. Voice and video have it without being asked, with 150ms.", "");
+        pub PLAYOUT = Param::new("playout", Kind::Model("playout"), "none",
+            "Measure what is heard or seen: the table of playout has what is missing at its time, the rating of a \
+             call, and the freezes of video.", "");
         pub DSCP: Dscp = Key::new("dscp", Kind::CodePoint, "CS0",
             "The DiffServ code point of the packets that the ends send, in both directions: data, ACKs, answers. \
              Conditioners may change it on the way.", "RFC 2474, RFC 4594");

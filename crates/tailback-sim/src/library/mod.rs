@@ -7,7 +7,7 @@ use crate::declare::{changes, fabrics, impairments, instants, tables, workload};
 pub mod outside;
 pub mod own;
 
-use crate::measure::convergence;
+use crate::measure::{convergence, playout};
 use crate::traffic::session::{self, SESSIONS, objects};
 use crate::traffic::{entry as source, laws, packet_sizes, registry, video};
 use crate::wire::packet::SimPacket;
@@ -151,6 +151,7 @@ impl Library {
             Family::new("impairment", "Impairments", impairments::models()),
             Family::new("rate-change", "Rate changes", vec![&tables::RATE_CHANGE]),
             Family::new("meter", "Meters", vec![&convergence::MODEL]),
+            Family::new("playout", "Playout", playout::models()),
         ]);
         let catalogue = Catalogue::new(families);
         Library {
@@ -217,6 +218,7 @@ additions! {
     conditioner::Entry<SimPacket>: |library| library.conditioners;
     &'static Controller: |library| library.transports.controllers;
     &'static RateController: |library| library.transports.rate_controllers;
+    &'static tailback_transport::Entry: |library| library.transports.transports;
     &'static source::Entry: |library| library.sources;
     &'static packet_sizes::Entry: |library| library.sizes;
     &'static session::Entry: |library| library.sessions;

@@ -1,6 +1,7 @@
-//! A queue that no scenario can hold: one written in Python, or in a test, which a run is handed from outside.
+//! What no scenario can hold, and a run is handed from outside: a queue written in Python or in a test, and somebody
+//! else's transport, a stack without I/O of its own.
 //!
-//! Where a scenario is stored or handed on, this model stands in its place and names the class. It is not in the
+//! Where a scenario is stored or handed on, these models stand in its place and name the class. They are not in the
 //! standard library, so that a scenario with it is refused wherever the class itself is not at hand; and a run that is
 //! not handed the class ends before it begins. Nothing else may act in its place.
 
@@ -9,11 +10,14 @@ use crate::spec::{LinkSpec, Spec};
 use crate::wire::packet::SimPacket;
 use std::sync::LazyLock;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Param, Settings, Size};
+use tailback_base::{Kind, Model, Param, Settings, Size, Stream};
 use tailback_queue::entry::{Build, Entry, Facts};
 use tailback_queue::fifo::{DropTail, Fifo};
 use tailback_queue::shaped::innermost;
 use tailback_queue::{BuildContext, QueueDiscipline};
+use tailback_transport::Endpoint;
+use tailback_transport::entry::{self as transport, Carries, Connection, Ends};
+use tailback_transport::path::Path;
 
 /// What stands in a scenario for a discipline from outside.
 pub static MODEL: Model = Model {
@@ -32,6 +36,42 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
+/// What stands in a scenario for a transport from outside.
+pub static STACK: Model = Model {
+    name: "stack",
+    family: "transport",
+    title: "Somebody else's transport",
+    summary: "Both ends are a stack that the run is handed from outside.",
+    source: "",
+    params: &[],
+    probes: &[],
+};
+
+/// Its ends are those of the stack; until then it is a connection that carries data both ways.
+static STACK_ENTRY: transport::Entry = transport::Entry {
+    model: &STACK,
+    carries: Carries::Stream(|_, _| Ok(Connection::new(NoStack))),
+    capable: |_, _| true,
+};
+
+/// A connection of a stack that is not here: what is read of a scenario needs its facts.
+struct NoStack;
+
+impl Ends for NoStack {
+    fn segment_bytes(&self) -> u32 {
+        STACK_SEGMENT
+    }
+    fn is_two_way(&self) -> bool {
+        true
+    }
+    fn ends(&self, _path: &mut dyn FnMut() -> Path, _rng: &mut Stream) -> [Box<dyn Endpoint>; 2] {
+        std::panic::resume_unwind(Box::new(no_stack("NAME")))
+    }
+}
+
+/// Payload of a full datagram of a stack, bytes: the least that every path for QUIC carries (RFC 9000 section 14).
+pub const STACK_SEGMENT: u32 = 1200;
+
 static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
     let mut library = Library::standard().clone();
     library.catalogue.add("queue", &MODEL);
@@ -41,6 +81,7 @@ static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
         admission: None,
         facts: Facts::ONE_QUEUE,
     });
+    library.add(&STACK_ENTRY);
     library
 });
 
@@ -48,6 +89,19 @@ static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
 /// who only read results.
 pub fn library() -> &'static Library {
     &LIBRARY
+}
+
+/// Whether these settings stand for a transport from outside.
+pub fn is_stack(transport: &Settings) -> bool {
+    std::ptr::eq(transport.model, &STACK)
+}
+
+/// The run was not handed the stack of this group.
+pub fn no_stack(group: &str) -> Refusal {
+    Refusal::new(
+        format!("the transport of {group} is a stack from outside, and the run is not given it"),
+        format!("give it: Scenario::endpoints(\"{group}\", ...) of tailback-path"),
+    )
 }
 
 /// Whether these settings stand for a discipline from outside.

@@ -5,7 +5,8 @@
 //! each at its deadline; consecutive failed frames are a freeze.
 
 use super::histogram::Histogram;
-use tailback_base::{Duration, Time};
+use super::playout::{CompleteFrame, PicturePlayout};
+use tailback_base::Time;
 
 /// The fate of a frame at its deadline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,26 +37,46 @@ pub struct FrameStats {
     pub freezes: u64,
     pub longest: u64,
     run: u64,
+    /// When frames are shown, if somebody asks.
+    pub playout: Option<Box<PicturePlayout>>,
 }
 
 impl FrameStats {
+    pub fn new(playout: Option<PicturePlayout>) -> FrameStats {
+        FrameStats {
+            playout: playout.map(Box::new),
+            ..FrameStats::default()
+        }
+    }
+
     /// Statistics begin.
     pub fn restart(&mut self, now: Time) {
+        let mut playout = self.playout.take();
+        if let Some(playout) = &mut playout {
+            playout.restart(now);
+        }
         *self = FrameStats {
             from: now,
+            playout,
             ..FrameStats::default()
         };
     }
 
     /// A frame is complete.
-    pub fn whole(&mut self, made: Time, delay: Duration) {
-        if made >= self.from {
-            self.delay.add(delay);
+    pub fn whole(&mut self, frame: CompleteFrame, now: Time) {
+        if frame.made >= self.from {
+            self.delay.add(now - frame.made);
+        }
+        if let Some(playout) = &mut self.playout {
+            playout.complete(frame, now);
         }
     }
 
     /// A frame is judged, after all frames created before it.
-    pub fn judge(&mut self, made: Time, bytes: u64, fate: Fate) {
+    pub fn judge(&mut self, (made, now): (Time, Time), bytes: u64, fate: Fate) {
+        if let Some(playout) = &mut self.playout {
+            playout.made(made, now);
+        }
         if made < self.from {
             return;
         }
@@ -88,10 +109,16 @@ mod tests {
     #[test]
     fn freezes_are_runs_of_frames_that_were_not_shown() {
         let mut s = FrameStats::default();
-        s.judge(Time::ZERO, 1000, Fate::Failed);
+        let whole = |made| CompleteFrame {
+            number: 0,
+            made: Time(made),
+            bytes: 1000,
+            needs_previous: false,
+        };
+        s.judge((Time::ZERO, Time(5)), 1000, Fate::Failed);
         s.restart(Time(5));
-        s.judge(Time(4), 1000, Fate::Failed);
-        s.whole(Time(4), Duration(7));
+        s.judge((Time(4), Time(5)), 1000, Fate::Failed);
+        s.whole(whole(4), Time(11));
         let fates = [
             Fate::Shown,
             Fate::Failed,
@@ -102,9 +129,9 @@ mod tests {
             Fate::Shown,
         ];
         for fate in fates {
-            s.judge(Time(5), 1000, fate);
+            s.judge((Time(5), Time(9)), 1000, fate);
         }
-        s.whole(Time(5), Duration(7));
+        s.whole(whole(5), Time(12));
         assert_eq!((s.frames, s.bytes, s.not_shown()), (7, 7000, 4));
         assert_eq!((s.failed, s.skipped, s.chained), (2, 1, 1));
         assert_eq!((s.freezes, s.longest, s.delay.count()), (2, 3, 1));

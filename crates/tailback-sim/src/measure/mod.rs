@@ -2,6 +2,9 @@
 //! frames.
 
 pub mod convergence;
+pub mod e_model;
 pub mod frames;
 pub mod histogram;
+mod numbers;
+pub mod playout;
 pub mod quality;

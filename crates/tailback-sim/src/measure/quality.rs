@@ -10,32 +10,13 @@
 //! 45 kB per hour.
 
 use super::histogram::Histogram;
-use tailback_base::Duration;
+use super::numbers::Numbers;
+use super::playout::PacketPlayout;
+use tailback_base::{Duration, Time};
 
 /// The default deadline, for traffic that somebody listens to or watches: 150 ms, up to which most applications are
 /// served well (ITU-T G.114).
 pub const DEADLINE: Duration = Duration::from_millis(150);
-
-/// A set of sequence numbers.
-#[derive(Clone, Debug, Default)]
-struct Numbers(Vec<u64>);
-
-impl Numbers {
-    /// Add a number; returns whether it is new.
-    fn add(&mut self, n: u64) -> bool {
-        let (word, bit) = ((n / 64) as usize, 1 << (n % 64));
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
-        }
-        let new = self.0[word] & bit == 0;
-        self.0[word] |= bit;
-        new
-    }
-
-    fn has(&self, n: u64) -> bool {
-        self.0.get((n / 64) as usize).is_some_and(|w| w >> (n % 64) & 1 == 1)
-    }
-}
 
 /// What became of the answers to these datagrams.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +47,7 @@ pub struct Quality {
     pub late: u64,
     pub copies: u64,
     answers: Option<Box<Answers>>,
+    playout: Option<Box<PacketPlayout>>,
 }
 
 /// The datagrams that never arrived.
@@ -93,6 +75,7 @@ impl Quality {
             late: 0,
             copies: 0,
             answers: None,
+            playout: None,
         }
     }
 
@@ -103,16 +86,29 @@ impl Quality {
         Quality { answers, ..self }
     }
 
+    /// The same where what arrives is played.
+    #[must_use]
+    pub fn played(self, playout: PacketPlayout) -> Quality {
+        let playout = Some(Box::new(playout));
+        Quality { playout, ..self }
+    }
+
     /// Statistics begin: datagrams sent before this number do not count.
     pub fn restart(&mut self, next: u64) {
+        let mut playout = self.playout.take();
+        if let Some(playout) = &mut playout {
+            playout.restart();
+        }
         *self = Quality {
             first: next,
             answers: self.answers.is_some().then(Box::default),
+            playout,
             ..Quality::new(self.deadline)
         };
     }
 
-    pub fn deliver(&mut self, number: u64, delay: Duration) {
+    /// A datagram that was sent then has arrived.
+    pub fn deliver(&mut self, number: u64, sent: Time, delay: Duration) {
         if number < self.first {
             return;
         }
@@ -129,6 +125,13 @@ impl Quality {
         }
         self.jitter_sum += self.jitter;
         self.jitter_max = self.jitter_max.max(self.jitter);
+        if let Some(playout) = &mut self.playout {
+            playout.arrived(number - self.first, sent, delay);
+        }
+    }
+
+    pub fn playout(&self) -> Option<&PacketPlayout> {
+        self.playout.as_deref()
     }
 
     /// Whether a datagram that counts has arrived.
@@ -183,10 +186,24 @@ impl Quality {
 
     /// The losses among the datagrams before the number `next`.
     pub fn losses(&self, next: u64) -> Losses {
+        self.runs(next, |n| self.is_lost(n))
+    }
+
+    /// Those that were not played: lost, or too late. `None` where nothing is played.
+    pub fn missing(&self, next: u64) -> Option<Losses> {
+        let playout = self.playout.as_ref()?;
+        Some(self.runs(next, |n| self.is_lost(n) || playout.is_late(n)))
+    }
+
+    fn is_lost(&self, n: u64) -> bool {
+        self.dropped.has(n) && !self.arrived.has(n)
+    }
+
+    fn runs(&self, next: u64, counts: impl Fn(u64) -> bool) -> Losses {
         let mut all = Losses::default();
         let mut run = 0;
         for n in 0..next.saturating_sub(self.first) {
-            if self.dropped.has(n) && !self.arrived.has(n) {
+            if counts(n) {
                 all.lost += 1;
                 all.runs += u64::from(run == 0);
                 run += 1;
@@ -225,7 +242,7 @@ mod tests {
     fn jitter_is_that_of_rfc_3550() {
         let mut q = Quality::new(Some(DEADLINE));
         for n in 0..=40u64 {
-            q.deliver(n, ms(20 + 10 * (n % 2)));
+            q.deliver(n, Time::ZERO, ms(20 + 10 * (n % 2)));
             let expected = 0.010 * (1.0 - libm::pow(15.0 / 16.0, n as f64));
             assert!((q.jitter()[0] - expected).abs() < 1e-12, "{n}");
             if n == 16 {
@@ -243,7 +260,7 @@ mod tests {
         for n in 0..10 {
             match n + 1 {
                 3 | 4 | 5 | 9 => q.lose(n),
-                _ => q.deliver(n, ms(10)),
+                _ => q.deliver(n, Time::ZERO, ms(10)),
             }
         }
         let losses = q.losses(10);
@@ -260,9 +277,9 @@ mod tests {
     fn copies_and_late_ones_are_counted_apart() {
         let mut q = Quality::new(Some(ms(150)));
         q.lose(0);
-        q.deliver(0, ms(150));
-        q.deliver(0, ms(400));
-        q.deliver(1, Duration(150_000_001));
+        q.deliver(0, Time::ZERO, ms(150));
+        q.deliver(0, Time::ZERO, ms(400));
+        q.deliver(1, Time::ZERO, Duration(150_000_001));
         assert_eq!((q.received, q.late, q.copies, q.losses(2).lost), (2, 1, 1, 0));
         assert!((q.delay.max() - 0.150_000_001).abs() < 1e-15);
     }
@@ -270,12 +287,12 @@ mod tests {
     #[test]
     fn what_was_sent_before_the_measured_time_does_not_count() {
         let mut q = Quality::new(Some(DEADLINE));
-        q.deliver(0, ms(10));
+        q.deliver(0, Time::ZERO, ms(10));
         q.lose(1);
         q.restart(3);
-        q.deliver(2, ms(500));
+        q.deliver(2, Time::ZERO, ms(500));
         q.lose(2);
-        q.deliver(3, ms(10));
+        q.deliver(3, Time::ZERO, ms(10));
         q.lose(4);
         assert_eq!((q.sent(5), q.received, q.late), (2, 1, 0));
         assert_eq!((q.losses(5).lost, q.losses(5).runs), (1, 1));
@@ -289,7 +306,7 @@ mod tests {
         let mut q = Quality::new(None).answered();
         q.lose(0);
         for n in 1..5 {
-            q.deliver(n, ms(10));
+            q.deliver(n, Time::ZERO, ms(10));
         }
         q.lose_answer(1);
         q.hear(2, ms(25));

@@ -3,10 +3,8 @@
 
 pub mod column;
 mod completions;
-mod datagrams;
 mod delays;
 mod flows;
-mod frames;
 mod group_intervals;
 mod groups;
 mod intervals;
@@ -16,6 +14,7 @@ mod link_intervals;
 mod links;
 mod log;
 mod losses;
+mod media;
 pub mod outcome;
 mod pages;
 pub mod quantity;

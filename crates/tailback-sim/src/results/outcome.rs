@@ -1,9 +1,10 @@
 //! The tables of one run.
 
 use super::column::Called;
+use super::media::{datagrams, frames, playout};
 use super::{
-    Table, completions, datagrams, delays, flows, frames, group_intervals, groups, intervals, layers, link_intervals,
-    links, log, losses, pages, series, slowdowns, transfers,
+    Table, completions, delays, flows, group_intervals, groups, intervals, layers, link_intervals, links, log, losses,
+    pages, series, slowdowns, transfers,
 };
 use crate::sim::flow::{Flow, Snapshot};
 use crate::sim::ideal::NO_PATH;
@@ -61,6 +62,7 @@ pub static TABLES: &[TableRow] = &[
     row!(slowdowns, Seldom, "Slowdown, by size"),
     row!(datagrams, Seldom, "Datagrams"),
     row!(frames, Seldom, "Frames of video"),
+    row!(playout, Seldom, "What is heard and seen"),
     row!(delays, Seldom, "How delays are distributed"),
 ];
 

@@ -170,3 +170,13 @@ pub static FRAMES_NOT_SHOWN: Quantity = Quantity::new("frames not shown", "faile
 pub static FREEZES: Quantity = Quantity::new("freezes", "freezes").less();
 pub static FREEZE: Quantity = Quantity::new("freeze", "freeze").less();
 pub static FRAME_DELAY: Quantity = Quantity::new("delay of a frame", "frame delay").less();
+
+// Of what is heard and seen.
+pub static MISSING: Quantity = Quantity::new("missing at playout", "missing").share().less();
+pub static PLAYOUT_DELAY: Quantity = Quantity::new("delay until played", "play delay").less();
+pub static RATING: Quantity = Quantity::new("R of the E-model", "R").more();
+pub static OPINION: Quantity = Quantity::new("mean opinion score", "MOS").more();
+pub static SHOWN_RATE: Quantity = Quantity::new("rate of the video shown", "shown").more();
+pub static W3C_FREEZES: Quantity = Quantity::new("freezes (W3C)", "W3C freezes").less();
+pub static W3C_FREEZE: Quantity = Quantity::new("freeze (W3C)", "W3C freeze").less();
+pub static FROZEN: Quantity = Quantity::new("frozen share of the time (W3C)", "frozen").share().less();

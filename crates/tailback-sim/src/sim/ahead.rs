@@ -460,6 +460,12 @@ impl Sim {
         }
     }
 
+    /// The destination of a flow is asked for the first time at this instant. Before the run.
+    pub(crate) fn begin_at_destination(&mut self, flow: u32, at: Time) {
+        self.flows.all[flow as usize].timers[Side::Destination as usize] = at;
+        self.arm_endpoint(flow, Side::Destination, at);
+    }
+
     /// A destination's timer has come: what was due before is over, whether it ran ahead or as an event. Without this,
     /// timers behind a port that seldom hands on would be kept for the rest of the run.
     pub(super) fn forget_timers(&mut self, flow: u32) {

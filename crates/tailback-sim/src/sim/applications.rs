@@ -2,6 +2,7 @@
 
 use super::Sim;
 use crate::measure::frames::Fate;
+use crate::measure::playout::CompleteFrame;
 use crate::sim::flow::{Carrier, Coming, Echo, Hears};
 use crate::traffic::application::{AppInput, Net, NodeId, PageId, Part, Side, Transfer, TransferId, TransportId};
 use crate::wire::event::EventKind;
@@ -297,16 +298,17 @@ impl Net for View<'_> {
         }
     }
 
-    fn frame_whole(&mut self, flow: FlowId, made: Time) {
+    fn frame_whole(&mut self, flow: FlowId, frame: CompleteFrame) {
         let now = self.sim.now;
         if let Some(frames) = self.sim.flows.all[flow.0 as usize].stats.frames() {
-            frames.whole(made, now - made);
+            frames.whole(frame, now);
         }
     }
 
     fn frame_judged(&mut self, flow: FlowId, made: Time, bytes: u64, fate: Fate) {
+        let now = self.sim.now;
         if let Some(frames) = self.sim.flows.all[flow.0 as usize].stats.frames() {
-            frames.judge(made, bytes, fate);
+            frames.judge((made, now), bytes, fate);
         }
     }
 

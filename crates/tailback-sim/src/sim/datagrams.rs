@@ -41,7 +41,7 @@ impl Sim {
         let delay = self.now - p.born();
         let flow = &mut self.flows.all[id.0 as usize];
         if let Some(quality) = flow.stats.quality() {
-            quality.deliver(p.seq(), delay);
+            quality.deliver(p.seq(), p.born(), delay);
         }
         let (app, listens, watched) = (flow.app, flow.hears != Hears::Nothing, flow.watched);
         let answer = match flow.carrier {

@@ -149,7 +149,7 @@ impl Sim {
                     && !ends.measured
                     && let Some(quality) = flow.stats.quality()
                 {
-                    quality.deliver(p.seq(), now - p.born());
+                    quality.deliver(p.seq(), p.born(), now - p.born());
                 }
                 if flow.watched {
                     self.record_injected(p);

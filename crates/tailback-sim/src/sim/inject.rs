@@ -87,7 +87,8 @@ impl Sim {
         for (number, delay) in there {
             (next..*number).for_each(|n| quality.lose(n));
             next = number + 1;
-            quality.deliver(*number, *delay);
+            // When it was sent is not told: all of a flow is one talk.
+            quality.deliver(*number, Time::ZERO, *delay);
         }
         next = 0;
         for (number, round_trip) in back {

@@ -5,6 +5,7 @@
 //! applications, and so is anything a user writes, such as a server farm with a million short connections.
 
 use crate::measure::frames::Fate;
+use crate::measure::playout::CompleteFrame;
 use tailback_base::{Duration, FlowId, Request, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 
@@ -161,8 +162,8 @@ pub trait Net {
     /// Take back this many of the bytes written last to this side, as far as they have not been sent. `u64::MAX` takes
     /// back what was written without end, too, if the end counts what it has sent.
     fn withdraw(&mut self, flow: FlowId, side: Side, bytes: u64);
-    /// The last byte of a video frame of this flow, made at `made`, has arrived.
-    fn frame_whole(&mut self, flow: FlowId, made: Time);
+    /// The last byte of a video frame of this flow has arrived.
+    fn frame_whole(&mut self, flow: FlowId, frame: CompleteFrame);
     /// The fate of a video frame at its deadline; called in the order in which the frames were made.
     fn frame_judged(&mut self, flow: FlowId, made: Time, bytes: u64, fate: Fate);
     /// The last byte of a burst with this payload has been acknowledged: count the burst and its time.

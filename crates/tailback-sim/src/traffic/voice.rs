@@ -63,6 +63,16 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
+/// How long a packet of these settings is filled before it leaves, if they are of a call.
+pub fn filling(traffic: &Settings) -> Option<Duration> {
+    std::ptr::eq(traffic.model, &MODEL).then(|| traffic.get(&PERIOD))
+}
+
+/// Whether these settings are of a call with silences.
+pub fn has_silences(traffic: &Settings) -> bool {
+    std::ptr::eq(traffic.model, &MODEL) && traffic.get(&SPEECH) == Talker::OnOff
+}
+
 struct Voice {
     /// Bytes on the wire, and how many of them are not samples.
     packet: u32,

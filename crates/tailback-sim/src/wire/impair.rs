@@ -141,6 +141,7 @@ impl Impairments {
                     }
                     harm(strikes, *action);
                 }
+                Impairment::BlackHole { mtu } => harm(u64::from(bytes) > *mtu, Harm::Drop),
                 Impairment::EveryNth { n, action } => harm((index + 1) % n == 0, *action),
                 Impairment::Random { probability, action } => harm(rng.chance(*probability), *action),
                 Impairment::Gilbert {

@@ -83,14 +83,20 @@ pub const SOURCE_PROBES: &[ProbeDef] = &[TARGET, PACING, RTT, WAITING, LOST];
 /// # Errors
 /// Rates that contradict each other, and a rate control that is not in the list.
 pub fn connection(s: &Settings, controllers: &model::Registry<&'static RateController>) -> Result<Connection, Refusal> {
-    let (name, given) = match s.value(CONTROL.name) {
-        Value::Model(m) => (m.model.name, Some(&**m)),
+    let (controller, settings) = match s.value(CONTROL.name) {
+        Value::Model(m) => {
+            // Several may have one name: a class of Python that was defined again.
+            let own = controllers.iter().find(|c| std::ptr::eq(c.model, m.model));
+            let controller = own.map_or_else(|| controllers.row(m.model.name), Ok)?;
+            (*controller, (**m).clone())
+        }
         // A default.
-        Value::Text(name) => (name.as_str(), None),
-        _ => ("", None),
+        Value::Text(name) => {
+            let controller = *controllers.row(name)?;
+            (controller, Settings::defaults(controller.model))
+        }
+        _ => (*controllers.row("")?, s.clone()),
     };
-    let controller = *controllers.row(name)?;
-    let settings = given.cloned().unwrap_or_else(|| Settings::defaults(controller.model));
     let [min, start, max] = [MIN_RATE, START_RATE, MAX_RATE].map(|key| s.get(&key).bits_per_second());
     if !(min <= start && start <= max) {
         return Err(Refusal::new(

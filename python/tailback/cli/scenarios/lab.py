@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @click.argument("file", required=False)
 @options.overrides()
 @pasted.queue()
+@click.option("--adapt", metavar="NAME", help="The scenario's video adapts by this rate control: gcc, nada, scream.")
 @click.option("--beside", metavar="QUEUE", help="Discipline to show beside the scenario's own, such as codel.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at.  [default: a free one]")
 @click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
@@ -36,6 +37,7 @@ def lab(
     file: str | None,
     overrides: tuple[str, ...],
     queue: str | None,
+    adapt: str | None,
     beside: str | None,
     port: int,
     no_browser: bool,
@@ -59,6 +61,10 @@ def lab(
         raise click.UsageError("--queue changes a scenario in a file, or the lab's own; leave --tour and - out")
     if queue is not None:
         overrides = (*overrides, *pasted.overrides(file or _start(), overrides, queue))
+    if adapt is not None:
+        if tour is not None or file == "-":
+            raise click.UsageError("--adapt changes a scenario in a file; leave --tour and - out")
+        overrides = (*overrides, *_adapting(file or _start(), overrides, adapt))
     try:
         if to is not None:
             _write(to, file, overrides, beside, tour, axes)
@@ -89,6 +95,19 @@ def lab(
 def _start() -> str:
     """The scenario without FILE."""
     return str(Path(__file__).parents[2] / "apps" / "lab" / "start.toml")
+
+
+def _adapting(file: str, overrides: tuple[str, ...], adapt: str) -> list[str]:
+    """What gives all video of a scenario this rate control, as `--set` takes it."""
+    from tailback.cli.source import read
+
+    found = [group["name"] for group in read(file, list(overrides)).spec["flows"] if group["traffic"] == "video"]
+    if not found:
+        raise click.UsageError(
+            f"--adapt {adapt}: the scenario has no video that could adapt; name a FILE with "
+            'traffic = "video", such as the example calls'
+        )
+    return [f"flows.{name}.rtp.control={adapt}" for name in found]
 
 
 def state_of(file: str | None, overrides: tuple[str, ...], beside: str | None) -> State:

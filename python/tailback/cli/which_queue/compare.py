@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     "four; with dctcp bulk,incast; in a fabric web-search,incast]",
 )
 @click.option(
+    "--adapt",
+    metavar="NAME",
+    help="The call of voice has video, too, which adapts by this rate control: gcc, nada, scream, or one of yours, "
+    "mine.py:Class.  [default: audio alone]",
+)
+@click.option(
     "--senders",
     metavar="NAME[,...]",
     callback=questions.parts,

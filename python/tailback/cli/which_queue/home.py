@@ -75,6 +75,12 @@ if TYPE_CHECKING:
     callback=questions.parts,
     help="Kinds of traffic: bulk, upload, web, call, game, rrul, rrul-be.  [default: bulk,web,call,game]",
 )
+@click.option(
+    "--adapt",
+    metavar="NAME",
+    help="Calls have video, too, which adapts by this rate control: gcc, nada, scream, or one of yours, "
+    "mine.py:Class.  [default: audio alone]",
+)
 @click.option("--flows", "transfers", type=int, help="Number of long transfers in each direction.  [default: 4]")
 @click.option(
     "--senders", "sender", metavar="NAME", default="cubic", show_default=True, help="Congestion control of all senders."

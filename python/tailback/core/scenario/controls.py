@@ -1,10 +1,12 @@
-"""Congestion controls written in Python: a class becomes a name that scenarios may have.
+"""Congestion controls, rate controls and transports written in Python: a class becomes a name that scenarios may have.
 
     tb.dumbbell(tcp={"congestion": tb.congestion(Mine, gain=0.5)})
+    net.flows("call", traffic="video", rtp={"control": tb.rate_control(Calm, share=0.8)})
+    tb.dumbbell(flows={"mine": {"transport": tb.stack(Mine, window=10)}})
     tb.run("lab.toml", overrides=["flows.bulk.tcp.congestion=mine.py:Mine"])
 
-The parameters of a class after the first one are parameters of the control, with their defaults; the class attribute
-`probes` names the attributes that can be recorded, with their units.
+The parameters of a class after the first one are parameters of the control or transport, with their defaults; the class
+attribute `probes` names the attributes that can be recorded, with their units.
 
 Every run imports this; the reader of TOML is imported only where Python reads a text.
 """
@@ -13,11 +15,12 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tailback import _core
 from tailback.core.scenario import queues
@@ -26,8 +29,64 @@ from tailback.core.scenario.own_file import NAMED, FileError, loaded
 from tailback.core.text.arguments import checked
 from tailback.core.text.plain import plain
 
-#: The methods that every control has.
-METHODS = ("on_ack", "on_congestion")
+
+class Kind(NamedTuple):
+    """What a class may be, and its contract."""
+
+    #: Where a scenario names one, and the family that its models are of.
+    path: str
+    family: str
+    title: str
+    #: The first argument of a class, and what it is.
+    first: tuple[str, str]
+    #: What each has an object of its own.
+    user: str
+    #: The methods that every one has, with their arguments.
+    methods: tuple[tuple[str, str], ...]
+
+    @property
+    def key(self) -> str:
+        """The key of a scenario that names one."""
+        return self.path.rpartition(".")[2]
+
+    @property
+    def transport(self) -> str:
+        """The key of the table that it stands in."""
+        return self.path.split(".")[-2]
+
+    def check(self, control: str, params: Mapping[str, Any], said: str) -> None:
+        """Raises `ScenarioError` for a name or parameters that there are not."""
+        table: Any = {"kind": control, **params}
+        for key in reversed(self.path.split(".")):
+            table = {key: table}
+        check_names(table, self.path, said)
+
+
+CONGESTION = Kind(
+    "flows.x.tcp.congestion",
+    "congestion",
+    "congestion control",
+    ("rules", "the rules of the window"),
+    "connection",
+    (("on_ack", "ack"), ("on_congestion", "sign")),
+)
+RATE = Kind(
+    "flows.x.rtp.control",
+    "rate-control",
+    "rate control",
+    ("terms", "the terms"),
+    "sender",
+    (("on_feedback", "feedback"),),
+)
+STACK = Kind(
+    "flows.x.transport",
+    "transport",
+    "stack",
+    ("pair", "the connection that it is an end of"),
+    "connection",
+    (("receive", "data, ecn, now"), ("transmit", "now")),
+)
+KINDS = (CONGESTION, RATE, STACK)
 #: What a parameter may be.
 _KINDS: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "str"}
 
@@ -40,12 +99,11 @@ _MOST: dict[type, float] = {bool: 1.0, int: 2.0**53, float: sys.float_info.max, 
 _LATEST: dict[str, type] = {}
 
 
-class CongestionGiven:
-    """A congestion control and its parameters, for `tcp = {"congestion": ...}`.
+class ControlGiven:
+    """A control and its parameters, as a scenario takes them."""
 
-    >>> tb.congestion("cubic", hystart=True)
-    congestion('cubic', hystart=True)
-    """
+    #: The function that makes it.
+    made_by = ""
 
     def __init__(self, kind: str, params: Mapping[str, Any], control: type | None = None) -> None:
         self.kind = kind
@@ -56,14 +114,46 @@ class CongestionGiven:
     def to_dict(self) -> dict[str, Any]:
         if self.control is not None and _LATEST.get(self.kind) is not self.control:
             raise refused(
-                f"{self.kind} now names another class than the one that was given to tb.congestion",
+                f"{self.kind} now names another class than the one that was given to tb.{self.made_by}",
                 "give one of the two another __qualname__, or make one class with a parameter of both; if the class "
-                "was defined again, call tb.congestion again",
+                f"was defined again, call tb.{self.made_by} again",
+                self.made_by,
             )
         return {"kind": self.kind, **self.params}
 
     def __repr__(self) -> str:
-        return f"congestion({', '.join([repr(self.kind), *(f'{k}={v!r}' for k, v in self.params.items())])})"
+        given = ", ".join([repr(self.kind), *(f"{k}={v!r}" for k, v in self.params.items())])
+        return f"{self.made_by}({given})"
+
+
+class CongestionGiven(ControlGiven):
+    """A congestion control and its parameters, for `tcp = {"congestion": ...}`.
+
+    >>> tb.congestion("cubic", hystart=True)
+    congestion('cubic', hystart=True)
+    """
+
+    made_by = "congestion"
+
+
+class RateControlGiven(ControlGiven):
+    """A rate control of media and its parameters, for `rtp = {"control": ...}`.
+
+    >>> tb.rate_control("nada", xref="20ms")
+    rate_control('nada', xref='20ms')
+    """
+
+    made_by = "rate_control"
+
+
+class StackGiven(ControlGiven):
+    """A transport of one's own and its parameters, for `transport = ...`.
+
+    >>> tb.stack("mine.py:Mine", window=10)
+    stack('mine.py:Mine', window=10)
+    """
+
+    made_by = "stack"
 
 
 @checked
@@ -85,10 +175,66 @@ def congestion(control: str | type, **params: Any) -> CongestionGiven:
         if match:
             from_file(match["path"], match["name"])
         elif not any(isinstance(p, type) for p in params.values()):
-            tcp = {"congestion": {"kind": control, **params}}
-            check_names({"flows": {"x": {"tcp": tcp}}}, "flows.x.tcp.congestion", f'congestion("{control}")')
+            CONGESTION.check(control, params, f'congestion("{control}")')
         return CongestionGiven(control, params)
-    return CongestionGiven(register(control), params, control)
+    return CongestionGiven(register(control, kind=CONGESTION), params, control)
+
+
+@checked
+def rate_control(control: str | type, **params: Any) -> RateControlGiven:
+    """A rate control of media: a name of the reference, a class of your own, or `FILE.py:CLASS`; and its parameters.
+
+    >>> class Fixed:
+    ...     def __init__(self, terms, *, share: float = 1.0):
+    ...         self.target = share * terms.max
+    ...     def on_feedback(self, feedback): ...
+    >>> control = tb.rate_control(Fixed, share=0.5)
+    >>> net = tb.network().link("line", "a", "b", rate="10Mbps", delay="20ms", queue="droptail")
+    >>> net = net.flows("call", rtp={"control": control, "max_rate": "2Mbps"})
+    >>> result = net.run(duration="5s")
+    >>> round(float(result.flows["throughput_bps"][0]) / 1e6, 2)
+    1.0
+    """
+    if isinstance(control, str):
+        match = NAMED.fullmatch(control)
+        if match:
+            from_file(match["path"], match["name"], kind=RATE)
+        elif not any(isinstance(p, type) for p in params.values()):
+            RATE.check(control, params, f'rate_control("{control}")')
+        return RateControlGiven(control, params)
+    return RateControlGiven(register(control, kind=RATE), params, control)
+
+
+@checked
+def stack(transport: str | type, **params: Any) -> StackGiven:
+    """A transport of one's own: a class whose objects are the ends of connections, or `FILE.py:CLASS`; and its
+    parameters.
+
+    >>> class Ticker:
+    ...     '''Sends 1000 bytes each 10 ms.'''
+    ...     def __init__(self, pair, *, gap: float = 0.01):
+    ...         self.gap, self.timeout = gap, 0.0 if pair.first else None
+    ...         self.delivered = 0
+    ...     def receive(self, data, ecn, now):
+    ...         self.delivered += len(data)
+    ...     def transmit(self, now):
+    ...         if self.timeout is None or now < self.timeout:
+    ...             return None
+    ...         self.timeout += self.gap
+    ...         return bytes(1000)
+    >>> mine = {"transport": tb.stack(Ticker, gap=0.005)}
+    >>> net = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", flows={"mine": mine})
+    >>> result = net.run(duration="5s")
+    >>> round(float(result.flows["goodput_bps"][0]) / 1e6, 1)
+    1.6
+    """
+    if isinstance(transport, str):
+        match = NAMED.fullmatch(transport)
+        if match is None:
+            raise refused(f'"{transport}" is no class', 'give a class, or "FILE.py:CLASS"', STACK.key, transport)
+        from_file(match["path"], match["name"], kind=STACK)
+        return StackGiven(transport, params)
+    return StackGiven(register(transport, kind=STACK), params, transport)
 
 
 def refused(problem: str, remedy: str, key: str = "congestion", value: str = "") -> _core.ScenarioError:
@@ -101,51 +247,62 @@ def refused(problem: str, remedy: str, key: str = "congestion", value: str = "")
     return error
 
 
-def register(control: Any, name: str | None = None) -> str:
-    """Let scenarios name a class; gives back its name. Raises `ScenarioError`."""
+def register(control: Any, name: str | None = None, kind: Kind | None = None) -> str:
+    """Let scenarios name a class; gives back its name. Without a kind it is that of which it has a method. Raises
+    `ScenarioError`."""
+    kind = kind or kind_of(control) or CONGESTION
     if not isinstance(control, type):
         raise refused(
-            f"a congestion control is a class of your own or a name, not {type(control).__qualname__}",
-            "give the class itself, not an object of it: each connection makes a new one",
+            f"a {kind.title} is a class of your own or a name, not {type(control).__qualname__}",
+            f"give the class itself, not an object of it: each {kind.user} makes a new one",
+            kind.key,
         )
     called = name or f"{control.__module__}.{control.__qualname__}"
-    for method, argument in zip(METHODS, ("ack", "sign"), strict=True):
-        _check_method(called, control, method, argument)
-    params = list(_params(called, control))
+    for method, argument in kind.methods:
+        _check_method(called, control, method, argument, kind)
+    params = list(_params(called, control, kind))
     doc = (inspect.getdoc(control) or "") if control.__doc__ else ""
-    summary = doc.split("\n\n")[0].replace("\n", " ") or "A congestion control of one's own."
+    summary = doc.split("\n\n")[0].replace("\n", " ") or f"A {kind.title} of one's own."
     try:
-        _core.register_control(called, control, summary, params, list(_probes(called, control)))
+        _core.register_control(kind.family, called, control, summary, params, list(_probes(called, control)))
     except ValueError as e:
-        raise refused(f"{called}: {e}", "") from e
+        raise refused(f"{called}: {e}", "", kind.key) from e
     _LATEST[called] = control
     return called
 
 
-def _check_method(called: str, control: type, method: str, argument: str) -> None:
+def kind_of(control: Any) -> Kind | None:
+    """The kind of control that a class has a method of."""
+    return next((kind for kind in KINDS if any(hasattr(control, m) for m, _ in kind.methods)), None)
+
+
+def _check_method(called: str, control: type, method: str, argument: str, kind: Kind) -> None:
     declared = inspect.getattr_static(control, method, None)
     function = getattr(control, method, None)
     if function is None or not callable(function):
         raise refused(
-            f"{called} is not a congestion control: it has no method {method}",
+            f"{called} is not a {kind.title}: it has no method {method}",
             f"give it `def {method}(self, {argument})`",
+            kind.key,
         )
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
         raise refused(f"{called}.{method} is a coroutine or a generator", "write it with `def`, without yield")
     try:
         signature = inspect.signature(function)
         # A static or class method has no `self` to pass.
-        signature.bind(*([None] if isinstance(declared, (staticmethod, classmethod)) else [None, None]))
+        given = [None] * len(argument.split(","))
+        signature.bind(*(given if isinstance(declared, (staticmethod, classmethod)) else [None, *given]))
     except TypeError as e:
+        how_many = f"{len(given)} arguments" if len(given) > 1 else "one argument"
         raise refused(
-            f"{called}.{method} cannot be called with one argument: {e}", f"write `def {method}(self, {argument})`"
+            f"{called}.{method} cannot be called with {how_many}: {e}", f"write `def {method}(self, {argument})`"
         ) from None
     except ValueError:
         # Without a signature it is tried when the run begins.
         return
 
 
-def _params(called: str, control: type) -> Iterator[tuple[str, str, str, str]]:
+def _params(called: str, control: type, kind: Kind) -> Iterator[tuple[str, str, str, str]]:
     """Name, kind, default and sentence of each parameter."""
     try:
         listed = list(inspect.signature(control).parameters.values())
@@ -154,8 +311,9 @@ def _params(called: str, control: type) -> Iterator[tuple[str, str, str, str]]:
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     first = listed[0] if listed else None
     if first is None or first.kind not in (*positional, inspect.Parameter.VAR_POSITIONAL):
+        argument, what = kind.first
         raise refused(
-            f"{called} takes no argument for the rules of the window", "write `def __init__(self, rules, ...)`"
+            f"{called} takes no argument for {what}", f"write `def __init__(self, {argument}, ...)`", kind.key
         )
     try:
         hints = typing.get_type_hints(control.__init__)  # type: ignore[misc]
@@ -166,9 +324,9 @@ def _params(called: str, control: type) -> Iterator[tuple[str, str, str, str]]:
             continue
         if p.kind == inspect.Parameter.POSITIONAL_ONLY or p.name == "kind":
             raise refused(f"{called}: its parameter {p.name} cannot be given by name", "rename it")
-        kind, default = _kind(called, p, hints.get(p.name))
+        of, default = _kind(called, p, hints.get(p.name))
         default_text = "no default" if default == "" else f"default {default}"
-        yield p.name, kind, default, f"A parameter of {called.rpartition('.')[2]}: {default_text}."
+        yield p.name, of, default, f"A parameter of {called.rpartition('.')[2]}: {default_text}."
 
 
 def _kind(called: str, p: inspect.Parameter, hint: Any) -> tuple[str, str]:
@@ -211,9 +369,9 @@ def _probes(called: str, control: type) -> Iterator[tuple[str, str, str]]:
         yield name, unit, f"the attribute {name} of {called.rpartition('.')[2]}"
 
 
-def from_file(path: str, name: str, near: Iterable[Path] = ()) -> str:
-    """Register the class of a file, a congestion control or a queue, under the name `FILE.py:CLASS`. Raises
-    `ScenarioError`."""
+def from_file(path: str, name: str, near: Iterable[Path] = (), kind: Kind | None = None) -> str:
+    """Register the class of a file, a control, a queue or a stack, under the name `FILE.py:CLASS`; a class that has no
+    method of any is refused as one of this kind. Raises `ScenarioError`."""
     called = f"{path}:{name}"
     try:
         own_class = loaded(path, name, near)
@@ -224,25 +382,32 @@ def from_file(path: str, name: str, near: Iterable[Path] = ()) -> str:
         raise refused(f"the class {called}: {e.problem}", e.remedy, value=called) from e
     if queues.is_discipline(own_class):
         return queues.register(called, own_class)
-    return register(own_class, called)
+    return register(own_class, called, kind_of(own_class) or kind)
 
 
-def named_in(text: str) -> list[tuple[str, str]]:
-    """The classes in files that a scenario's text names as congestion controls or queues."""
+def named_in(text: str) -> list[tuple[str, str, Kind]]:
+    """The classes in files that a scenario's text names as controls, queues or transports, each with the kind that its
+    key asks for."""
     if ".py:" not in text:
         return []
-    keys = ("congestion", "queue", "kind", "values")
+    keys = (*(kind.key for kind in KINDS), "queue", "kind", "values")
     lines = [line for line in text.splitlines() if any(key in line for key in keys)]
-    matches = (match for line in lines for match in NAMED.finditer(line.partition(" #")[0]))
-    return list(dict.fromkeys((m["path"], m["name"]) for m in matches))
+    found = [(m["path"], m["name"], _asked(m)) for line in lines for m in NAMED.finditer(line.partition(" #")[0])]
+    return list(dict.fromkeys(found))
+
+
+def _asked(match: re.Match[str]) -> Kind:
+    """The kind of control by the key before a name on its line: the nearest of all, and congestion without any."""
+    before = match.string[: match.start()]
+    return max(KINDS, key=lambda kind: before.rfind(kind.key))
 
 
 def register_named(texts: Iterable[str], near: Iterable[Path] = ()) -> None:
     """Register every class in a file that these texts name. Raises `ScenarioError`."""
     folders = list(near)
     for text in texts:
-        for path, name in named_in(text):
-            from_file(path, name, folders)
+        for path, name, kind in named_in(text):
+            from_file(path, name, folders, kind)
 
 
 def stand_ins(text: str, kind: str) -> None:
@@ -254,24 +419,26 @@ def stand_ins(text: str, kind: str) -> None:
     except ValueError:
         # The reader says what is wrong.
         return
-    parameters: dict[str, dict[str, Any]] = {}
-    for value in _values(document, "congestion"):
-        table = value if isinstance(value, Mapping) else {"kind": value}
-        name = table.get("kind")
-        if isinstance(name, str) and ("." in name or ":" in name):
-            parameters.setdefault(name, {}).update({k: v for k, v in table.items() if k != "kind"})
+    parameters: dict[tuple[Kind, str], dict[str, Any]] = {}
+    for of in KINDS:
+        for value in _values(document, of.key):
+            table = value if isinstance(value, Mapping) else {"kind": value}
+            name = table.get("kind")
+            if isinstance(name, str) and ("." in name or ":" in name):
+                parameters.setdefault((of, name), {}).update({k: v for k, v in table.items() if k != "kind"})
     probes = {p: "" for value in _values(document, "probes") if isinstance(value, list) for p in value}
-    for name, settings in parameters.items():
+    for (of, name), settings in parameters.items():
         kinds = [(k, _KINDS[type(v)], "none", "Given.") for k, v in settings.items() if type(v) in _KINDS]
         own = [(p, unit, "recorded") for p, unit in probes.items() if isinstance(p, str)]
-        _core.register_control(name, None, "A class that is not at hand.", kinds, own)
+        _core.register_control(of.family, name, None, "A class that is not at hand.", kinds, own)
 
 
 def files_given(text: str, named: Mapping[str, Iterable[str]]) -> set[str]:
     """The values of these parameters of these controls in a scenario's text (TOML)."""
     from tailback.core.text import toml
 
-    tables = [t for t in _values(toml.loads(text), "congestion") if isinstance(t, Mapping)]
+    document = toml.loads(text)
+    tables = [t for kind in KINDS for t in _values(document, kind.key) if isinstance(t, Mapping)]
     return {str(t[p]) for t in tables for p in named.get(str(t.get("kind")), ()) if p in t}
 
 
@@ -288,7 +455,6 @@ def _values(document: Any, key: str) -> Iterator[Any]:
 
 
 def named(key: str, value: Any) -> Any:
-    """The value of a key of a scenario; a class of congestion controls by its name."""
-    if isinstance(value, type) and (key == "congestion" or (key == "kind" and hasattr(value, "on_ack"))):
-        return register(value) if any(hasattr(value, m) for m in METHODS) else value
-    return value
+    """The value of a key of a scenario; a class of controls by its name."""
+    kind = kind_of(value) if isinstance(value, type) and key in (*(k.key for k in KINDS), "kind") else None
+    return value if kind is None else register(value, kind=kind)

@@ -81,9 +81,9 @@ def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
 
 
 def own_classes(value: Any, key: str = "") -> Any:
-    """A part of a document, with names where it has classes of congestion controls, and tables for what is made by
-    `tb.congestion`."""
-    if isinstance(value, controls.CongestionGiven):
+    """A part of a document, with names where it has classes of controls, and tables for what is made by
+    `tb.congestion`, `tb.rate_control` and `tb.stack`."""
+    if isinstance(value, controls.ControlGiven):
         value = value.to_dict()
     if isinstance(value, Mapping):
         return {k: own_classes(v, str(k)) for k, v in value.items()}

@@ -2,6 +2,7 @@
 
 use super::sizes::Sort;
 use crate::measure::frames::Fate;
+use crate::measure::playout::CompleteFrame;
 use std::collections::VecDeque;
 use tailback_base::Time;
 
@@ -18,6 +19,8 @@ pub fn remembered_bytes(made: f64) -> f64 {
 /// A frame.
 #[derive(Clone, Debug)]
 pub struct Frame {
+    /// In the order of making.
+    number: u64,
     pub made: Time,
     pub sort: Sort,
     /// Payload.
@@ -35,6 +38,9 @@ pub struct Frame {
 /// The frames of one source, oldest first.
 #[derive(Default)]
 pub struct Frames {
+    /// Whether P frames need the frames before them.
+    chain: bool,
+    made: u64,
     all: VecDeque<Frame>,
     /// How many of them, counted from the first, have been judged.
     judged: usize,
@@ -46,10 +52,30 @@ pub struct Frames {
     broken: bool,
 }
 
+impl Frame {
+    fn complete(&self, chain: bool) -> CompleteFrame {
+        CompleteFrame {
+            number: self.number,
+            made: self.made,
+            bytes: self.bytes,
+            needs_previous: chain && self.sort == Sort::P,
+        }
+    }
+}
+
 impl Frames {
+    /// With `chain` P frames need the frames before them.
+    pub fn new(chain: bool) -> Frames {
+        Frames {
+            chain,
+            ..Frames::default()
+        }
+    }
+
     /// A frame is made, to be sent in this many datagrams starting at a number, or in none.
     pub fn make(&mut self, made: Time, sort: Sort, bytes: u64, (first, packets): (u64, u64)) {
         self.all.push_back(Frame {
+            number: self.made,
             made,
             sort,
             bytes,
@@ -60,10 +86,11 @@ impl Frames {
             whole: false,
             skipped: false,
         });
+        self.made += 1;
     }
 
-    /// A packet has arrived; returns the time of its frame if that is complete now.
-    pub fn packet(&mut self, number: u64) -> Option<Time> {
+    /// A packet has arrived; returns its frame if that is complete now.
+    pub fn packet(&mut self, number: u64) -> Option<CompleteFrame> {
         let after = self.all.partition_point(|f| f.first <= number);
         let frame = self.all.get_mut(after.checked_sub(1)?)?;
         let n = number - frame.first;
@@ -77,11 +104,11 @@ impl Frames {
         frame.arrived[word] |= bit;
         frame.missing -= 1;
         frame.whole = frame.missing == 0;
-        frame.whole.then_some(frame.made)
+        frame.whole.then(|| frame.complete(self.chain))
     }
 
-    /// Bytes of a connection have arrived; returns the times of the frames that are complete now.
-    pub fn bytes(&mut self, bytes: u64) -> Vec<Time> {
+    /// Bytes of a connection have arrived; returns the frames that are complete now.
+    pub fn bytes(&mut self, bytes: u64) -> Vec<CompleteFrame> {
         self.beyond += bytes;
         let mut whole = vec![];
         while let Some(frame) = self.all.get_mut(self.read) {
@@ -91,7 +118,7 @@ impl Frames {
                 }
                 self.beyond -= frame.bytes;
                 frame.whole = true;
-                whole.push(frame.made);
+                whole.push(frame.complete(self.chain));
             }
             self.read += 1;
         }
@@ -115,15 +142,15 @@ impl Frames {
         }
     }
 
-    /// Judge that frame at its deadline; with `chain` P frames need the frames before them.
-    pub fn judge(&mut self, chain: bool) -> Option<(Frame, Fate)> {
+    /// Judge that frame at its deadline.
+    pub fn judge(&mut self) -> Option<(Frame, Fate)> {
         let frame = self.all.get(self.judged)?.clone();
         self.broken &= frame.sort == Sort::P;
         let fate = if frame.skipped {
             Fate::Skipped
         } else if !frame.whole {
             Fate::Failed
-        } else if chain && self.broken {
+        } else if self.chain && self.broken {
             Fate::Chained
         } else {
             Fate::Shown

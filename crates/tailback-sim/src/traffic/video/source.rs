@@ -41,7 +41,6 @@ pub(super) struct Video {
     headers: u32,
     spread: f64,
     skip: bool,
-    chain: bool,
     deadline: Duration,
     connection: bool,
     /// Bit/s without a target.
@@ -79,7 +78,6 @@ impl Video {
             headers: s.get(&HEADERS),
             spread: s.get(&SPREAD),
             skip: s.get(&SKIP),
-            chain: s.get(&CHAIN),
             deadline: context.deadline,
             connection: context.connection,
             rate,
@@ -88,7 +86,7 @@ impl Video {
             segment: u64::from(context.segment),
             start: Time::ZERO,
             made: 0,
-            frames: Frames::default(),
+            frames: Frames::new(s.get(&CHAIN)),
             agenda: Agenda::default(),
             stopped: false,
         }
@@ -172,7 +170,7 @@ impl Video {
         if self.skip && self.connection {
             self.take_back(flow, net);
         }
-        if let Some((frame, fate)) = self.frames.judge(self.chain) {
+        if let Some((frame, fate)) = self.frames.judge() {
             net.frame_judged(flow, frame.made, frame.bytes, fate);
             debug_assert!(fate != Fate::Skipped || self.skip);
         }

@@ -3,7 +3,16 @@
 use super::frames::Frames;
 use super::sizes::{Factor, GAUSSIAN, LAPLACE, LOG_NORMAL, Sort, WEIBULL};
 use crate::measure::frames::Fate;
+use crate::measure::playout::CompleteFrame;
 use tailback_base::{Settings, Stream, Time};
+
+fn made(frame: Option<CompleteFrame>) -> Option<Time> {
+    frame.map(|f| f.made)
+}
+
+fn times(frames: &[CompleteFrame]) -> Vec<Time> {
+    frames.iter().map(|f| f.made).collect()
+}
 
 /// Mean and standard deviation of many factors.
 fn drawn(factor: Factor, sort: Sort) -> (f64, f64) {
@@ -48,18 +57,18 @@ fn a_bounded_factor_stays_in_its_bounds() {
 /// Packets of two frames in any order, one twice.
 #[test]
 fn a_frame_is_whole_with_its_last_packet() {
-    let mut f = Frames::default();
+    let mut f = Frames::new(true);
     f.make(Time(10), Sort::I, 2500, (7, 3));
     f.make(Time(20), Sort::P, 1000, (10, 1));
     assert_eq!(f.packet(8), None);
     assert_eq!(f.packet(8), None);
-    assert_eq!(f.packet(10), Some(Time(20)));
+    assert_eq!(made(f.packet(10)), Some(Time(20)));
     assert_eq!(f.packet(7), None);
-    assert_eq!(f.packet(9), Some(Time(10)));
+    assert_eq!(made(f.packet(9)), Some(Time(10)));
     assert_eq!((f.packet(9), f.packet(6), f.packet(11)), (None, None, None));
-    let fates: Vec<Fate> = (0..2).filter_map(|_| f.judge(true)).map(|j| j.1).collect();
+    let fates: Vec<Fate> = (0..2).filter_map(|_| f.judge()).map(|j| j.1).collect();
     assert_eq!(fates, [Fate::Shown, Fate::Shown]);
-    assert!(f.judge(true).is_none());
+    assert!(f.judge().is_none());
 }
 
 /// A frame that is judged before its last packet arrives has failed, and P frames fail with it if they are chained;
@@ -67,15 +76,15 @@ fn a_frame_is_whole_with_its_last_packet() {
 #[test]
 fn what_builds_on_a_failed_frame_fails_until_the_next_that_does_not() {
     for (chain, second) in [(true, Fate::Chained), (false, Fate::Shown)] {
-        let mut f = Frames::default();
+        let mut f = Frames::new(chain);
         for (n, sort) in [Sort::I, Sort::P, Sort::P, Sort::I].into_iter().enumerate() {
             f.make(Time(n as u64), sort, 1000, (n as u64, 1));
         }
-        (1..4).for_each(|n| assert_eq!(f.packet(n), Some(Time(n))));
-        let first = f.judge(chain).map(|j| j.1);
+        (1..4).for_each(|n| assert_eq!(made(f.packet(n)), Some(Time(n))));
+        let first = f.judge().map(|j| j.1);
         assert_eq!(first, Some(Fate::Failed));
-        assert_eq!(f.packet(0), Some(Time(0)));
-        let rest: Vec<Fate> = (0..3).filter_map(|_| f.judge(chain)).map(|j| j.1).collect();
+        assert_eq!(made(f.packet(0)), Some(Time(0)));
+        let rest: Vec<Fate> = (0..3).filter_map(|_| f.judge()).map(|j| j.1).collect();
         assert_eq!(rest, [second, second, Fate::Shown]);
     }
 }
@@ -89,11 +98,11 @@ fn bytes_fill_frames_in_order() {
     }
     assert_eq!(f.bytes(999), []);
     assert_eq!(f.behind_next(), 1200);
-    assert_eq!(f.judge(false).map(|j| j.1), Some(Fate::Failed));
+    assert_eq!(f.judge().map(|j| j.1), Some(Fate::Failed));
     f.skip_next();
-    assert_eq!(f.judge(false).map(|j| j.1), Some(Fate::Skipped));
-    assert_eq!(f.bytes(701), [Time(0), Time(2)]);
-    assert_eq!(f.judge(false).map(|j| j.1), Some(Fate::Shown));
+    assert_eq!(f.judge().map(|j| j.1), Some(Fate::Skipped));
+    assert_eq!(times(&f.bytes(701)), [Time(0), Time(2)]);
+    assert_eq!(f.judge().map(|j| j.1), Some(Fate::Shown));
     f.make(Time(9), Sort::P, 10, (0, 0));
-    assert_eq!(f.bytes(10), [Time(9)]);
+    assert_eq!(times(&f.bytes(10)), [Time(9)]);
 }

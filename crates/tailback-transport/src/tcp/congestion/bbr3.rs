@@ -15,6 +15,8 @@
 //!                                  '--> CRUISE
 //! ```
 //!
+//! With `form = "linux"` it is computed as in Google's branch of Linux: `linux` has what differs.
+//!
 //! The parts: `model` (rate, round trip, bursts of ACKs), `startup` (Startup, Drain, the full pipe), `probe_bandwidth`
 //! (the cycle), `probe_rtt`, `losses` (the bounds), `undo` (what is restored), `output` (rate, window, quantum).
 //!
@@ -27,20 +29,21 @@
 //! Startup by loss also says that the pipe is full now, as appendix A.2 has it. A mark counts as a loss above the
 //! threshold, once a window (section 3.7 leaves the answer open); two marked rounds end Startup.
 //!
-//! Faults of earlier revisions that are not here: in -02 to -05 `ack_phase` stays at its last value after a probe, so
-//! that the filter of the rate forgets the probe after two rounds; and `inflight_longterm` grows by a count where bytes
-//! are meant, hardly at all.
+//! A fault of earlier revisions that is not here: in -02 to -05 `ack_phase` stays at its last value after a probe, so
+//! that the filter of the rate forgets the probe after two rounds.
 //!
 //! When it takes over an open connection, it begins in CRUISE with a bandwidth of one window a smoothed round trip.
 //! State: 500 bytes, and the records of outstanding segments, which the sender keeps. An ACK costs some hundred
 //! instructions. Departures: a sample over a shorter interval than the least round trip gives no rate (section
-//! 4.1.2.3) but counts rounds. Left out: Linux's answer to marks, and its look ahead to the next departure.
+//! 4.1.2.3) but counts rounds.
 
+mod linux;
 mod losses;
 mod model;
 mod output;
 mod probe_bandwidth;
 mod probe_rtt;
+mod probes;
 mod startup;
 mod undo;
 
@@ -48,67 +51,19 @@ use super::{
     AckEvent, Congestion, CongestionControl, CongestionEvent, Facts, Handover, Lost, Mistaken, Phase, Reset,
     WindowRules, always,
 };
+use linux::{Form, MarkSignals};
 use losses::Bounds;
 use model::{PathModel, Sample};
 use probe_bandwidth::Cycle;
 use probe_rtt::RoundTrips;
+use probes::READ;
 use startup::FullPipe;
 use std::sync::Arc;
-use tailback_base::model::{Model, Probe};
-use tailback_base::{BitRate, Duration, Settings, Stream, Time};
+use tailback_base::model::Probe;
+use tailback_base::{BitRate, Duration, Key, Kind, Model, Settings, Stream, Time, params};
 use undo::Saved;
 
 const DRAFT: &str = "draft-ietf-ccwg-bbr-06";
-
-/// Values that can be recorded.
-const READ: [Probe<Bbr3>; 10] = [
-    Probe::new(
-        "bottleneck_rate",
-        "bit/s",
-        "greatest delivery rate of payload in this cycle and the last",
-        |q: &Bbr3, _| q.path.max_bw() * 8.0,
-    ),
-    Probe::new("bw", "bit/s", "the same, bounded by recent losses", |q: &Bbr3, _| {
-        q.bw * 8.0
-    }),
-    Probe::new("min_rtt", "s", "least round trip in ten seconds", |q: &Bbr3, _| {
-        q.trips.least.map_or(f64::NAN, |r| r.seconds())
-    }),
-    Probe::new(
-        "pacing_gain",
-        "1",
-        "factor on the rate that gives the pacing rate",
-        |q: &Bbr3, _| q.state.pacing_gain(),
-    ),
-    Probe::new(
-        "mode",
-        "1",
-        "0 Startup, 1 Drain, 2 DOWN, 3 CRUISE, 4 REFILL, 5 UP, 6 ProbeRTT",
-        |q: &Bbr3, _| q.state as u8 as f64,
-    ),
-    Probe::new("round", "1", "round trips so far", |q: &Bbr3, _| q.path.round as f64),
-    Probe::new(
-        "inflight_longterm",
-        "segments",
-        "what may be in flight by the last probe; infinite until one lost too much",
-        |q: &Bbr3, _| q.bounds.inflight_longterm / q.rules.segment,
-    ),
-    Probe::new(
-        "inflight_shortterm",
-        "segments",
-        "what may be in flight after losses outside of probes; infinite without one in this cycle",
-        |q: &Bbr3, _| q.bounds.inflight_shortterm / q.rules.segment,
-    ),
-    Probe::new(
-        "extra_acked",
-        "segments",
-        "the most that was acknowledged beyond what the rate explains, in ten round trips",
-        |q: &Bbr3, _| q.path.extra_acked() / q.rules.segment,
-    ),
-    Probe::new("full_pipe", "1", "1 once the path was found full", |q: &Bbr3, _| {
-        f64::from(u8::from(q.full.reached))
-    }),
-];
 
 pub static MODEL: Model = Model {
     name: "bbr3",
@@ -118,9 +73,21 @@ pub static MODEL: Model = Model {
               two of their products outstanding, within bounds that losses set: more than 2 % of them while it probes \
               says how much is too much. Version 1 is `bbr`.",
     source: DRAFT,
-    params: &[],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    FORM: Form = Key::choice("form", "draft",
+        "How the control is computed. draft: as the draft says. linux: as Google's branch v3 of Linux does \
+         (github.com/google/bbr, net/ipv4/tcp_bbr.c at commit 001a430b).", DRAFT);
+    ECN_LOW: bool = Key::new("ecn_low", Kind::Bool, "false",
+        "With form = \"linux\": the route says that marks mean a short queue (the feature ecn_low), so that marks count \
+         where the least round trip is at most 5 ms. They are counted with accurate_ecn only. Otherwise this form does \
+         not answer marks.", linux::SOURCE);
+}
 
 /// A few losses do not slow it, and its window is not what is spread.
 pub const FACTS: Facts = Facts {
@@ -149,11 +116,12 @@ enum State {
 
 impl State {
     /// Section 5.6.1.
-    fn pacing_gain(self) -> f64 {
+    fn pacing_gain(self, form: Form) -> f64 {
+        let numbers = form.numbers();
         match self {
-            State::Startup => startup::STARTUP_GAIN,
-            State::Drain => startup::DRAIN_GAIN,
-            State::Down => 0.9,
+            State::Startup => numbers.startup_gain,
+            State::Drain => numbers.drain_gain,
+            State::Down => numbers.down_gain,
             State::Cruise | State::Refill | State::ProbeRtt => 1.0,
             State::Up => 1.25,
         }
@@ -178,6 +146,7 @@ impl State {
 }
 
 pub struct Bbr3 {
+    form: Form,
     rules: Arc<WindowRules>,
     state: State,
     cwnd: f64,
@@ -193,18 +162,21 @@ pub struct Bbr3 {
     cycle: Cycle,
     trips: RoundTrips,
     saved: Saved,
+    marks: MarkSignals,
     /// It was idle, and nothing was delivered since.
     rested: bool,
     rng: Stream,
 }
 
-pub fn build(_own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
-    Box::new(Bbr3::new(rules))
+pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    Box::new(Bbr3::new(own, rules))
 }
 
 impl Bbr3 {
-    fn new(rules: &Arc<WindowRules>) -> Bbr3 {
+    fn new(own: &Settings, rules: &Arc<WindowRules>) -> Bbr3 {
         let mut bbr = Bbr3 {
+            form: own.get(&FORM),
+            marks: MarkSignals::new(own.get(&ECN_LOW)),
             state: State::Startup,
             cwnd: rules.initial_window,
             ssthresh: f64::INFINITY,
@@ -230,15 +202,21 @@ impl Bbr3 {
         self.bounds.take_latest(s);
         self.cycle.rounds_since_up += u64::from(self.path.take_rate(s));
         self.adapt_short_term();
-        self.path.take_burst(s, self.bw, self.cwnd, self.full.reached);
-        self.full.look(s, self.path.round_start);
+        self.path
+            .take_burst(s, self.bw, self.cwnd, self.full.reached, self.form);
+        self.full.look(s, self.path.round_start, self.form);
         self.check_startup(s, phase);
         self.check_drain(s);
         self.update_cycle(s);
-        self.trips.take(s);
+        self.trips.take(s, self.rules.segment, self.form);
         self.check_probe_rtt(s);
         self.bounds.advance_latest(s);
+        self.marks.end_ack(s);
         self.bw = self.path.max_bw().min(self.bounds.bw_shortterm);
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        self.state.pacing_gain(self.form)
     }
 
     /// A repair is over when an ACK of new data says so.
@@ -254,18 +232,21 @@ impl CongestionControl for Bbr3 {
         self.take_phase(a.phase);
         if let Some(r) = a.rate {
             let s = self.path.sample(a, r);
+            if self.form == Form::Linux {
+                self.take_marks(a, &s);
+            }
             if s.has_data {
                 self.update(&s, a.phase);
             }
             if s.newly > 0.0 {
                 self.rested = false;
             }
-            self.set_pacing(self.state.pacing_gain());
+            self.set_pacing(self.pacing_gain());
             self.set_window(s.newly);
         } else {
             // Nothing is delivered; what was lost may have changed the bounds.
             self.bw = self.path.max_bw().min(self.bounds.bw_shortterm);
-            self.set_pacing(self.state.pacing_gain());
+            self.set_pacing(self.pacing_gain());
             self.set_window(0.0);
         }
     }
@@ -284,8 +265,13 @@ impl CongestionControl for Bbr3 {
             Congestion::Timeout { .. } => {
                 self.save();
                 self.saved.repairing = true;
+                if self.form == Form::Linux {
+                    self.note_timeout();
+                }
                 self.cwnd = e.in_flight as f64 + self.rules.segment;
             }
+            // Linux counts them, and nothing else hears of them there.
+            Congestion::Ecn if self.form == Form::Linux => {}
             Congestion::Ecn | Congestion::Request { .. } => self.take_mark(e),
             Congestion::LostSyn => {}
         }
@@ -304,7 +290,7 @@ impl CongestionControl for Bbr3 {
         }
         // HandleRestartFromIdle (section 5.4.1).
         self.rested = true;
-        self.path.restart_burst(now);
+        self.path.restart_burst(now, self.form);
         if self.state.probes_bandwidth() {
             self.set_pacing(1.0);
         } else if self.state == State::ProbeRtt {

@@ -112,6 +112,8 @@ pub struct Lost {
     pub application_limited: bool,
     /// It does not continue the last range that was judged lost.
     pub new_range: bool,
+    /// A tail loss probe has repaired it, so that it was never judged lost by itself.
+    pub by_probe: bool,
 }
 
 /// A segment that leaves.
@@ -226,6 +228,8 @@ pub struct RateSample {
     pub in_flight: u64,
     /// Judged lost over the interval, bytes.
     pub lost: u64,
+    /// Counted as [marked](AckEvent::marked) over the interval, bytes.
+    pub marked: u64,
     /// In the network just after the segment was sent that gave the sample, itself included; bytes.
     pub in_flight_at_send: u64,
     pub interval: Duration,

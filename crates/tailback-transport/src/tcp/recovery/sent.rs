@@ -18,7 +18,7 @@ mod reported;
 
 use crate::segment::SackBlocks;
 use crate::tcp::congestion::RateSample;
-use losses::{LossesBySegment, short};
+use losses::{LossesBySegment, low, short, since};
 use std::collections::{BTreeSet, VecDeque};
 use tailback_base::work::{counted_as, done_if_long};
 use tailback_base::{Duration, Time};
@@ -35,9 +35,10 @@ struct SentSegment {
     sacked: bool,
     /// Judged lost, and not sent again since.
     lost: bool,
-    /// Bytes delivered and bytes lost when it was sent, and the time of the last delivery before that.
+    /// Bytes delivered, lost and counted as marked when it was sent, and the time of the last delivery before that.
     delivered_before: u64,
-    lost_before: u64,
+    lost_before: u32,
+    marked_before: u32,
     delivered_at: Time,
     /// When the first segment of the interval was sent.
     first_sent: Time,
@@ -115,6 +116,8 @@ pub struct SentList {
     delivered: u64,
     delivered_at: Time,
     lost: u64,
+    /// Counted as marked by ACKs, bytes.
+    marked: u64,
     /// Bytes sent that are neither delivered nor lost.
     in_flight: u64,
     first_sent: Time,
@@ -170,6 +173,7 @@ impl SentList {
             delivered: 0,
             delivered_at: Time::ZERO,
             lost: 0,
+            marked: 0,
             in_flight: 0,
             first_sent: Time::ZERO,
             limited_until: 0,
@@ -211,7 +215,8 @@ impl SentList {
             sacked: false,
             lost: false,
             delivered_before: self.delivered,
-            lost_before: self.lost,
+            lost_before: low(self.lost),
+            marked_before: low(self.marked),
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
             in_flight: short(self.in_flight() + end - seq),
@@ -257,7 +262,8 @@ impl SentList {
             sacked,
             lost,
             delivered_before: self.delivered,
-            lost_before: self.lost,
+            lost_before: low(self.lost),
+            marked_before: low(self.marked),
             delivered_at: now,
             first_sent: now,
             in_flight: short(self.in_flight() + end - seq),
@@ -265,6 +271,11 @@ impl SentList {
         };
         self.remember(&record);
         self.outstanding.push_back(record);
+    }
+
+    /// The last ACK counts this much as marked, bytes.
+    pub fn count_marked(&mut self, bytes: u64) {
+        self.marked += bytes;
     }
 
     /// Delivered so far, bytes.
@@ -426,7 +437,8 @@ impl SentList {
             total: self.delivered,
             newly: self.newly,
             in_flight: self.in_flight(),
-            lost: self.lost - r.lost_before,
+            lost: since(self.lost, r.lost_before),
+            marked: since(self.marked, r.marked_before),
             in_flight_at_send: u64::from(r.in_flight),
             interval,
             until_next: Duration::ZERO,

@@ -496,6 +496,11 @@ impl ControlBlock {
             (true, None) => self.marked(a.bytes),
             (true, Some(counts)) => counts.hear(),
         };
+        let with_marks = match rate {
+            Some(sample) if marked > 0 => Some(self.with_marks(sample, marked)),
+            _ => None,
+        };
+        let rate = with_marks.as_ref().or(rate);
         self.control.on_ack(&AckEvent {
             now: a.now,
             acked: a.bytes,

@@ -1,7 +1,7 @@
 //! What a controller hears if it asks: each lost segment, and marks as counts.
 
 use super::ControlBlock;
-use crate::tcp::congestion::{EchoRule, Lost};
+use crate::tcp::congestion::{EchoRule, Lost, RateSample};
 use tailback_base::Time;
 
 impl ControlBlock {
@@ -11,6 +11,18 @@ impl ControlBlock {
         match self.cfg.controller.facts.echo {
             EchoRule::Rfc3168 => (0, 0),
             EchoRule::EveryAck => (acked, acked.div_ceil(u64::from(self.cfg.payload)) as u32),
+        }
+    }
+
+    /// The sample with what its ACK counts as marked.
+    #[cold]
+    pub(super) fn with_marks(&mut self, sample: &RateSample, marked: u64) -> RateSample {
+        if let Some(list) = &mut self.sent {
+            list.count_marked(marked);
+        }
+        RateSample {
+            marked: sample.marked + marked,
+            ..*sample
         }
     }
 
@@ -46,6 +58,7 @@ impl ControlBlock {
                 delivered: self.sent.as_ref().map_or(0, |list| list.delivered()),
                 application_limited: false,
                 new_range: true,
+                by_probe: true,
             });
         }
     }

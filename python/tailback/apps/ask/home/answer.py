@@ -62,6 +62,7 @@ def home_line(
     varies: str | None = None,
     policer: str | None = None,
     vpn: str | None = None,
+    adapt: str | None = None,
     as_given: bool = False,
     replications: int = 5,
     sure: bool = False,
@@ -74,6 +75,7 @@ def home_line(
     """What helps on a home line, what it costs, and the lines to paste.
 
     `queues` are names of disciplines, tables with `kind`, or classes of your own; each shapes both directions at home.
+    With `adapt`, a rate control such as "gcc", calls have video, too, which follows it.
     The modem alone is always the first row. All candidates get the same seeds, until the first place and the grades are
     clear (`tailback.apps.ask.refine`), at most `replications`; with `sure` all of these. Raises
     `tailback.comparison.LinkError` for a question without an answer.
@@ -103,6 +105,7 @@ def home_line(
         varies=varies,
         policer=policer,
         vpn=vpn,
+        adapt=adapt,
         as_given=as_given,
     )
     return answer(line, queues, Trial(replications, seed, duration, jobs, out, progress, sure=sure), mine)
@@ -121,16 +124,17 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
         tried = _Tried(line, times, trial, candidates, tell)
         shares: dict[Share, list[HomeRun]] = {}
         first = next((name for name, c in candidates.items() if c.kind and not c.follows), None)
-        if not line.asked_share and first is not None:
-            shares = tried.shares_that_serve(first)
-            line = replace(line, share=worth.chosen(line, shares))
-            tried = tried.at(line, chosen(queues, line, now))
         asked = measures.asked(line)
         seen: dict[str, list[HomeRun]] = {name: [] for name in candidates}
         latest: HomeComparison | None = None
 
         def settled() -> bool:
             return latest is not None and latest.settled
+
+        def heard(found: HomeComparison) -> HomeComparison:
+            if trial.hear is not None:
+                trial.hear(found)
+            return found
 
         # Where the line varies a few seeds may all have drawn alike.
         every = trial.sure or line.varies is not None
@@ -140,8 +144,18 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
             latest = tried.answer(seen, asked)
             if done == 0:
                 tried.course.announce(latest.best, times.duration_s)
-            if trial.hear is not None:
-                trial.hear(latest)
+            latest = heard(latest)
+            if done > 0 or line.asked_share or first is None:
+                continue
+            # The table of shares takes as long as a seed, and the first answer does not wait for it.
+            shares = tried.shares_that_serve(first)
+            tried.course.others = 0
+            serves = worth.chosen(line, shares)
+            if serves != line.share:
+                line = replace(line, share=serves)
+                tried = tried.at(line, chosen(queues, line, now))
+                seen = tried.seeds(0, more)
+                latest = heard(tried.answer(seen, asked))
         assert latest is not None
         if not shares and candidates[latest.best].kind and not candidates[latest.best].follows:
             first, shares = latest.best, tried.shares(latest.best)
@@ -176,8 +190,7 @@ class _Tried:
         return self.line.varies is not None or min(self.line.down_bps, self.line.up_bps) < SLOW_BPS
 
     def at(self, line: HomeLine, candidates: Mapping[str, HomeCandidate]) -> _Tried:
-        """The same with the share that was found to serve, whose runs have been counted."""
-        self.course.others = 0
+        """The same with the share that was found to serve."""
         return _Tried(line, self.times, self.trial, candidates, self.tell, self.course)
 
     def _network(self, c: HomeCandidate, share: Share, times: Timeline, seed: int) -> Network:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tailback import _core
-from tailback.apps.ask import marks
+from tailback.apps.ask import calls, marks
 from tailback.apps.ask.given import LinkError, chosen, named, parsed
 from tailback.apps.ask.home import people as behind
 from tailback.apps.ask.home import spoken
@@ -121,6 +121,8 @@ class HomeLine:
     policer: tuple[int, int] | None = None
     #: Who wraps packets in a tunnel: `router`, `host`, or nothing.
     vpn: str = ""
+    #: The rate control of the video of calls; empty where a call is audio alone.
+    adapt: str = ""
 
     @property
     def packet(self) -> int:
@@ -163,6 +165,7 @@ def question(
     varies: str | None = None,
     policer: str | None = None,
     vpn: str | None = None,
+    adapt: str | None = None,
     as_given: bool = False,
 ) -> HomeLine:
     """The question, checked. Raises `LinkError`, whose message names the option."""
@@ -207,6 +210,12 @@ def question(
         measured=rates.test,
         policer=None if policer is None else _policer(policer, modem, varies),
         vpn=_vpn(vpn),
+        adapt=calls.control(
+            adapt,
+            "call" in who.kinds,
+            min(rates.down_bps, rates.up_bps),
+            "add call to --traffic, or calls to --people",
+        ),
     )
 
 

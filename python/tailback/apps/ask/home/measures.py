@@ -12,7 +12,7 @@ import numpy as np
 from tailback.apps.ask.home import phases as phase
 from tailback.apps.ask.home.line import LOADS, HomeLine
 from tailback.apps.ask.home.phases import Phase, Timeline
-from tailback.apps.ask.home.traffic import PROBE, PhaseFlows, groups
+from tailback.apps.ask.home.traffic import PROBE, VIDEO, PhaseFlows, groups
 from tailback.apps.ask.measure import Measure
 from tailback.core import stats
 from tailback.core.results.means import by_run
@@ -41,6 +41,15 @@ class CallQuality:
 
 
 @dataclass(frozen=True)
+class VideoQuality:
+    """One direction of the video of a call in a phase."""
+
+    shown_bps: float
+    frozen: float
+    p95_s: float
+
+
+@dataclass(frozen=True)
 class PhaseRun:
     """What a run shows in one phase."""
 
@@ -48,6 +57,7 @@ class PhaseRun:
     probe: np.ndarray
     start: np.ndarray
     calls: Mapping[str, CallQuality] = field(default_factory=dict)
+    videos: Mapping[str, VideoQuality] = field(default_factory=dict)
     #: Round trips of the game's packets, and how many were sent.
     game: np.ndarray = field(default_factory=lambda: np.empty(0))
     game_sent: int = 0
@@ -150,6 +160,20 @@ def _worst_call(value: Callable[[CallQuality], float], worse: Callable[..., floa
         return worse(calls) if calls and not any(map(math.isnan, calls)) else math.nan
 
     return of
+
+
+def _worst_video(value: Callable[[VideoQuality], float], worse: Callable[..., float]) -> Callable[[HomeRun], float]:
+    """The same of the video of calls."""
+
+    def of(run: HomeRun) -> float:
+        videos = [value(v) for v in run.heaviest.videos.values()]
+        return worse(videos) if videos and not any(map(math.isnan, videos)) else math.nan
+
+    return of
+
+
+def _adapts(line: HomeLine) -> bool:
+    return bool(line.adapt)
 
 
 def _has(*kinds: str) -> Callable[[HomeLine], bool]:
@@ -268,6 +292,45 @@ MEASURES: tuple[HomeMeasure, ...] = (
         both=True,
     ),
     HomeMeasure(
+        "video_shown_bps",
+        "Rate of the call's video",
+        "video",
+        "bit/s",
+        "more",
+        "payload of the frames that are shown, a second; the worst call and direction, under most load",
+        _worst_video(lambda v: v.shown_bps, min),
+        100e3,
+        _adapts,
+        both=True,
+    ),
+    HomeMeasure(
+        "video_frozen",
+        "Frozen share of the call's video",
+        "video frozen",
+        "%",
+        "less",
+        "share of the time in which the picture freezes, as W3C counts freezes; the worst call and direction, under "
+        "most load",
+        _worst_video(lambda v: v.frozen, max),
+        0.005,
+        _adapts,
+        both=True,
+    ),
+    HomeMeasure(
+        "video_p95_s",
+        "Delay of the call's video, 95th percentile",
+        "video p95",
+        "s",
+        "less",
+        "95 of 100 frames are shown within this time of being made, 100 ms at least, which is the playout delay; the "
+        "worst call and direction, under most load",
+        _worst_video(lambda v: v.p95_s, max),
+        0.005,
+        _adapts,
+        _medium,
+        both=True,
+    ),
+    HomeMeasure(
         "game_p99_s",
         "Round-trip time of the game, 99th percentile",
         "game p99",
@@ -369,7 +432,7 @@ def views(results: Any, line: HomeLine, times: Timeline) -> dict[tuple[str, str]
 
 def runs_of(results: Any, line: HomeLine, times: Timeline) -> Iterator[tuple[Mapping[str, Any], HomeRun]]:
     """The row of each run in the table of runs, and what it shows."""
-    tables = {name: by_run(getattr(results, name)) for name in ("datagrams", "intervals", "pages")}
+    tables = {name: by_run(getattr(results, name)) for name in ("datagrams", "intervals", "pages", "playout")}
     trips = _round_trips(results.series)
     known = groups(line, times)
     for run in results.runs.rows():
@@ -415,6 +478,14 @@ def _phase_run(
         elif group.phase == p.name and group.kind == "game":
             game_sent += row["sent_packets"]
             game.append(series.get(group.name, NOTHING)[1])
+    seconds = p.ends - p.begins
+    videos = {
+        row["group"]: VideoQuality(
+            row["shown_bps"] * end_s / seconds, row["w3c_freeze_total_s"] / seconds, row["delay_p95_s"]
+        )
+        for row in tables["playout"]
+        if known[row["group"]].kind == VIDEO and known[row["group"]].phase == p.name
+    }
     goodput: dict[tuple[str, str], float] = {}
     for row in tables["intervals"]:
         sender = known.get(row["group"])
@@ -423,16 +494,17 @@ def _phase_run(
         if row["from_s"] >= p.counted and row["to_s"] <= p.ends:
             key = sender.kind, sender.direction
             goodput[key] = goodput.get(key, 0.0) + row["goodput_bps"]
-    seconds = max(1.0, math.floor(p.ends) - math.ceil(p.counted))
+    counted = max(1.0, math.floor(p.ends) - math.ceil(p.counted))
     return PhaseRun(
         probe=probe[(sent >= p.counted) & (sent < p.ends)],
         start=probe[(sent >= p.begins) & (sent < p.counted)],
         calls=calls,
+        videos=videos,
         game=np.concatenate(game),
         game_sent=game_sent,
         pages=_page_times(tables["pages"], p, end_s),
         # Intervals are of a second.
-        by_kind={key: bits / seconds for key, bits in goodput.items()},
+        by_kind={key: bits / counted for key, bits in goodput.items()},
     )
 
 

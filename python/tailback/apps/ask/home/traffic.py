@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tailback.apps.ask import calls
 from tailback.apps.ask.home import follow
 from tailback.apps.ask.home.line import LOADS, HomeLine
 from tailback.apps.ask.home.people import parts
@@ -22,6 +23,8 @@ from tailback.apps.ask.home.variation import Step, changes
 LINE, SHAPER = "line", "shaper"
 HOME, MODEM, WORLD = "home", "modem", "provider"
 PROBE = "probe"
+#: The video of a call that adapts.
+VIDEO = "video"
 #: A small packet each 20 ms: 36 B of data with UDP and IP headers; on a slow line as often as takes this part of it.
 PROBE_BYTES, PROBE_S, PROBE_SHARE = 64, 0.020, 0.05
 #: A game's client sends a small input, and its server answers with what happened around it.
@@ -200,6 +203,7 @@ def groups(line: HomeLine, times: Timeline) -> dict[str, PhaseFlows]:
     for phase in times.phases:
         for number, host in _numbered(line, "call"):
             made += _call(_host(host), phase, number)
+            made += _video(line, _host(host), phase, number) if line.adapt else []
         for number, host in _numbered(line, "game"):
             table = _echo(_host(host), GAME_UP, 1 / GAME_HZ, phase, GAME_DOWN)
             made.append(PhaseFlows("game", "", phase.name, table, number=number))
@@ -282,6 +286,22 @@ def _call(host: str, phase: Phase, number: int) -> list[PhaseFlows]:
     return made
 
 
+def _video(line: HomeLine, host: str, phase: Phase, number: int) -> list[PhaseFlows]:
+    """Both directions of the video of a call. It begins with the phase: a rate control takes seconds."""
+    made = []
+    for direction, there, here in (("up", host, WORLD), ("down", WORLD, host)):
+        table = {
+            "from": there,
+            "to": here,
+            **calls.video(line.adapt),
+            "dscp": calls.MARK,
+            "start": _time(phase.begins),
+            "stop": _time(phase.ends),
+        }
+        made.append(PhaseFlows(VIDEO, direction, phase.name, table, number=number))
+    return made
+
+
 def _echo(
     host: str, size: int, every_s: float, phase: Phase | None = None, answer: int | None = None
 ) -> dict[str, Any]:
@@ -332,7 +352,7 @@ def said(line: HomeLine) -> list[str]:
         "upload": _times(n.get("upload", 0), "upload") + f" without end ({line.sender})",
         "web": f"{line.readers} reader{'s' * (line.readers > 1)} of pages, {each:.2g} page{'s' * (each != 1)} a second "
         "together",
-        "call": _times(n.get("call", 0), "call") + ", marked EF",
+        "call": _times(n.get("call", 0), "call") + _media(line),
         "game": _times(n.get("game", 0), "game")
         + f", {GAME_UP} B up and {GAME_DOWN} B down {GAME_HZ} times a second, unmarked",
         "rrul": f"four transfers each way, marked {', '.join(RRUL_MARKS)}, and RRUL's four probes",
@@ -347,6 +367,12 @@ def said(line: HomeLine) -> list[str]:
                 f"calls and games alone need {needs / 1e3:.0f} kb/s {way}, more than this line has to give"
             )
     return sentences
+
+
+def _media(line: HomeLine) -> str:
+    """What a call is: its media, and their marks."""
+    marked = "marked EF" if not line.adapt else f"marked EF and {calls.MARK}"
+    return f", {calls.said(line.adapt)}, {marked}"
 
 
 def _times(n: int, what: str) -> str:

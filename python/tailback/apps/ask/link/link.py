@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tailback import _core
-from tailback.apps.ask import marks
+from tailback.apps.ask import calls, marks
 from tailback.apps.ask.given import LinkError, chosen, class_shown, named, parsed
 from tailback.apps.ask.link import fabric as fabrics
 from tailback.apps.ask.link import rack as racks
@@ -68,6 +68,8 @@ class Link:
     rack: Rack | None = None
     #: The fabric whose ports it stands for; none: one link.
     fabric: Fabric | None = None
+    #: The rate control of the video of the call; empty where a call is audio alone.
+    adapt: str = ""
 
     @property
     def packet_s(self) -> float:
@@ -134,6 +136,7 @@ def link(
     ecn: bool | None = None,
     fabric: str | None = None,
     load: float | None = None,
+    adapt: str | None = None,
 ) -> Link:
     """The question, checked. `ecn` is whether hosts have it and queues mark; by default they do where a sender needs
     marks. `fabric` asks for the ports of a fabric, with `load`. Raises `LinkError`."""
@@ -207,6 +210,7 @@ def link(
         buffer_why=why,
         rack=rack,
         fabric=made_of,
+        adapt=calls.control(adapt, "voice" in kinds, rate_bps, "add voice to traffic"),
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tailback.apps.ask.link import fabric_measures
 from tailback.apps.ask.link.link import Link
-from tailback.apps.ask.link.traffic import CALL, INCAST, LINK, UNRESPONSIVE, WAITS, WEB
+from tailback.apps.ask.link.traffic import CALL, INCAST, LINK, UNRESPONSIVE, VIDEO, WAITS, WEB
 from tailback.apps.ask.measure import Measure
 from tailback.core import stats
 from tailback.core.results.columns import joined, tables
@@ -35,6 +35,8 @@ class LinkRun:
     #: Goodput of each flow by group, in bit/s.
     goodput: dict[str, np.ndarray]
     call: dict[str, Any] | None
+    #: The row of the call's video in the table of playout.
+    video: dict[str, Any] | None
     #: Percentiles 0 to 100 of the time in the queue, seconds.
     waits: np.ndarray
     #: Objects that were asked for: bytes, and seconds until they were there, or until the run ended if they were not.
@@ -54,7 +56,9 @@ class Seed:
 
     def long_flows(self, run: LinkRun) -> np.ndarray:
         """Goodput of the long flows."""
-        return np.concatenate([g for name, g in run.goodput.items() if name not in (CALL, WEB, UNRESPONSIVE, INCAST)])
+        return np.concatenate(
+            [g for name, g in run.goodput.items() if name not in (CALL, VIDEO, WEB, UNRESPONSIVE, INCAST)]
+        )
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,26 @@ def _of_call(name: str, column: str, doc: str, **more: Any) -> QueueMeasure:
         doc,
         value,
         asked=_crosses("voice"),
+        **more,
+    )
+
+
+def _of_video(name: str, column: str, doc: str, **more: Any) -> QueueMeasure:
+    """A column of the call's video."""
+    c = tables()["playout"].columns[column]
+
+    def value(seed: Seed) -> float:
+        return float(seed.alone.video[column]) if seed.alone.video else math.nan
+
+    return QueueMeasure(
+        name,
+        joined(c.title, "the call's video"),
+        f"video {c.short}",
+        c.shown_unit,
+        c.better,
+        doc,
+        value,
+        asked=lambda link: bool(link.adapt),
         **more,
     )
 
@@ -245,6 +269,19 @@ MEASURES: list[QueueMeasure] = [
         least_rtts=0.02,
     ),
     _of_call("call_loss", "loss_rate", "packets of the voice call that are dropped", least=0.001),
+    _of_video("video_shown_bps", "shown_bps", "payload of the frames that are shown, a second", least=100e3),
+    _of_video(
+        "video_frozen",
+        "w3c_frozen",
+        "share of the time in which the picture freezes, as W3C counts freezes",
+        least=0.005,
+    ),
+    _of_video(
+        "video_p95_s",
+        "delay_p95_s",
+        "95 of 100 frames are shown within this time of being made, 100 ms at least, which is the playout delay",
+        least=0.005,
+    ),
     QueueMeasure(
         name="harm",
         title="harm by the unresponsive flow",
@@ -274,7 +311,7 @@ def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]
     if link.fabric is not None:
         return fabric_measures.views(results)
     runs = [row for row in results.runs.rows() if row["status"] == "done"]
-    rows_of = {name: by_run(getattr(results, name)) for name in ("links", "groups", "datagrams")}
+    rows_of = {name: by_run(getattr(results, name)) for name in ("links", "groups", "datagrams", "playout")}
     goodputs = _goodputs(results.flows)
     transfers = _transfers(results.transfers, duration_s)
     requests = _requests(results.pages, duration_s)
@@ -286,12 +323,14 @@ def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]
         line = next(row for row in rows_of["links"].get(n, []) if row["name"] == LINK)
         groups = {row["group"]: row for row in rows_of["groups"].get(n, [])}
         call = next((row for row in rows_of["datagrams"].get(n, []) if row["group"] == CALL), None)
+        video = next((row for row in rows_of["playout"].get(n, []) if row["group"] == VIDEO), None)
         sizes, times = transfers.get(n, nothing)
         made[run["queue"], run["load"], run["seed"]] = LinkRun(
             line,
             groups,
             goodputs.get(n, {}),
             call,
+            video,
             waits.get(n, nothing[0]),
             sizes,
             times,

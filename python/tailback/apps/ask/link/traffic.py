@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tailback.apps.ask import calls
 from tailback.apps.ask.given import LinkError
 from tailback.apps.ask.link import fabric as fabrics
 from tailback.apps.ask.link import rack as racks
@@ -15,7 +16,7 @@ from tailback.apps.ask.link.link import CALL_BPS, Link
 
 #: The link under test, as results call it.
 LINK = "bottleneck"
-CALL, WEB, UNRESPONSIVE, INCAST = "call", "web", "unresponsive", "incast"
+CALL, VIDEO, WEB, UNRESPONSIVE, INCAST = "call", "call-video", "web", "unresponsive", "incast"
 #: The recording of how long packets waited.
 WAITS = "sojourn_percentiles"
 #: Browsing takes about this share of the line.
@@ -104,6 +105,14 @@ def scenario(
             "traffic": "voice",
             # As telephones mark them (RFC 4594 section 4.1): a discipline with classes sees it, no other looks.
             "conditioner": {"kind": "code-point", "code": "EF"},
+            "rtt": near,
+            "access_rate": access,
+            "start": starts,
+        }
+    if link.adapt:
+        flows[VIDEO] = {
+            **calls.video(link.adapt),
+            "conditioner": {"kind": "code-point", "code": calls.MARK},
             "rtt": near,
             "access_rate": access,
             "start": starts,
@@ -317,5 +326,6 @@ def said(link: Link) -> list[str]:
             f"the last answer and then for {think_s(link) * 1e3:.3g} ms"
         )
     if "voice" in link.traffic:
-        parts.append(f"a voice call of {CALL_BPS // 1000} kbit/s")
+        call = f"a call with {calls.said(link.adapt)}" if link.adapt else f"a voice call of {CALL_BPS // 1000} kbit/s"
+        parts.append(call)
     return parts

@@ -49,6 +49,7 @@ impl Hand {
             newly: SEGMENT,
             in_flight: in_flight * SEGMENT,
             lost: 0,
+            marked: 0,
             in_flight_at_send: 0,
             interval,
             until_next: Duration::ZERO,

@@ -1,13 +1,12 @@
 //! What losses say (section 5.5.10 of the draft): bounds for the long term while it probes, and for the short term
 //! otherwise.
 
+use super::linux::segments_at_loss;
 use super::model::Sample;
-use super::{Bbr3, CongestionEvent, Lost, State};
+use super::{Bbr3, CongestionEvent, Form, Lost, State};
 use crate::tcp::congestion::real;
+use tailback_base::Time;
 
-/// Section 2.8: the loss rate of a round trip that is tolerated while it probes, and what a reaction leaves at least.
-pub(super) const LOSS_THRESHOLD: f64 = 0.02;
-const BETA: f64 = 0.7;
 /// Section 5.3.1.3: discontiguous ranges.
 pub(super) const LOSS_RANGES: u32 = 6;
 
@@ -24,8 +23,9 @@ pub(super) struct Bounds {
     round_delivered: u64,
     pub round_start: bool,
     pub lost_in_round: bool,
-    /// Ranges lost in it.
+    /// Ranges lost in it. Linux counts the ACKs that show losses.
     pub ranges: u32,
+    last_loss: Option<Time>,
 }
 
 impl Default for Bounds {
@@ -40,6 +40,7 @@ impl Default for Bounds {
             round_start: false,
             lost_in_round: false,
             ranges: 0,
+            last_loss: None,
         }
     }
 }
@@ -72,22 +73,35 @@ impl Bounds {
         (self.bw_shortterm, self.inflight_shortterm) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// LossLowerBounds: towards what was delivered, but not below 0.7 of what was allowed.
-    fn lower(&mut self, max_bw: f64, cwnd: f64) {
-        self.bw_shortterm = self.bw_latest.max(BETA * self.bw_shortterm.min(max_bw));
-        let inflight = if self.inflight_shortterm == f64::INFINITY {
+    /// LossLowerBounds: towards what was delivered, but not below this share of what was allowed.
+    fn lower(&mut self, max_bw: f64, cwnd: f64, keep: f64) {
+        self.bw_shortterm = self.bw_latest.max(keep * self.bw_shortterm.min(max_bw));
+        self.inflight_shortterm = self.inflight_latest.max(keep * self.inflight_or(cwnd));
+    }
+
+    /// `inflight_shortterm`, or the window if it is not set.
+    fn inflight_or(&self, cwnd: f64) -> f64 {
+        if self.inflight_shortterm == f64::INFINITY {
             cwnd
         } else {
             self.inflight_shortterm
-        };
-        self.inflight_shortterm = self.inflight_latest.max(BETA * inflight);
+        }
     }
 }
 
 impl Bbr3 {
     /// IsInflightTooHigh.
     pub(super) fn is_too_high(&self, lost: f64, in_flight_at_send: f64) -> bool {
-        lost > in_flight_at_send * LOSS_THRESHOLD || (lost > 0.0 && !self.rules.sack)
+        let most = in_flight_at_send * self.form.numbers().loss_threshold;
+        match self.form {
+            Form::Draft => lost > most || (lost > 0.0 && !self.rules.sack),
+            Form::Linux => lost > self.whole(most) && in_flight_at_send > 0.0,
+        }
+    }
+
+    /// The same of an ACK's sample, in which Linux counts marks too.
+    pub(super) fn is_sample_too_high(&self, s: &Sample) -> bool {
+        self.is_too_high(s.lost, s.in_flight_at_send) || self.marks.are_too_many(s)
     }
 
     /// The rest of UpdateCongestionSignals, once a round.
@@ -95,14 +109,27 @@ impl Bbr3 {
         if !self.bounds.round_start {
             return;
         }
-        if self.bounds.lost_in_round && !self.state.accelerates() {
-            self.bounds.lower(self.path.max_bw(), self.cwnd);
+        if !self.state.accelerates() {
+            let marked = self.marks.lower(self.bounds.inflight_or(self.cwnd));
+            if self.bounds.lost_in_round {
+                let keep = self.form.numbers().keep;
+                self.bounds.lower(self.path.max_bw(), self.cwnd, keep);
+            }
+            self.bounds.inflight_shortterm = self.bounds.inflight_shortterm.min(marked);
         }
         self.bounds.lost_in_round = false;
+        self.marks.in_round = false;
+    }
+
+    /// ResetCongestionSignals.
+    pub(super) fn forget_signals(&mut self) {
+        self.bounds.forget_signals();
+        self.marks.forget();
     }
 
     /// NoteLoss, without the state that is saved for an undo.
     fn note_loss(&mut self) {
+        self.marks.lost_in_cycle = true;
         if !self.bounds.lost_in_round {
             self.bounds.round_delivered = self.path.delivered;
         }
@@ -112,12 +139,27 @@ impl Bbr3 {
     /// HandleLostPacket.
     pub(super) fn take_loss(&mut self, lost: &Lost) {
         self.path.delivered = lost.delivered;
-        self.save();
         self.note_loss();
-        self.bounds.ranges += u32::from(lost.new_range);
-        let (in_flight, since) = (real(lost.in_flight_at_send), real(lost.lost_since_send));
+        let (mut in_flight, since) = (real(lost.in_flight_at_send), real(lost.lost_since_send));
+        let counts = match self.form {
+            Form::Draft => {
+                self.save();
+                lost.new_range
+            }
+            Form::Linux => {
+                if lost.by_probe {
+                    in_flight = self.bounds.inflight_latest + since;
+                }
+                self.bounds.last_loss.replace(lost.now) != Some(lost.now)
+            }
+        };
+        self.bounds.ranges += u32::from(counts);
         if self.cycle.is_probe && self.is_too_high(since, in_flight) {
-            let at = inflight_at_loss(in_flight, since, real(lost.bytes));
+            let at = match self.form {
+                Form::Draft => inflight_at_loss(in_flight, since, real(lost.bytes)),
+                Form::Linux if lost.by_probe => in_flight,
+                Form::Linux => segments_at_loss(in_flight, since, real(lost.bytes), self.rules.segment),
+            };
             if self.state == State::Up {
                 self.saved.state = Some(State::Up);
             }
@@ -136,11 +178,11 @@ impl Bbr3 {
     }
 
     /// HandleInflightTooHigh.
-    fn handle_too_high(&mut self, in_flight: f64, limited: bool, now: tailback_base::Time) {
+    pub(super) fn handle_too_high(&mut self, in_flight: f64, limited: bool, now: Time) {
         self.cycle.too_high = true;
         self.cycle.is_probe = false;
         if !limited {
-            self.bounds.inflight_longterm = in_flight.max(BETA * self.target());
+            self.bounds.inflight_longterm = in_flight.max(self.form.numbers().keep * self.target());
         }
         if self.state == State::Up {
             self.start_down(now);
@@ -151,6 +193,7 @@ impl Bbr3 {
 /// InflightAtLoss: what was in flight where losses passed the threshold, within the lost segment.
 pub(super) fn inflight_at_loss(in_flight: f64, lost: f64, size: f64) -> f64 {
     let (before, lost_before) = (in_flight - size, lost - size);
-    let prefix = (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD);
+    let threshold = Form::Draft.numbers().loss_threshold;
+    let prefix = (threshold * before - lost_before) / (1.0 - threshold);
     before + prefix.max(0.0)
 }

@@ -1,13 +1,14 @@
 //! The path as BBRv3 sees it: rounds, the greatest delivery rate of two cycles, and ACKs that come in bursts (sections
 //! 5.5.1 to 5.5.9 of the draft).
 
+use super::Form;
 use crate::tcp::congestion::greatest::Greatest;
 use crate::tcp::congestion::{AckEvent, RateSample, real};
 use tailback_base::{Duration, Time};
 
 /// Section 2.11: this cycle and the one before.
 const RATE_CYCLES: u64 = 1;
-/// Section 2.12, and 5.5.9 for Startup: rounds.
+/// Section 2.12, and 5.5.9 for Startup: rounds. Linux keeps two spans of half as many.
 const BURST_ROUNDS: u64 = 10;
 const BURST_ROUNDS_AT_START: u64 = 1;
 
@@ -33,12 +34,18 @@ pub(super) struct Sample {
     pub in_flight: f64,
     pub rtt: Option<Duration>,
     pub limited: bool,
+    /// Counted as marked over the interval.
+    pub marked: f64,
+    /// Until the pacer lets the next segment go, seconds.
+    pub until_next: f64,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct PathModel {
     fastest: Greatest,
     cycle: u64,
+    /// A rate was taken in this cycle.
+    taken: bool,
     /// The least round trip of all.
     least: Duration,
     /// Delivered in all, bytes.
@@ -48,6 +55,8 @@ pub(super) struct PathModel {
     /// The round ends with a segment that is sent after this much was delivered.
     next_round: u64,
     bursts: Greatest,
+    /// Where the spans of Linux begin: the present one, and the one before.
+    spans: [u64; 2],
     burst_since: Time,
     burst_acked: f64,
 }
@@ -57,12 +66,14 @@ impl Default for PathModel {
         PathModel {
             fastest: Greatest::default(),
             cycle: 0,
+            taken: false,
             least: Duration(u64::MAX),
             delivered: 0,
             round: 0,
             round_start: false,
             next_round: 0,
             bursts: Greatest::default(),
+            spans: [0; 2],
             burst_since: Time::ZERO,
             burst_acked: 0.0,
         }
@@ -116,6 +127,8 @@ impl PathModel {
             in_flight: (left - lost).max(0.0),
             rtt,
             limited: r.application_limited,
+            marked: real(r.marked),
+            until_next: r.until_next.seconds(),
         }
     }
 
@@ -124,31 +137,43 @@ impl PathModel {
         self.next_round = self.delivered;
     }
 
+    pub fn begins_round(&self, s: &Sample) -> bool {
+        s.delivered_at_send >= self.next_round
+    }
+
     /// UpdateMaxBw with UpdateRound; returns whether a round begins.
     pub fn take_rate(&mut self, s: &Sample) -> bool {
-        self.round_start = s.delivered_at_send >= self.next_round;
+        self.round_start = self.begins_round(s);
         if self.round_start {
             self.start_round();
             self.round += 1;
         }
         if s.rate > 0.0 && (s.rate >= self.max_bw() || !s.limited) {
             self.fastest.enter(self.cycle, s.rate, RATE_CYCLES);
+            self.taken = true;
         }
         self.round_start
     }
 
     /// AdvanceMaxBwFilter.
-    pub fn advance(&mut self) {
-        self.cycle += 1;
+    pub fn advance(&mut self, form: Form) {
+        // Linux remembers the old cycle as long as the present one has no sample.
+        if self.taken || form == Form::Draft {
+            self.cycle += 1;
+            self.taken = false;
+        }
     }
 
     /// Sending begins again after a rest.
-    pub fn restart_burst(&mut self, now: Time) {
+    pub fn restart_burst(&mut self, now: Time, form: Form) {
         self.burst_since = now;
+        if form == Form::Linux {
+            self.burst_acked = 0.0;
+        }
     }
 
     /// UpdateACKAggregation: what is acknowledged beyond what the rate `bw` explains, at most a window.
-    pub fn take_burst(&mut self, s: &Sample, bw: f64, cwnd: f64, settled: bool) {
+    pub fn take_burst(&mut self, s: &Sample, bw: f64, cwnd: f64, settled: bool, form: Form) {
         let mut expected = bw * s.now.since(self.burst_since).seconds();
         if self.burst_acked <= expected {
             (self.burst_acked, self.burst_since, expected) = (0.0, s.now, 0.0);
@@ -156,6 +181,19 @@ impl PathModel {
         self.burst_acked += s.newly;
         let extra = (self.burst_acked - expected).clamp(0.0, cwnd);
         let memory = if settled { BURST_ROUNDS } else { BURST_ROUNDS_AT_START };
-        self.bursts.enter(self.round, extra, memory);
+        match form {
+            Form::Draft => self.bursts.enter(self.round, extra, memory),
+            Form::Linux => {
+                let span = if settled {
+                    BURST_ROUNDS / 2
+                } else {
+                    BURST_ROUNDS_AT_START
+                };
+                if self.round >= self.spans[0] + span {
+                    self.spans = [self.round, self.spans[0]];
+                }
+                self.bursts.enter(self.round, extra, self.round - self.spans[1]);
+            }
+        }
     }
 }

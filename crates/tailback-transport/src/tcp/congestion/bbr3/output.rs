@@ -1,6 +1,6 @@
 //! What the model comes to: pacing rate, send quantum and window (section 5.6 of the draft).
 
-use super::{Bbr3, LEAST_WINDOW, State, startup};
+use super::{Bbr3, Form, LEAST_WINDOW, State};
 use tailback_base::Duration;
 
 /// Section 2.5: the share of the rate that is left free.
@@ -16,7 +16,7 @@ impl Bbr3 {
     /// InitPacingRate: the initial window in one round trip, or in a millisecond.
     pub(super) fn pace_before_samples(&mut self, srtt: Option<Duration>) {
         let round_trip = srtt.map_or(1e-3, |r| r.seconds()).max(1e-6);
-        self.pacing = startup::STARTUP_GAIN * self.rules.initial_window / round_trip;
+        self.pacing = self.form.numbers().startup_gain * self.rules.initial_window / round_trip;
     }
 
     /// SetPacingRateWithGain.
@@ -29,6 +29,9 @@ impl Bbr3 {
 
     /// SetSendQuantum, bytes.
     pub(super) fn quantum(&self) -> f64 {
+        if self.form == Form::Linux {
+            return self.burst();
+        }
         (self.pacing * QUANTUM_TIME)
             .min(MOST_QUANTUM)
             .max(LEAST_QUANTUM * self.rules.segment)
@@ -41,6 +44,7 @@ impl Bbr3 {
     /// BDPMultiple: so many products of this rate and the least round trip.
     pub(super) fn product(&self, rate: f64, gain: f64) -> f64 {
         match self.trips.least {
+            Some(least) if self.form == Form::Linux => self.whole_above(gain * rate * least.seconds()),
             Some(least) => gain * rate * least.seconds(),
             None => self.rules.initial_window,
         }
@@ -48,7 +52,11 @@ impl Bbr3 {
 
     /// TargetInflight.
     pub(super) fn target(&self) -> f64 {
-        self.product(self.bw, 1.0).min(self.cwnd)
+        let product = self.product(self.bw, 1.0);
+        match self.form {
+            Form::Draft => product.min(self.cwnd),
+            Form::Linux => self.with_budget(product).min(self.cwnd),
+        }
     }
 
     /// QuantizationBudget.
@@ -68,10 +76,17 @@ impl Bbr3 {
 
     /// SetCwnd.
     pub(super) fn set_window(&mut self, newly: f64) {
-        let most = self.with_budget(self.product(self.bw, self.state.window_gain()) + self.path.extra_acked());
+        let (extra, grows) = match self.form {
+            Form::Draft => (
+                self.path.extra_acked(),
+                (self.path.delivered as f64) < self.rules.initial_window,
+            ),
+            Form::Linux => (self.burst_room(), self.cwnd < 2.0 * self.rules.initial_window),
+        };
+        let most = self.with_budget(self.product(self.bw, self.state.window_gain()) + extra);
         if self.full.reached {
             self.cwnd = (self.cwnd + newly).min(most);
-        } else if self.cwnd < most || (self.path.delivered as f64) < self.rules.initial_window {
+        } else if self.cwnd < most || grows {
             self.cwnd += newly;
         }
         self.cwnd = self.cwnd.max(self.least_window());

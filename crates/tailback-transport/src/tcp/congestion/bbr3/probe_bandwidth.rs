@@ -2,11 +2,9 @@
 //! may be in flight.
 
 use super::model::Sample;
-use super::{Bbr3, State};
+use super::{Bbr3, Form, State};
 use tailback_base::{Duration, Time};
 
-/// Section 2.8: the share of `inflight_longterm` that is left to others.
-const HEADROOM: f64 = 0.15;
 /// Section 5.3.3.8.3: seconds between two probes, and random seconds more; rounds at most.
 const WAIT: f64 = 2.0;
 const RANDOM_WAIT: f64 = 1.0;
@@ -38,7 +36,7 @@ pub(super) struct Cycle {
     pub too_high: bool,
     cautious: bool,
     /// How `inflight_longterm` grows in UP: rounds, bytes acknowledged, and bytes for a segment more.
-    up_rounds: u32,
+    pub up_rounds: u32,
     up_acked: f64,
     up_each: f64,
 }
@@ -63,7 +61,7 @@ impl Default for Cycle {
 impl Bbr3 {
     /// StartProbeBW_DOWN.
     pub(super) fn start_down(&mut self, now: Time) {
-        self.bounds.forget_signals();
+        self.forget_signals();
         // PickProbeWait.
         self.cycle.rounds_since_up = self.rng.below(2);
         self.cycle.wait = Duration::from_seconds(WAIT + RANDOM_WAIT * self.rng.uniform());
@@ -97,8 +95,9 @@ impl Bbr3 {
             return;
         }
         match self.state {
+            State::Down | State::Cruise if self.marks_ask_for_a_probe() => self.probe_after_marks(),
             State::Down | State::Cruise if self.is_time_to_probe(s.now) => self.start_refill(),
-            State::Down if self.is_time_to_cruise(s) => self.state = State::Cruise,
+            State::Down if self.is_time_to_cruise(s) => self.start_cruise(),
             State::Refill if self.path.round_start => {
                 self.cycle.is_probe = true;
                 self.start_up(s);
@@ -115,13 +114,20 @@ impl Bbr3 {
     }
 
     fn is_time_to_cruise(&self, s: &Sample) -> bool {
-        s.in_flight <= self.with_headroom() && s.in_flight <= self.inflight(1.0)
+        let in_flight = match self.form {
+            Form::Draft => s.in_flight,
+            Form::Linux => self.at_departure(s.in_flight_before, s),
+        };
+        in_flight <= self.with_headroom() && in_flight <= self.inflight(1.0)
     }
 
     /// IsTimeToGoDown. A probe after one that lost too much ends where that one did; where `inflight_longterm` limits
     /// the rate, the pipe cannot be found full.
     fn look_whether_to_go_down(&mut self, s: &Sample) {
-        let reached = s.in_flight_before + self.rules.segment > self.bounds.inflight_longterm;
+        let reached = match self.form {
+            Form::Draft => s.in_flight_before + self.rules.segment > self.bounds.inflight_longterm,
+            Form::Linux => self.at_departure(s.in_flight_before, s) >= self.bounds.inflight_longterm,
+        };
         if self.cycle.too_high && reached {
             self.cycle.cautious = true;
         } else if self.is_limited_by_longterm(s) {
@@ -145,7 +151,7 @@ impl Bbr3 {
         if bound == f64::INFINITY {
             return bound;
         }
-        (bound - segment.max(HEADROOM * bound)).max(self.least_window())
+        (bound - segment.max(self.form.numbers().headroom * bound)).max(self.least_window())
     }
 
     /// RaiseInflightLongtermSlope.
@@ -182,7 +188,7 @@ impl Bbr3 {
             self.cycle.acks = AckPhase::Init;
             let probes = self.state.probes_bandwidth();
             if probes && !s.limited {
-                self.path.advance();
+                self.path.advance(self.form);
             }
             // The cautious probe lost little: a full one follows at once.
             if probes && self.cycle.cautious && !self.cycle.too_high {
@@ -190,7 +196,12 @@ impl Bbr3 {
                 return true;
             }
         }
-        if !self.is_too_high(s.lost, s.in_flight_at_send) && self.bounds.inflight_longterm < f64::INFINITY {
+        if self.is_sample_too_high(s) {
+            // The draft leaves this to the lost segments.
+            if self.form == Form::Linux && self.cycle.is_probe {
+                self.handle_too_high(s.in_flight_at_send, s.limited, s.now);
+            }
+        } else if self.bounds.inflight_longterm < f64::INFINITY {
             self.bounds.inflight_longterm = self.bounds.inflight_longterm.max(s.in_flight_at_send);
             if self.state == State::Up {
                 self.grow_long_term(s);

@@ -2,7 +2,7 @@
 
 use super::model::Sample;
 use super::probe_bandwidth::AckPhase;
-use super::{Bbr3, State};
+use super::{Bbr3, Form, State};
 use tailback_base::{Duration, Time};
 
 /// Section 2.16.
@@ -34,15 +34,18 @@ impl RoundTrips {
     }
 
     /// UpdateMinRTT.
-    pub fn take(&mut self, s: &Sample) {
+    pub fn take(&mut self, s: &Sample, segment: f64, form: Form) {
         self.expired = s.now > self.recent_stamp + INTERVAL;
+        // In Linux the ACK of a lone short segment, which a receiver may delay, does not replace an old minimum.
+        let delayed = form == Form::Linux && s.newly < segment && s.delivered <= s.newly;
         if let Some(rtt) = s.rtt
-            && (self.expired || self.recent.is_none_or(|r| rtt < r))
+            && ((self.expired && !delayed) || self.recent.is_none_or(|r| rtt < r))
         {
             (self.recent, self.recent_stamp) = (Some(rtt), s.now);
         }
         let Some(recent) = self.recent else { return };
-        if s.now > self.stamp + RTT_MEMORY || self.least.is_none_or(|l| recent < l) {
+        let new = |l: Duration| recent < l || (recent == l && form == Form::Linux);
+        if s.now > self.stamp + RTT_MEMORY || self.least.is_none_or(new) {
             (self.least, self.stamp) = (Some(recent), self.recent_stamp);
         }
     }
@@ -87,7 +90,7 @@ impl Bbr3 {
         self.bounds.forget_short_term();
         if self.full.reached {
             self.start_down(now);
-            self.state = State::Cruise;
+            self.start_cruise();
         } else {
             self.state = State::Startup;
         }

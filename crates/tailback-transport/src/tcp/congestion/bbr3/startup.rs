@@ -3,11 +3,8 @@
 
 use super::losses::LOSS_RANGES;
 use super::model::Sample;
-use super::{Bbr3, Phase, State};
+use super::{Bbr3, Form, Phase, State};
 
-/// Section 2.5: 4 ln 2, the least gain that doubles the rate each round trip.
-pub(super) const STARTUP_GAIN: f64 = 2.77;
-pub(super) const DRAIN_GAIN: f64 = 0.5;
 /// Section 5.3.1.2: the pipe is full if three rounds pass in which the rate grows by less than this factor.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
@@ -38,12 +35,16 @@ impl FullPipe {
     }
 
     /// CheckFullBWReached.
-    pub fn look(&mut self, s: &Sample, round_start: bool) {
-        if self.now || !round_start || s.limited {
+    pub fn look(&mut self, s: &Sample, round_start: bool, form: Form) {
+        // Linux looks for growth in each sample.
+        if self.now || s.limited || !(round_start || form == Form::Linux) {
             return;
         }
         if s.rate >= self.rate * FULL_GROWTH {
             self.restart(s.rate);
+            return;
+        }
+        if !round_start {
             return;
         }
         self.rounds += 1;
@@ -65,6 +66,9 @@ impl Bbr3 {
         if self.state == State::Startup && self.full.reached {
             self.state = State::Drain;
             self.full.drain_began = self.path.round;
+            if self.form == Form::Linux {
+                self.forget_signals();
+            }
         }
     }
 
@@ -74,19 +78,22 @@ impl Bbr3 {
         if phase != Phase::Recovery {
             return false;
         }
-        match self.rules.sack {
-            true => {
-                self.bounds.round_start
-                    && self.bounds.ranges >= LOSS_RANGES
-                    && self.is_too_high(s.lost, s.in_flight_at_send)
-            }
+        match self.rules.sack || self.form == Form::Linux {
+            true => self.bounds.round_start && self.bounds.ranges >= LOSS_RANGES && self.is_sample_too_high(s),
             false => s.lost > 0.0,
         }
     }
 
-    fn leave_startup_by_loss(&mut self) {
-        (self.full.reached, self.full.now) = (true, true);
-        self.bounds.inflight_longterm = self.product(self.bw, 1.0).max(self.bounds.inflight_latest);
+    pub(super) fn leave_startup_by_loss(&mut self) {
+        let product = match self.form {
+            Form::Draft => {
+                self.full.now = true;
+                self.product(self.bw, 1.0)
+            }
+            Form::Linux => self.inflight(1.0),
+        };
+        self.full.reached = true;
+        self.bounds.inflight_longterm = product.max(self.bounds.inflight_latest);
     }
 
     /// A mark in Startup; a second round with one ends it.
@@ -99,7 +106,8 @@ impl Bbr3 {
 
     /// CheckDrainDone.
     pub(super) fn check_drain(&mut self, s: &Sample) {
-        let over = s.in_flight <= self.inflight(1.0) || self.path.round > self.full.drain_began + DRAIN_ROUNDS;
+        let long = self.form == Form::Draft && self.path.round > self.full.drain_began + DRAIN_ROUNDS;
+        let over = self.at_departure(s.in_flight, s) <= self.inflight(1.0) || long;
         if self.state == State::Drain && over {
             self.start_down(s.now);
         }

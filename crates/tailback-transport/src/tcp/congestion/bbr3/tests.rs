@@ -10,25 +10,29 @@ use crate::tcp::testing::config;
 const SEGMENT: u64 = 1000;
 
 fn bbr3(values: &[(&str, &str)]) -> Bbr3 {
+    made(&Settings::defaults(&MODEL), values)
+}
+
+fn made(own: &Settings, values: &[(&str, &str)]) -> Bbr3 {
     let base = [
         ("payload", "1000B"),
         ("initial_window", "10 packets"),
         ("header", "40B"),
     ];
     let rules = config(&[&base, values].concat()).window;
-    let mut made = Bbr3::new(&rules);
+    let mut made = Bbr3::new(own, &rules);
     made.draw(&mut Stream::new(1, "test"));
     made
 }
 
 /// A sender on that path: what it has delivered and lost, and when.
-struct Hand {
-    q: Bbr3,
-    ms: f64,
+pub(super) struct Hand {
+    pub q: Bbr3,
+    pub ms: f64,
     total: u64,
     lost: u64,
     /// In flight when the segments were sent that are acknowledged now, segments.
-    out: u64,
+    pub out: u64,
 }
 
 impl Hand {
@@ -37,7 +41,16 @@ impl Hand {
     }
 
     fn with(values: &[(&str, &str)]) -> Hand {
-        let mut q = bbr3(values);
+        Hand::of(bbr3(values))
+    }
+
+    /// In this form.
+    pub fn form(form: &str, ecn_low: &str) -> Hand {
+        let own = Settings::defaults(&MODEL).with("form", form).with("ecn_low", ecn_low);
+        Hand::of(made(&own, &[]))
+    }
+
+    fn of(mut q: Bbr3) -> Hand {
         q.sending_begins(Time::ZERO, Some(Duration::from_millis(40)));
         Hand {
             q,
@@ -53,7 +66,7 @@ impl Hand {
     }
 
     /// An ACK of one segment after `ms`: `rate` segments a ms were delivered in a round trip of `rtt` ms.
-    fn ack(&mut self, ms: f64, rate: f64, rtt: f64, change: impl FnOnce(&mut RateSample, &mut AckEvent<'_>)) {
+    pub fn ack(&mut self, ms: f64, rate: f64, rtt: f64, change: impl FnOnce(&mut RateSample, &mut AckEvent<'_>)) {
         self.ms += ms;
         self.total += SEGMENT;
         let interval = Duration::from_seconds(rtt / 1e3);
@@ -63,6 +76,7 @@ impl Hand {
             newly: SEGMENT,
             in_flight: (self.out - 1) * SEGMENT,
             lost: 0,
+            marked: 0,
             in_flight_at_send: self.out * SEGMENT,
             interval,
             until_next: Duration::ZERO,
@@ -81,14 +95,18 @@ impl Hand {
     }
 
     /// A round trip of ACKs, one a millisecond, at this rate.
-    fn round(&mut self, rate: f64) {
+    pub fn round(&mut self, rate: f64) {
         let end = self.q.path.round + 1;
         while self.q.path.round < end {
             self.ack(1.0, rate, 40.0, |_, _| {});
         }
     }
 
-    fn lose(&mut self, of_in_flight: u64, lost_since: u64) {
+    pub fn lose(&mut self, of_in_flight: u64, lost_since: u64) {
+        self.lose_as(of_in_flight, lost_since, false);
+    }
+
+    pub fn lose_as(&mut self, of_in_flight: u64, lost_since: u64, by_probe: bool) {
         self.lost += 1;
         let lost = Lost {
             now: self.now(),
@@ -99,11 +117,12 @@ impl Hand {
             delivered: self.total,
             application_limited: false,
             new_range: true,
+            by_probe,
         };
         self.q.on_lost(&lost);
     }
 
-    fn until(&mut self, state: State, rate: f64) {
+    pub fn until(&mut self, state: State, rate: f64) {
         for _ in 0..20_000 {
             if self.q.state == state {
                 return;
@@ -127,7 +146,7 @@ impl Hand {
         h
     }
 
-    fn longterm(&self) -> f64 {
+    pub fn longterm(&self) -> f64 {
         self.q.bounds.inflight_longterm / 1000.0
     }
 }
@@ -146,7 +165,7 @@ fn the_state_says_gain_and_bound() {
     ];
     for (state, pacing, window, bound) in table {
         assert_eq!(
-            (state.pacing_gain(), state.window_gain()),
+            (state.pacing_gain(Form::Draft), state.window_gain()),
             (pacing, window),
             "{state:?}"
         );
@@ -167,7 +186,7 @@ fn the_state_says_gain_and_bound() {
 /// 4 ln 2 = 2.7726; the initial window in the round trip of the handshake, headers paced too.
 #[test]
 fn it_paces_before_the_first_round_trip() {
-    assert!((startup::STARTUP_GAIN - 4.0 * std::f64::consts::LN_2).abs() < 0.003);
+    assert!((Form::Draft.numbers().startup_gain - 4.0 * std::f64::consts::LN_2).abs() < 0.003);
     let rate = |q: &Bbr3| q.pacing().map_or(0.0, BitRate::bits_per_second) / 8.0 / 1.04;
     let mut q = bbr3(&[]);
     assert!((rate(&q) / (2.77 * 10_000.0 / 1e-3) - 1.0).abs() < 1e-6);

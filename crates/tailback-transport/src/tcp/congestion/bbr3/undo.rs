@@ -1,7 +1,7 @@
 //! What is saved when a repair begins, and restored when it ends or proves to be a mistake (sections 5.5.11 and
 //! 5.6.4.4 of the draft).
 
-use super::{Bbr3, State};
+use super::{Bbr3, Form, State};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Saved {
@@ -55,6 +55,14 @@ impl Bbr3 {
         };
     }
 
+    /// Linux: a timeout begins the search for a full pipe anew, and the window before it is a bound, unless it probes.
+    pub(super) fn note_timeout(&mut self) {
+        self.full.restart(0.0);
+        if !self.state.accelerates() && self.bounds.inflight_shortterm == f64::INFINITY {
+            self.bounds.inflight_shortterm = self.cwnd.max(self.saved.window);
+        }
+    }
+
     /// RestoreCwnd.
     pub(super) fn restore_window(&mut self) {
         self.cwnd = self.cwnd.max(self.saved.window);
@@ -75,7 +83,8 @@ impl Bbr3 {
         b.inflight_shortterm = b.inflight_shortterm.max(s.inflight_shortterm);
         b.inflight_longterm = b.inflight_longterm.max(s.inflight_longterm);
         let elsewhere = self.state != State::ProbeRtt;
-        match self.saved.state.take() {
+        let ended = self.saved.state.take().filter(|_| self.form == Form::Draft);
+        match ended {
             Some(State::Startup) if self.state != State::Startup => {
                 self.full.reached = false;
                 if elsewhere {

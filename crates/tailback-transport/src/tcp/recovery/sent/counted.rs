@@ -82,6 +82,7 @@ impl SentList {
             newly: self.newly,
             in_flight: self.in_flight(),
             lost: 0,
+            marked: 0,
             in_flight_at_send: 0,
             interval: Duration::ZERO,
             until_next: Duration::ZERO,

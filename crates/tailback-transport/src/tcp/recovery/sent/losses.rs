@@ -11,6 +11,16 @@ pub(super) fn short(bytes: u64) -> u32 {
     bytes.min(u64::from(u32::MAX)) as u32
 }
 
+/// The low half of a count of bytes, as a record keeps it.
+pub(super) fn low(bytes: u64) -> u32 {
+    bytes as u32
+}
+
+/// What was counted since a record kept the low half of the count; less than 4 GB are outstanding.
+pub(super) fn since(bytes: u64, kept: u32) -> u64 {
+    u64::from(low(bytes).wrapping_sub(kept))
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct LossesBySegment {
     found: Vec<Lost>,
@@ -26,10 +36,11 @@ impl LossesBySegment {
             seq: r.seq,
             bytes: r.len(),
             in_flight_at_send: u64::from(r.in_flight),
-            lost_since_send: lost - r.lost_before,
+            lost_since_send: since(lost, r.lost_before),
             delivered: 0,
             application_limited: r.application_limited,
             new_range: r.seq != self.end,
+            by_probe: false,
         });
         self.end = r.end;
     }
@@ -73,6 +84,14 @@ impl SentList {
 mod tests {
     use super::*;
     use crate::tcp::recovery::sent::Keep;
+
+    /// Counts go on beyond 4 GB, and records stay as long as they were.
+    #[test]
+    fn counts_of_four_gigabytes_go_on() {
+        let before = (1_u64 << 33) - 500;
+        assert_eq!(since(before + 1500, low(before)), 1500);
+        assert_eq!(size_of::<SentSegment>(), 64);
+    }
 
     /// Six segments of 1000 B. The second and third are one range, the fifth is another; each is heard of once, with
     /// what was in flight when it was sent and lost since. One that is sent again and lost again is a range of its own.

@@ -1,10 +1,10 @@
 //! The table `frames`: the quality of the frames of video sources, one row per flow.
 
-use super::column::{self, Called, called_of, table};
-use super::quantity::{FLOW, FRAME_DELAY, FRAMES, FRAMES_NOT_SHOWN, FREEZE, FREEZES, SIZE, Stat};
-use super::summary::{Spread, ratio};
-use super::{Reading, Table};
 use crate::measure::frames::FrameStats;
+use crate::results::column::{self, Called, called_of, table};
+use crate::results::quantity::{FLOW, FRAME_DELAY, FRAMES, FRAMES_NOT_SHOWN, FREEZE, FREEZES, SIZE, Stat};
+use crate::results::summary::{Spread, ratio};
+use crate::results::{Reading, Table};
 use std::sync::Arc;
 
 struct FrameRow {
@@ -86,11 +86,11 @@ static COLUMNS: &[Column] = &[
     Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max).of(&FRAME_DELAY, Stat::Max),
 ];
 
-pub(super) fn called() -> Vec<Called> {
+pub(in crate::results) fn called() -> Vec<Called> {
     called_of(COLUMNS)
 }
 
-pub(super) fn read(reading: &Reading) -> Table {
+pub(in crate::results) fn read(reading: &Reading) -> Table {
     let rows = reading.declared().filter_map(|(i, f)| {
         let stats = f.stats.media.as_ref()?.frames.as_ref()?;
         Some(FrameRow {

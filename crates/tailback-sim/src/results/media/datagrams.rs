@@ -1,13 +1,13 @@
 //! The table `datagrams`: the quality of the datagrams of flows with a deadline or an echo, one row per flow.
 
-use super::column::{self, Called, called_of, table};
-use super::quantity::{
+use crate::measure::quality::Losses;
+use crate::results::column::{self, Called, called_of, table};
+use crate::results::quantity::{
     ANSWERED, FLOW, JITTER, LATE, LATE_PACKETS, LOSS, LOSS_RUN, LOST, LOST_ANSWERS, ONE_WAY_DELAY, RECEIVED,
     ROUND_TRIP, SENT, Stat,
 };
-use super::summary::{Spread, ratio};
-use super::{Reading, Table};
-use crate::measure::quality::Losses;
+use crate::results::summary::{Spread, ratio};
+use crate::results::{Reading, Table};
 use std::sync::Arc;
 
 struct DatagramRow {
@@ -153,11 +153,11 @@ impl DatagramRow {
     }
 }
 
-pub(super) fn called() -> Vec<Called> {
+pub(in crate::results) fn called() -> Vec<Called> {
     called_of(COLUMNS)
 }
 
-pub(super) fn read(reading: &Reading) -> Table {
+pub(in crate::results) fn read(reading: &Reading) -> Table {
     let rows = reading.declared().filter_map(|(i, f)| {
         let quality = f.stats.media.as_ref()?.quality.as_ref()?;
         let next = f.stats.datagrams;

@@ -1,0 +1,120 @@
+//! The contract between somebody else's transport and tailback: a datagram, and one end.
+
+use tailback_base::{Ecn, ProbeDef, Time};
+pub use tailback_transport::Amount;
+
+/// What an endpoint puts on the wire.
+///
+/// ```
+/// use tailback_path::{Datagram, Ecn};
+///
+/// let mut hello = Datagram::new("hello", 1200);
+/// assert_eq!(hello.ecn, Ecn::NotEct);
+/// // A sender that reacts to marks says so.
+/// hello.ecn = Ecn::Ect0;
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Datagram<D> {
+    /// The data for the other end: bytes, or any type of the transport.
+    pub data: D,
+    /// Its size on the wire, headers included: 1 to 65535.
+    pub bytes: u32,
+    /// The ECN code point of its IP header; the other end gets [`Ecn::Ce`] if a queue marked it.
+    pub ecn: Ecn,
+}
+
+impl<D> Datagram<D> {
+    /// A datagram whose sender does not use ECN.
+    pub fn new(data: D, bytes: u32) -> Datagram<D> {
+        Datagram {
+            data,
+            bytes,
+            ecn: Ecn::NotEct,
+        }
+    }
+}
+
+/// A connection that is to be made: which one of its group, and where its random choices begin.
+///
+/// ```
+/// # use tailback_path::Pair;
+/// fn key(pair: &Pair) -> String {
+///     format!("connection {} with a generator seeded with {}", pair.number, pair.seed)
+/// }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Pair {
+    /// Counts the connections of a group in the order in which they are made, from 0. All flows of a group are made
+    /// before the run, in the order of the group.
+    pub number: u32,
+    /// Depends on the seed of the run and on the connection: give it to the generators of random numbers of both ends,
+    /// and the same run sends the same bytes.
+    pub seed: u64,
+}
+
+/// One end of a transport that does no I/O of its own.
+///
+/// Only the first four methods are needed. The others let applications of tailback write to the transport
+/// (`traffic`, `[sessions.NAME]`), and show what it does in recordings and tables.
+///
+/// After every call the path calls [`transmit`](Endpoint::transmit) until it returns `None`, and then
+/// [`timeout`](Endpoint::timeout). `now` never goes backwards; it starts at [`Time::ZERO`] and counts nanoseconds.
+pub trait Endpoint {
+    /// The contents of its datagrams.
+    type Data: Clone;
+
+    /// It begins. The first end of a pair is the one that opens the connection: it is called when its flow starts, or
+    /// when its application first writes. The other is called at the start of its flow if it
+    /// [speaks first](Endpoint::speaks_first), else before the first datagram that reaches it.
+    fn start(&mut self, _now: Time) {}
+    /// As the second end of a pair: whether it begins without having heard of the first.
+    fn speaks_first(&self) -> bool {
+        false
+    }
+    /// A datagram has arrived.
+    fn receive(&mut self, data: Self::Data, ecn: Ecn, now: Time);
+    /// The next datagram to send at this instant; `None` if nothing is to be sent now. To pace, return the next
+    /// instant in `timeout`.
+    fn transmit(&mut self, now: Time) -> Option<Datagram<Self::Data>>;
+    /// When the endpoint wants to be called even if nothing arrives.
+    fn timeout(&self) -> Option<Time>;
+    /// That instant has come.
+    fn on_timeout(&mut self, _now: Time) {}
+    /// How many bytes it has delivered to its application in order. The goodput of a run counts these.
+    fn delivered(&self) -> u64 {
+        0
+    }
+
+    /// The application of this end writes. A transport that brings its own data ignores it.
+    fn write(&mut self, _amount: Amount, _now: Time) {}
+    /// The application of this end writes no more; what it has written is still delivered.
+    fn close(&mut self, _now: Time) {}
+    /// Whether the handshake is over.
+    fn is_connected(&self) -> bool {
+        true
+    }
+    /// How many of the bytes that were written the other end has acknowledged, in order; `None` where that is not
+    /// known. Then a transfer has no time at which its sender knew that it had arrived.
+    fn acknowledged(&self) -> Option<u64> {
+        None
+    }
+    /// Whether the other end has closed, and all that it had written is delivered.
+    fn is_closed_by_peer(&self) -> bool {
+        false
+    }
+    /// Whether nothing is left to be done: it holds no data, and has nothing to send. A connection that an application
+    /// opens is forgotten when both its ends say so.
+    fn is_closed(&self) -> bool {
+        true
+    }
+
+    /// What of it can be recorded, by `[record.NAME]` with `flows = "GROUP"`: `rtt`, `cwnd`.
+    fn probes(&self) -> &'static [ProbeDef] {
+        &[]
+    }
+    /// The present value of the probe with this index; NaN if there is none yet.
+    fn read(&self, _probe: usize) -> f64 {
+        f64::NAN
+    }
+}

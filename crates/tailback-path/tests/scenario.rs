@@ -1,0 +1,210 @@
+//! Stacks of the caller's in scenarios of the caller's: flows, sessions, several stacks, recordings, captures, errors.
+
+mod common;
+
+use common::{Stream, lab};
+use tailback_path::{Amount, Datagram, Ecn, Endpoint, Finished, ProbeDef, Scenario, Time};
+
+/// An end of a stack writes what its application writes, and the application hears of it.
+#[test]
+fn sources_of_ours_write_to_a_stack() {
+    let text = lab(
+        "[flows.mine]\ntransport = \"stack\"\ntraffic = { kind = \"transfer\", size = \"100kB\" }\nstart = \"500ms\"\n",
+    );
+    let results = Scenario::parse(&text, "lab.toml")
+        .endpoints("mine", |_| Stream::pair())
+        .run()
+        .unwrap();
+    let (client, server) = &results.ends::<Stream, Stream>("mine")[0];
+    assert_eq!(
+        (client.written, client.acknowledged, server.received),
+        (100_000, 100_000, 100_000)
+    );
+    assert_eq!(client.began.unwrap().0, 500_000_000);
+}
+
+/// A server may send before anything has reached it; otherwise it begins with the first datagram.
+#[test]
+fn a_server_may_speak_first() {
+    let text =
+        lab("[flows.mine]\ntransport = \"stack\"\nstart = \"1s\"\ntraffic = { kind = \"transfer\", size = \"1B\" }\n");
+    let began = |server: fn() -> Stream| {
+        let results = Scenario::parse(&text, "lab.toml")
+            .endpoints("mine", move |_| (Stream::default(), server()))
+            .run()
+            .unwrap();
+        let (client, server) = &results.ends::<Stream, Stream>("mine")[0];
+        (server.began.unwrap().0, client.received)
+    };
+    // 20 ms of the way, and 41 B at 10 Mb/s.
+    assert_eq!(began(Stream::default), (1_020_032_800, 0));
+    assert_eq!(began(|| Stream::greeting(3000)), (1_000_000_000, 3000));
+}
+
+/// Pages over a stack: requests go one way and answers the other, over connections that clients open.
+#[test]
+fn pages_are_fetched_over_a_stack() {
+    let text = lab(
+        "[sessions.pages]\nkind = \"web\"\nclients = 3\ntransport = \"stack\"\nthink = { kind = \"constant\", mean = \
+         \"200ms\" }\n",
+    );
+    let results = Scenario::parse(&text, "lab.toml")
+        .endpoints("pages", |_| Stream::pair())
+        .run()
+        .unwrap();
+    let pages = results.tables().iter().find(|t| t.name == "pages").unwrap();
+    assert!(pages.rows() > 5, "{} pages", pages.rows());
+    let ends = results.ends::<Stream, Stream>("pages");
+    assert!(ends.len() >= 3, "{} connections", ends.len());
+    for (client, server) in ends {
+        assert!(client.written > 0 && client.received <= server.written && server.received <= client.written);
+    }
+    let fetched: u64 = ends.iter().map(|(client, _)| client.received).sum();
+    assert!(fetched > 500_000, "{fetched} B");
+}
+
+/// Two stacks, a sender of tailback's, a recording, a capture, and a line that becomes slower.
+#[test]
+fn stacks_stand_beside_each_other() {
+    let text = lab(r#"
+        [flows.one]
+        transport = "stack"
+        [flows.two]
+        transport = "stack"
+        count = 2
+        [flows.ours]
+        tcp = { congestion = "cubic" }
+        [record.window]
+        flows = "two"
+        probes = ["outstanding"]
+        every = "100ms"
+        [change.slower]
+        at = "2s"
+        link = "line"
+        rate = "2Mbps"
+        "#);
+    let path = std::env::temp_dir().join(format!("tailback-stacks-{}.pcapng", std::process::id()));
+    let run = |capture: bool| {
+        let lab = Scenario::parse(&text, "lab.toml")
+            .endpoints("one", |_| Stream::pair())
+            .endpoints("two", |pair| {
+                (Numbered(pair.number, Stream::default()), Stream::default())
+            });
+        match capture {
+            true => lab.capture("line", &path),
+            false => lab,
+        }
+        .run()
+        .unwrap()
+    };
+    let results = run(true);
+    let captured = std::fs::metadata(&path).unwrap().len();
+    std::fs::remove_file(&path).unwrap();
+    assert!(captured > 100_000, "{captured} B");
+    let two = results.ends::<Numbered, Stream>("two");
+    assert_eq!([two[0].0.0, two[1].0.0], [0, 1]);
+    assert!(two[0].1.received > 100_000 && results.group("ours", "goodput_bps_sum") > 1e5);
+    let series = results.tables().iter().find(|t| t.name == "series").unwrap();
+    assert_eq!(series.rows(), 2 * 51);
+    // The same run, to the bit.
+    let again = run(false);
+    let written = |r: &Finished| format!("{:?}", r.tables());
+    assert!(written(&results) == written(&again), "another run");
+}
+
+/// The number that its group has for it, and the end itself.
+struct Numbered(u32, Stream);
+
+impl Endpoint for Numbered {
+    type Data = <Stream as Endpoint>::Data;
+    fn start(&mut self, now: Time) {
+        self.1.start(now);
+    }
+    fn write(&mut self, amount: Amount, now: Time) {
+        self.1.write(amount, now);
+    }
+    fn receive(&mut self, data: Self::Data, ecn: Ecn, now: Time) {
+        self.1.receive(data, ecn, now);
+    }
+    fn transmit(&mut self, now: Time) -> Option<Datagram<Self::Data>> {
+        self.1.transmit(now)
+    }
+    fn timeout(&self) -> Option<Time> {
+        self.1.timeout()
+    }
+    fn probes(&self) -> &'static [ProbeDef] {
+        self.1.probes()
+    }
+    fn read(&self, probe: usize) -> f64 {
+        self.1.read(probe)
+    }
+}
+
+/// Datagrams that the path copies arrive twice; one that is lost is sent again.
+#[test]
+fn copies_and_losses_reach_a_stack() {
+    let text = lab("[flows.mine]\ntransport = \"stack\"\ntraffic = { kind = \"transfer\", size = \"50kB\" }\n");
+    let text = text.replace(
+        "queue =",
+        "impair = [{ kind = \"duplicate\", probability = 0.5 }, { kind = \"by-index\", indices = [3] }]\nqueue =",
+    );
+    let results = Scenario::parse(&text, "lab.toml")
+        .endpoints("mine", |_| Stream::pair())
+        .run()
+        .unwrap();
+    let (client, server) = &results.ends::<Stream, Stream>("mine")[0];
+    assert_eq!((client.acknowledged, client.sent), (50_000, 51));
+    assert!((60..90).contains(&server.sent), "{} acknowledgements", server.sent);
+}
+
+/// A black hole takes what is larger than its MTU, in silence: the stack sends it again and again.
+#[test]
+fn a_black_hole_is_silent() {
+    let text = lab("[flows.mine]\ntransport = \"stack\"\ntraffic = { kind = \"transfer\", size = \"2500B\" }\n");
+    let text = text.replace(
+        "queue =",
+        "impair = { kind = \"black-hole\", mtu = \"1000B\" }\nqueue =",
+    );
+    let results = Scenario::parse(&text, "lab.toml")
+        .endpoints("mine", |_| Stream::pair())
+        .run()
+        .unwrap();
+    let (client, server) = &results.ends::<Stream, Stream>("mine")[0];
+    // Two of 1040 B are lost, the last one of 540 B arrives.
+    assert_eq!((client.acknowledged, server.received), (0, 0));
+    // At 0, 0.2 and so on to 5 s.
+    assert_eq!(client.sent, 2 * 26 + 1);
+    assert_eq!(results.flow("mine", 0, "dropped_packets"), 52.0);
+}
+
+#[test]
+fn what_does_not_fit_is_said() {
+    let said = |text: &str, group: &str| {
+        let scenario = Scenario::parse(text, "lab.toml").endpoints(group, |_| Stream::pair());
+        scenario.run().err().expect("an error").to_string()
+    };
+    let stack = lab("[flows.mine]\ntransport = \"stack\"\n");
+    let other = said(&stack, "yours");
+    assert!(
+        other.contains("the transport of mine is a stack from outside, and the run is not given it"),
+        "{other}"
+    );
+    let tcp = said(&lab("[flows.mine]\ncount = 1\n"), "mine");
+    assert!(
+        tcp.contains("the transport of mine is tcp, and a stack is given for it"),
+        "{tcp}"
+    );
+    let nothing = said(&lab("[flows.mine]\ncount = 1\n"), "yours");
+    assert!(nothing.contains("no group of this name; it has mine"), "{nothing}");
+    let rate = said(&stack.replace("10Mbps", "10 metres"), "mine");
+    assert!(rate.contains("lab.toml:") && rate.contains("metres"), "{rate}");
+    let record = "[record.x]\nflows = \"mine\"\nprobes = [\"height\"]\nevery = \"1s\"\n";
+    let probe = said(&format!("{stack}{record}"), "mine");
+    assert!(probe.contains("there is no probe \"height\""), "{probe}");
+    let missing = Scenario::load("/nowhere/lab.toml")
+        .run()
+        .err()
+        .expect("an error")
+        .to_string();
+    assert!(missing.contains("/nowhere/lab.toml"), "{missing}");
+}

@@ -1,0 +1,362 @@
+//! A rate control of media written in Python, as a sender of `rtp` drives it.
+//!
+//! The class is called with the terms ([`MediaTerms`]) and its own parameters. The object has `on_feedback(feedback)`
+//! and the attribute `target`. It may have `pacing`, `window` and `timer`, and the methods `on_frame(frame)`,
+//! `on_sent(sent)` and `on_timer(now)`. The class may have `report_every`, `report_packets`, `report_frames` and
+//! `report_step`, which say when the receiver reports and how exactly. This is the contract of the built-in rate
+//! controls ([`RateControl`](tailback_transport::rtp::control::RateControl)), call for call; without `pacing` packets
+//! leave at 1.5 times the target, without `window` all that is paced may be in flight.
+//!
+//! What is read after a call is checked, and an error ends only the run in which it occurs, as for congestion controls.
+
+use super::media::{MediaDeparture, MediaFeedback, MediaFrame, MediaPacket, MediaTerms};
+use super::{
+    CALLS, ControlClass, FASTEST, claim, fail, failed_as, flag, method_or_none, new_object, release, same_as_class,
+    shown, silent_but,
+};
+use crate::discipline::describe;
+use crate::inside::Calls;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::Arc;
+use std::time::Instant;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Ecn, Settings, Time, work};
+use tailback_transport::rtp::control::{
+    Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportRule, Terms, WrittenFrame,
+};
+
+/// What paces packets where the class does not say, as a multiple of the target.
+const PACE: f64 = 1.5;
+/// The longest time between reports, s, and the least step of their arrival times.
+const LONGEST: f64 = 3600.0;
+const LEAST_STEP: f64 = 1e-9;
+
+/// The attributes that hold for all senders.
+const FIXED: [&str; 4] = ["report_every", "report_packets", "report_frames", "report_step"];
+
+/// Which optional parts of the contract the object has.
+#[derive(Clone, Copy)]
+struct RateParts {
+    pacing: bool,
+    window: bool,
+    timer: bool,
+    on_frame: bool,
+    on_sent: bool,
+}
+
+pub struct ScriptedRate {
+    object: Py<PyAny>,
+    on_feedback: Py<PyAny>,
+    class: Arc<ControlClass>,
+    parts: RateParts,
+    terms: Terms,
+    output: RateOutput,
+    timer: Option<Time>,
+    calls: Arc<Calls>,
+    now: Time,
+}
+
+fn failed(class: &str, method: &str, now: Time, what: &str) -> Refusal {
+    failed_as("rate control", class, method, now, what)
+}
+
+/// When the receiver of a class reports, and how exactly.
+pub fn class_rule(name: &str, class: &Bound<PyAny>) -> Result<ReportRule, Refusal> {
+    let standard = ReportRule::RFC8888;
+    let number = |what: &str, default: f64, least: f64| match class.getattr(what) {
+        Err(_) => Ok(default),
+        Ok(value) => match value.extract::<f64>() {
+            Ok(x) if (least..=LONGEST).contains(&x) => Ok(x),
+            _ => {
+                let problem = format!("{name} has {what} = {}", shown(&value));
+                Err(Refusal::new(
+                    problem,
+                    format!("give seconds from {least:e} to {LONGEST}"),
+                ))
+            }
+        },
+    };
+    let packets = match class.getattr("report_packets") {
+        Err(_) => standard.packets,
+        Ok(value) => value.extract::<u32>().map_err(|_| {
+            let problem = format!("{name} has report_packets = {}", shown(&value));
+            Refusal::new(problem, "give a number of packets, or 0 to report by time alone")
+        })?,
+    };
+    Ok(ReportRule {
+        every: Duration::from_seconds(number("report_every", standard.every.seconds(), 1e-3)?),
+        packets,
+        frames: flag(name, class, "report_frames", standard.frames)?,
+        step: Duration::from_seconds(number("report_step", standard.step.seconds(), LEAST_STEP)?),
+    })
+}
+
+impl ScriptedRate {
+    /// An object of the class, for a sender with these terms.
+    ///
+    /// # Errors
+    /// The class raises, or its object does not fulfil the contract.
+    pub fn make(class: &Arc<ControlClass>, settings: &Settings, terms: Terms) -> Result<ScriptedRate, Refusal> {
+        let name = class.name();
+        let Some(factory) = &class.class else {
+            return Err(Refusal::new(
+                format!("the rate control is the Python class {name}, and the run is not given it"),
+                "run it where the class is: rtp={\"control\": tb.rate_control(CLASS)}, or \"FILE.py:CLASS\"",
+            ));
+        };
+        let calls = CALLS.with(|c| c.borrow().clone());
+        Python::attach(|py| {
+            let _inside = calls.enter(py);
+            let given = MediaTerms {
+                min: terms.min,
+                start: terms.start,
+                max: terms.max,
+                ecn: match terms.ecn {
+                    Ecn::Ect0 => "ect0",
+                    Ecn::Ect1 => "ect1",
+                    _ => "off",
+                },
+            };
+            let first = Bound::new(py, given).map(Bound::into_any);
+            let object = first.and_then(|first| new_object(factory.bind(py), settings, first));
+            let object = object.map_err(|e| failed(name, "__init__", Time::ZERO, &describe(py, &e)))?;
+            same_as_class(name, factory.bind(py), &object, &FIXED)?;
+            let needed = |what: &str, argument: &str| {
+                let method = object.getattr(what).ok().filter(Bound::is_callable);
+                method.map(Bound::unbind).ok_or_else(|| {
+                    let problem = format!("{name} is not a rate control: it has no method {what}");
+                    Refusal::new(problem, format!("give it `def {what}(self, {argument})`"))
+                })
+            };
+            let has = |what: &str| object.hasattr(what).unwrap_or(false);
+            let parts = RateParts {
+                pacing: has("pacing"),
+                window: has("window"),
+                timer: has("timer"),
+                on_frame: method_or_none(name, &object, "on_frame")?,
+                on_sent: method_or_none(name, &object, "on_sent")?,
+            };
+            if parts.timer {
+                needed("on_timer", "now")?;
+            }
+            let mut control = ScriptedRate {
+                on_feedback: needed("on_feedback", "feedback")?,
+                parts,
+                class: class.clone(),
+                object: object.clone().unbind(),
+                terms,
+                output: RateOutput {
+                    target: terms.start,
+                    pacing: PACE * terms.start,
+                    window: u64::MAX,
+                    burst: Duration::ZERO,
+                    padding: 0,
+                },
+                timer: None,
+                calls: calls.clone(),
+                now: Time::ZERO,
+            };
+            let ready = control.take(py, "__init__").and_then(|()| claim(name, &object));
+            ready.inspect_err(|_| control.object = py.None())?;
+            Ok(control)
+        })
+    }
+
+    /// Call into Python, and read what the sender uses afterwards.
+    fn call(&mut self, method: &'static str, f: impl FnOnce(&Self, Python) -> PyResult<()>) {
+        let began = Instant::now();
+        let calls = self.calls.clone();
+        let done = Python::attach(|py| {
+            let _inside = calls.enter(py);
+            f(self, py).map_err(|e| failed(self.class.name(), method, self.now, &describe(py, &e)))?;
+            self.take(py, method)
+        });
+        // The amount of work in a Python call is unknown, so it is timed: a unit of work is about 10 ns.
+        work::done(began.elapsed().as_nanos() as usize / 10);
+        if let Err(refusal) = done {
+            fail(refusal);
+        }
+    }
+
+    /// Call an optional method with one argument.
+    fn tell(&mut self, method: &'static str, argument: impl FnOnce(Python) -> PyResult<Bound<PyAny>>) {
+        self.call(method, |c, py| {
+            let bound = c.object.bind(py).getattr(method)?;
+            quiet(&bound, &bound.call1((argument(py)?,))?)
+        });
+    }
+
+    /// Read target, pacing, window and timer.
+    fn take(&mut self, py: Python, method: &'static str) -> Result<(), Refusal> {
+        let target = self.read_attribute(py, method, "target")?;
+        match target.extract::<f64>() {
+            Ok(x) if x.is_finite() && x > 0.0 => self.output.target = self.terms.clamp(x),
+            _ => return Err(self.unfit(method, "target", &target, "give bit/s on the wire, such as terms.start")),
+        }
+        self.output.pacing = PACE * self.output.target;
+        if self.parts.pacing {
+            let value = self.read_attribute(py, method, "pacing")?;
+            match value.extract::<Option<f64>>() {
+                Ok(None) => {}
+                Ok(Some(x)) if (1.0..=FASTEST).contains(&x) => self.output.pacing = x,
+                _ => {
+                    let remedy = "give bit/s from 1 to 1e15, or None for 1.5 times the target";
+                    return Err(self.unfit(method, "pacing", &value, remedy));
+                }
+            }
+        }
+        if self.parts.window {
+            let value = self.read_attribute(py, method, "window")?;
+            self.output.window = match value.extract::<Option<f64>>() {
+                Ok(None) => u64::MAX,
+                Ok(Some(x)) if x >= 1.0 => x as u64,
+                _ => {
+                    let remedy = "give bytes of at least 1, or None for no limit of what is in flight";
+                    return Err(self.unfit(method, "window", &value, remedy));
+                }
+            };
+        }
+        if self.parts.timer {
+            let value = self.read_attribute(py, method, "timer")?;
+            self.timer = match value.extract::<Option<f64>>() {
+                Ok(None) => None,
+                // One that comes at the present instant again would never end.
+                Ok(Some(at)) if at.is_finite() && at < 1e9 && at > self.now.seconds() => {
+                    Some((Time::ZERO + Duration::from_seconds(at)).max(self.now + Duration(1)))
+                }
+                _ => {
+                    let remedy = "give the time of on_timer in seconds of the run, later than now, or None";
+                    return Err(self.unfit(method, "timer", &value, remedy));
+                }
+            };
+        }
+        Ok(())
+    }
+
+    fn read_attribute<'py>(
+        &self,
+        py: Python<'py>,
+        method: &'static str,
+        what: &'static str,
+    ) -> Result<Bound<'py, PyAny>, Refusal> {
+        let name = self.class.name();
+        self.object.bind(py).getattr(what).map_err(|e| {
+            if !e.is_instance_of::<pyo3::exceptions::PyAttributeError>(py) {
+                return failed(name, what, self.now, &describe(py, &e));
+            }
+            let problem = format!("{name} has no attribute {what} after {method}");
+            Refusal::new(
+                problem,
+                format!("set self.{what} there; terms.start is where the built-in controls begin"),
+            )
+        })
+    }
+
+    /// A value that the contract does not allow.
+    fn unfit(&self, method: &str, what: &str, value: &Bound<PyAny>, remedy: &str) -> Refusal {
+        let (name, now) = (self.class.name(), self.now.seconds());
+        let problem = format!(
+            "{name}.{method} leaves {what} = {} ({now} s into the run)",
+            shown(value)
+        );
+        Refusal::new(problem, remedy)
+    }
+}
+
+/// A method that answers has misunderstood how the rate is given.
+fn quiet(method: &Bound<PyAny>, answer: &Bound<PyAny>) -> PyResult<()> {
+    silent_but("the rate is what self.target is set to", method, answer)
+}
+
+impl Drop for ScriptedRate {
+    fn drop(&mut self) {
+        release(&self.object);
+    }
+}
+
+impl RateControl for ScriptedRate {
+    fn on_frame(&mut self, f: &WrittenFrame) {
+        self.now = f.now;
+        if self.parts.on_frame {
+            let frame = MediaFrame {
+                now: f.now.seconds(),
+                bytes: f.payload,
+                waiting: f.waiting,
+                waited: f.waited.seconds(),
+            };
+            self.tell("on_frame", |py| Ok(Bound::new(py, frame)?.into_any()));
+        }
+    }
+
+    fn on_sent(&mut self, s: &LeavingPacket) {
+        self.now = s.now;
+        if self.parts.on_sent {
+            let sent = MediaDeparture {
+                now: s.now.seconds(),
+                number: s.number,
+                bytes: s.bytes,
+                in_flight: s.in_flight,
+            };
+            self.tell("on_sent", |py| Ok(Bound::new(py, sent)?.into_any()));
+        }
+    }
+
+    fn on_feedback(&mut self, f: &Feedback) {
+        self.now = f.now;
+        self.call("on_feedback", |c, py| {
+            let packets = f.packets.iter().map(|p| {
+                let (received, marked) = match p.fate {
+                    Fate::Received { at, marked } => (Some(at.seconds()), marked),
+                    Fate::Lost => (None, false),
+                };
+                Bound::new(
+                    py,
+                    MediaPacket {
+                        number: p.number,
+                        bytes: p.bytes,
+                        sent: p.sent.seconds(),
+                        received,
+                        marked,
+                    },
+                )
+            });
+            let packets = packets.collect::<PyResult<Vec<_>>>()?;
+            let feedback = MediaFeedback {
+                now: f.now.seconds(),
+                packets: PyTuple::new(py, packets)?.unbind(),
+                rtt: f.rtt.seconds(),
+                in_flight: f.in_flight,
+            };
+            let method = c.on_feedback.bind(py);
+            quiet(method, &method.call1((feedback,))?)
+        });
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.timer
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.now = now;
+        self.tell("on_timer", |py| Ok(now.seconds().into_pyobject(py)?.into_any()));
+    }
+
+    fn output(&self, _waiting: u64) -> RateOutput {
+        self.output
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        let Some(p) = self.class.model.probes.get(probe) else {
+            return f64::NAN;
+        };
+        let done = Python::attach(|py| {
+            let _inside = self.calls.enter(py);
+            let value = self.read_attribute(py, "on_feedback", p.name)?;
+            // A value that is not known yet is not recorded.
+            let number = value.extract::<Option<f64>>().map(|x| x.unwrap_or(f64::NAN));
+            number.map_err(|_| self.unfit("on_feedback", p.name, &value, "give a number, or None"))
+        });
+        done.unwrap_or_else(|refusal| fail(refusal))
+    }
+}

@@ -1,0 +1,70 @@
+//! Playout: when what has arrived is played or shown.
+//!
+//! A receiver holds what arrives until a playout delay has passed since it was made, so that jitter is not heard. What
+//! is late for that and what is lost are then one number: it is missing. A long delay makes less of it missing, and a
+//! conversation harder.
+//!
+//! * `fixed`: the delay is the same for the whole run;
+//! * `adaptive`: each talk has a delay of its own, the smoothed delay of packets and four times its smoothed deviation
+//!   (Ramjee, Kurose, Towsley and Schulzrinne, INFOCOM 1994, algorithm 1). Within a talk the delay stays, as it cannot
+//!   change without being heard.
+//!
+//! `packets` plays datagrams; `pictures` shows the frames of video.
+
+mod packets;
+mod pictures;
+
+pub use packets::PacketPlayout;
+pub use pictures::{CompleteFrame, PicturePlayout};
+
+use crate::declare::kinds::TIME;
+use tailback_base::{Duration, Key, Kind, Model, Settings, params};
+
+pub static FIXED: Model = Model {
+    name: "fixed",
+    family: "playout",
+    title: "Fixed playout delay",
+    summary: "What arrives is played so much later than it was made, and is missing if it arrives later; a frame of \
+              video that is complete later is shown at once.",
+    source: "",
+    params: FIXED_PARAMS,
+    probes: &[],
+};
+
+params! {
+    const FIXED_PARAMS;
+
+    pub DELAY: Duration = Key::new("delay", TIME, "100ms", "From making to playing.", "");
+}
+
+pub static ADAPTIVE: Model = Model {
+    name: "adaptive",
+    family: "playout",
+    title: "Playout delay by talk",
+    summary: "Each talk is played with a delay of its own: the smoothed delay of packets and a multiple of its \
+              smoothed deviation. For voice with silences.",
+    source: "Ramjee, Kurose, Towsley and Schulzrinne 1994, algorithm 1",
+    params: ADAPTIVE_PARAMS,
+    probes: &[],
+};
+
+params! {
+    const ADAPTIVE_PARAMS;
+
+    pub START: Duration = Key::new("start", TIME, "60ms",
+        "How much later than its first packet arrives the first talk is played.", "");
+    pub WEIGHT: f64 = Key::new("weight", Kind::Real { min: 0.0, max: 0.999_999 }, "0.998002",
+        "The weight of the past in both averages, a packet at a time.", "Ramjee et al. 1994");
+    pub DEVIATIONS: f64 = Key::new("deviations", Kind::Real { min: 0.0, max: 100.0 }, "4",
+        "How many deviations the delay is above the mean.", "Ramjee et al. 1994");
+}
+
+/// Every model, in the order of the reference page.
+pub fn models() -> Vec<&'static Model> {
+    vec![&FIXED, &ADAPTIVE]
+}
+
+/// The delay, where it is the same for the whole run.
+pub fn fixed_delay(s: &Settings) -> Option<Duration> {
+    std::ptr::eq(s.model, &FIXED).then(|| s.get(&DELAY))
+}

@@ -1,0 +1,234 @@
+//! What Google's branch v3 of Linux computes differently (github.com/google/bbr, net/ipv4/tcp_bbr.c at commit 001a430b).
+//!
+//! Fractions are in 256ths, and amounts in whole segments. What is in flight is looked at for the moment when the next
+//! segment leaves. Drain has no limit in rounds; an undo changes no state; losses of Startup are counted by ACK. Marks
+//! count where the path is short (`ecn_low`): their share of what was delivered, smoothed over rounds, lowers
+//! `inflight_shortterm`, and a probe with more than half ends. The page of the control has the whole table.
+//!
+//! State: 64 bytes more. Not here: that a window was limited at some time in the last window (`is_cwnd_limited`), where
+//! the present ACK counts as in the draft's form; the fast path; PLB.
+
+use super::model::Sample;
+use super::{AckEvent, Bbr3, Phase};
+use tailback_base::Duration;
+
+tailback_base::choice! {
+    /// How the control is computed.
+    pub(super) enum Form { Draft = "draft", Linux = "linux" }
+}
+
+pub(super) const SOURCE: &str = "google/bbr, branch v3, net/ipv4/tcp_bbr.c at 001a430b";
+
+/// Constants of both forms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    pub startup_gain: f64,
+    pub drain_gain: f64,
+    pub down_gain: f64,
+    /// The loss rate of a round trip that is tolerated while it probes.
+    pub loss_threshold: f64,
+    /// What a reaction leaves at least (Beta).
+    pub keep: f64,
+    /// The share of `inflight_longterm` that is left to others.
+    pub headroom: f64,
+}
+
+/// Sections 2.5 and 2.8. The first is 4 ln 2, the least gain that doubles the rate each round trip.
+const DRAFT: Numbers = Numbers {
+    startup_gain: 2.77,
+    drain_gain: 0.5,
+    down_gain: 0.9,
+    loss_threshold: 0.02,
+    keep: 0.7,
+    headroom: 0.15,
+};
+const LINUX: Numbers = Numbers {
+    startup_gain: 710.0 / 256.0,
+    drain_gain: 88.0 / 256.0,
+    down_gain: 232.0 / 256.0,
+    loss_threshold: 5.0 / 256.0,
+    keep: 180.0 / 256.0,
+    headroom: 38.0 / 256.0,
+};
+
+impl Form {
+    pub fn numbers(self) -> &'static Numbers {
+        match self {
+            Form::Draft => &DRAFT,
+            Form::Linux => &LINUX,
+        }
+    }
+}
+
+/// The most that `extra_acked` widens the window, seconds of the rate.
+const MOST_EXTRA: f64 = 0.1;
+/// A burst is what 1/1024 s of the pacing rate gives, and 64 kB, halved for each 512 us of the round trip.
+const BURST_SHARE: f64 = 1.0 / 1024.0;
+const SHORT_BURST: f64 = 65_536.0;
+const HALVES_EACH: f64 = 512e-6;
+const LEAST_BURST: f64 = 2.0;
+
+/// Marks count up to this least round trip.
+const LONGEST_PATH: Duration = Duration::from_millis(5);
+/// The weight of a round in the smoothed share, what a share of 1 takes off, and the share that is too much.
+const WEIGHT: f64 = 16.0 / 256.0;
+const CUT: f64 = 85.0 / 256.0;
+const TOO_MANY: f64 = 0.5;
+/// Such rounds in a row end Startup.
+const MARKED_ROUNDS: u32 = 2;
+/// After marks without losses the next probe grows by this share of `inflight_longterm` in its first round.
+const PROBE_AFTER_MARKS: f64 = 0.5;
+
+/// What marks say. All is 0 in the draft's form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MarkSignals {
+    /// The scenario allows it; and the path has been short.
+    allowed: bool,
+    counts: bool,
+    /// The smoothed share of marked data (`ecn_alpha`).
+    pub share: f64,
+    /// Delivered and marked when the round began, and marked so far, bytes.
+    delivered: u64,
+    marked: u64,
+    total: u64,
+    pub in_round: bool,
+    in_cycle: bool,
+    pub lost_in_cycle: bool,
+    /// Nothing is being repaired.
+    open: bool,
+    startup_rounds: u32,
+}
+
+impl MarkSignals {
+    pub fn new(allowed: bool) -> MarkSignals {
+        MarkSignals {
+            allowed,
+            counts: false,
+            share: 1.0,
+            delivered: 0,
+            marked: 0,
+            total: 0,
+            in_round: false,
+            in_cycle: false,
+            lost_in_cycle: false,
+            open: true,
+            startup_rounds: 0,
+        }
+    }
+
+    pub fn forget(&mut self) {
+        (self.in_round, self.in_cycle, self.lost_in_cycle) = (false, false, false);
+    }
+
+    /// What the sample shows belongs to the cycle from now on.
+    pub fn end_ack(&mut self, s: &Sample) {
+        self.in_cycle |= s.marked > 0.0;
+        self.lost_in_cycle |= s.lost > 0.0;
+    }
+
+    /// More than half of a sample.
+    pub fn are_too_many(&self, s: &Sample) -> bool {
+        self.counts && s.marked > s.delivered * TOO_MANY
+    }
+
+    /// What a marked round leaves of the bound; infinite after another.
+    pub fn lower(&self, inflight: f64) -> f64 {
+        if self.in_round {
+            inflight * (1.0 - self.share * CUT)
+        } else {
+            f64::INFINITY
+        }
+    }
+}
+
+impl Bbr3 {
+    /// Bytes in whole segments, at most these bytes.
+    pub(super) fn whole(&self, bytes: f64) -> f64 {
+        libm::floor(bytes / self.rules.segment + 1e-9) * self.rules.segment
+    }
+
+    /// At least these bytes.
+    pub(super) fn whole_above(&self, bytes: f64) -> f64 {
+        libm::ceil(bytes / self.rules.segment - 1e-9) * self.rules.segment
+    }
+
+    /// What leaves at once.
+    pub(super) fn burst(&self) -> f64 {
+        let halvings = self
+            .trips
+            .least
+            .map_or(f64::INFINITY, |r| libm::floor(r.seconds() / HALVES_EACH));
+        let bytes = self.pacing * BURST_SHARE + SHORT_BURST * libm::exp2(-halvings);
+        self.whole(bytes.min(SHORT_BURST)).max(LEAST_BURST * self.rules.segment)
+    }
+
+    /// What ACKs that come in bursts add to the window.
+    pub(super) fn burst_room(&self) -> f64 {
+        self.path.extra_acked().min(self.bw * MOST_EXTRA)
+    }
+
+    /// How much of this is in the network when the next segment leaves: without what is delivered until then, and, where
+    /// the gain asks for more, with what leaves. The draft looks at the present.
+    pub(super) fn at_departure(&self, bytes: f64, s: &Sample) -> f64 {
+        if self.form == Form::Draft {
+            return bytes;
+        }
+        let joining = if self.pacing_gain() > 1.0 { self.burst() } else { 0.0 };
+        (bytes + joining - self.whole(self.bw * s.until_next)).max(0.0)
+    }
+
+    /// CRUISE begins within the bound of the last probe.
+    pub(super) fn start_cruise(&mut self) {
+        let b = &mut self.bounds;
+        if self.form == Form::Linux && b.inflight_shortterm < f64::INFINITY {
+            b.inflight_shortterm = b.inflight_shortterm.min(b.inflight_longterm);
+        }
+        self.state = super::State::Cruise;
+    }
+
+    /// Count the marks of an ACK; once a round, smooth their share.
+    pub(super) fn take_marks(&mut self, a: &AckEvent<'_>, s: &Sample) {
+        let m = &mut self.marks;
+        m.total += a.marked;
+        m.counts |= m.allowed && self.trips.least.is_some_and(|r| r <= LONGEST_PATH);
+        if !m.counts {
+            return;
+        }
+        m.in_round |= a.marked > 0;
+        if s.has_data && self.path.begins_round(s) && s.total > m.delivered {
+            let share = (m.total - m.marked) as f64 / (s.total - m.delivered) as f64;
+            m.share = ((1.0 - WEIGHT) * m.share + WEIGHT * share).min(1.0);
+            (m.delivered, m.marked) = (s.total, m.total);
+            m.startup_rounds = if share >= TOO_MANY { m.startup_rounds + 1 } else { 0 };
+            if !self.full.reached && m.startup_rounds >= MARKED_ROUNDS {
+                self.leave_startup_by_loss();
+            }
+        }
+        self.marks.open = a.phase == Phase::Open;
+    }
+
+    /// The cycle has had marks and no loss, and nothing is being repaired: look at once whether there is more.
+    pub(super) fn marks_ask_for_a_probe(&self) -> bool {
+        let m = &self.marks;
+        m.counts && m.in_cycle && !m.lost_in_cycle && m.open
+    }
+
+    pub(super) fn probe_after_marks(&mut self) {
+        let segments = (self.bounds.inflight_longterm * PROBE_AFTER_MARKS / self.rules.segment).clamp(1.0, 1e9);
+        self.start_refill();
+        self.cycle.up_rounds = libm::log2(segments) as u32;
+    }
+}
+
+/// What was in flight where losses passed the threshold, in whole segments: those before the lost one, and of it as many
+/// as were left to lose.
+pub(super) fn segments_at_loss(in_flight: f64, lost: f64, size: f64, segment: f64) -> f64 {
+    let threshold = LINUX.loss_threshold;
+    let (before, lost_before) = ((in_flight - size) / segment, (lost - size) / segment);
+    let budget = libm::ceil(threshold * before - 1e-9);
+    let left = libm::floor((budget - lost_before).max(0.0) / (1.0 - threshold) + 1e-9);
+    (before + left) * segment
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+"""The video of a call that adapts its rate: what home lines and links take for one.
+
+A call of today is audio and video. The audio keeps its rate, as that of a browser does in practice; the video follows a
+rate control. It begins at 300 kbit/s and has at most 2.5 Mbit/s, as in a browser, and 30 frames a second with the sizes
+of RFC 8593.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tailback import _core
+from tailback.apps.ask.given import LinkError, named
+from tailback.core.scenario.controls import RATE, rate_control
+from tailback.core.scenario.own_file import NAMED
+
+#: The largest rate of the video, and the least on which a line is asked for one: twice the rate control's least.
+MOST_BPS, LEAST_LINE_BPS = 2.5e6, 600e3
+#: How much later than they are made frames are shown.
+PLAYOUT_S = 0.100
+#: The mark of the video of a conference (RFC 4594 section 4.3).
+MARK = "AF41"
+
+
+def control(given: str | None, calls: bool, slowest_bps: float, add: str) -> str:
+    """The rate control that was asked for; empty without one. `add` says how a question gets a call. Raises
+    `LinkError`."""
+    if given is None:
+        return ""
+    name = given if NAMED.fullmatch(given) else named("adapt", RATE.family, given, RATE.title)
+    try:
+        rate_control(name)
+    except _core.ScenarioError as e:
+        raise LinkError(f"adapt = {given}: {e.problems[0]['problem']}; {e.problems[0]['remedy']}") from e
+    if not calls:
+        raise LinkError(f"adapt = {given}: this is the rate control of a call's video, and nobody calls; {add}")
+    if slowest_bps < LEAST_LINE_BPS:
+        raise LinkError(
+            f"adapt = {given}: video begins at 300 kbit/s, too much for a line of {slowest_bps / 1e3:g} kbit/s; leave "
+            f"adapt out, or give at least {LEAST_LINE_BPS / 1e3:g}kbps"
+        )
+    return name
+
+
+def video(adapt: str) -> dict[str, Any]:
+    """One direction of the video, as a group of flows has it."""
+    return {
+        "traffic": {"kind": "video", "preset": "rfc8593"},
+        RATE.transport: {RATE.key: adapt, "max_rate": f"{MOST_BPS:.0f}bps"},
+        "playout": {"kind": "fixed", "delay": f"{PLAYOUT_S * 1e3:g}ms"},
+    }
+
+
+def said(adapt: str) -> str:
+    """What a call is, in a sentence."""
+    if not adapt:
+        return "audio alone"
+    return (
+        f"audio that keeps its 80 kbit/s and video that adapts ({adapt}), from 300 kbit/s to at most "
+        f"{MOST_BPS / 1e6:g} Mbit/s"
+    )

@@ -1,0 +1,231 @@
+"""Rate controls of media written in Python."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tailback as tb
+
+EXAMPLE = Path(tb.__file__).parent / "examples" / "my_rate_control.py"
+TEXT = """
+duration = "20s"
+warmup = "5s"
+[link.line]
+from = "a"
+to = "b"
+rate = "3Mbps"
+delay = "20ms"
+queue = { kind = "droptail", buffer = "100 packets" }
+[flows.call]
+traffic = { kind = "video", preset = "rfc8593" }
+rtp = { control = "mine.py:Mine", max_rate = "2Mbps" }
+"""
+#: Every part of the contract, and what it has seen.
+SOUND = """
+class Mine:
+    probes = {"seen": "1"}
+    report_every = 0.05
+    def __init__(self, terms, *, share: float = 0.5):
+        self.share, self.terms, self.target = share, terms, terms.start
+        self.pacing, self.window, self.timer = None, None, 1.0
+        self.seen = self.frames = self.sent = self.ticks = 0
+    def on_feedback(self, feedback):
+        self.seen += len(feedback.packets)
+        self.target = self.share * self.terms.max
+    def on_frame(self, frame):
+        self.frames += frame.bytes
+    def on_sent(self, sent):
+        self.sent += sent.bytes
+    def on_timer(self, now):
+        self.ticks += 1
+        self.timer = now + 1
+"""
+
+
+def net(control: object, rate: str = "3Mbps", **more: object) -> tb.Network:
+    rtp = {"control": control, "max_rate": "2Mbps", **more}
+    lab = tb.network().link("line", "a", "b", rate=rate, delay="20ms", queue="droptail")
+    return lab.flows("call", traffic={"kind": "video", "preset": "rfc8593"}, rtp=rtp)
+
+
+class Level:
+    """A fixed rate."""
+
+    probes = {"last": "s"}
+
+    def __init__(self, terms, *, share: float = 0.5) -> None:
+        self.terms, self.target, self.last = terms, share * terms.max, None
+
+    def on_feedback(self, feedback) -> None:
+        self.last = feedback.now
+
+
+def rate(result: tb.Result) -> float:
+    return float(result.flows["throughput_bps"][0])
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 1.0])
+def test_the_encoder_makes_what_the_class_sets(share: float) -> None:
+    """The mean of frames is the target; the rest of a frame's last packet is not padded."""
+    result = net(tb.rate_control(Level, share=share)).run(duration="60s", warmup="5s")
+    assert rate(result) == pytest.approx(share * 2e6, rel=0.03)
+
+
+def test_a_class_stands_where_a_name_does() -> None:
+    by_class = net({"kind": Level, "share": 0.5}).run(duration="5s")
+    by_function = net(tb.rate_control(Level, share=0.5)).run(duration="5s")
+    assert rate(by_class) == rate(by_function) > 0
+    assert repr(tb.rate_control(Level, share=0.5)).endswith("Level', share=0.5)")
+    assert rate(net(tb.rate_control("nada", xref="20ms")).run(duration="5s")) > 0
+
+
+def test_what_a_class_hears_is_what_happened() -> None:
+    """Each packet is told of once, as received or lost, with times that the path can have."""
+    told: list = []
+
+    class Hears:
+        report_packets = 4
+
+        def __init__(self, terms) -> None:
+            assert (terms.min, terms.start, terms.max, terms.ecn) == (150e3, 300e3, 2e6, "ect1")
+            self.target, self.sent, self.frames = terms.max, 0, []
+
+        def on_frame(self, frame) -> None:
+            assert frame.waiting >= frame.bytes > 0 and frame.waited >= 0
+
+        def on_sent(self, sent) -> None:
+            assert sent.number == self.sent and sent.in_flight >= sent.bytes
+            self.sent += 1
+
+        def on_feedback(self, feedback) -> None:
+            told.extend(feedback.packets)
+            assert [p.number for p in feedback.packets] == sorted(p.number for p in feedback.packets)
+            assert feedback.rtt > 0.04 and feedback.in_flight >= 0
+
+    lab = net(Hears, rate="1Mbps", ecn="ect1").link("line", queue={"kind": "droptail", "buffer": "5 packets"})
+    result = lab.run(duration="10s")
+    numbers = [p.number for p in told]
+    assert len(numbers) == len(set(numbers))
+    lost = [p for p in told if p.received is None]
+    assert 0 < len(lost) <= result.links["dropped_packets"][0]
+    assert all(p.received > p.sent + 0.02 - 1e-3 for p in told if p.received is not None)
+    assert not any(p.marked for p in told)
+
+
+def test_window_pacing_and_timer_do_what_they_say(tmp_path: Path) -> None:
+    """A window of a packet: 9920 bits in a round trip of 43 ms, or some more where packets are not full."""
+    (tmp_path / "mine.py").write_text(SOUND)
+    (tmp_path / "lab.toml").write_text(TEXT + '[record.r]\nflows = "call"\nprobes = ["seen", "target"]\nevery = "1s"\n')
+    free = tb.run(tmp_path / "lab.toml")
+    assert rate(free) == pytest.approx(1e6, rel=0.05)
+    seen = free.series.where(probe="seen")["value"]
+    assert np.all(np.diff(seen) > 0)
+    held = SOUND.replace("None, None, 1.0", "None, 1240, 1.0")
+    (tmp_path / "mine.py").write_text(held)
+    assert rate(tb.run(tmp_path / "lab.toml")) == pytest.approx(9920 / 0.0433, rel=0.05)
+    slow = SOUND.replace("None, None, 1.0", "100e3, None, 1.0")
+    (tmp_path / "mine.py").write_text(slow)
+    assert rate(tb.run(tmp_path / "lab.toml")) == pytest.approx(100e3, rel=0.02)
+
+
+def test_the_example_keeps_its_queue_short() -> None:
+    """Alone on 5 Mbit/s it uses more than half of the line, with a fifth of the time that the buffer holds."""
+    lab = net(tb.rate_control(f"{EXAMPLE}:Calm"), rate="5Mbps", max_rate="10Mbps")
+    result = lab.run(duration="60s", warmup="20s", replications=2)
+    link = result.links.where(name="line")
+    assert min(link["utilisation"]) > 0.6 and max(link["sojourn_p99_s"]) < 0.1
+    assert len(EXAMPLE.read_text().splitlines()) <= 50
+
+
+def test_jobs_sweeps_and_stores(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SOUND)
+    (tmp_path / "lab.toml").write_text(TEXT)
+    one, two = (tb.run(tmp_path / "lab.toml", replications=3, jobs=n) for n in (1, 2))
+    assert list(one.flows["throughput_bps"]) == list(two.flows["throughput_bps"])
+    plan = tb.Plan.product(tmp_path / "lab.toml", {"flows.call.rtp.control.share": [0.2, 0.9]})
+    plan.execute(tmp_path / "out", jobs=2)
+    swept = tb.read_results(tmp_path / "out").flows["throughput_bps"]
+    assert swept[0] == pytest.approx(0.4e6, rel=0.05) and swept[1] == pytest.approx(1.8e6, rel=0.05)
+    # Another text of the file is another run.
+    before = plan.build()
+    (tmp_path / "mine.py").write_text(SOUND + "# changed\n")
+    again = tb.Plan.product(tmp_path / "lab.toml", {"flows.call.rtp.control.share": [0.2, 0.9]})
+    assert list(tb.load_scenario(tmp_path / "lab.toml").controls) == ["mine.py:Mine"]
+    assert before != again.build()
+
+
+def test_a_scenario_travels_without_its_class_but_does_not_run(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SOUND)
+    (tmp_path / "lab.toml").write_text(TEXT)
+    scenario = pickle.dumps(tb.load_scenario(tmp_path / "lab.toml"))
+    code = "import pickle, sys, tailback as tb; tb.run(pickle.load(sys.stdin.buffer))"
+    done = subprocess.run([sys.executable, "-c", code], input=scenario, capture_output=True, cwd=tmp_path.parent)
+    last = done.stderr.decode().strip().splitlines()[-1]
+    assert done.returncode == 1 and "mine.py:Mine, and the run is not given it" in last and "tb.rate_control" in last
+
+
+#: What may be wrong with a class: what is replaced, by what, and what the one message has to name.
+MISTAKES = [
+    (
+        "def on_feedback(self, feedback)",
+        "def on_report(self, feedback)",
+        "mine.py:Mine is not a rate control: it has no method on_feedback",
+    ),
+    ("def on_feedback(self, feedback)", "def on_feedback(self)", "on_feedback cannot be called with one argument"),
+    ("def on_feedback(self, feedback)", "async def on_feedback(self, feedback)", "on_feedback is a coroutine"),
+    ("def __init__(self, terms, *, share: float = 0.5)", "def __init__(self, *, terms)", "no argument for the terms"),
+    ("share: float = 0.5", "share=[]", "its parameter share is neither"),
+    ("report_every = 0.05", "report_every = 0", "has report_every = 0"),
+    ("report_every = 0.05", "report_packets = 'all'", "has report_packets = 'all'"),
+    ("report_every = 0.05", "report_frames = 1", "has report_frames = 1"),
+    ("report_every = 0.05", "on_sent = 3", "on_sent"),
+    (
+        "self.target = share, terms, terms.start",
+        "self.goal = share, terms, terms.start",
+        "has no attribute target after __init__",
+    ),
+    ("self.target = self.share * self.terms.max", "self.target = float('nan')", "Mine.on_feedback leaves target = nan"),
+    ("self.target = self.share * self.terms.max", "self.target = 0", "Mine.on_feedback leaves target = 0"),
+    ("self.target = self.share * self.terms.max", "self.pacing = -1", "Mine.on_feedback leaves pacing = -1"),
+    ("self.target = self.share * self.terms.max", "self.window = 0", "Mine.on_feedback leaves window = 0"),
+    ("self.target = self.share * self.terms.max", "return 1e6", "on_feedback returns 1000000.0"),
+    ("self.target = self.share * self.terms.max", "1 / 0", "Mine.on_feedback failed"),
+    ("self.frames += frame.bytes", "frame.gone", "Mine.on_frame failed"),
+    ("self.sent += sent.bytes", "raise SystemExit(3)", "Mine.on_sent failed"),
+    ("self.timer = now + 1", "self.timer = now", "Mine.on_timer leaves timer = 1.0"),
+    ("def on_timer(self, now)", "def tick(self, now)", "it has no method on_timer"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), MISTAKES)
+def test_a_mistake_is_one_message(old: str, new: str, said: str, tmp_path: Path, capsys) -> None:
+    assert old in SOUND
+    source = SOUND.replace(old, new)
+    if new == "on_sent = 3":
+        source = source.replace("    def on_sent(self, sent):\n        self.sent += sent.bytes\n", "")
+    (tmp_path / "mine.py").write_text(source)
+    (tmp_path / "lab.toml").write_text(TEXT)
+    with pytest.raises((tb.ScenarioError, tb.RunError)) as e:
+        tb.run(tmp_path / "lab.toml", replications=2, jobs=2)
+    message = str(e.value)
+    assert said in message and "engine stopped" not in message and message.count("failed:") <= 2, message
+    assert capsys.readouterr().err == ""
+
+
+def test_a_control_of_the_other_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SOUND)
+    (tmp_path / "lab.toml").write_text(
+        TEXT.replace("rtp = {", 'tcp = { congestion = "mine.py:Mine" }\n#').replace("traffic =", "#")
+    )
+    with pytest.raises(tb.ScenarioError, match=r"mine\.py:Mine"):
+        tb.load_scenario(tmp_path / "lab.toml")
+    with pytest.raises(tb.ScenarioError, match="a rate control is a class of your own or a name, not int"):
+        tb.rate_control(5)  # type: ignore[arg-type]
+    with pytest.raises(tb.ScenarioError, match='did you mean "gcc"'):
+        tb.rate_control("gccc")
