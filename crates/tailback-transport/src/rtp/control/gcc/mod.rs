@@ -101,7 +101,7 @@ params! {
         "Packets that wait leave at least at so many times the target. libwebrtc has 2.5.", SOURCE);
     BURST: Duration = Key::new("burst", Kind::Time { min: 0.0, max: 1.0 }, "40ms",
         "What takes so long at that pace leaves at once.", SOURCE);
-    QUEUE: Duration = Key::new("queue", Kind::Time { min: 0.001, max: 60.0 }, "2s",
+    QUEUE: Duration = Key::new("queue_time_limit", Kind::Time { min: 0.001, max: 60.0 }, "2s",
         "What waits when a frame is written leaves within this time.", SOURCE);
     UPDATE: Duration = Key::new("update", Kind::Time { min: 0.001, max: 1.0 }, "25ms",
         "Between two steps of growth without a report. str0m makes one for each packet as well.", SOURCE);
