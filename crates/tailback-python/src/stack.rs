@@ -4,8 +4,8 @@
 //! now)` and `transmit(now)`, which gives the bytes of a datagram, a pair of bytes and ECN codepoint, or None. It may
 //! have the methods `start(now)`, `on_timeout(now)`, `write(amount, now)` and `close(now)`, and the attributes
 //! `timeout`, `delivered`, `acknowledged`, `connected`, `closed_by_peer`, `closed` and `speaks_first`. It is the
-//! contract of [`tailback_path::Endpoint`], call for call. Times are seconds. The class may have the attribute `header`:
-//! bytes on the wire in addition to the data, 28 for IPv4 and UDP.
+//! contract of [`tailback_path::Endpoint`], call for call. Times are seconds. The class may have the attribute
+//! `header`: bytes on the wire in addition to the data, 28 for IPv4 and UDP.
 //!
 //! An error ends only the run in which it occurs: the wrapper unwinds with a [`Refusal`], which the plan turns into a
 //! failed row.
