@@ -78,3 +78,45 @@ def test_it_is_told_of_each_lost_segment_and_each_that_leaves() -> None:
     # Each is repaired; those that are judged lost too early lie beside one that is lost.
     assert last["lost"] == last["again"] and last["ranges"] == pytest.approx(last["sent"] / 100, abs=2)
     assert last["losses"] > 100
+
+
+class Tally:
+    """A window of 40 segments, and what ACKs and rate samples say was marked."""
+
+    probes = {"acks": "bytes", "samples": "bytes", "fault": "1"}
+    wants_rate = True
+
+    def __init__(self, rules) -> None:
+        self.cwnd = 40 * rules.segment
+        self.acks = self.fault = self.samples = 0
+        self.total = 0
+
+    def on_ack(self, ack) -> None:
+        self.acks += ack.marked
+        if ack.rate is not None and ack.rate.has_data:
+            # A sample of a round trip has at most all that was marked so far, and at least what its ACK says.
+            self.fault += not ack.marked <= ack.rate.marked <= self.acks
+            if ack.rate.delivered_at_send >= self.total:
+                self.samples, self.total = self.samples + ack.rate.marked, ack.rate.total
+
+    def on_congestion(self, sign) -> None: ...
+
+    def window_reset(self, reset) -> None: ...
+
+
+def test_a_rate_sample_counts_the_marks_of_its_interval() -> None:
+    """Samples of one round trip after another have all marks once; those of the last one may be missing."""
+    step = {"kind": "red", "profile": "step", "min_threshold": "5 packets", "max_threshold": "5 packets", "ecn": True}
+    link = {"from": "a", "to": "b", "rate": "10Mbps", "delay": "10ms", "queue": step | {"buffer": "100 packets"}}
+    tcp = {"congestion": tb.congestion(Tally), "delayed_ack": 1, "ecn": "on", "accurate_ecn": "option"}
+    result = tb.run(
+        {
+            "duration": "5s",
+            "link": {"l": link},
+            "flows": {"bulk": {"from": "a", "to": "b", "tcp": tcp}},
+            "record": {"r": {"flows": "bulk", "probes": list(Tally.probes), "every": "1s"}},
+        }
+    )
+    last = {name: float(result.series.where(probe=name)["value"][-1]) for name in Tally.probes}
+    assert last["fault"] == 0 and last["acks"] > 1e6
+    assert last["samples"] == pytest.approx(last["acks"], abs=2 * 40 * 1460)

@@ -79,6 +79,22 @@ ALONE = " (a run of its own)"
 #: Where slow start ends: after its overshoot a slow control would take minutes to come back.
 FROM_60 = ', initial_ssthresh = "60 packets"'
 
+
+def call(control: str, most: str, more: str = "") -> str:
+    """An encoder that adapts; the control is a name or a table."""
+    named = control if control.startswith("{") else f'"{control}"'
+    return (
+        f'traffic = {{ kind = "video", preset = "rfc8593" }}\nrtp = {{ control = {named}, max_rate = "{most}"{more} }}'
+    )
+
+
+def calls(rate: str, change: str, most: str, seconds: float, title: str) -> Figure:
+    """Each rate control alone on a line that changes."""
+    line = f'rate = "{rate}"\ndelay = "20ms"\nqueue = {{ kind = "droptail", buffer = "100 packets" }}\n{change}'
+    flows = {name + own: call(name, most) for name, own in (("nada", ""), ("scream", ALONE), ("gcc", ALONE))}
+    return Figure(line, flows, "target", "target (Mb/s)", seconds, 1e6, title)
+
+
 FIGURES = {
     "reno": windowed(TAIL_DROP, {"reno": tcp('"reno"')}),
     "cubic": windowed(
@@ -172,24 +188,79 @@ FIGURES = {
         1e6,
         "10 Mb/s, 40 ms, RED with thresholds of 10 and 40 packets",
     ),
-    "rtp": Figure(
-        'rate = "4Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "100 packets" }\n'
+    "rtp": calls(
+        "4Mbps",
         'rate_changes = [{ at = "20s", rate = "1.5Mbps" }, { at = "40s", rate = "4Mbps" }]',
+        "4Mbps",
+        60,
+        "4 Mb/s, and 1.5 Mb/s from 20 to 40 s; 40 ms, a drop-tail buffer of 100 packets",
+    ),
+    "nada": Figure(
+        'rate = "5Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "1000 packets" }',
         {
-            name + own: f'traffic = {{ kind = "video", preset = "rfc8593" }}\n'
-            f'rtp = {{ control = "{name}", max_rate = "4Mbps" }}'
-            for name, own in (("nada", ""), ("scream", ALONE), ("gcc", ALONE))
+            "first": call("nada", "10Mbps"),
+            "second, from 20 s": call("nada", "10Mbps") + '\nstart = "20s"',
+            "third, from 40 s": call("nada", "10Mbps") + '\nstart = "40s"',
+        },
+        "target",
+        "target (Mb/s)",
+        70,
+        1e6,
+        "5 Mb/s, 40 ms, a max_rate of 10 Mb/s",
+    ),
+    "scream": Figure(
+        'rate = "5Mbps"\ndelay = "12.5ms"\nqueue = "dualpi2"',
+        {
+            "with L4S marks": call("scream", "10Mbps", ', ecn = "ect1"'),
+            "with classic marks" + ALONE: call("scream", "10Mbps", ', ecn = "ect0"'),
+        },
+        "target",
+        "target (Mb/s)",
+        20,
+        1e6,
+        "5 Mb/s, 25 ms, DualPI2",
+    ),
+    "gcc": Figure(
+        'rate = "5Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "100 packets" }',
+        {
+            "with probes": call("gcc", "10Mbps"),
+            "without" + ALONE: call('{ kind = "gcc", probes = false }', "10Mbps"),
         },
         "target",
         "target (Mb/s)",
         60,
         1e6,
-        "4 Mb/s, and 1.5 Mb/s from 20 to 40 s; 40 ms, a drop-tail buffer of 100 packets",
+        "5 Mb/s, 40 ms, a drop-tail buffer of 100 packets",
     ),
     "generic": old("droptail", 'kind = "generic"'),
     "jacobson-karels": old("droptail", 'kind = "jacobson-karels", wmax = 60'),
     "decbit": old("decsel", 'kind = "decbit", wmax = 60'),
     "packet-pair": old("fq", 'kind = "packet-pair"', "send_gap", "time between packets (s)"),
+}
+
+#: Further figures of the page of `rtp`.
+MORE = {
+    "rtp-outage": calls(
+        "5Mbps",
+        '\n[change.outage]\nlink = "line"\nloss = [1, 0]\nat = ["25s", "27s"]',
+        "10Mbps",
+        50,
+        "5 Mb/s, 40 ms; nothing arrives from 25 to 27 s",
+    ),
+    "rtp-route": calls(
+        "5Mbps",
+        '\n[change.route]\nlink = "line"\ndelay = ["60ms", "20ms"]\nat = ["25s", "45s"]',
+        "10Mbps",
+        55,
+        "5 Mb/s, 40 ms, and 80 ms from 25 to 45 s",
+    ),
+    "rtp-tenth": calls(
+        "5Mbps",
+        '\n[change.fall]\nlink = "line"\nrate = ["0.5Mbps", "5Mbps"]\nat = ["25s", "45s"]',
+        "10Mbps",
+        65,
+        "5 Mb/s, and 0.5 Mb/s from 25 to 45 s; 40 ms, a drop-tail buffer of 100 packets",
+    ),
 }
 
 
@@ -226,7 +297,7 @@ def runs(f: Figure) -> list[tuple[str, dict[str, Line]]]:
 
 @styled
 def draw(name: str) -> Path:
-    f = FIGURES[name]
+    f = (FIGURES | MORE)[name]
     fig, axes = grid(6.8, 3.6, 2, 1, sharex=True, height_ratios=[1.7, 1])
     colour = 0
     for first, lines in runs(f):
@@ -256,4 +327,4 @@ def draw(name: str) -> Path:
 
 
 if __name__ == "__main__":
-    draw_all(FIGURES, draw)
+    draw_all(FIGURES | MORE, draw)

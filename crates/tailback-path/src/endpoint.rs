@@ -113,7 +113,7 @@ pub trait Endpoint {
     fn probes(&self) -> &'static [ProbeDef] {
         &[]
     }
-    /// The present value of the probe with this index; NaN if there is none yet.
+    /// The present value of the probe with this index; NaN as long as it has no value.
     fn read(&self, _probe: usize) -> f64 {
         f64::NAN
     }

@@ -2,10 +2,10 @@
 //!
 //! The class is called with the connection (`StackPair`) and its own parameters. The object has `receive(data, ecn,
 //! now)` and `transmit(now)`, which gives the bytes of a datagram, a pair of bytes and ECN codepoint, or None. It may
-//! have the methods `start(now)`, `on_timeout(now)`, `write(amount, now)` and `close(now)`, and the attributes `timeout`,
-//! `delivered`, `acknowledged`, `connected`, `closed_by_peer`, `closed` and `speaks_first`. This is the contract of
-//! [`tailback_path::Endpoint`], call for call. Times are seconds. The class may have the attribute `header`: bytes on
-//! the wire in addition to the data, 28 for IPv4 and UDP.
+//! have the methods `start(now)`, `on_timeout(now)`, `write(amount, now)` and `close(now)`, and the attributes
+//! `timeout`, `delivered`, `acknowledged`, `connected`, `closed_by_peer`, `closed` and `speaks_first`. It is the
+//! contract of [`tailback_path::Endpoint`], call for call. Times are seconds. The class may have the attribute
+//! `header`: bytes on the wire in addition to the data, 28 for IPv4 and UDP.
 //!
 //! An error ends only the run in which it occurs: the wrapper unwinds with a [`Refusal`], which the plan turns into a
 //! failed row.
@@ -139,8 +139,8 @@ impl ScriptedEnd {
         self.now = now;
         if self.idle > PATIENCE {
             let problem = format!("{} stands still {} s into the run", self.class.name(), now.seconds());
-            let remedy = "its timeout is not later than now, and on_timeout and transmit change nothing; let on_timeout \
-                          move the timeout";
+            let remedy = "its timeout is not later than now, and on_timeout and transmit change nothing; let \
+                          on_timeout move the timeout";
             ScriptedEnd::fail(Refusal::new(problem, remedy));
         }
         let calls = self.calls.clone();

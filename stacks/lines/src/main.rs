@@ -1,6 +1,7 @@
 //! Each line of RFC 9002 over quinn and noq with NewReno, and over mutants of quinn: a table. Exit status 1 if a stack
 //! fails a line, or if a line is failed by no mutant.
 
+#[rustfmt::skip]
 #[path = "../../../python/tailback/examples/your-transport/tests/glue/mod.rs"]
 mod glue;
 mod mutants;

@@ -133,8 +133,8 @@ fn param((name, kind, default, doc): Given) -> PyResult<Param> {
     Ok(Param::new(leak(name), kind, leak(default), leak(doc), ""))
 }
 
-/// Let scenarios name a class as `congestion`, `rate-control` or `transport`, which is its family. `probes` are names, units and
-/// sentences. Without a class, the name is a stand-in, unless it has one already.
+/// Let scenarios name a class as `congestion`, `rate-control` or `transport`, which is its family. `probes` are names,
+/// units and sentences. Without a class, the name is a stand-in, unless it has one already.
 #[pyfunction]
 pub fn register_control(
     py: Python,

@@ -183,7 +183,7 @@ const ADDED: &[(&str, &str)] = &[
     ),
     (
         "a size of packets for decbit",
-        "[flows.t]\ndecbit = { packet = \"65000B\", header = \"255B\" }\npacket_size = \"40B\"",
+        "[flows.t]\ndecbit = { packet = \"65000B\", header = \"254B\" }\npacket_size = \"40B\"",
     ),
     (
         "bursts over tfrc",

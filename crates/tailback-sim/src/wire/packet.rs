@@ -5,12 +5,14 @@
 //! segment carries beyond that (SACK blocks, a second sequence number, an old time stamp) hangs on a side table,
 //! [`Extras`].
 
+use super::extras::BARE;
+pub use super::extras::{Extra, Extras};
 use super::keys::Keys;
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, PureAck, Request, Time};
 use tailback_conditioner::{Header, Stamps};
 use tailback_queue::pieces::catalogue::Pieces;
 use tailback_queue::registry::{Group, HeldPacket, groups_for};
-use tailback_transport::{EcnCounts, Flags, Plain, SackBlocks, Segment};
+use tailback_transport::{Flags, Plain, SackBlocks, Segment};
 
 /// What a packet keeps on all its hops, and others do not have: no sender puts two packets of one flow, direction and
 /// sequence number on its first link at one instant. Two exceptions are alike in every respect: the copy that an
@@ -44,9 +46,6 @@ pub const NO_EXTRA: u32 = u32::MAX;
 /// From here on the word is no slot of the side table: less this it is how much older than the packet its echo is, ns.
 /// The value of its time stamp is its birth.
 pub const ECHO: u32 = 1 << 31;
-/// In the word of a slot: what hangs there are no SACK blocks and no request, so that an ACK with it says nothing but
-/// its number, a window and time stamps.
-const BARE: u32 = 1 << 30;
 
 /// A packet on its way. Four words:
 /// sequence (48) and bytes (16); queue stamp (48), hop (8), header bytes (8); birth (48), flags (8), TOS (8);
@@ -57,7 +56,7 @@ pub struct WirePacket {
     stamp_hop_header: u64,
     born_flags_tos: u64,
     flow: u32,
-    extra: u32,
+    pub(super) extra: u32,
 }
 
 /// A packet in a queue.
@@ -65,92 +64,6 @@ pub struct WirePacket {
 pub struct SimPacket {
     pub wire: WirePacket,
     pub keys: Keys,
-}
-
-/// What does not fit in 32 bytes.
-#[derive(Clone, Debug, Default)]
-pub struct Extra {
-    /// The sequence number that is not in the packet: the ACK of a segment that carries data, or the other way round.
-    other_seq: u64,
-    sack: SackBlocks,
-    timestamps: Option<(Time, Time)>,
-    window: Option<u32>,
-    request: Option<Request>,
-    counts: Option<Box<EcnCounts>>,
-}
-
-impl Extra {
-    /// The other number and time stamps, and nothing else.
-    #[inline]
-    fn set_plain(&mut self, s: &Plain) {
-        self.other_seq = s.other;
-        self.timestamps = (s.echo != Time::NEVER).then_some((s.sent, s.echo));
-        (self.window, self.request, self.counts) = (None, None, None);
-        if !self.sack.is_empty() {
-            self.sack = SackBlocks::new();
-        }
-    }
-}
-
-/// The side table. Slots are reused; it is as large as the largest number of such packets in flight.
-#[derive(Default)]
-pub struct Extras {
-    slots: Vec<Extra>,
-    free: Vec<u32>,
-}
-
-impl Extras {
-    /// The word that leads to it.
-    fn add(&mut self, e: Extra) -> u32 {
-        let bare = if e.sack.is_empty() && e.request.is_none() && e.counts.is_none() {
-            BARE
-        } else {
-            0
-        };
-        if let Some(i) = self.free.pop() {
-            self.slots[i as usize] = e;
-            return i | bare;
-        }
-        self.slots.push(e);
-        (self.slots.len() - 1) as u32 | bare
-    }
-
-    /// The same of a segment without options except time stamps, written in place.
-    #[inline(never)]
-    fn add_plain(&mut self, s: &Plain) -> u32 {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Extra::default());
-            (self.slots.len() - 1) as u32
-        });
-        self.slots[slot as usize].set_plain(s);
-        slot | BARE
-    }
-
-    /// Forget what hangs on a packet that is gone.
-    #[inline]
-    pub fn release(&mut self, p: &WirePacket) {
-        if p.extra < ECHO {
-            self.free.push(p.extra & !BARE);
-        }
-    }
-
-    /// What hangs on a packet, if it has a slot.
-    fn of(&self, p: &WirePacket) -> Option<&Extra> {
-        (p.extra < ECHO).then(|| self.slots.get((p.extra & !BARE) as usize))?
-    }
-
-    fn of_mut(&mut self, p: &WirePacket) -> Option<&mut Extra> {
-        (p.extra < ECHO).then(|| self.slots.get_mut((p.extra & !BARE) as usize))?
-    }
-
-    /// A second copy of a packet, with extras of its own.
-    pub fn duplicate(&mut self, p: WirePacket) -> WirePacket {
-        let Some(copy) = self.of(&p).cloned() else { return p };
-        WirePacket {
-            extra: self.add(copy),
-            ..p
-        }
-    }
 }
 
 /// The sequence number that is not in a packet without extras: 1 with an acknowledgement, as in every segment of a
@@ -613,6 +526,7 @@ impl Packet for SimPacket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailback_transport::EcnCounts;
 
     fn round_trip(s: &Segment) -> Segment {
         let mut extras = Extras::default();
@@ -668,6 +582,11 @@ mod tests {
             ..data.clone()
         };
         assert_eq!(round_trip(&ack), ack);
+        // A report about thousands of packets is longer than a header byte can say.
+        for bytes in [254, 255, 256, 32_816] {
+            let report = Segment { bytes, ..ack.clone() };
+            assert_eq!(round_trip(&report), report);
+        }
         let counts = EcnCounts {
             ect1: 1,
             ce: 1 << 23,
@@ -690,26 +609,6 @@ mod tests {
             ..data
         };
         assert_eq!(round_trip(&syn), syn);
-    }
-
-    /// A report of RFC 8888 about thousands of packets is longer than a header byte can say.
-    #[test]
-    fn a_packet_without_payload_may_be_of_any_length() {
-        for bytes in [40, 254, 255, 256, 300, 32_816] {
-            let report = Segment {
-                seq: 7,
-                payload: 0,
-                ack: 17_000,
-                flags: Flags::NONE,
-                ecn: Ecn::NotEct,
-                bytes,
-                sack: [(7, 1), (9, 2)].into_iter().collect(),
-                timestamps: Some((Time(1), Time(0))),
-                window: None,
-                counts: None,
-            };
-            assert_eq!(round_trip(&report), report);
-        }
     }
 
     /// CAKE's filter replaces neither an ACK with AE nor one with an option that it does not know.

@@ -175,9 +175,9 @@ fn a_long_gap_makes_no_longer_report() {
     assert_eq!(take(last + 1, ms(200)), [(last - 2, last + 2, 2)]);
 }
 
-/// NADA's pace is at most 5 % above its rate, and its target as much below while something waits. GCC's is 1.1 times the
-/// target, and what waits leaves within 2 s; what takes 40 ms at that pace leaves at once, two packets here. The cluster
-/// that probes at three times the target follows when they would have left.
+/// NADA's pace is at most 5 % above its rate, and its target as much below while something waits. GCC's is 1.1 times
+/// the target, and what waits leaves within 2 s; what takes 40 ms at that pace leaves at once, two packets here. The
+/// cluster that probes at three times the target follows when they would have left.
 #[test]
 fn the_pace_follows_what_waits() {
     let [gcc, nada] = ["gcc", "nada"].map(|control| {
@@ -193,8 +193,8 @@ fn the_pace_follows_what_waits() {
     assert_eq!(nada, ([285e3, 315e3, 15_000.0], [31.5, 63.0, 94.5], 4));
 }
 
-/// After the first frame GCC sends clusters at three and six times its rate, 15 ms each: padding of 240 B where no media
-/// wait. The receiver reports padding and delivers none of it; a sender that closes sends none.
+/// After the first frame GCC sends clusters at three and six times its rate, 15 ms each: padding of 240 B where no
+/// media wait. The receiver reports padding and delivers none of it; a sender that closes sends none.
 #[test]
 fn a_cluster_is_filled_with_padding() {
     let [mut sender, mut receiver] = ends(&[("control", "gcc"), ("start_rate", "1Mbps")]);

@@ -51,7 +51,7 @@ use super::{
     AckEvent, Congestion, CongestionControl, CongestionEvent, Facts, Handover, Lost, Mistaken, Phase, Reset,
     WindowRules, always,
 };
-use linux::{Form, MarkSignals};
+use linux::{Bbr3Form, MarkSignals};
 use losses::Bounds;
 use model::{PathModel, Sample};
 use probe_bandwidth::Cycle;
@@ -80,13 +80,13 @@ pub static MODEL: Model = Model {
 params! {
     const PARAMS;
 
-    FORM: Form = Key::choice("form", "draft",
+    FORM: Bbr3Form = Key::choice("form", "draft",
         "How the control is computed. draft: as the draft says. linux: as Google's branch v3 of Linux does \
          (github.com/google/bbr, net/ipv4/tcp_bbr.c at commit 001a430b).", DRAFT);
     ECN_LOW: bool = Key::new("ecn_low", Kind::Bool, "false",
-        "With form = \"linux\": the route says that marks mean a short queue (the feature ecn_low), so that marks count \
-         where the least round trip is at most 5 ms. They are counted with accurate_ecn only. Otherwise this form does \
-         not answer marks.", linux::SOURCE);
+        "With form = \"linux\": the route says that marks mean a short queue (the feature ecn_low), so that they \
+         count where the least round trip is at most 5 ms. They are counted with accurate_ecn only. Otherwise this \
+         form does not answer marks.", linux::SOURCE);
 }
 
 /// A few losses do not slow it, and its window is not what is spread.
@@ -116,7 +116,7 @@ enum State {
 
 impl State {
     /// Section 5.6.1.
-    fn pacing_gain(self, form: Form) -> f64 {
+    fn pacing_gain(self, form: Bbr3Form) -> f64 {
         let numbers = form.numbers();
         match self {
             State::Startup => numbers.startup_gain,
@@ -146,7 +146,7 @@ impl State {
 }
 
 pub struct Bbr3 {
-    form: Form,
+    form: Bbr3Form,
     rules: Arc<WindowRules>,
     state: State,
     cwnd: f64,
@@ -232,7 +232,7 @@ impl CongestionControl for Bbr3 {
         self.take_phase(a.phase);
         if let Some(r) = a.rate {
             let s = self.path.sample(a, r);
-            if self.form == Form::Linux {
+            if self.form == Bbr3Form::Linux {
                 self.take_marks(a, &s);
             }
             if s.has_data {
@@ -265,13 +265,13 @@ impl CongestionControl for Bbr3 {
             Congestion::Timeout { .. } => {
                 self.save();
                 self.saved.repairing = true;
-                if self.form == Form::Linux {
+                if self.form == Bbr3Form::Linux {
                     self.note_timeout();
                 }
                 self.cwnd = e.in_flight as f64 + self.rules.segment;
             }
             // Linux counts them, and nothing else hears of them there.
-            Congestion::Ecn if self.form == Form::Linux => {}
+            Congestion::Ecn if self.form == Bbr3Form::Linux => {}
             Congestion::Ecn | Congestion::Request { .. } => self.take_mark(e),
             Congestion::LostSyn => {}
         }

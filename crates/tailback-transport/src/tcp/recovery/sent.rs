@@ -273,11 +273,6 @@ impl SentList {
         self.outstanding.push_back(record);
     }
 
-    /// The last ACK counts this much as marked, bytes.
-    pub fn count_marked(&mut self, bytes: u64) {
-        self.marked += bytes;
-    }
-
     /// Delivered so far, bytes.
     pub fn delivered(&self) -> u64 {
         self.delivered
@@ -345,17 +340,6 @@ impl SentList {
     /// Bytes sent that are neither delivered nor lost.
     pub fn in_flight(&self) -> u64 {
         self.in_flight.saturating_sub(self.counted.1)
-    }
-
-    /// How many segments are in which state; a step for each.
-    pub fn counts(&self) -> Counts {
-        let number = |which: fn(&SentSegment) -> bool| self.outstanding.iter().filter(|r| which(r)).count() as u64;
-        Counts {
-            outstanding: number(|_| true),
-            sacked: number(|r| r.sacked),
-            lost: number(|r| r.lost),
-            again: number(|r| r.again && r.is_in_flight()),
-        }
     }
 
     /// Number of segments reported above the ACK number.

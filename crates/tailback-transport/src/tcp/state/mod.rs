@@ -491,11 +491,7 @@ impl ControlBlock {
             _ => None,
         };
         let rate = rate.or(counted.as_ref());
-        let (marked, marked_packets) = match (a.ecn_echo, &mut self.counts) {
-            (false, _) => (0, 0),
-            (true, None) => self.marked(a.bytes),
-            (true, Some(counts)) => counts.hear(),
-        };
+        let (marked, marked_packets) = if a.ecn_echo { self.marked(a.bytes) } else { (0, 0) };
         let with_marks = match rate {
             Some(sample) if marked > 0 => Some(self.with_marks(sample, marked)),
             _ => None,

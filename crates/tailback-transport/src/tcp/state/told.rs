@@ -7,7 +7,10 @@ use tailback_base::Time;
 impl ControlBlock {
     /// What an ACK of so many bytes that echoes marks says of them: bytes and packets.
     #[cold]
-    pub(super) fn marked(&self, acked: u64) -> (u64, u32) {
+    pub(super) fn marked(&mut self, acked: u64) -> (u64, u32) {
+        if let Some(counts) = &mut self.counts {
+            return counts.hear();
+        }
         match self.cfg.controller.facts.echo {
             EchoRule::Rfc3168 => (0, 0),
             EchoRule::EveryAck => (acked, acked.div_ceil(u64::from(self.cfg.payload)) as u32),

@@ -157,18 +157,38 @@ mod tests {
     use super::*;
     use tailback_base::Ecn;
 
+    const TERMS: Terms = Terms {
+        min: 100e3,
+        start: 3e6,
+        max: 20e6,
+        ecn: Ecn::NotEct,
+    };
+
+    /// ln 2 / ln 1.08 = 9.0 s, with an update each 25 ms and all of it arriving.
+    #[test]
+    fn without_congestion_it_doubles_in_nine_seconds() {
+        let mut i = Increase::new(TERMS, 0.85, 1.08);
+        let updates = (0..).take_while(|n| {
+            i.update(Usage::Normal, i.rate(), Some(0.05), Time(n * 25_000_000));
+            i.rate() < 6e6
+        });
+        let seconds = 0.025 * updates.count() as f64;
+        assert!((seconds - 9.0).abs() < 0.05, "{seconds}");
+    }
+
+    #[test]
+    fn an_overuse_leaves_0_85_of_what_arrives() {
+        let mut i = Increase::new(TERMS, 0.85, 1.08);
+        i.update(Usage::Over, 2e6, Some(0.05), Time(1));
+        assert_eq!(i.rate(), 0.85 * 2e6);
+    }
+
     /// 3 Mbit/s are frames of 100 kbit, in eleven packets. Where two overuses left a mean, a whole response time of 150
     /// ms adds half a packet; far from it 1.08^0.15 of the rate.
     #[test]
     fn near_its_last_reduction_it_adds_half_a_packet() {
-        let terms = Terms {
-            min: 100e3,
-            start: 3e6,
-            max: 20e6,
-            ecn: Ecn::NotEct,
-        };
         let grown = |arrived: f64| {
-            let mut i = Increase::new(terms, 1.0, 1.08);
+            let mut i = Increase::new(TERMS, 1.0, 1.08);
             let at = |ms: u64| Time(ms * 1_000_000);
             i.update(Usage::Over, 3.1e6, Some(0.05), at(0));
             i.update(Usage::Over, 3.0e6, Some(0.05), at(200));

@@ -79,8 +79,8 @@ mod tests {
         })
     }
 
-    /// At half of the estimate the budget gains 15 % of it: 80 % of 0.5 times 65 % are full only after 1.7 s, at a tenth
-    /// after 0.47 s.
+    /// At half of the estimate the budget gains 15 % of it, and is full enough only after 1.7 s; at a tenth after half
+    /// a second.
     #[test]
     fn an_application_that_sends_little_limits_the_rate() {
         assert_eq!(limited(0.1), [true, false]);

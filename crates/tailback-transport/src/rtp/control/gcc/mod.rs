@@ -7,10 +7,10 @@
 //!   what arrives when the slope is positive for long, and grows otherwise (`increase`);
 //! * by loss: the rate that explains best which packets of the last seconds were lost (`loss`).
 //!
-//! What arrives is estimated by `arrived`. `probes` says when a `cluster` of packets is sent faster than the estimate; a
-//! rate that it proves replaces both. `limited` tells whether the application sends less than it could. The encoder's
-//! target is the estimate. What waits leaves at 1.1 times the target, 40 ms of that at once, so that a frame is a burst;
-//! packets of a cluster leave at its own rate, with padding where no media wait. There is no window.
+//! What arrives is estimated by `arrived`. `probes` says when a `cluster` of packets is sent faster than the estimate;
+//! a rate that it proves replaces both. `limited` tells whether the application sends less than it could. The
+//! encoder's target is the estimate. What waits leaves at 1.1 times the target, 40 ms of that at once, so that a frame
+//! is a burst; packets of a cluster leave at its own rate, with padding where no media wait. There is no window.
 //!
 //! State: that of the eight parts. A report costs a step for each packet, a fit of 20 points for each group, and six
 //! sums over at most 15 observations for each quarter of a second.
@@ -101,7 +101,7 @@ params! {
         "Packets that wait leave at least at so many times the target. libwebrtc has 2.5.", SOURCE);
     BURST: Duration = Key::new("burst", Kind::Time { min: 0.0, max: 1.0 }, "40ms",
         "What takes so long at that pace leaves at once.", SOURCE);
-    QUEUE: Duration = Key::new("queue", Kind::Time { min: 0.001, max: 60.0 }, "2s",
+    QUEUE: Duration = Key::new("queue_time_limit", Kind::Time { min: 0.001, max: 60.0 }, "2s",
         "What waits when a frame is written leaves within this time.", SOURCE);
     UPDATE: Duration = Key::new("update", Kind::Time { min: 0.001, max: 1.0 }, "25ms",
         "Between two steps of growth without a report. str0m makes one for each packet as well.", SOURCE);

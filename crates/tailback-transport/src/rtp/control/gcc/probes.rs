@@ -1,12 +1,13 @@
 //! When clusters are sent faster than the estimate, to find a line that is free (str0m 0.25.0).
 //!
-//! | why | when | at so many times the estimate |
-//! |---|---|---|
-//! | start | before the first report | 3, then 6 |
-//! | further | the estimate is at least 0.7 of the last cluster's rate, and has changed or a second has passed | 2; 1.575 while the bound by losses grows |
-//! | a fall | the estimate fell below 0.66 of what it was, within 5 s, and the application limits the rate or did until 3 s ago | 0.85 of what it was before |
-//! | the application limits the rate | each 5 s | twice the largest rate |
-//! | standstill | the estimate has not moved by 5 % for 15 s, and is below the largest rate | 2 |
+//! * At the start, before the first report: at 3 times the estimate, then at 6 times.
+//! * Further, when the estimate is at least 0.7 of the last cluster's rate, and has changed or a second has passed: at
+//!   twice the estimate; at 1.575 times while the bound by losses grows.
+//! * After a fall of the estimate below 0.66 of what it was, within 5 s, if the application limits the rate or did
+//!   until 3 s ago: at 0.85 of what it was before.
+//! * Each 5 s while the application limits the rate: at twice the largest rate.
+//! * At a standstill, where the estimate has not moved by 5 % for 15 s and is below the largest rate: at twice the
+//!   estimate.
 //!
 //! No cluster is faster than twice the largest rate, and none is planned while the line is overused or losses lower the
 //! estimate. The last three wait for a second after the first two, and the application's for 5 s after any.
@@ -30,7 +31,7 @@ const RESULT_WITHIN: Duration = Duration::from_millis(1000);
 const LIMITED_LASTS: Duration = Duration::from_millis(3000);
 const LIMITED_EVERY: Duration = Duration::from_millis(5000);
 const STANDSTILL: Duration = Duration::from_millis(15_000);
-/// A smaller change of the estimate is none.
+/// A smaller change of the estimate does not count.
 const CHANGE: f64 = 0.05;
 const LEAST_RATE: f64 = 5000.0;
 

@@ -156,4 +156,29 @@ mod tests {
         assert_eq!(usage_at(0.0, 70), Usage::Normal);
         assert_eq!(usage_at(-0.06, 70), Usage::Under);
     }
+
+    /// With the first threshold of 12.5 ms, and 60 or 20 groups counted, overuse begins at a slope of 12.5 / (4 * 60) =
+    /// 0.052 and 12.5 / (4 * 20) = 0.156: 5.5 and 18.5 % more than the line carries.
+    #[test]
+    fn overuse_begins_at_a_slope_that_falls_with_the_groups_seen() {
+        let usage = |count: u32, slope: f64| {
+            let mut t = Trendline::new();
+            t.count = count;
+            for n in 0..3 {
+                let d = Difference {
+                    sent: 20.0,
+                    arrived: 21.0,
+                    at: 0.0,
+                };
+                t.judge(slope + 1e-6 * f64::from(n), &d);
+            }
+            t.usage()
+        };
+        for (count, slope, more) in [(60, 0.052, 0.055), (20, 0.156, 0.185)] {
+            assert_eq!(usage(count, slope + 0.001), Usage::Over);
+            assert_eq!(usage(count, slope - 0.001), Usage::Normal);
+            let slope: f64 = slope;
+            assert!((slope / (1.0 - slope) - more).abs() < 0.001);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The least one-way delay, above which all delay is queueing.
 //!
-//! Clocks that drift, or a route that became longer, would look like a queue for ever. Where the least queueing delay of
-//! round trips, smoothed by 1/256, is above a quarter of the target, the base begins anew, and the encoder's rate is
+//! Clocks that drift, or a route that became longer, would look like a queue for ever. Where the least queueing delay
+//! of round trips, smoothed by 1/256, is above a quarter of the target, the base begins anew, and the encoder's rate is
 //! halved for five round trips, at least 200 ms, so that the queue can empty.
 
 use tailback_base::{Duration, Time};

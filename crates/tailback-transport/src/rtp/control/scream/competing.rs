@@ -58,7 +58,7 @@ impl DelayTarget {
         self.target
     }
 
-    /// A report with losses or without.
+    /// A report, and whether it has losses.
     pub fn report(&mut self, is_lost: bool, srtt: f64, now: Time) {
         self.has_loss |= is_lost;
         if now.since(self.round).seconds() > srtt {

@@ -106,7 +106,7 @@ const QUEUEING_UP: f64 = 0.25;
 const ALPHA_EVERY: Duration = Duration::from_millis(10);
 /// Round trips after congestion until growth is whole (POST_CONGESTION_DELAY_RTT).
 const POST_CONGESTION: f64 = 100.0;
-/// How far bytes in flight may exceed the window: with a long queueing delay, and without.
+/// How far bytes in flight may exceed the window: where the queueing delay is long, and where it is short.
 const WINDOW_OVERHEAD: (f64, f64) = (1.5, 3.0);
 /// Of the optional answer to a queueing delay that varies: its unit, s, gain, and bounds.
 const JITTER_UNIT: f64 = 0.025;
@@ -160,38 +160,42 @@ pub struct Scream {
 }
 
 pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
-    Box::new(Scream {
-        s: s.clone(),
-        window: (terms.start / 8.0 * s.get(&VIRTUAL_RTT).seconds() * s.get(&MARGIN)).max(MIN_REF_WND),
-        terms,
-        inflection: 1.0,
-        has_grown: true,
-        srtt: s.get(&VIRTUAL_RTT).seconds(),
-        base: BaseDelay::new(s.get(&DRIFT)),
-        goal: DelayTarget::new(s.get(&QDELAY_TARGET).seconds(), s.get(&QDELAY_TARGET_HI).seconds()),
-        alpha: 0.0,
-        queueing: 0.0,
-        jitter: 0.0,
-        delivered: 0,
-        marked: 0,
-        alpha_updated: Time::ZERO,
-        queueing_updated: Time::ZERO,
-        is_lost: false,
-        is_marked: false,
-        reduced: None,
-        congested: None,
-        now: Time::ZERO,
-        in_flight: 0,
-        most: [0, 0],
-        round: Time::ZERO,
-        framed: None,
-        period: 0.0,
-        adjust: 0.0,
-        deviation: 0.0,
-    })
+    Box::new(Scream::new(s, terms))
 }
 
 impl Scream {
+    fn new(s: &Settings, terms: Terms) -> Scream {
+        Scream {
+            s: s.clone(),
+            window: (terms.start / 8.0 * s.get(&VIRTUAL_RTT).seconds() * s.get(&MARGIN)).max(MIN_REF_WND),
+            terms,
+            inflection: 1.0,
+            has_grown: true,
+            srtt: s.get(&VIRTUAL_RTT).seconds(),
+            base: BaseDelay::new(s.get(&DRIFT)),
+            goal: DelayTarget::new(s.get(&QDELAY_TARGET).seconds(), s.get(&QDELAY_TARGET_HI).seconds()),
+            alpha: 0.0,
+            queueing: 0.0,
+            jitter: 0.0,
+            delivered: 0,
+            marked: 0,
+            alpha_updated: Time::ZERO,
+            queueing_updated: Time::ZERO,
+            is_lost: false,
+            is_marked: false,
+            reduced: None,
+            congested: None,
+            now: Time::ZERO,
+            in_flight: 0,
+            most: [0, 0],
+            round: Time::ZERO,
+            framed: None,
+            period: 0.0,
+            adjust: 0.0,
+            deviation: 0.0,
+        }
+    }
+
     fn virtual_rtt(&self) -> f64 {
         self.s.get(&VIRTUAL_RTT).seconds()
     }
@@ -381,5 +385,76 @@ impl RateControl for Scream {
 
     fn read(&self, probe: usize) -> f64 {
         Probe::read(&READ, self, probe, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ReportedPacket;
+    use super::*;
+
+    /// On 25 ms with a window of 40 packets, long after the last reduction.
+    fn settled(window: f64) -> Scream {
+        let terms = Terms {
+            min: 100e3,
+            start: 1e6,
+            max: 500e6,
+            ecn: Ecn::Ect1,
+        };
+        let mut s = Scream::new(&Settings::defaults(&MODEL), terms);
+        (s.window, s.inflection, s.has_grown) = (window, 1.0, false);
+        s.most = [window as u64; 2];
+        s
+    }
+
+    /// A report of 1000 B packets that waited nowhere, of which some are marked.
+    fn report(s: &mut Scream, now: Time, packets: u64, marked: u64) {
+        let packets: Vec<ReportedPacket> = (0..packets)
+            .map(|number| ReportedPacket {
+                number,
+                bytes: 1000,
+                sent: now,
+                fate: Fate::Received {
+                    at: now + Duration::from_millis(12),
+                    marked: number < marked,
+                },
+            })
+            .collect();
+        s.on_feedback(&Feedback {
+            now: now + Duration::from_millis(25),
+            packets: &packets,
+            rtt: Duration::from_millis(25),
+            in_flight: s.window as u64,
+        });
+    }
+
+    /// The wire's rate is the window by the round trip over 1.2. The encoder gets of that what is payload, which the
+    /// draft has as MSS / (MSS + 20): 0.817.
+    #[test]
+    fn the_target_is_the_window_by_the_round_trip_over_1_2() {
+        let s = settled(40e3);
+        assert!((s.target() * 0.025 / 8.0 / 40e3 - 1.0 / 1.2).abs() < 1e-9);
+        assert!((1000.0 / 1020.0 / 1.2_f64 - 0.817).abs() < 1e-3);
+    }
+
+    /// Growth of MSS a round trip, less the marked bytes, equals a reduction by w alpha / 2 where two packets of a
+    /// round trip are marked, whatever the window.
+    #[test]
+    fn two_marked_packets_a_round_trip_hold_the_window() {
+        for packets in [20, 40, 200] {
+            let window = 1000.0 * packets as f64;
+            let mut s = settled(window);
+            let now = Time(10_000_000_000);
+            s.alpha = 2.0 / packets as f64;
+            s.congested = Some(now + Duration::from_millis(25));
+            s.reduced = Some(now);
+            report(&mut s, now, packets, 2);
+            let off = (s.window - window) / 1000.0;
+            // A marked packet lets nothing grow: 2 of n packets of one segment.
+            assert!(
+                (off + 2.0 / packets as f64).abs() < 0.06,
+                "{packets} packets: {off} segments"
+            );
+        }
     }
 }

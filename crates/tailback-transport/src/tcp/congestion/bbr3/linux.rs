@@ -1,4 +1,5 @@
-//! What Google's branch v3 of Linux computes differently (github.com/google/bbr, net/ipv4/tcp_bbr.c at commit 001a430b).
+//! What Google's branch v3 of Linux computes differently (github.com/google/bbr, net/ipv4/tcp_bbr.c at commit
+//! 001a430b).
 //!
 //! Fractions are in 256ths, and amounts in whole segments. What is in flight is looked at for the moment when the next
 //! segment leaves. Drain has no limit in rounds; an undo changes no state; losses of Startup are counted by ACK. Marks
@@ -14,14 +15,14 @@ use tailback_base::Duration;
 
 tailback_base::choice! {
     /// How the control is computed.
-    pub(super) enum Form { Draft = "draft", Linux = "linux" }
+    pub(super) enum Bbr3Form { Draft = "draft", Linux = "linux" }
 }
 
 pub(super) const SOURCE: &str = "google/bbr, branch v3, net/ipv4/tcp_bbr.c at 001a430b";
 
 /// Constants of both forms.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers {
+pub(super) struct Bbr3Numbers {
     pub startup_gain: f64,
     pub drain_gain: f64,
     pub down_gain: f64,
@@ -34,7 +35,7 @@ pub(super) struct Numbers {
 }
 
 /// Sections 2.5 and 2.8. The first is 4 ln 2, the least gain that doubles the rate each round trip.
-const DRAFT: Numbers = Numbers {
+const DRAFT: Bbr3Numbers = Bbr3Numbers {
     startup_gain: 2.77,
     drain_gain: 0.5,
     down_gain: 0.9,
@@ -42,7 +43,7 @@ const DRAFT: Numbers = Numbers {
     keep: 0.7,
     headroom: 0.15,
 };
-const LINUX: Numbers = Numbers {
+const LINUX: Bbr3Numbers = Bbr3Numbers {
     startup_gain: 710.0 / 256.0,
     drain_gain: 88.0 / 256.0,
     down_gain: 232.0 / 256.0,
@@ -51,11 +52,11 @@ const LINUX: Numbers = Numbers {
     headroom: 38.0 / 256.0,
 };
 
-impl Form {
-    pub fn numbers(self) -> &'static Numbers {
+impl Bbr3Form {
+    pub fn numbers(self) -> &'static Bbr3Numbers {
         match self {
-            Form::Draft => &DRAFT,
-            Form::Linux => &LINUX,
+            Bbr3Form::Draft => &DRAFT,
+            Bbr3Form::Linux => &LINUX,
         }
     }
 }
@@ -167,10 +168,10 @@ impl Bbr3 {
         self.path.extra_acked().min(self.bw * MOST_EXTRA)
     }
 
-    /// How much of this is in the network when the next segment leaves: without what is delivered until then, and, where
-    /// the gain asks for more, with what leaves. The draft looks at the present.
+    /// How much of this is in the network when the next segment leaves: without what is delivered until then, and with
+    /// what leaves where the gain asks for more. The draft looks at the present.
     pub(super) fn at_departure(&self, bytes: f64, s: &Sample) -> f64 {
-        if self.form == Form::Draft {
+        if self.form == Bbr3Form::Draft {
             return bytes;
         }
         let joining = if self.pacing_gain() > 1.0 { self.burst() } else { 0.0 };
@@ -180,7 +181,7 @@ impl Bbr3 {
     /// CRUISE begins within the bound of the last probe.
     pub(super) fn start_cruise(&mut self) {
         let b = &mut self.bounds;
-        if self.form == Form::Linux && b.inflight_shortterm < f64::INFINITY {
+        if self.form == Bbr3Form::Linux && b.inflight_shortterm < f64::INFINITY {
             b.inflight_shortterm = b.inflight_shortterm.min(b.inflight_longterm);
         }
         self.state = super::State::Cruise;
@@ -220,8 +221,8 @@ impl Bbr3 {
     }
 }
 
-/// What was in flight where losses passed the threshold, in whole segments: those before the lost one, and of it as many
-/// as were left to lose.
+/// What was in flight where losses passed the threshold, in whole segments: those before the lost one, and of it as
+/// many as were left to lose.
 pub(super) fn segments_at_loss(in_flight: f64, lost: f64, size: f64, segment: f64) -> f64 {
     let threshold = LINUX.loss_threshold;
     let (before, lost_before) = ((in_flight - size) / segment, (lost - size) / segment);

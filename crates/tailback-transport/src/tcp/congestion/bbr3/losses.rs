@@ -3,7 +3,7 @@
 
 use super::linux::segments_at_loss;
 use super::model::Sample;
-use super::{Bbr3, CongestionEvent, Form, Lost, State};
+use super::{Bbr3, Bbr3Form, CongestionEvent, Lost, State};
 use crate::tcp::congestion::real;
 use tailback_base::Time;
 
@@ -94,8 +94,8 @@ impl Bbr3 {
     pub(super) fn is_too_high(&self, lost: f64, in_flight_at_send: f64) -> bool {
         let most = in_flight_at_send * self.form.numbers().loss_threshold;
         match self.form {
-            Form::Draft => lost > most || (lost > 0.0 && !self.rules.sack),
-            Form::Linux => lost > self.whole(most) && in_flight_at_send > 0.0,
+            Bbr3Form::Draft => lost > most || (lost > 0.0 && !self.rules.sack),
+            Bbr3Form::Linux => lost > self.whole(most) && in_flight_at_send > 0.0,
         }
     }
 
@@ -142,11 +142,11 @@ impl Bbr3 {
         self.note_loss();
         let (mut in_flight, since) = (real(lost.in_flight_at_send), real(lost.lost_since_send));
         let counts = match self.form {
-            Form::Draft => {
+            Bbr3Form::Draft => {
                 self.save();
                 lost.new_range
             }
-            Form::Linux => {
+            Bbr3Form::Linux => {
                 if lost.by_probe {
                     in_flight = self.bounds.inflight_latest + since;
                 }
@@ -156,9 +156,9 @@ impl Bbr3 {
         self.bounds.ranges += u32::from(counts);
         if self.cycle.is_probe && self.is_too_high(since, in_flight) {
             let at = match self.form {
-                Form::Draft => inflight_at_loss(in_flight, since, real(lost.bytes)),
-                Form::Linux if lost.by_probe => in_flight,
-                Form::Linux => segments_at_loss(in_flight, since, real(lost.bytes), self.rules.segment),
+                Bbr3Form::Draft => inflight_at_loss(in_flight, since, real(lost.bytes)),
+                Bbr3Form::Linux if lost.by_probe => in_flight,
+                Bbr3Form::Linux => segments_at_loss(in_flight, since, real(lost.bytes), self.rules.segment),
             };
             if self.state == State::Up {
                 self.saved.state = Some(State::Up);
@@ -193,7 +193,7 @@ impl Bbr3 {
 /// InflightAtLoss: what was in flight where losses passed the threshold, within the lost segment.
 pub(super) fn inflight_at_loss(in_flight: f64, lost: f64, size: f64) -> f64 {
     let (before, lost_before) = (in_flight - size, lost - size);
-    let threshold = Form::Draft.numbers().loss_threshold;
+    let threshold = Bbr3Form::Draft.numbers().loss_threshold;
     let prefix = (threshold * before - lost_before) / (1.0 - threshold);
     before + prefix.max(0.0)
 }

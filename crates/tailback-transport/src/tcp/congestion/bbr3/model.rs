@@ -1,7 +1,7 @@
 //! The path as BBRv3 sees it: rounds, the greatest delivery rate of two cycles, and ACKs that come in bursts (sections
 //! 5.5.1 to 5.5.9 of the draft).
 
-use super::Form;
+use super::Bbr3Form;
 use crate::tcp::congestion::greatest::Greatest;
 use crate::tcp::congestion::{AckEvent, RateSample, real};
 use tailback_base::{Duration, Time};
@@ -156,24 +156,24 @@ impl PathModel {
     }
 
     /// AdvanceMaxBwFilter.
-    pub fn advance(&mut self, form: Form) {
+    pub fn advance(&mut self, form: Bbr3Form) {
         // Linux remembers the old cycle as long as the present one has no sample.
-        if self.taken || form == Form::Draft {
+        if self.taken || form == Bbr3Form::Draft {
             self.cycle += 1;
             self.taken = false;
         }
     }
 
     /// Sending begins again after a rest.
-    pub fn restart_burst(&mut self, now: Time, form: Form) {
+    pub fn restart_burst(&mut self, now: Time, form: Bbr3Form) {
         self.burst_since = now;
-        if form == Form::Linux {
+        if form == Bbr3Form::Linux {
             self.burst_acked = 0.0;
         }
     }
 
     /// UpdateACKAggregation: what is acknowledged beyond what the rate `bw` explains, at most a window.
-    pub fn take_burst(&mut self, s: &Sample, bw: f64, cwnd: f64, settled: bool, form: Form) {
+    pub fn take_burst(&mut self, s: &Sample, bw: f64, cwnd: f64, settled: bool, form: Bbr3Form) {
         let mut expected = bw * s.now.since(self.burst_since).seconds();
         if self.burst_acked <= expected {
             (self.burst_acked, self.burst_since, expected) = (0.0, s.now, 0.0);
@@ -182,8 +182,8 @@ impl PathModel {
         let extra = (self.burst_acked - expected).clamp(0.0, cwnd);
         let memory = if settled { BURST_ROUNDS } else { BURST_ROUNDS_AT_START };
         match form {
-            Form::Draft => self.bursts.enter(self.round, extra, memory),
-            Form::Linux => {
+            Bbr3Form::Draft => self.bursts.enter(self.round, extra, memory),
+            Bbr3Form::Linux => {
                 let span = if settled {
                     BURST_ROUNDS / 2
                 } else {

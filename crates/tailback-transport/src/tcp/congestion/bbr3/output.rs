@@ -1,6 +1,6 @@
 //! What the model comes to: pacing rate, send quantum and window (section 5.6 of the draft).
 
-use super::{Bbr3, Form, LEAST_WINDOW, State};
+use super::{Bbr3, Bbr3Form, LEAST_WINDOW, State};
 use tailback_base::Duration;
 
 /// Section 2.5: the share of the rate that is left free.
@@ -29,7 +29,7 @@ impl Bbr3 {
 
     /// SetSendQuantum, bytes.
     pub(super) fn quantum(&self) -> f64 {
-        if self.form == Form::Linux {
+        if self.form == Bbr3Form::Linux {
             return self.burst();
         }
         (self.pacing * QUANTUM_TIME)
@@ -44,7 +44,7 @@ impl Bbr3 {
     /// BDPMultiple: so many products of this rate and the least round trip.
     pub(super) fn product(&self, rate: f64, gain: f64) -> f64 {
         match self.trips.least {
-            Some(least) if self.form == Form::Linux => self.whole_above(gain * rate * least.seconds()),
+            Some(least) if self.form == Bbr3Form::Linux => self.whole_above(gain * rate * least.seconds()),
             Some(least) => gain * rate * least.seconds(),
             None => self.rules.initial_window,
         }
@@ -54,8 +54,8 @@ impl Bbr3 {
     pub(super) fn target(&self) -> f64 {
         let product = self.product(self.bw, 1.0);
         match self.form {
-            Form::Draft => product.min(self.cwnd),
-            Form::Linux => self.with_budget(product).min(self.cwnd),
+            Bbr3Form::Draft => product.min(self.cwnd),
+            Bbr3Form::Linux => self.with_budget(product).min(self.cwnd),
         }
     }
 
@@ -77,11 +77,11 @@ impl Bbr3 {
     /// SetCwnd.
     pub(super) fn set_window(&mut self, newly: f64) {
         let (extra, grows) = match self.form {
-            Form::Draft => (
+            Bbr3Form::Draft => (
                 self.path.extra_acked(),
                 (self.path.delivered as f64) < self.rules.initial_window,
             ),
-            Form::Linux => (self.burst_room(), self.cwnd < 2.0 * self.rules.initial_window),
+            Bbr3Form::Linux => (self.burst_room(), self.cwnd < 2.0 * self.rules.initial_window),
         };
         let most = self.with_budget(self.product(self.bw, self.state.window_gain()) + extra);
         if self.full.reached {

@@ -2,7 +2,7 @@
 //! may be in flight.
 
 use super::model::Sample;
-use super::{Bbr3, Form, State};
+use super::{Bbr3, Bbr3Form, State};
 use tailback_base::{Duration, Time};
 
 /// Section 5.3.3.8.3: seconds between two probes, and random seconds more; rounds at most.
@@ -115,8 +115,8 @@ impl Bbr3 {
 
     fn is_time_to_cruise(&self, s: &Sample) -> bool {
         let in_flight = match self.form {
-            Form::Draft => s.in_flight,
-            Form::Linux => self.at_departure(s.in_flight_before, s),
+            Bbr3Form::Draft => s.in_flight,
+            Bbr3Form::Linux => self.at_departure(s.in_flight_before, s),
         };
         in_flight <= self.with_headroom() && in_flight <= self.inflight(1.0)
     }
@@ -125,8 +125,8 @@ impl Bbr3 {
     /// the rate, the pipe cannot be found full.
     fn look_whether_to_go_down(&mut self, s: &Sample) {
         let reached = match self.form {
-            Form::Draft => s.in_flight_before + self.rules.segment > self.bounds.inflight_longterm,
-            Form::Linux => self.at_departure(s.in_flight_before, s) >= self.bounds.inflight_longterm,
+            Bbr3Form::Draft => s.in_flight_before + self.rules.segment > self.bounds.inflight_longterm,
+            Bbr3Form::Linux => self.at_departure(s.in_flight_before, s) >= self.bounds.inflight_longterm,
         };
         if self.cycle.too_high && reached {
             self.cycle.cautious = true;
@@ -198,7 +198,7 @@ impl Bbr3 {
         }
         if self.is_sample_too_high(s) {
             // The draft leaves this to the lost segments.
-            if self.form == Form::Linux && self.cycle.is_probe {
+            if self.form == Bbr3Form::Linux && self.cycle.is_probe {
                 self.handle_too_high(s.in_flight_at_send, s.limited, s.now);
             }
         } else if self.bounds.inflight_longterm < f64::INFINITY {

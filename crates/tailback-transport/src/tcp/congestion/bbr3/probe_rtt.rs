@@ -2,7 +2,7 @@
 
 use super::model::Sample;
 use super::probe_bandwidth::AckPhase;
-use super::{Bbr3, Form, State};
+use super::{Bbr3, Bbr3Form, State};
 use tailback_base::{Duration, Time};
 
 /// Section 2.16.
@@ -34,17 +34,17 @@ impl RoundTrips {
     }
 
     /// UpdateMinRTT.
-    pub fn take(&mut self, s: &Sample, segment: f64, form: Form) {
+    pub fn take(&mut self, s: &Sample, segment: f64, form: Bbr3Form) {
         self.expired = s.now > self.recent_stamp + INTERVAL;
         // In Linux the ACK of a lone short segment, which a receiver may delay, does not replace an old minimum.
-        let delayed = form == Form::Linux && s.newly < segment && s.delivered <= s.newly;
+        let delayed = form == Bbr3Form::Linux && s.newly < segment && s.delivered <= s.newly;
         if let Some(rtt) = s.rtt
             && ((self.expired && !delayed) || self.recent.is_none_or(|r| rtt < r))
         {
             (self.recent, self.recent_stamp) = (Some(rtt), s.now);
         }
         let Some(recent) = self.recent else { return };
-        let new = |l: Duration| recent < l || (recent == l && form == Form::Linux);
+        let new = |l: Duration| recent < l || (recent == l && form == Bbr3Form::Linux);
         if s.now > self.stamp + RTT_MEMORY || self.least.is_none_or(new) {
             (self.least, self.stamp) = (Some(recent), self.recent_stamp);
         }

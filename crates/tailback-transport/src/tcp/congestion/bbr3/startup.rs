@@ -3,7 +3,7 @@
 
 use super::losses::LOSS_RANGES;
 use super::model::Sample;
-use super::{Bbr3, Form, Phase, State};
+use super::{Bbr3, Bbr3Form, Phase, State};
 
 /// Section 5.3.1.2: the pipe is full if three rounds pass in which the rate grows by less than this factor.
 const FULL_GROWTH: f64 = 1.25;
@@ -35,9 +35,9 @@ impl FullPipe {
     }
 
     /// CheckFullBWReached.
-    pub fn look(&mut self, s: &Sample, round_start: bool, form: Form) {
+    pub fn look(&mut self, s: &Sample, round_start: bool, form: Bbr3Form) {
         // Linux looks for growth in each sample.
-        if self.now || s.limited || !(round_start || form == Form::Linux) {
+        if self.now || s.limited || !(round_start || form == Bbr3Form::Linux) {
             return;
         }
         if s.rate >= self.rate * FULL_GROWTH {
@@ -66,7 +66,7 @@ impl Bbr3 {
         if self.state == State::Startup && self.full.reached {
             self.state = State::Drain;
             self.full.drain_began = self.path.round;
-            if self.form == Form::Linux {
+            if self.form == Bbr3Form::Linux {
                 self.forget_signals();
             }
         }
@@ -78,7 +78,7 @@ impl Bbr3 {
         if phase != Phase::Recovery {
             return false;
         }
-        match self.rules.sack || self.form == Form::Linux {
+        match self.rules.sack || self.form == Bbr3Form::Linux {
             true => self.bounds.round_start && self.bounds.ranges >= LOSS_RANGES && self.is_sample_too_high(s),
             false => s.lost > 0.0,
         }
@@ -86,11 +86,11 @@ impl Bbr3 {
 
     pub(super) fn leave_startup_by_loss(&mut self) {
         let product = match self.form {
-            Form::Draft => {
+            Bbr3Form::Draft => {
                 self.full.now = true;
                 self.product(self.bw, 1.0)
             }
-            Form::Linux => self.inflight(1.0),
+            Bbr3Form::Linux => self.inflight(1.0),
         };
         self.full.reached = true;
         self.bounds.inflight_longterm = product.max(self.bounds.inflight_latest);
@@ -106,7 +106,7 @@ impl Bbr3 {
 
     /// CheckDrainDone.
     pub(super) fn check_drain(&mut self, s: &Sample) {
-        let long = self.form == Form::Draft && self.path.round > self.full.drain_began + DRAIN_ROUNDS;
+        let long = self.form == Bbr3Form::Draft && self.path.round > self.full.drain_began + DRAIN_ROUNDS;
         let over = self.at_departure(s.in_flight, s) <= self.inflight(1.0) || long;
         if self.state == State::Drain && over {
             self.start_down(s.now);

@@ -165,7 +165,7 @@ fn the_state_says_gain_and_bound() {
     ];
     for (state, pacing, window, bound) in table {
         assert_eq!(
-            (state.pacing_gain(Form::Draft), state.window_gain()),
+            (state.pacing_gain(Bbr3Form::Draft), state.window_gain()),
             (pacing, window),
             "{state:?}"
         );
@@ -186,7 +186,7 @@ fn the_state_says_gain_and_bound() {
 /// 4 ln 2 = 2.7726; the initial window in the round trip of the handshake, headers paced too.
 #[test]
 fn it_paces_before_the_first_round_trip() {
-    assert!((Form::Draft.numbers().startup_gain - 4.0 * std::f64::consts::LN_2).abs() < 0.003);
+    assert!((Bbr3Form::Draft.numbers().startup_gain - 4.0 * std::f64::consts::LN_2).abs() < 0.003);
     let rate = |q: &Bbr3| q.pacing().map_or(0.0, BitRate::bits_per_second) / 8.0 / 1.04;
     let mut q = bbr3(&[]);
     assert!((rate(&q) / (2.77 * 10_000.0 / 1e-3) - 1.0).abs() < 1e-6);

@@ -1,7 +1,7 @@
 //! What is saved when a repair begins, and restored when it ends or proves to be a mistake (sections 5.5.11 and
 //! 5.6.4.4 of the draft).
 
-use super::{Bbr3, Form, State};
+use super::{Bbr3, Bbr3Form, State};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Saved {
@@ -83,7 +83,7 @@ impl Bbr3 {
         b.inflight_shortterm = b.inflight_shortterm.max(s.inflight_shortterm);
         b.inflight_longterm = b.inflight_longterm.max(s.inflight_longterm);
         let elsewhere = self.state != State::ProbeRtt;
-        let ended = self.saved.state.take().filter(|_| self.form == Form::Draft);
+        let ended = self.saved.state.take().filter(|_| self.form == Bbr3Form::Draft);
         match ended {
             Some(State::Startup) if self.state != State::Startup => {
                 self.full.reached = false;

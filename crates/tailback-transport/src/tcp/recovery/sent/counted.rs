@@ -1,12 +1,23 @@
 //! What is counted without knowing which segment it is: those that duplicates without SACK stand for, and those that
 //! arrive twice.
 
-use super::SentList;
+use super::{Counts, SentList, SentSegment};
 use crate::tcp::congestion::RateSample;
 use crate::tcp::recovery::duplicate_report;
 use tailback_base::{Duration, Time};
 
 impl SentList {
+    /// How many segments are in which state; a step for each.
+    pub fn counts(&self) -> Counts {
+        let number = |which: fn(&SentSegment) -> bool| self.outstanding.iter().filter(|r| which(r)).count() as u64;
+        Counts {
+            outstanding: number(|_| true),
+            sacked: number(|r| r.sacked),
+            lost: number(|r| r.lost),
+            again: number(|r| r.again && r.is_in_flight()),
+        }
+    }
+
     /// When the segment was sent whose round trip the last ACK measures.
     pub fn measured(&self) -> Option<Time> {
         self.first_acked.or(self.first_reported)

@@ -47,6 +47,11 @@ impl LossesBySegment {
 }
 
 impl SentList {
+    /// The last ACK counts this much as marked, bytes.
+    pub fn count_marked(&mut self, bytes: u64) {
+        self.marked += bytes;
+    }
+
     /// A controller is to hear of each lost segment.
     pub fn telling_losses(mut self, so: bool) -> SentList {
         self.tell_losses(so);
@@ -91,6 +96,18 @@ mod tests {
         let before = (1_u64 << 33) - 500;
         assert_eq!(since(before + 1500, low(before)), 1500);
         assert_eq!(size_of::<SentSegment>(), 64);
+    }
+
+    /// A sample has what was counted as marked since its segment was sent.
+    #[test]
+    fn a_sample_counts_marks_since_its_segment() {
+        let mut s = SentList::default();
+        s.sent(0, 1000, false, Time(1));
+        s.count_marked(500);
+        s.sent(1000, 2000, false, Time(2));
+        s.count_marked(700);
+        assert_eq!(s.acked(1000, &[], Time(8)).map(|r| r.marked), Some(1200));
+        assert_eq!(s.acked(2000, &[], Time(9)).map(|r| r.marked), Some(700));
     }
 
     /// Six segments of 1000 B. The second and third are one range, the fifth is another; each is heard of once, with

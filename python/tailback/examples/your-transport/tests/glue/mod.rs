@@ -45,5 +45,9 @@ impl Endpoint for Receiving {
 
 fn datagram(p: Packet) -> Datagram<Packet> {
     let bytes = p.size() as u32;
-    Datagram { data: p, bytes, ecn: Ecn::Ect0 }
+    Datagram {
+        data: p,
+        bytes,
+        ecn: Ecn::Ect0,
+    }
 }

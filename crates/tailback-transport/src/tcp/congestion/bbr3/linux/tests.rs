@@ -1,4 +1,5 @@
-//! What Linux does differently, each beside the draft's form on the path of `bbr3/tests.rs`: 1000 B a millisecond, 40 ms.
+//! What Linux does differently, each beside the draft's form on the path of `bbr3/tests.rs`: 1000 B a millisecond, and
+//! 40 ms.
 
 use super::super::probe_bandwidth::AckPhase;
 use super::super::tests::Hand;
@@ -38,12 +39,12 @@ fn marked(h: &mut Hand, acks: u32, share: f64) {
 /// 256ths: 709 + 1 for Startup, 1000 / 2885 rounded down for Drain.
 #[test]
 fn numbers_are_256ths() {
-    let gain = |state: State| 256.0 * state.pacing_gain(Form::Linux);
+    let gain = |state: State| 256.0 * state.pacing_gain(Bbr3Form::Linux);
     assert_eq!(
         [State::Startup, State::Drain, State::Down, State::Up].map(gain),
         [710.0, 88.0, 232.0, 320.0]
     );
-    let n = Form::Linux.numbers();
+    let n = Bbr3Form::Linux.numbers();
     assert_eq!(
         [n.loss_threshold, n.keep, n.headroom].map(|x| 256.0 * x),
         [5.0, 180.0, 38.0]
@@ -220,8 +221,8 @@ fn cruise_begins_within_the_long_term() {
     }
 }
 
-/// After 9 s a lone half segment with 300 ms comes: its ACK may be late, so that the least round trip after 10 s is that
-/// of the next ACK.
+/// After 9 s a lone half segment with 300 ms comes: its ACK may be late, so that the least round trip after 10 s is
+/// that of the next ACK.
 #[test]
 fn a_late_ack_does_not_replace_the_minimum() {
     for (form, least) in [("draft", 300), ("linux", 400)] {
