@@ -79,13 +79,29 @@ pub struct Facts {
     pub shapes: Option<&'static str>,
     /// How many packets may wait in addition to the buffer, if there is a second store.
     pub beside: Option<fn(&Settings) -> u64>,
-    /// The buffer, if these settings describe a plain drop-tail FIFO, which a simulator may replace by arithmetic;
-    /// otherwise `None`.
-    pub fused: Option<fn(&Settings) -> Option<Size>>,
+    /// What is left of these settings if they describe a FIFO that decides at arrivals alone, by what waits then. A
+    /// simulator may replace it by arithmetic.
+    pub fused: Option<fn(&Settings) -> Option<Arithmetic>>,
     /// How its parameters follow from a link, if that is published.
     pub law: Option<Law>,
     /// What Linux has of it.
     pub linux: Option<&'static Linux>,
+}
+
+/// A FIFO that decides about each packet when it arrives, by what waits then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arithmetic {
+    pub limit: Size,
+    /// Drop-tail has none.
+    pub step: Option<StepRule>,
+}
+
+/// A packet that finds so many waiting, or more, is marked if it can be, and dropped if not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StepRule {
+    /// Packets, at least one.
+    pub threshold: u64,
+    pub marks: bool,
 }
 
 /// A published rule by which parameters follow from a link; the formulas are in Python's `tailback.linux.law`.
@@ -190,6 +206,15 @@ impl Facts {
     #[must_use]
     pub const fn law(self, law: Law) -> Facts {
         Facts { law: Some(law), ..self }
+    }
+
+    /// The same, with what a simulator may compute.
+    #[must_use]
+    pub const fn fused(self, rule: fn(&Settings) -> Option<Arithmetic>) -> Facts {
+        Facts {
+            fused: Some(rule),
+            ..self
+        }
     }
 
     /// The same, with what Linux has of it.

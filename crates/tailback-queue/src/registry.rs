@@ -15,7 +15,7 @@ use crate::contract::discipline::QueueDiscipline;
 use crate::contract::queue_aqms::QueueAqms;
 use crate::contract::row::{AqmEntry, laid, settings_within};
 use crate::contract::testing::TestPacket;
-use crate::entry::{Entry, Facts};
+use crate::entry::{Arithmetic, Entry, Facts};
 use crate::fair::{cake, diffserv, sfq};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
@@ -553,7 +553,16 @@ pub fn build<P: HeldPacket>(
     Registry::standard().build(settings, context)
 }
 
-/// The buffer, if these settings describe a plain drop-tail FIFO, which the engine replaces by arithmetic.
+/// What is left of these settings, if they describe a FIFO that the engine replaces by arithmetic.
+pub fn arithmetic(settings: &Settings) -> Option<Arithmetic> {
+    let rule = facts(settings.model.name)?.fused?;
+    match settings.model.profile_param() {
+        None => rule(settings),
+        Some(_) => rule(&laid(settings).ok()?),
+    }
+}
+
+/// The buffer, if it is a plain drop-tail FIFO.
 pub fn fused_limit(settings: &Settings) -> Option<Size> {
-    facts(settings.model.name)?.fused.and_then(|limit| limit(settings))
+    arithmetic(settings).filter(|a| a.step.is_none()).map(|a| a.limit)
 }

@@ -13,6 +13,7 @@ use crate::traffic::workload::{Gaps, ListedFlow, Pattern};
 use std::fmt;
 use std::sync::Arc;
 use tailback_base::{BitRate, Dscp, Duration, Settings, Size};
+use tailback_queue::entry::Arithmetic;
 use tailback_queue::rate_trace::Trace;
 use tailback_queue::registry;
 
@@ -146,7 +147,12 @@ pub struct DirectionSpec {
 }
 
 impl DirectionSpec {
-    /// The buffer, if its queue is arithmetic: a plain drop-tail FIFO with a memory of its own.
+    /// What is left of its queue if that is arithmetic: drop-tail or a step, with a memory of its own.
+    pub fn arithmetic(&self) -> Option<Arithmetic> {
+        registry::arithmetic(&self.queue).filter(|_| self.switch.is_none())
+    }
+
+    /// The buffer, if its queue is plain drop-tail.
     pub fn fused_limit(&self) -> Option<Size> {
         registry::fused_limit(&self.queue).filter(|_| self.switch.is_none())
     }

@@ -36,18 +36,19 @@ use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{Backlog, Line, Out, ProbeId};
 use crate::contract::view::Exit;
-use crate::entry::{Configured, Entry, Facts, Law};
+use crate::entry::{Arithmetic, Configured, Entry, Facts, Law, StepRule};
 use crate::linux::{self, Linux};
 use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, profile};
 use config::IdleStarts;
 use params::{
     BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, IDLE_END, IDLE_START, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP,
     MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
+    WeightRule,
 };
 use signals::{Arrival, Ramp, RedClass, SignalRules};
 use tailback_base::model::{Alias, Probe, Profile};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Model, Packet, ProbeDef, Settings};
+use tailback_base::{Level, Model, Packet, ProbeDef, Settings, Size};
 
 pub use config::Config;
 pub use signals::{base, spread};
@@ -186,8 +187,30 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         Facts::WITH_ECN
             .also(const { &[Alias::ns2("RED"), Alias::ns3("RedQueueDisc")] })
             .law(Law::Average)
-            .linux(&LINUX),
+            .linux(&LINUX)
+            .fused(step),
     )
+}
+
+/// Without a filter and with both thresholds at one number of packets, RED is a step: what decides is what waits.
+fn step(s: &Settings) -> Option<Arithmetic> {
+    let limit = s.get(&BUFFER);
+    let (Some(Level::Packets(low)), Some(Level::Packets(high))) = (s.get(&MIN_THRESHOLD), s.get(&MAX_THRESHOLD)) else {
+        return None;
+    };
+    let by_itself = s.get(&WEIGHT_RULE) == WeightRule::Given && s.get(&DELAY_TARGET).is_none();
+    let guarded = s.get(&NS2_GUARDS) || s.get(&COUNT_IN_SERVICE) || s.nested_list(BEFORE.name).next().is_some();
+    let steep = low == high && low >= 1.0 && s.get(&WEIGHT) == 1.0 && !s.get(&GENTLE);
+    let from_zero = s.get(&INITIAL_AVERAGE) == Level::Packets(0.0);
+    let counts_packets = !matches!(limit, Size::Bytes(_));
+    let rules = SignalRules::from_settings(s);
+    (by_itself && steep && from_zero && counts_packets && !guarded).then(|| Arithmetic {
+        limit,
+        step: Some(StepRule {
+            threshold: libm::ceil(low) as u64,
+            marks: rules.ecn && rules.mark_above_max,
+        }),
+    })
 }
 
 static LINUX: Linux = Linux {

@@ -11,7 +11,7 @@
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, Out, QueueDiscipline};
-use crate::entry::{Build, Entry, Facts};
+use crate::entry::{Arithmetic, Build, Entry, Facts};
 use crate::fifo::host::Fifo;
 use crate::linux::{self, Linux, Unsaid, Value, Word};
 use crate::params::{self, BEFORE, COUNT_IN_SERVICE};
@@ -53,7 +53,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
                     Alias::ns3("FifoQueueDisc"),
                 ]
             },
-            fused: Some(fused_limit),
+            fused: Some(arithmetic),
             linux: Some(&LINUX),
             ..Facts::ONE_QUEUE
         },
@@ -69,9 +69,12 @@ static LINUX: Linux = Linux {
     )
 };
 
-fn fused_limit(settings: &Settings) -> Option<Size> {
+fn arithmetic(settings: &Settings) -> Option<Arithmetic> {
     let plain = !settings.get(&COUNT_IN_SERVICE) && settings.nested_list(BEFORE.name).next().is_none();
-    plain.then(|| settings.get(&BUFFER))
+    plain.then(|| Arithmetic {
+        limit: settings.get(&BUFFER),
+        step: None,
+    })
 }
 
 fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {

@@ -203,6 +203,43 @@ fn only_plain_drop_tail_is_fused() {
     assert_eq!(registry::fused_limit(&droptail.with("count_in_service", "true")), None);
 }
 
+/// RED without a filter and with equal thresholds in packets is arithmetic too; with anything else that matters not.
+#[test]
+fn a_step_is_arithmetic() {
+    let step = Settings::defaults(registry::find("red").unwrap())
+        .with("profile", "step")
+        .with("ecn", "true");
+    let found =
+        |s: &Settings| registry::arithmetic(s).map(|a| (a.limit, a.step.map(|step| (step.threshold, step.marks))));
+    let buffer = Size::Packets(100);
+    assert_eq!(found(&step), Some((buffer, Some((65, true)))));
+    assert_eq!(
+        found(&step.clone().with("ecn", "false")),
+        Some((buffer, Some((65, false))))
+    );
+    assert_eq!(
+        found(
+            &step
+                .clone()
+                .with("min_threshold", "15.5 packets")
+                .with("max_threshold", "15.5 packets")
+        ),
+        Some((buffer, Some((16, true))))
+    );
+    assert_eq!(registry::fused_limit(&step), None);
+    for (key, value) in [
+        ("min_threshold", "64 packets"),
+        ("weight", "0.9"),
+        ("gentle", "true"),
+        ("ns2_guards", "true"),
+        ("count_in_service", "true"),
+        ("buffer", "100KB"),
+        ("initial_average", "1 packets"),
+    ] {
+        assert_eq!(found(&step.clone().with(key, value)), None, "{key} = {value}");
+    }
+}
+
 #[test]
 fn what_is_missing_is_refused_by_name() {
     for model in registry::models() {

@@ -5,9 +5,10 @@ use crate::common::*;
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
-use tailback_base::{BitRate, Duration, Ecn, Packet, Size, Time};
+use tailback_base::{BitRate, Duration, Ecn, Packet, Settings, Size, Stream, Time};
+use tailback_queue::entry::{Arithmetic, StepRule};
 use tailback_queue::fifo::{DropTail, Fifo};
-use tailback_queue::{Backlog, Line, Out, QueueDiscipline, Service};
+use tailback_queue::{Backlog, BuildContext, Line, Out, QueueDiscipline, Service, registry};
 use tailback_sim::build::network::{Alters, Direction, Network, QueueChoice, Transport};
 use tailback_sim::change::{Change, Schedule, Values};
 use tailback_sim::results::table::Table;
@@ -60,11 +61,13 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 /// Everything there is to see of a run over two links in a row: when each datagram arrived, and the tables.
-fn observe(c: &Case, fused: bool) -> (Vec<(Time, AppInput)>, [Table; 3]) {
+fn observe(c: &Case, fused: bool, step: Option<StepRule>) -> (Vec<(Time, AppInput)>, [Table; 3]) {
     let direction = |i: usize, size: Size| {
-        let queue = match fused {
-            true => QueueChoice::DropTail(size),
-            false => QueueChoice::Discipline(Box::new(Fifo::new(size, DropTail))),
+        let queue = match (fused, step) {
+            (true, None) => QueueChoice::DropTail(size),
+            (false, None) => QueueChoice::Discipline(Box::new(Fifo::new(size, DropTail))),
+            (true, step) => QueueChoice::Computed(Arithmetic { limit: size, step }),
+            (false, Some(step)) => QueueChoice::Discipline(red_step(size, step)),
         };
         Direction::new(BitRate(c.rates[i]), Duration(c.delays[i])).with(queue)
     };
@@ -85,12 +88,19 @@ fn observe(c: &Case, fused: bool) -> (Vec<(Time, AppInput)>, [Table; 3]) {
             ..Script::new(sends.collect())
         };
         // Every other flow joins at the second link.
-        let flow = net.flow(group, i as u32, if i % 2 == 0 { a } else { b }, d, DATAGRAMS);
+        // Some of them can be marked.
+        let ecn = if i % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+        let from = if i % 2 == 0 { a } else { b };
+        let flow = net.flow(group, i as u32, from, d, Transport::Datagrams { ecn });
         net.feed(flow, Box::new(script), Time::ZERO, None, true);
     }
     let group = net.group("tcp");
     for i in 0..c.tcp {
-        let ends = tcp_ends(&[("min_rto", "50ms"), ("initial_rto", "50ms")]);
+        let ends = tcp_ends(&[
+            ("min_rto", "50ms"),
+            ("initial_rto", "50ms"),
+            ("ecn", if i == 0 { "on" } else { "off" }),
+        ]);
         let flow = net.flow(group, i, a, d, Transport::Connection(ends));
         net.feed(flow, Box::new(Transfer(Amount::Bytes(60_000))), Time::ZERO, None, false);
     }
@@ -109,7 +119,7 @@ proptest! {
     /// time in the queue the same, also when packets still wait at the end.
     #[test]
     fn fused_drop_tail_is_drop_tail(c in case()) {
-        let (fused, explicit) = (observe(&c, true), observe(&c, false));
+        let (fused, explicit) = (observe(&c, true, None), observe(&c, false, None));
         prop_assert_eq!(fused.0, explicit.0);
         // NaN (no value) is not equal to itself, so tables are compared as text.
         for (a, b) in fused.1.iter().zip(&explicit.1) {
@@ -118,6 +128,51 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// So is a step, whether it marks or drops, below the limit and above it.
+    #[test]
+    fn a_computed_step_is_red(c in case(), threshold in 1..8_u64, marks in any::<bool>()) {
+        let step = Some(StepRule { threshold, marks });
+        let mut packets = c;
+        packets.limits = packets.limits.map(|limit| match limit {
+            Size::Packets(n) => Size::Packets(n.max(1)),
+            Size::Bytes(n) => Size::Packets(n / 1000 + 1),
+            Size::Unlimited => limit,
+        });
+        let (fused, explicit) = (observe(&packets, true, step), observe(&packets, false, step));
+        prop_assert_eq!(fused.0, explicit.0);
+        for (a, b) in fused.1.iter().zip(&explicit.1) {
+            for (x, y) in a.columns.iter().zip(&b.columns) {
+                prop_assert_eq!(format!("{x:?}"), format!("{y:?}"));
+            }
+        }
+    }
+}
+
+/// RED as a step.
+fn red_step(buffer: Size, step: StepRule) -> Box<dyn QueueDiscipline<SimPacket>> {
+    let (threshold, marks) = (format!("{} packets", step.threshold), step.marks.to_string());
+    let buffer = match buffer {
+        Size::Packets(n) => format!("{n} packets"),
+        Size::Bytes(n) => format!("{n}B"),
+        Size::Unlimited => "unlimited".into(),
+    };
+    let settings = Settings::defaults(registry::find("red").unwrap())
+        .with("profile", "step")
+        .with("buffer", &buffer)
+        .with("min_threshold", &threshold)
+        .with("max_threshold", &threshold)
+        .with("ecn", &marks);
+    let context = BuildContext {
+        stream: Stream::new(1, "step"),
+        rate: mbps(8),
+        delay: ms(1),
+    };
+    registry::build(&settings, context).unwrap()
 }
 
 /// 1000 B at 8 Mb/s take 1 ms, at 2 Mb/s 4 ms. The packet on the line when the rate changes keeps its time.

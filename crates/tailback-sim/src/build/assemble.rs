@@ -26,6 +26,7 @@ use crate::wire::tap::{Looks, Names, Tap};
 use tailback_base::quantity::Refusal;
 use tailback_base::work::{counted_as, done};
 use tailback_base::{Duration, FlowId, Named, Size, Stream, Time};
+use tailback_queue::entry::Arithmetic;
 use tailback_queue::fifo::{DropTail, Fifo};
 use tailback_queue::witness::Witness;
 
@@ -390,7 +391,10 @@ fn graph(nodes: usize, links: &[LinkDef], link_ports: &[[u32; 2]]) -> Router {
 fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u32, route_delay: Duration) {
     let queue = match d.queue {
         // Departures that are computed at arrival are fixed.
-        QueueChoice::DropTail(limit) if d.alters.is_none() => Queue::Fused(Fused::new(limit)),
+        QueueChoice::DropTail(limit) if d.alters.is_none() => {
+            Queue::Fused(Fused::new(Arithmetic { limit, step: None }))
+        }
+        QueueChoice::Computed(rule) => Queue::Fused(Fused::new(rule)),
         QueueChoice::DropTail(limit) => {
             Queue::Explicit(Box::new(Explicit::new(Box::new(Fifo::new(limit, DropTail)), d.rate)))
         }

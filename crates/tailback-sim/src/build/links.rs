@@ -10,39 +10,41 @@ use std::rc::Rc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Settings, Stream};
 use tailback_queue::BuildContext;
+use tailback_queue::entry::Arithmetic;
 use tailback_queue::registry::Outside;
 use tailback_queue::shared::{MemoryShare, SharedMemory, SharingPort};
 
 /// Put both directions of every link into the network. Answers where conditioners are to stand.
 pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hooks) -> Result<Vec<Site<'s>>, Refusal> {
     let mut edges = vec![];
-    let watched: Vec<&Target> = spec
-        .record
-        .iter()
-        .filter(|r| r.when == Sampling::OnChange)
-        .map(|r| &r.what)
-        .collect();
     let memory = |s: &SwitchSpec| Rc::new(SharedMemory::new(s.buffer));
     let memories: Vec<_> = spec.switches.iter().map(memory).collect();
     for l in &spec.links {
         let (from, to) = (net.node(&l.from), net.node(&l.to));
         let direction = |d: &DirectionSpec, reverse: bool| -> Result<Direction, Refusal> {
             let name = l.port_name(reverse);
-            let observed = watched.iter().any(|t| {
-                **t == Target::Link {
-                    name: l.name.clone(),
-                    reverse,
-                }
-            });
+            let target = Target::Link {
+                name: l.name.clone(),
+                reverse,
+            };
+            let recorded = || spec.record.iter().filter(|r| r.what == target);
+            let observed = recorded().any(|r| r.when == Sampling::OnChange);
+            let constant = d.changes.is_empty() && d.trace.is_none();
             let handed = handed_for(l, reverse, |port| hooks.queues.contains_key(port))?;
             let maker = handed.and_then(|port| hooks.queues.get(&port));
             let share = d
                 .switch
                 .map(|p| MemoryShare::new(&memories[p.number], &spec.switches[p.number].alpha));
-            let queue = match (maker, d.fused_limit()) {
+            let queue = match (maker, d.arithmetic()) {
                 (Some(make), _) => handed_in(hooks, spec.marking.on, d, (&name, seed), make, share)?,
                 // Departures of a fused queue are not events, so a queue watched at every change is simulated.
-                (None, Some(limit)) if !observed && d.changes.is_empty() => QueueChoice::DropTail(limit),
+                (None, Some(rule)) if !observed && constant && recorded().next().is_none() => {
+                    QueueChoice::Computed(rule)
+                }
+                // A trace keeps drop-tail, and so do samples of its queue, which has no probes of its own.
+                (None, Some(Arithmetic { limit, step: None })) if !observed && d.changes.is_empty() => {
+                    QueueChoice::DropTail(limit)
+                }
                 _ => discipline(hooks, &d.queue, context(d, seed, &name), &|_, _| None, share.as_ref())?,
             };
             Ok(Direction {

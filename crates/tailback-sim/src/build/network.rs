@@ -21,6 +21,7 @@ use std::sync::Arc;
 use tailback_base::{BitRate, Dscp, Duration, Ecn, Named, Size, Stream, Time};
 use tailback_conditioner::Conditioner;
 use tailback_queue::QueueDiscipline;
+use tailback_queue::entry::Arithmetic;
 use tailback_queue::rate_trace::Trace;
 use tailback_transport::Connection;
 
@@ -39,6 +40,8 @@ pub struct FlowHandle(pub(super) u32);
 pub enum QueueChoice {
     /// FIFO drop-tail with this limit, computed rather than simulated.
     DropTail(Size),
+    /// The same with a step, on a line that does not change.
+    Computed(Arithmetic),
     Discipline(Box<dyn QueueDiscipline<SimPacket>>),
 }
 

@@ -49,8 +49,8 @@ use crate::wire::event::EventKind;
 use crate::wire::port::{Before, NO_EDGE, Queue};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use tailback_base::Time;
 use tailback_base::work::counted_as;
-use tailback_base::{Size, Time};
 
 /// What a run knows of running ahead.
 #[derive(Default)]
@@ -393,7 +393,7 @@ impl Sim {
     }
 
     pub(super) fn may_lose(&self, port: usize) -> bool {
-        !matches!(&self.net.ports[port].queue, Queue::Fused(queue) if queue.limit() == Size::Unlimited)
+        !matches!(&self.net.ports[port].queue, Queue::Fused(queue) if queue.takes_all())
     }
 
     /// Run the timers that are due before a packet comes to an end. False if one of them may not run ahead.

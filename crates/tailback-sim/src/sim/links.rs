@@ -23,30 +23,30 @@ impl Sim {
     /// A packet reaches the head of a port that has something before its queue: conditioner, impairments, tap. When it
     /// arrives at the far end, if the port knows that now; if not, the rest is for later.
     #[inline(never)]
-    pub(super) fn take_before(&mut self, port: u32, p: WirePacket) -> Option<Time> {
+    pub(super) fn take_before(&mut self, port: u32, p: &mut WirePacket) -> Option<Time> {
         if self.net.ports[port as usize].before & Before::DOWN != 0 {
-            self.outlet(port).drop_before(&p, DropReason::Impairment);
+            self.outlet(port).drop_before(p, DropReason::Impairment);
             return None;
         }
         if self.net.ports[port as usize].before & Before::CONDITIONER != 0 {
-            self.condition(port, p);
+            self.condition(port, *p);
             return None;
         }
         self.take_impaired(port, p)
     }
 
     /// A conditioner lets a packet through.
-    pub(super) fn offer_impaired(&mut self, port: u32, p: WirePacket) {
-        if let Some(arrives) = self.take_impaired(port, p) {
+    pub(super) fn offer_impaired(&mut self, port: u32, mut p: WirePacket) {
+        if let Some(arrives) = self.take_impaired(port, &mut p) {
             self.depart(port, p, arrives);
         }
     }
 
-    fn take_impaired(&mut self, port: u32, p: WirePacket) -> Option<Time> {
+    fn take_impaired(&mut self, port: u32, p: &mut WirePacket) -> Option<Time> {
         if self.net.ports[port as usize].impair.is_none() {
-            return self.take_shown(port, &p);
+            return self.take_shown(port, p);
         }
-        if let Some(again) = self.impair(port, p, false) {
+        if let Some(again) = self.impair(port, *p, false) {
             self.impair(port, again, true);
         }
         None
@@ -96,24 +96,32 @@ impl Sim {
     }
 
     /// A packet has passed what stands before a queue.
-    fn enter(&mut self, port: u32, p: WirePacket) {
-        if let Some(arrives) = self.take_shown(port, &p) {
+    fn enter(&mut self, port: u32, mut p: WirePacket) {
+        if let Some(arrives) = self.take_shown(port, &mut p) {
             self.depart(port, p, arrives);
         }
     }
 
     /// The queue takes a packet, and a tap sees it.
-    fn take_shown(&mut self, port: u32, p: &WirePacket) -> Option<Time> {
+    fn take_shown(&mut self, port: u32, p: &mut WirePacket) -> Option<Time> {
         self.show(port, p, |tap, at| tap.arrived(at));
-        match self.net.ports[port as usize].offer_fused(p, self.now) {
-            Offer::Taken(arrives) => {
-                self.show(port, p, |tap, at| tap.sent(at));
-                return Some(arrives);
+        let arrives = match self.net.ports[port as usize].offer_fused(p, self.now) {
+            Offer::Taken(arrives) => arrives,
+            Offer::Marked(arrives) => {
+                self.mark_by_step(port, p);
+                arrives
             }
-            Offer::Full => self.overflow(port, p),
-            Offer::Explicit => self.enqueue_explicit(port, p),
-        }
-        None
+            Offer::Refused(why) => {
+                self.refuse(port, p, why);
+                return None;
+            }
+            Offer::Explicit => {
+                self.enqueue_explicit(port, p);
+                return None;
+            }
+        };
+        self.show(port, p, |tap, at| tap.sent(at));
+        Some(arrives)
     }
 
     pub(super) fn schedule_release(&mut self, port: u32) {
@@ -148,8 +156,14 @@ impl Sim {
     }
 
     #[cold]
-    pub(super) fn overflow(&mut self, port: u32, p: &WirePacket) {
-        self.outlet(port).drop_wire(p, Place::Arriving, DropReason::Overflow);
+    pub(super) fn refuse(&mut self, port: u32, p: &WirePacket, why: DropReason) {
+        self.outlet(port).drop_wire(p, Place::Arriving, why);
+    }
+
+    #[inline(never)]
+    pub(super) fn mark_by_step(&mut self, port: u32, p: &mut WirePacket) {
+        p.mark_ce();
+        self.outlet(port).mark_wire(p, MarkReason::Forced);
     }
 
     #[inline(never)]

@@ -52,7 +52,7 @@ impl Sim {
             let arrives = match taken.take() {
                 Some(arrives) => arrives,
                 None if at.before != Before::NOTHING => {
-                    taken = self.take_before(port, p);
+                    taken = self.take_before(port, &mut p);
                     match taken {
                         Some(_) => continue,
                         None => break None,
@@ -60,8 +60,14 @@ impl Sim {
                 }
                 None => match at.offer_fused(&p, self.now) {
                     Offer::Taken(arrives) => arrives,
-                    Offer::Full => {
-                        self.overflow(port, &p);
+                    Offer::Marked(arrives) => {
+                        // It goes on as one that is taken.
+                        self.mark_by_step(port, &mut p);
+                        taken = Some(arrives);
+                        continue;
+                    }
+                    Offer::Refused(why) => {
+                        self.refuse(port, &p, why);
                         break None;
                     }
                     Offer::Explicit => {

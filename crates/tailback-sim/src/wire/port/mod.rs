@@ -1,8 +1,8 @@
 //! One direction of a link: a queue, a line and a wire.
 //!
-//! Two forms. *Fused*: a drop-tail FIFO does not act when a packet leaves, so a packet's departure is known when it
-//! arrives; the port is arithmetic at enqueue. *Explicit*: any other discipline, asked for a packet each time the line
-//! falls free.
+//! Two forms. *Fused*: a FIFO that decides at arrivals alone (drop-tail, a step) does not act when a packet leaves, so
+//! a packet's departure is known when it arrives; the port is arithmetic at enqueue. *Explicit*: any other discipline,
+//! asked for a packet each time the line falls free.
 //!
 //! State: the line falls free at `free_at`; the wire holds packets with their time of arrival at the far end, ns.
 //! Counters run from `since`; what reaches past an instant (a transmission in progress, a departure already computed)
@@ -21,7 +21,8 @@ use crate::wire::impair::Impairments;
 use crate::wire::packet::{SimPacket, WirePacket};
 use crate::wire::port::ring::Ring;
 use crate::wire::port::wire::Wire;
-use tailback_base::{BitRate, Dscp, Duration, Packet, Size, Time};
+use tailback_base::{BitRate, Dscp, Duration, Ecn, Packet, Size, Time};
+use tailback_queue::entry::Arithmetic;
 use tailback_queue::server::{LineClock, Sent};
 use tailback_queue::{DropReason, MarkReason, Place, QueueDiscipline, Server};
 
@@ -37,23 +38,24 @@ struct Waiting {
     bytes: u32,
 }
 
-/// Drop-tail as arithmetic.
+/// Drop-tail as arithmetic, with or without a step.
 #[derive(Debug)]
 pub struct Fused {
-    limit: Size,
+    rule: Arithmetic,
     /// The packets that wait, drained lazily.
     waiting: Ring<Waiting>,
     waiting_bytes: u64,
 }
 
 impl Fused {
-    pub fn limit(&self) -> Size {
-        self.limit
+    /// It takes every packet as it is.
+    pub fn takes_all(&self) -> bool {
+        self.rule.limit == Size::Unlimited && self.rule.step.is_none()
     }
 
-    pub fn new(limit: Size) -> Fused {
+    pub fn new(rule: Arithmetic) -> Fused {
         Fused {
-            limit,
+            rule,
             waiting: Ring::default(),
             waiting_bytes: 0,
         }
@@ -100,7 +102,7 @@ impl Queue {
     fn too_long_alone(&self) -> u32 {
         match self {
             Queue::Explicit(_) => 0,
-            Queue::Fused(f) => match f.limit {
+            Queue::Fused(f) => match f.rule.limit {
                 Size::Unlimited => u32::MAX,
                 Size::Packets(0) => 0,
                 Size::Packets(_) => u32::MAX,
@@ -114,8 +116,10 @@ impl Queue {
 pub enum Offer {
     /// It is on its way, and arrives then.
     Taken(Time),
-    /// The buffer is full.
-    Full,
+    /// The same, and a step marks it.
+    Marked(Time),
+    /// The buffer is full, or a step drops what it cannot mark.
+    Refused(DropReason),
     /// This port has a discipline.
     Explicit,
 }
@@ -318,8 +322,8 @@ impl Port {
 
     /// Nobody will ask for this port's queue: one without limit need not be kept.
     pub fn leave_queue_uncounted(&mut self) {
-        let unlimited = matches!(&self.queue, Queue::Fused(f) if f.limit == Size::Unlimited);
-        self.uncounted = unlimited && self.stats.sojourn.is_none();
+        let takes_all = matches!(&self.queue, Queue::Fused(f) if f.takes_all());
+        self.uncounted = takes_all && self.stats.sojourn.is_none();
     }
 
     /// Take a packet, if this port is arithmetic: when it arrives. It is for the caller to put it on the wire.
@@ -361,13 +365,18 @@ impl Port {
         let start = if idle { now } else { *free_at };
         fused.drain(now, &mut stats.sojourn);
         // Also on an idle line: what does not fit into the empty buffer never enters, whatever the discipline.
-        let full = match fused.limit {
+        let found = fused.waiting.len() as u64;
+        let full = match fused.rule.limit {
             Size::Unlimited => false,
-            Size::Packets(n) => fused.waiting.len() as u64 >= n,
+            Size::Packets(n) => found >= n,
             Size::Bytes(n) => fused.waiting_bytes + u64::from(bytes) > n,
         };
         if full {
-            return Offer::Full;
+            return Offer::Refused(DropReason::Overflow);
+        }
+        let step = fused.rule.step.filter(|step| found >= step.threshold);
+        if step.is_some_and(|step| !step.marks || p.ecn_bits() == Ecn::NotEct) {
+            return Offer::Refused(DropReason::Forced);
         }
         if !idle {
             let arrived = now;
@@ -383,7 +392,11 @@ impl Port {
         let service = clock.service(bytes, *free_at < now);
         stats.busy_ns += service.0;
         *free_at = start + service;
-        Offer::Taken(*free_at + *delay)
+        let arrives = *free_at + *delay;
+        match step {
+            None => Offer::Taken(arrives),
+            Some(_) => Offer::Marked(arrives),
+        }
     }
 
     /// A packet reaches the far end.
