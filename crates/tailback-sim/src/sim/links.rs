@@ -23,16 +23,16 @@ impl Sim {
     /// A packet reaches the head of a port that has something before its queue: conditioner, impairments, tap. When it
     /// arrives at the far end, if the port knows that now; if not, the rest is for later.
     #[inline(never)]
-    pub(super) fn take_before(&mut self, port: u32, p: &mut WirePacket) -> Option<Time> {
+    pub(super) fn take_before(&mut self, port: u32, mut p: WirePacket) -> (Option<Time>, WirePacket) {
         if self.net.ports[port as usize].before & Before::DOWN != 0 {
-            self.outlet(port).drop_before(p, DropReason::Impairment);
-            return None;
+            self.outlet(port).drop_before(&p, DropReason::Impairment);
+            return (None, p);
         }
         if self.net.ports[port as usize].before & Before::CONDITIONER != 0 {
-            self.condition(port, *p);
-            return None;
+            self.condition(port, p);
+            return (None, p);
         }
-        self.take_impaired(port, p)
+        (self.take_impaired(port, &mut p), p)
     }
 
     /// A conditioner lets a packet through.
@@ -108,7 +108,7 @@ impl Sim {
         let arrives = match self.net.ports[port as usize].offer_fused(p, self.now) {
             Offer::Taken(arrives) => arrives,
             Offer::Marked(arrives) => {
-                self.mark_by_step(port, p);
+                *p = self.mark_by_step(port, *p);
                 arrives
             }
             Offer::Refused(why) => {
@@ -161,9 +161,10 @@ impl Sim {
     }
 
     #[inline(never)]
-    pub(super) fn mark_by_step(&mut self, port: u32, p: &mut WirePacket) {
+    pub(super) fn mark_by_step(&mut self, port: u32, mut p: WirePacket) -> WirePacket {
         p.mark_ce();
-        self.outlet(port).mark_wire(p, MarkReason::Forced);
+        self.outlet(port).mark_wire(&p, MarkReason::Forced);
+        p
     }
 
     #[inline(never)]

@@ -52,7 +52,7 @@ impl Sim {
             let arrives = match taken.take() {
                 Some(arrives) => arrives,
                 None if at.before != Before::NOTHING => {
-                    taken = self.take_before(port, &mut p);
+                    (taken, p) = self.take_before(port, p);
                     match taken {
                         Some(_) => continue,
                         None => break None,
@@ -62,7 +62,7 @@ impl Sim {
                     Offer::Taken(arrives) => arrives,
                     Offer::Marked(arrives) => {
                         // It goes on as one that is taken.
-                        self.mark_by_step(port, &mut p);
+                        p = self.mark_by_step(port, p);
                         taken = Some(arrives);
                         continue;
                     }

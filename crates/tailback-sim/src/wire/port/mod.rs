@@ -41,7 +41,10 @@ struct Waiting {
 /// Drop-tail as arithmetic, with or without a step.
 #[derive(Debug)]
 pub struct Fused {
-    rule: Arithmetic,
+    limit: Size,
+    /// A packet that finds so many waiting meets a step, which marks it or drops it; never without a step.
+    step_at: u64,
+    marks: bool,
     /// The packets that wait, drained lazily.
     waiting: Ring<Waiting>,
     waiting_bytes: u64,
@@ -50,12 +53,14 @@ pub struct Fused {
 impl Fused {
     /// It takes every packet as it is.
     pub fn takes_all(&self) -> bool {
-        self.rule.limit == Size::Unlimited && self.rule.step.is_none()
+        self.limit == Size::Unlimited && self.step_at == u64::MAX
     }
 
     pub fn new(rule: Arithmetic) -> Fused {
         Fused {
-            rule,
+            limit: rule.limit,
+            step_at: rule.step.map_or(u64::MAX, |step| step.threshold),
+            marks: rule.step.is_some_and(|step| step.marks),
             waiting: Ring::default(),
             waiting_bytes: 0,
         }
@@ -102,7 +107,7 @@ impl Queue {
     fn too_long_alone(&self) -> u32 {
         match self {
             Queue::Explicit(_) => 0,
-            Queue::Fused(f) => match f.rule.limit {
+            Queue::Fused(f) => match f.limit {
                 Size::Unlimited => u32::MAX,
                 Size::Packets(0) => 0,
                 Size::Packets(_) => u32::MAX,
@@ -366,7 +371,7 @@ impl Port {
         fused.drain(now, &mut stats.sojourn);
         // Also on an idle line: what does not fit into the empty buffer never enters, whatever the discipline.
         let found = fused.waiting.len() as u64;
-        let full = match fused.rule.limit {
+        let full = match fused.limit {
             Size::Unlimited => false,
             Size::Packets(n) => found >= n,
             Size::Bytes(n) => fused.waiting_bytes + u64::from(bytes) > n,
@@ -374,8 +379,8 @@ impl Port {
         if full {
             return Offer::Refused(DropReason::Overflow);
         }
-        let step = fused.rule.step.filter(|step| found >= step.threshold);
-        if step.is_some_and(|step| !step.marks || p.ecn_bits() == Ecn::NotEct) {
+        let steps = found >= fused.step_at;
+        if steps && (!fused.marks || p.ecn_bits() == Ecn::NotEct) {
             return Offer::Refused(DropReason::Forced);
         }
         if !idle {
@@ -393,9 +398,10 @@ impl Port {
         stats.busy_ns += service.0;
         *free_at = start + service;
         let arrives = *free_at + *delay;
-        match step {
-            None => Offer::Taken(arrives),
-            Some(_) => Offer::Marked(arrives),
+        if steps {
+            Offer::Marked(arrives)
+        } else {
+            Offer::Taken(arrives)
         }
     }
 
