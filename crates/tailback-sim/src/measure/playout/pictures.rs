@@ -126,7 +126,9 @@ impl PicturePlayout {
     /// Show what is to be shown until now.
     pub fn show_until(&mut self, now: Time) {
         // In the order of numbers is in the order of times: what came late is shown at once.
-        while let Some((at, frame)) = self.waiting.pop_front_if(|(at, _)| *at <= now) {
+        while self.waiting.front().is_some_and(|(at, _)| *at <= now)
+            && let Some((at, frame)) = self.waiting.pop_front()
+        {
             self.show(&frame, at);
         }
         self.count_due(now);
