@@ -23,6 +23,16 @@ every = "10ms"
 """
 
 
+class Silent:
+    """A transport that sends nothing."""
+
+    def __init__(self, pair: Any, *, gap: float = 1.0) -> None: ...
+
+    def receive(self, data: bytes, ecn: int, now: float) -> None: ...
+
+    def transmit(self, now: float) -> None: ...
+
+
 class OfMine:
     """An object of the caller's."""
 
@@ -238,6 +248,7 @@ KEYS = {
     "Network.sessions": {"kidn": 1},
     "tb.queue": {"target": "soon"},
     "tb.congestion": {"gain": 1},
+    "tb.stack": {"gain": 1},
     "tb.rate_control": {"xref": "soon"},
     "tb.dumbbell": {"conditioner": "trtc"},
     "Network.set": {"duration": "long"},
@@ -342,6 +353,7 @@ class World:
             "what": "sojourn",
             "DrivenControl.congestion.what": "loss",
             "tb.rate_control.control": "nada",
+            "tb.stack.transport": Silent,
             "now": 0.1,
             "DrivenControl.sent.seq": 0,
             "tb.fat_tree.k": 4,

@@ -158,7 +158,7 @@ FIGURES = {
         },
         "alpha",
         "alpha of Prague",
-        20,
+        12,
         title="20 Mb/s, 20 ms, DualPI2; ACKs come back through CAKE with its filter, beside an upload",
         beside='[flows.up]\nfrom = "b"\nto = "a"\ntcp = { ecn = "off" }\n',
     ),

@@ -234,7 +234,10 @@ def stack(transport: str | type, **params: Any) -> StackGiven:
             raise refused(f'"{transport}" is no class', 'give a class, or "FILE.py:CLASS"', STACK.key, transport)
         from_file(match["path"], match["name"], kind=STACK)
         return StackGiven(transport, params)
-    return StackGiven(register(transport, kind=STACK), params, transport)
+    called = register(transport, kind=STACK)
+    if params:
+        STACK.check(called, params, f'stack("{called}")')
+    return StackGiven(called, params, transport)
 
 
 def refused(problem: str, remedy: str, key: str = "congestion", value: str = "") -> _core.ScenarioError:
