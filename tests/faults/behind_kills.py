@@ -90,6 +90,14 @@ def differences(before: dict[str, list[str]], after: dict[str, list[str]]) -> li
     return found
 
 
+def at_rest(there: Outside) -> dict[str, list[str]]:
+    """What there is once addresses of IPv6 are no longer tentative: a new interface looks for doubles for a second."""
+    until = time.monotonic() + 5
+    while "tentative" in "".join((found := dump(there))["addresses"]) and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
+
+
 def settled(there: Outside, before: dict[str, list[str]]) -> list[str]:
     """What is another once the kernel is through."""
     until = time.monotonic() + _SETTLES
@@ -187,7 +195,7 @@ def main() -> int:
         # The first run of all changes some things of the kernel for good, such as tables that are made on first use.
         there.run(*behind(*LINE, "--", "curl", "-s", "-m", "9", "-o", "/dev/null", f"http://{WORLD}/"))
         time.sleep(1)
-        before = dump(there)
+        before = at_rest(there)
         found = [line for i in range(options.kills) for line in kill(there, before, i + 1, seed)]
         found += [line for i in range(options.nested) for line in nested(there, before, i + 1)]
         found += ends(there, before)
