@@ -20,7 +20,7 @@ import sys
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from tailback import _core
 from tailback.core.scenario import queues
@@ -102,8 +102,9 @@ _LATEST: dict[str, type] = {}
 class ControlGiven:
     """A control and its parameters, as a scenario takes them."""
 
-    #: The function that makes it.
-    made_by = ""
+    #: The function that makes it, and what it is one of.
+    made_by: ClassVar[str]
+    of: ClassVar[Kind]
 
     def __init__(self, kind: str, params: Mapping[str, Any], control: type | None = None) -> None:
         self.kind = kind
@@ -111,13 +112,31 @@ class ControlGiven:
         #: The class that the name stood for, if it is one of your own.
         self.control = control
 
+    @classmethod
+    def named(cls, control: str | type, params: Mapping[str, Any]) -> Self:
+        """One of this name, a class, or `FILE.py:CLASS`. Raises `ScenarioError`."""
+        own = None if isinstance(control, str) else control
+        match = NAMED.fullmatch(control) if isinstance(control, str) else None
+        if own is not None:
+            name = register(own, kind=cls.of)
+        elif match:
+            name = from_file(match["path"], match["name"], kind=cls.of)
+        elif cls.of is STACK:
+            raise refused(f'"{control}" is no class', 'give a class, or "FILE.py:CLASS"', cls.of.key, str(control))
+        else:
+            name = str(control)
+        built_in = own is None and match is None
+        if (built_in or params) and not any(isinstance(p, type) for p in params.values()):
+            cls.of.check(name, params, f'{cls.made_by}("{name}")')
+        return cls(name, params, own)
+
     def to_dict(self) -> dict[str, Any]:
         if self.control is not None and _LATEST.get(self.kind) is not self.control:
             raise refused(
                 f"{self.kind} now names another class than the one that was given to tb.{self.made_by}",
                 "give one of the two another __qualname__, or make one class with a parameter of both; if the class "
                 f"was defined again, call tb.{self.made_by} again",
-                self.made_by,
+                self.of.key,
             )
         return {"kind": self.kind, **self.params}
 
@@ -133,7 +152,7 @@ class CongestionGiven(ControlGiven):
     congestion('cubic', hystart=True)
     """
 
-    made_by = "congestion"
+    made_by, of = "congestion", CONGESTION
 
 
 class RateControlGiven(ControlGiven):
@@ -143,7 +162,7 @@ class RateControlGiven(ControlGiven):
     rate_control('nada', xref='20ms')
     """
 
-    made_by = "rate_control"
+    made_by, of = "rate_control", RATE
 
 
 class StackGiven(ControlGiven):
@@ -153,7 +172,7 @@ class StackGiven(ControlGiven):
     stack('mine.py:Mine', window=10)
     """
 
-    made_by = "stack"
+    made_by, of = "stack", STACK
 
 
 @checked
@@ -170,14 +189,7 @@ def congestion(control: str | type, **params: Any) -> CongestionGiven:
     >>> round(float(result.flows["goodput_bps"][0]) / 1e6, 1)
     1.1
     """
-    if isinstance(control, str):
-        match = NAMED.fullmatch(control)
-        if match:
-            from_file(match["path"], match["name"])
-        elif not any(isinstance(p, type) for p in params.values()):
-            CONGESTION.check(control, params, f'congestion("{control}")')
-        return CongestionGiven(control, params)
-    return CongestionGiven(register(control, kind=CONGESTION), params, control)
+    return CongestionGiven.named(control, params)
 
 
 @checked
@@ -195,14 +207,7 @@ def rate_control(control: str | type, **params: Any) -> RateControlGiven:
     >>> round(float(result.flows["throughput_bps"][0]) / 1e6, 2)
     1.0
     """
-    if isinstance(control, str):
-        match = NAMED.fullmatch(control)
-        if match:
-            from_file(match["path"], match["name"], kind=RATE)
-        elif not any(isinstance(p, type) for p in params.values()):
-            RATE.check(control, params, f'rate_control("{control}")')
-        return RateControlGiven(control, params)
-    return RateControlGiven(register(control, kind=RATE), params, control)
+    return RateControlGiven.named(control, params)
 
 
 @checked
@@ -228,20 +233,11 @@ def stack(transport: str | type, **params: Any) -> StackGiven:
     >>> round(float(result.flows["goodput_bps"][0]) / 1e6, 1)
     1.6
     """
-    if isinstance(transport, str):
-        match = NAMED.fullmatch(transport)
-        if match is None:
-            raise refused(f'"{transport}" is no class', 'give a class, or "FILE.py:CLASS"', STACK.key, transport)
-        from_file(match["path"], match["name"], kind=STACK)
-        return StackGiven(transport, params)
-    called = register(transport, kind=STACK)
-    if params:
-        STACK.check(called, params, f'stack("{called}")')
-    return StackGiven(called, params, transport)
+    return StackGiven.named(transport, params)
 
 
 def refused(problem: str, remedy: str, key: str = "congestion", value: str = "") -> _core.ScenarioError:
-    """The error of a class that cannot be a congestion control."""
+    """The error of a class that cannot be a control or a stack."""
     text = f"error: {plain(problem)}" + (f"\n  = help: {plain(remedy)}" if remedy else "")
     error = _core.ScenarioError(text)
     error.file = ""
@@ -251,7 +247,7 @@ def refused(problem: str, remedy: str, key: str = "congestion", value: str = "")
 
 
 def register(control: Any, name: str | None = None, kind: Kind | None = None) -> str:
-    """Let scenarios name a class; gives back its name. Without a kind it is that of which it has a method. Raises
+    """Let scenarios name a class; gives back its name. Without a kind it is that of its methods. Raises
     `ScenarioError`."""
     kind = kind or kind_of(control) or CONGESTION
     if not isinstance(control, type):
@@ -274,9 +270,12 @@ def register(control: Any, name: str | None = None, kind: Kind | None = None) ->
     return called
 
 
-def kind_of(control: Any) -> Kind | None:
-    """The kind of control that a class has a method of."""
-    return next((kind for kind in KINDS if any(hasattr(control, m) for m, _ in kind.methods)), None)
+def kind_of(control: Any, asked: Kind | None = None) -> Kind | None:
+    """The kind whose methods a class has, all or else one of them; of several the one that is asked for. A transport
+    may have a method `on_ack` of its own."""
+    kinds = sorted(KINDS, key=lambda kind: kind is not asked)
+    fits = (kind for enough in (all, any) for kind in kinds if enough(hasattr(control, m) for m, _ in kind.methods))
+    return next(fits, None)
 
 
 def _check_method(called: str, control: type, method: str, argument: str, kind: Kind) -> None:
@@ -385,7 +384,7 @@ def from_file(path: str, name: str, near: Iterable[Path] = (), kind: Kind | None
         raise refused(f"the class {called}: {e.problem}", e.remedy, value=called) from e
     if queues.is_discipline(own_class):
         return queues.register(called, own_class)
-    return register(own_class, called, kind_of(own_class) or kind)
+    return register(own_class, called, kind_of(own_class, kind) or kind)
 
 
 def named_in(text: str) -> list[tuple[str, str, Kind]]:
@@ -459,5 +458,6 @@ def _values(document: Any, key: str) -> Iterator[Any]:
 
 def named(key: str, value: Any) -> Any:
     """The value of a key of a scenario; a class of controls by its name."""
-    kind = kind_of(value) if isinstance(value, type) and key in (*(k.key for k in KINDS), "kind") else None
+    asked = {kind.key: kind for kind in KINDS}
+    kind = kind_of(value, asked.get(key)) if isinstance(value, type) and key in (*asked, "kind") else None
     return value if kind is None else register(value, kind=kind)
