@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tailback as tb
@@ -135,6 +136,77 @@ def test_a_file_names_a_class(tmp_path: Path) -> None:
     assert result.flows["goodput_bps"][0] > 500_000
 
 
+def test_a_connection_is_kept_until_all_has_arrived() -> None:
+    """A server that closes with its answer, over a stack that does not say when it is done."""
+
+    def pages(stack: type) -> list[float]:
+        net = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", flows={})
+        net.sessions("pages", kind="web", connection="new", transport=tb.stack(stack))
+        return list(net.run(duration="10s").transfers["done_s"])
+
+    assert pages(type("NeverSays", (Stream,), {"closed": None})) == pages(Stream)
+
+
+def test_a_server_of_sessions_may_speak_first() -> None:
+    began: list[tuple[bool, float]] = []
+
+    class Banner(Stream):
+        speaks_first = True
+
+        def start(self, now: float) -> None:
+            began.append((self.pair.first, now))
+
+    net = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", flows={})
+    net.sessions("ask", kind="requests", response=1000, requests=1, transport=tb.stack(Banner))
+    net.run(duration="2s")
+    assert began == [(True, 0.0), (False, 0.0)]
+
+
+def test_an_end_that_never_begins_is_not_closed() -> None:
+    """A person stops before the first key; without that it begins, and is closed."""
+    calls: list[str] = []
+
+    class Logged(Stream):
+        def start(self, now: float) -> None:
+            calls.append("start")
+
+        def close(self, now: float) -> None:
+            calls.append("close")
+
+    for stop, heard in (("1.001s", []), ("20s", ["start", "start", "close"])):
+        mine = {"transport": tb.stack(Logged), "traffic": "telnet", "start": "1s", "stop": stop}
+        tb.dumbbell(bottleneck="10Mbps", rtt="40ms", flows={"mine": mine}).run(duration="30s")
+        assert calls == heard
+
+
+def test_slowdowns_of_a_stack() -> None:
+    """Three links of 10 Mb/s, each stores a datagram: 167 of 1228 B and two more, and 15 ms."""
+    net = tb.network()
+    for name, ends in {"one": "ab", "two": "bc", "three": "cd"}.items():
+        net.link(name, *ends, rate="10Mbps", delay="5ms", queue="droptail")
+    sizes = {"kind": "constant", "mean": "200kB"}
+    net.workload("moves", hosts=["a", "d"], load=0.05, sizes=sizes, transport=tb.stack(Stream, window=60))
+    result = net.run(duration="20s")
+    took = np.array(result.transfers["done_s"]) - result.transfers["asked_s"]
+    # The last datagram has 800 B of data.
+    ideal = (166 * 1228 + 828 + 2 * 1228) * 8 / 1e7 + 0.015
+    row = {name: result.slowdowns[name][0] for name in ("slowdown_ideal_mean", "slowdown_alone_mean")}
+    assert row == pytest.approx({"slowdown_ideal_mean": np.mean(took) / ideal, "slowdown_alone_mean": 1.0}, rel=1e-6)
+
+
+def test_a_transport_may_have_methods_of_a_control() -> None:
+    class Counting(Stream):
+        def on_ack(self, number: int) -> None: ...
+
+    result = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", flows={"mine": {"transport": Counting}}).run(duration="1s")
+    assert result.flows["goodput_bps"][0] > 1e6
+
+
+def test_a_stack_in_rust_is_not_for_python() -> None:
+    with pytest.raises(tb.ScenarioError, match="the transport is a stack of somebody else"):
+        tb.dumbbell(bottleneck="10Mbps", rtt="40ms", flows={"mine": {"transport": "stack"}}).run(duration="1s")
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -142,10 +214,19 @@ def test_a_file_names_a_class(tmp_path: Path) -> None:
         ({"receive": lambda self, data: None}, "cannot be called with 3 arguments"),
         ({"transmit": lambda self, now: "text"}, "transmit gives str (0 s into the run); give bytes, a pair of bytes"),
         ({"transmit": lambda self, now: (b"x", 7)}, "transmit gives tuple"),
-        ({"transmit": lambda self, now: bytes(70_000)}, "a datagram of 70028 B; give at most 65535 B"),
+        ({"transmit": lambda self, now: bytes(70_000)}, "a datagram of 70028 B (0 s into the run); give 1 to 65535 B"),
         ({"transmit": lambda self, now: 1 / 0}, "transmit failed (0 s into the run): ZeroDivisionError"),
         ({"delivered": property(lambda self: "much", lambda self, value: None)}, "delivered = much"),
-        ({"timeout": 0.0, "on_timeout": lambda self, now: None, "write": None}, "stands still 0 s into the run"),
+        ({"timeout": 0.0, "on_timeout": lambda self, now: None, "write": None}, "stands still (0 s into the run)"),
+        ({"transmit": lambda self, now: b"x"}, "sends 262144 datagrams at once (0 s into the run)"),
+        (
+            {"connected": property(lambda self: self.nothing)},
+            "connected failed (0.0208296 s into the run): AttributeErr",
+        ),
+        (
+            {"receive": lambda self, *given: setattr(self, "delivered", 9 - self.delivered)},
+            "has delivered 0 B, after 9 B",
+        ),
         ({"header": "no"}, "has header = no"),
         ({"__init__": lambda self: None}, "takes no argument for the connection that it is an end of"),
         ({"probes": 5}, "probes is int"),

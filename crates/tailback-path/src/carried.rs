@@ -1,20 +1,24 @@
 //! The simulator's endpoint around a user's endpoint. Its packets carry a number; the data for each number is in a
 //! table that both ends share.
 //!
-//! State of an end: whether it has begun; the bytes that its application has written; what the application knows.
-//! A packet costs a look-up in the table. After each call the application learns what has changed.
+//! State of an end: whether it has begun; the bytes that its application has written; what the application knows; how
+//! often it was called at this instant. A packet costs a look-up in the table. After each datagram and each timeout the
+//! application learns what has changed. An end that breaks its contract ends the run by unwinding with a [`Refusal`].
 
 use crate::{Amount, Datagram, Endpoint, Pair};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
+use tailback_base::quantity::Refusal;
 use tailback_base::{ProbeDef, Stream, Time};
-use tailback_sim::library::outside::STACK_SEGMENT;
+use tailback_sim::library::outside::{STACK_HEADER, STACK_KEPT, STACK_SEGMENT};
 use tailback_transport::path::Path;
 use tailback_transport::{AppEvent, AppEvents, Connection, Ends, Flags, Progress, Segment, SenderReport, Transmit};
 
-/// Data that has arrived is kept until so much more has: the path may have made a copy that is still on its way.
-const KEPT: usize = 4096;
+/// An end that gives so many datagrams at one instant never gives `None`. They take some hundred megabytes.
+const MOST_AT_ONCE: u32 = 1 << 18;
+/// An end whose timeout comes so often at one instant, without a datagram, stands still.
+const PATIENCE: u32 = 10_000;
 
 /// Data on its way, by number. Data that a queue drops stays here until the run is over.
 struct OnTheWay<D> {
@@ -22,6 +26,8 @@ struct OnTheWay<D> {
     data: HashMap<u64, D>,
     /// What has arrived at least once, the oldest first.
     arrived: VecDeque<u64>,
+    /// Bytes that the first and the second end have delivered.
+    delivered: [u64; 2],
 }
 
 impl<D: Clone> OnTheWay<D> {
@@ -34,7 +40,7 @@ impl<D: Clone> OnTheWay<D> {
     fn arrive(&mut self, number: u64) -> Option<D> {
         let data = self.data.get(&number).cloned()?;
         self.arrived.push_back(number);
-        if self.arrived.len() > KEPT
+        if self.arrived.len() > STACK_KEPT
             && let Some(oldest) = self.arrived.pop_front()
         {
             self.data.remove(&oldest);
@@ -45,6 +51,8 @@ impl<D: Clone> OnTheWay<D> {
 
 /// A user's end in the simulator.
 struct Carried<E: Endpoint> {
+    /// As messages call it.
+    name: Rc<str>,
     end: Rc<RefCell<E>>,
     on_the_way: Rc<RefCell<OnTheWay<E::Data>>>,
     begun: bool,
@@ -53,6 +61,16 @@ struct Carried<E: Endpoint> {
     written: u64,
     sent: SenderReport,
     informed: Informed,
+    calls: Calls,
+}
+
+/// Calls at one instant.
+#[derive(Default)]
+struct Calls {
+    at: Time,
+    datagrams: u32,
+    /// Since the last datagram.
+    timeouts: u32,
 }
 
 /// What the application of an end knows.
@@ -71,8 +89,34 @@ struct Informed {
 impl<E: Endpoint> Carried<E> {
     fn begin(&mut self, now: Time) {
         if !std::mem::replace(&mut self.begun, true) {
-            self.end.borrow_mut().start(now);
+            let mut end = self.end.borrow_mut();
+            end.start(now);
+            if self.informed.closed {
+                end.close(now);
+            }
         }
+    }
+
+    /// The run ends with this message. Not a panic: the hook that prints panics is not called.
+    fn fail(&self, problem: &str, now: Time, remedy: &str) -> ! {
+        let problem = format!("{} {problem} ({} s into the run)", self.name, now.seconds());
+        std::panic::resume_unwind(Box::new(Refusal::new(problem, remedy)))
+    }
+
+    fn calls(&mut self, now: Time) -> &mut Calls {
+        if self.calls.at < now {
+            self.calls = Calls {
+                at: now,
+                ..Calls::default()
+            };
+        }
+        &mut self.calls
+    }
+
+    /// Whether nothing is left to be done. The bytes that were written have to arrive, whatever the end says.
+    fn is_done(&self) -> bool {
+        let arrived = self.on_the_way.borrow().delivered[usize::from(self.opens)];
+        self.end.borrow().is_closed() && (self.written == u64::MAX || arrived >= self.written)
     }
 
     /// Tell the application what has changed.
@@ -83,7 +127,12 @@ impl<E: Endpoint> Carried<E> {
             up.event(AppEvent::Connected);
         }
         let delivered = end.delivered();
+        if delivered < informed.delivered {
+            let problem = format!("has delivered {delivered} B, after {} B", informed.delivered);
+            self.fail(&problem, now, "count all bytes that it has ever delivered");
+        }
         if delivered > informed.delivered {
+            self.on_the_way.borrow_mut().delivered[usize::from(!self.opens)] = delivered;
             up.event(AppEvent::Delivered(delivered - informed.delivered));
             informed.delivered = delivered;
         }
@@ -103,7 +152,7 @@ impl<E: Endpoint> Carried<E> {
         if self.informed.closed_by_peer && !self.informed.stays_open && !self.informed.closed {
             tailback_transport::Endpoint::close(self, now);
         }
-        if self.informed.closed && !self.informed.over && self.end.borrow().is_closed() {
+        if self.informed.closed && !self.informed.over && self.is_done() {
             self.informed.over = true;
             up.event(AppEvent::Closed);
         }
@@ -122,7 +171,13 @@ impl<E: Endpoint> tailback_transport::Endpoint for Carried<E> {
 
     fn close(&mut self, now: Time) {
         if !std::mem::replace(&mut self.informed.closed, true) {
-            self.end.borrow_mut().close(now);
+            let was_done = self.is_done();
+            // One that has not begun closes when it begins.
+            if self.begun {
+                self.end.borrow_mut().close(now);
+            }
+            // The caller tells the application.
+            self.informed.over = !was_done && self.is_done();
         }
     }
 
@@ -149,10 +204,16 @@ impl<E: Endpoint> tailback_transport::Endpoint for Carried<E> {
         let Some(Datagram { data, bytes, ecn }) = self.end.borrow_mut().transmit(now) else {
             return Transmit::Idle;
         };
-        assert!(
-            (1..=65_535).contains(&bytes),
-            "a datagram of {bytes} B: give its size on the wire, 1 to 65535 B"
-        );
+        if !(1..=65_535).contains(&bytes) {
+            let problem = format!("gives a datagram of {bytes} B");
+            self.fail(&problem, now, "give 1 to 65535 B, headers included");
+        }
+        let calls = self.calls(now);
+        (calls.datagrams, calls.timeouts) = (calls.datagrams + 1, 0);
+        if calls.datagrams > MOST_AT_ONCE {
+            let remedy = "let transmit give none where a window is full; to pace, let timeout be the next instant";
+            self.fail(&format!("sends {MOST_AT_ONCE} datagrams at once"), now, remedy);
+        }
         self.sent.sent_packets += 1;
         self.sent.sent_payload_bytes += u64::from(bytes);
         Transmit::Segment(Segment {
@@ -174,12 +235,23 @@ impl<E: Endpoint> tailback_transport::Endpoint for Carried<E> {
     }
 
     fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents) {
+        let calls = self.calls(now);
+        calls.timeouts += 1;
+        if calls.timeouts > PATIENCE {
+            let remedy = "its timeout is not later than now, and on_timeout and transmit change nothing; let \
+                          on_timeout move the timeout";
+            self.fail("stands still", now, remedy);
+        }
         self.end.borrow_mut().on_timeout(now);
         self.tell(now, up);
     }
 
     fn received_bytes(&self) -> u64 {
-        self.end.borrow().delivered()
+        self.end.borrow().delivered().max(self.informed.delivered)
+    }
+
+    fn wire_bytes(&self, payload: u64) -> u64 {
+        payload + u64::from(STACK_HEADER) * payload.div_ceil(u64::from(STACK_SEGMENT))
     }
 
     fn progress(&self) -> Option<Progress> {
@@ -206,12 +278,13 @@ impl<E: Endpoint> tailback_transport::Endpoint for Carried<E> {
     }
 
     fn is_closed(&self) -> bool {
-        self.end.borrow().is_closed()
+        self.is_done()
     }
 }
 
 /// Makes the ends of connections.
 struct Maker<F> {
+    name: Rc<str>,
     make: RefCell<F>,
     made: RefCell<u32>,
 }
@@ -246,16 +319,23 @@ where
             next: 0,
             data: HashMap::new(),
             arrived: VecDeque::new(),
+            delivered: [0; 2],
         }));
         [
-            Box::new(carried(first, on_the_way.clone(), true)),
-            Box::new(carried(second, on_the_way, false)),
+            Box::new(carried(&self.name, first, on_the_way.clone(), true)),
+            Box::new(carried(&self.name, second, on_the_way, false)),
         ]
     }
 }
 
-fn carried<E: Endpoint>(end: Rc<RefCell<E>>, on_the_way: Rc<RefCell<OnTheWay<E::Data>>>, opens: bool) -> Carried<E> {
+fn carried<E: Endpoint>(
+    name: &Rc<str>,
+    end: Rc<RefCell<E>>,
+    on_the_way: Rc<RefCell<OnTheWay<E::Data>>>,
+    opens: bool,
+) -> Carried<E> {
     Carried {
+        name: name.clone(),
         end,
         on_the_way,
         begun: false,
@@ -263,17 +343,19 @@ fn carried<E: Endpoint>(end: Rc<RefCell<E>>, on_the_way: Rc<RefCell<OnTheWay<E::
         written: 0,
         sent: SenderReport::default(),
         informed: Informed::default(),
+        calls: Calls::default(),
     }
 }
 
-/// Connections with these ends, for a library or a run of the simulator.
-pub fn connection<S, R>(make: impl FnMut(Pair) -> (Rc<RefCell<S>>, Rc<RefCell<R>>) + 'static) -> Connection
+/// Connections with these ends, for a library or a run of the simulator. Messages call each end `name`.
+pub fn connection<S, R>(name: &str, make: impl FnMut(Pair) -> (Rc<RefCell<S>>, Rc<RefCell<R>>) + 'static) -> Connection
 where
     S: Endpoint + 'static,
     R: Endpoint<Data = S::Data> + 'static,
     S::Data: 'static,
 {
     Connection::new(Maker {
+        name: name.into(),
         make: RefCell::new(make),
         made: RefCell::new(0),
     })

@@ -46,7 +46,8 @@ impl<D> Datagram<D> {
 #[non_exhaustive]
 pub struct Pair {
     /// Counts the connections of a group in the order in which they are made, from 0. All flows of a group are made
-    /// before the run, in the order of the group.
+    /// before the run, in the order of the group. After the run of a workload comes one more for each kind of path: the
+    /// lone sender of the column `slowdown_alone`.
     pub number: u32,
     /// Depends on the seed of the run and on the connection: give it to the generators of random numbers of both ends,
     /// and the same run sends the same bytes.
@@ -65,7 +66,7 @@ pub trait Endpoint {
     type Data: Clone;
 
     /// It begins. The first end of a pair is the one that opens the connection: it is called when its flow starts, or
-    /// when its application first writes. The other is called at the start of its flow if it
+    /// when its application first writes. The other is called when its flow starts, or its connection is opened, if it
     /// [speaks first](Endpoint::speaks_first), else before the first datagram that reaches it.
     fn start(&mut self, _now: Time) {}
     /// As the second end of a pair: whether it begins without having heard of the first.
@@ -81,7 +82,7 @@ pub trait Endpoint {
     fn timeout(&self) -> Option<Time>;
     /// That instant has come.
     fn on_timeout(&mut self, _now: Time) {}
-    /// How many bytes it has delivered to its application in order. The goodput of a run counts these.
+    /// How many bytes it has ever delivered to its application, in order. The goodput of a run counts these.
     fn delivered(&self) -> u64 {
         0
     }
@@ -104,7 +105,7 @@ pub trait Endpoint {
         false
     }
     /// Whether nothing is left to be done: it holds no data, and has nothing to send. A connection that an application
-    /// opens is forgotten when both its ends say so.
+    /// opens is forgotten when both its ends say so, and what was written to each has been delivered.
     fn is_closed(&self) -> bool {
         true
     }

@@ -12,7 +12,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Both ends of each connection of a group in their final state, in the order in which they were made.
+    /// Both ends of each connection of a group in their final state, in the order of [`number`](crate::Pair::number).
     ///
     /// # Panics
     /// There is no such group, or its ends have other types.

@@ -58,7 +58,7 @@ impl Path {
     }
 
     /// What happens to datagrams before the queue, in the order of the calls: `{ kind = "random", probability = 0.01
-    /// }`, `gilbert`, `every-nth`, `by-index`, `duplicate`, `reorder`, `send-delay`.
+    /// }`, `black-hole` and whatever else `tailback describe impairment` lists.
     #[must_use]
     pub fn impair(mut self, impairment: &str) -> Path {
         self.impair[0].push(impairment.into());

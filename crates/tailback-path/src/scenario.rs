@@ -6,8 +6,10 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path as FilePath, PathBuf};
 use std::rc::Rc;
+use tailback_base::quantity::Refusal;
 use tailback_capture::pcapng::Capture;
 use tailback_scenario::{Loaded, load_file_with, load_text_with};
 use tailback_sim::build::hooks::Hooks;
@@ -146,7 +148,7 @@ impl Scenario {
         let connections: HashMap<String, Connection> = self
             .groups
             .iter_mut()
-            .map(|(name, group)| (name.clone(), group.connection()))
+            .map(|(name, group)| (name.clone(), group.connection(name)))
             .collect();
         let capture = match &self.capture {
             None => None,
@@ -167,8 +169,14 @@ impl Scenario {
             tap: capture.is_some().then_some(&tap as TapMaker),
             ..Hooks::default()
         };
-        let outcome = run(&spec, self.seed.unwrap_or(spec.seed), &hooks)
-            .map_err(|e| Problem(format!("{}; {}", e.problem, e.remedy)))?;
+        let seed = self.seed.unwrap_or(spec.seed);
+        // An end that breaks its contract unwinds with its message.
+        let ran = catch_unwind(AssertUnwindSafe(|| run(&spec, seed, &hooks)));
+        let ran = ran.unwrap_or_else(|e| match e.downcast::<Refusal>() {
+            Ok(refusal) => Err(*refusal),
+            Err(bug) => resume_unwind(bug),
+        });
+        let outcome = ran.map_err(|e| Problem(format!("{}; {}", e.problem, e.remedy)))?;
         drop(hooks);
         if let (Some(capture), Some((_, path))) = (capture, &self.capture) {
             capture
@@ -183,8 +191,17 @@ impl Scenario {
         Ok(Finished { outcome, ends })
     }
 
-    /// Each stack has a group, and each group its stack.
+    /// Each stack has a group, and each group its stack. The link of the capture is there.
     fn check(&self, spec: &Spec) -> Result<(), Problem> {
+        if let Some((link, _)) = &self.capture
+            && spec.links.iter().all(|l| l.name != *link)
+        {
+            let names: Vec<&str> = spec.links.iter().map(|l| l.name.as_str()).collect();
+            return Err(Problem(format!(
+                "\"{link}\" is to be captured, and the scenario has no link of this name; it has {}",
+                names.join(", ")
+            )));
+        }
         let flows = spec.flows.iter().map(|g| (&g.name, &g.transport));
         let sessions = spec.sessions.iter().map(|s| (&s.name, &s.transport));
         let workloads = spec.workloads.iter().map(|w| (&w.name, &w.transport));
@@ -220,7 +237,7 @@ impl Scenario {
 
 /// A group whose ends are the caller's, of whatever type.
 trait StackGroup {
-    fn connection(&mut self) -> Connection;
+    fn connection(&mut self, name: &str) -> Connection;
     /// The ends as they are after the run.
     fn finished(self: Box<Self>) -> Box<dyn Any>;
 }
@@ -240,10 +257,10 @@ where
     R: Endpoint<Data = S::Data> + 'static,
     S::Data: 'static,
 {
-    fn connection(&mut self) -> Connection {
+    fn connection(&mut self, name: &str) -> Connection {
         let made = self.made.clone();
         let mut make = self.make.take().expect("a scenario is run once");
-        connection(move |pair| {
+        connection(&format!("the stack of {name}"), move |pair| {
             let (first, second) = make(pair);
             let ends = (Rc::new(RefCell::new(first)), Rc::new(RefCell::new(second)));
             made.borrow_mut().push(ends.clone());

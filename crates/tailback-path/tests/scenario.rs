@@ -201,10 +201,83 @@ fn what_does_not_fit_is_said() {
     let record = "[record.x]\nflows = \"mine\"\nprobes = [\"height\"]\nevery = \"1s\"\n";
     let probe = said(&format!("{stack}{record}"), "mine");
     assert!(probe.contains("there is no probe \"height\""), "{probe}");
+    let captured = Scenario::parse(&stack, "lab.toml")
+        .endpoints("mine", |_| Stream::pair())
+        .capture("lane", "/nowhere/lane.pcapng")
+        .run();
+    let captured = captured.err().expect("an error").to_string();
+    assert!(captured.contains("\"lane\" is to be captured"), "{captured}");
     let missing = Scenario::load("/nowhere/lab.toml")
         .run()
         .err()
         .expect("an error")
         .to_string();
     assert!(missing.contains("/nowhere/lab.toml"), "{missing}");
+}
+
+/// An end with one fault.
+struct Faulty(&'static str, u64);
+
+impl Endpoint for Faulty {
+    type Data = ();
+    fn receive(&mut self, (): (), _ecn: Ecn, _now: Time) {
+        self.1 = 9 - self.1;
+    }
+    fn transmit(&mut self, _now: Time) -> Option<Datagram<()>> {
+        match self.0 {
+            "large" => Some(Datagram::new((), 70_000)),
+            "endless" => Some(Datagram::new((), 100)),
+            "shrinks" if self.1 < 3 => {
+                self.1 += 1;
+                Some(Datagram::new((), 100))
+            }
+            _ => None,
+        }
+    }
+    fn timeout(&self) -> Option<Time> {
+        (self.0 == "stands still").then_some(Time::ZERO)
+    }
+    fn delivered(&self) -> u64 {
+        self.1
+    }
+}
+
+#[test]
+fn an_end_that_breaks_its_contract_ends_the_run() {
+    let text = lab("[flows.mine]\ntransport = \"stack\"\n");
+    let said = |fault: &'static str| {
+        let scenario = Scenario::parse(&text, "lab.toml");
+        let results = scenario
+            .endpoints("mine", move |_| (Faulty(fault, 0), Faulty("", 0)))
+            .run();
+        results.err().expect("an error").to_string()
+    };
+    assert!(said("large").starts_with("the stack of mine gives a datagram of 70000 B (0 s into the run); give 1 to"));
+    assert!(said("endless").starts_with("the stack of mine sends 262144 datagrams at once (0 s into the run); let"));
+    assert!(said("stands still").starts_with("the stack of mine stands still (0 s into the run); its timeout"));
+    assert!(
+        said("shrinks").starts_with("the stack of mine has delivered 0 B, after 9 B (0.020"),
+        "{}",
+        said("shrinks")
+    );
+}
+
+/// A workload runs its sender once more, alone, after the run.
+#[test]
+fn a_workload_makes_one_connection_more() {
+    let text = lab(
+        "[workload.moves]\nhosts = [\"a\", \"b\"]\nload = 0.2\nsizes = { kind = \"constant\", mean = \"20kB\" }\n\
+         transport = \"stack\"\n",
+    );
+    let results = Scenario::parse(&text, "lab.toml")
+        .endpoints("moves", |pair| {
+            (Numbered(pair.number, Stream::default()), Stream::default())
+        })
+        .run()
+        .unwrap();
+    let transfers = results.tables().iter().find(|t| t.name == "transfers").unwrap();
+    let ends = results.ends::<Numbered, Stream>("moves");
+    assert!(ends.iter().map(|(first, _)| first.0).eq(0..ends.len() as u32));
+    assert_eq!(ends.len(), transfers.rows() + 1, "there and back are of one kind");
+    assert_eq!(ends.last().unwrap().1.received, 20_000);
 }

@@ -22,14 +22,8 @@ use std::sync::Arc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, ProbeDef, Settings, Time};
 use tailback_path::{Amount, Datagram, Endpoint, Pair, connection};
+use tailback_sim::library::outside::STACK_HEADER;
 use tailback_transport::Connection;
-
-/// Bytes of the headers of IPv4 and UDP.
-const HEADER: u32 = 28;
-/// The largest datagram with its header: IPv4's.
-const LARGEST: usize = 65_535;
-/// So often may an end be called at one instant without sending: then it stands still.
-const PATIENCE: u32 = 10_000;
 
 /// The connection that an object is an end of.
 #[pyclass(frozen, get_all, module = "tailback._core")]
@@ -57,8 +51,6 @@ pub struct ScriptedEnd {
     has: StackMethods,
     header: u32,
     now: Time,
-    /// Calls at this instant since it has sent something.
-    idle: u32,
 }
 
 /// The instant of so many seconds, never earlier.
@@ -83,7 +75,7 @@ impl ScriptedEnd {
         };
         OwnObject::make(class, settings, &["header"], of, |py, own| {
             let header = match own.bind(py).getattr("header") {
-                Err(_) => HEADER,
+                Err(_) => STACK_HEADER,
                 Ok(value) => value.extract::<u32>().ok().filter(|b| *b <= 1000).ok_or_else(|| {
                     let problem = format!("{} has header = {}", own.class().name(), shown(&value));
                     Refusal::new(problem, "give the bytes of the headers around its data, 0 to 1000")
@@ -99,25 +91,13 @@ impl ScriptedEnd {
                 own,
                 header,
                 now: Time::ZERO,
-                idle: 0,
             })
         })
     }
 
     /// Call into Python.
     fn call<T>(&mut self, method: &'static str, now: Time, f: impl FnOnce(&Bound<PyAny>) -> PyResult<T>) -> T {
-        self.idle = if now > self.now { 0 } else { self.idle + 1 };
         self.now = now;
-        if self.idle > PATIENCE {
-            let problem = format!(
-                "{} stands still {} s into the run",
-                self.own.class().name(),
-                now.seconds()
-            );
-            let remedy = "its timeout is not later than now, and on_timeout and transmit change nothing; let \
-                          on_timeout move the timeout";
-            fail(Refusal::new(problem, remedy));
-        }
         enter(&self.own.calls(), |py| {
             f(self.own.bind(py)).map_err(|e| self.own.failed(py, method, now, &e))
         })
@@ -145,16 +125,12 @@ impl ScriptedEnd {
             Err(_) => (given.cast::<PyBytes>().map_err(|_| unfit())?.clone(), 0),
         };
         let bytes = data.as_bytes().len() + self.header as usize;
-        if ecn > 3 || bytes == 0 {
+        if ecn > 3 {
             return Err(unfit());
-        }
-        if bytes > LARGEST {
-            let problem = format!("{}.transmit gives a datagram of {bytes} B", self.own.class().name());
-            return Err(Refusal::new(problem, "give at most 65535 B, headers included"));
         }
         Ok(Datagram {
             data: Rc::new(data.unbind()),
-            bytes: bytes as u32,
+            bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
             ecn: Ecn::from_bits(ecn),
         })
     }
@@ -186,7 +162,6 @@ impl Endpoint for ScriptedEnd {
             let given = o.call_method1(intern!(o.py(), "transmit"), (now.seconds(),))?;
             Ok((!given.is_none()).then(|| given.unbind()))
         })?;
-        self.idle = 0;
         let datagram = Python::attach(|py| self.datagram(given.bind(py)));
         Some(datagram.unwrap_or_else(|refusal| fail(refusal)))
     }
@@ -255,7 +230,7 @@ impl Endpoint for ScriptedEnd {
 /// Connections whose ends are objects of the class of these settings.
 pub fn connections(settings: &Settings) -> Connection {
     let settings = settings.clone();
-    connection(move |pair| {
+    connection(settings.model.name, move |pair| {
         let end = |first| made(&settings, |class| ScriptedEnd::make(class, &settings, pair, first));
         [true, false].map(|first| Rc::new(RefCell::new(end(first)))).into()
     })

@@ -564,7 +564,7 @@ impl<'l> Reader<'l> {
         } else if model.is_none() && super::outside::is_stack(family, name) {
             self.complain(super::outside::no_stack(node, path));
         } else if model.is_none() && super::outside::names_a_class(family, name) {
-            self.complain(super::outside::unknown_control(node, path, family, name));
+            self.complain(super::outside::unknown_class(node, path, family, name));
         } else if model.is_none() {
             let near = nearest(name, self.library.catalogue.family(family).iter().map(|m| m.name));
             let remedy = match near {

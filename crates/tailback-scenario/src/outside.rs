@@ -5,6 +5,7 @@ use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem, shorten};
 use tailback_base::model::{Catalogue, Raw, Registered};
 use tailback_sim::library::outside;
+use tailback_transport::entry::Entry;
 use tailback_transport::rtp::control::RateController;
 use tailback_transport::tcp::congestion::Controller;
 
@@ -83,30 +84,40 @@ pub fn no_stack(node: &Node, path: &str) -> Problem {
     Problem::new("value", node.at.clone(), path, problem, remedy).value(outside::STACK.name)
 }
 
-/// Whether a name can only be a congestion or a rate control written in Python: `FILE.py:CLASS` or `MODULE.CLASS`.
-pub fn names_a_class(family: &str, name: &str) -> bool {
-    [<&Controller>::FAMILY, <&RateController>::FAMILY].contains(&family) && name.contains(['.', ':'])
+/// How Python hands over a class of this family, and the key that names one in a file.
+fn own_class(family: &str) -> Option<(&'static str, &'static str, &'static str)> {
+    let tcp = (
+        <&Controller>::WHAT,
+        "tcp={\"congestion\": tb.congestion(CLASS)}",
+        "congestion",
+    );
+    let rtp = (
+        <&RateController>::WHAT,
+        "rtp={\"control\": tb.rate_control(CLASS)}",
+        "control",
+    );
+    let stack = (Entry::WHAT, "transport=tb.stack(CLASS)", "transport");
+    match family {
+        f if f == <&Controller>::FAMILY => Some(tcp),
+        f if f == <&RateController>::FAMILY => Some(rtp),
+        f if f == Entry::FAMILY => Some(stack),
+        _ => None,
+    }
 }
 
-/// What is said of a control written in Python whose class is not at hand.
-pub fn unknown_control(node: &Node, path: &str, family: &str, name: &str) -> Problem {
+/// Whether a name can only be a control or a transport written in Python: `FILE.py:CLASS` or `MODULE.CLASS`.
+pub fn names_a_class(family: &str, name: &str) -> bool {
+    own_class(family).is_some() && name.contains(['.', ':'])
+}
+
+/// What is said of a class in Python that is not at hand.
+pub fn unknown_class(node: &Node, path: &str, family: &str, name: &str) -> Problem {
     let name = shorten(name, 60);
-    let (what, given, key) = match family == <&RateController>::FAMILY {
-        true => (
-            <&RateController>::WHAT,
-            "rtp={\"control\": tb.rate_control(CLASS)}",
-            "control",
-        ),
-        false => (
-            <&Controller>::WHAT,
-            "tcp={\"congestion\": tb.congestion(CLASS)}",
-            "congestion",
-        ),
-    };
+    let (what, given, key) = own_class(family).unwrap_or_default();
     let problem = format!("the {what} is the Python class {name}, which is not at hand here");
     let remedy = format!(
         "run it where the class is: from Python, {given}, or by the command line, {key} = \"FILE.py:CLASS\"; or name a \
-         control that `tailback describe` lists"
+         {what} that `tailback describe` lists"
     );
     Problem::new("value", node.at.clone(), path, problem, remedy).value(node.show())
 }

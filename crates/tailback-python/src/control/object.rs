@@ -160,10 +160,15 @@ impl OwnObject {
     /// Ask for a value that changes nothing; `None` for an attribute that is missing or None.
     pub fn ask<T: for<'a, 'py> FromPyObject<'a, 'py>>(&self, what: &str, now: Time) -> Option<T> {
         enter(&self.calls, |py| {
-            let value = self
-                .bind(py)
-                .getattr_opt(what)
-                .map_err(|e| self.failed(py, what, now, &e))?;
+            let object = self.bind(py);
+            let failed = |e: PyErr| self.failed(py, what, now, &e);
+            let value = match object.getattr_opt(what).map_err(failed)? {
+                // A property of the class that raises an AttributeError is not missing.
+                None if matches!(object.get_type().getattr_opt(what), Ok(Some(_))) => {
+                    Some(object.getattr(what).map_err(failed)?)
+                }
+                value => value,
+            };
             let Some(value) = value.filter(|v| !v.is_none()) else {
                 return Ok(None);
             };

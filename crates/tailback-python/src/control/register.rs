@@ -89,7 +89,7 @@ static KNOWN: LazyLock<Mutex<KnownClasses>> = LazyLock::new(|| {
         classes: vec![],
         libraries: [
             Arc::new(Library::standard().clone()),
-            Arc::new(outside::library().clone()),
+            Arc::new(outside::queues().clone()),
         ],
     })
 });
@@ -109,14 +109,15 @@ pub fn class_of(model: &'static Model) -> Option<Arc<OwnClass>> {
 }
 
 impl KnownClasses {
-    /// The class that a name stands for now: the last one of that name.
-    fn named(&self, name: &str) -> Option<&Arc<OwnClass>> {
-        self.classes.iter().rev().find(|c| c.name() == name)
+    /// The class that a name of a family stands for now: the last one of that name.
+    fn named(&self, family: &str, name: &str) -> Option<&Arc<OwnClass>> {
+        let mut latest = self.classes.iter().rev();
+        latest.find(|c| c.model.family == family && c.name() == name)
     }
 
     /// Make the libraries anew: every row is in them, and a name means the last class that has it.
     fn renew(&mut self) {
-        let mut libraries = [Library::standard().clone(), outside::library().clone()];
+        let mut libraries = [Library::standard().clone(), outside::queues().clone()];
         for library in &mut libraries {
             for c in &self.classes {
                 match c.row {
@@ -124,7 +125,10 @@ impl KnownClasses {
                     OwnRow::Rate(row) => library.transports.rate_controllers.add(row),
                     OwnRow::Stack(row) => library.transports.transports.add(row),
                 }
-                if self.named(c.name()).is_some_and(|last| Arc::ptr_eq(last, c)) {
+                if self
+                    .named(c.model.family, c.name())
+                    .is_some_and(|last| Arc::ptr_eq(last, c))
+                {
                     library.catalogue.add(c.model.family, c.model);
                 }
             }
@@ -167,9 +171,14 @@ pub fn register_control(
     params: Vec<Given>,
     probes: Vec<(String, String, String)>,
 ) -> PyResult<()> {
+    let families = [<&RateController>::FAMILY, Entry::FAMILY, <&Controller>::FAMILY];
+    let family = families
+        .into_iter()
+        .find(|f| *f == family)
+        .ok_or_else(|| PyValueError::new_err(format!("a class cannot be a {family}")))?;
     let class = class.map(Bound::unbind);
     let mut registered = known();
-    if let Some(now) = registered.named(&name) {
+    if let Some(now) = registered.named(family, &name) {
         let same = match (&now.class, &class) {
             (Some(old), Some(new)) => old.is(new),
             (old, new) => old.is_some() && new.is_none(),
@@ -178,16 +187,6 @@ pub fn register_control(
             return Ok(());
         }
     }
-    let families = [<&RateController>::FAMILY, Entry::FAMILY, <&Controller>::FAMILY];
-    let family = families
-        .into_iter()
-        .find(|f| *f == family)
-        .unwrap_or(<&Controller>::FAMILY);
-    let (facts, rule) = match family == <&RateController>::FAMILY {
-        true => (Facts::CLASSIC, rule(py, &name, class.as_ref())?),
-        false if family == Entry::FAMILY => (Facts::CLASSIC, ReportRule::RFC8888),
-        false => (facts(py, &name, class.as_ref())?, ReportRule::RFC8888),
-    };
     let params: Vec<Param> = params.into_iter().map(param).collect::<PyResult<_>>()?;
     let probe = |(name, unit, doc): (String, String, String)| ProbeDef {
         name: leak(name),
@@ -208,7 +207,7 @@ pub fn register_control(
     let row = match family {
         f if f == <&RateController>::FAMILY => OwnRow::Rate(Box::leak(Box::new(RateController {
             model,
-            rule,
+            rule: rule(py, model.name, class.as_ref())?,
             build: build_rate,
         }))),
         f if f == Entry::FAMILY => OwnRow::Stack(Box::leak(Box::new(Entry {
@@ -219,7 +218,7 @@ pub fn register_control(
         _ => OwnRow::Congestion(Box::leak(Box::new(Controller {
             model,
             also: &[],
-            facts,
+            facts: facts(py, model.name, class.as_ref())?,
             build,
         }))),
     };
@@ -254,7 +253,7 @@ fn rule(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<ReportRul
 #[pyfunction]
 pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
     let library = library(true);
-    let last = known().named(name).map(|c| c.row);
+    let last = known().named(<&Controller>::FAMILY, name).map(|c| c.row);
     let last = last.and_then(|row| match row {
         OwnRow::Congestion(row) => Some(row),
         OwnRow::Rate(_) | OwnRow::Stack(_) => None,

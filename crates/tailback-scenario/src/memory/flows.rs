@@ -5,6 +5,7 @@ use super::lines::Lines;
 use super::traffic::{Brings, ControlFacts};
 use super::{BLOCK, Parts, of, tables};
 use tailback_base::{Duration, Settings};
+use tailback_sim::library::outside::STACK_KEPT;
 use tailback_sim::measure::playout::{PacketPlayout, PicturePlayout};
 use tailback_sim::measure::quality::Answers;
 use tailback_sim::sim::APPLICATION_BYTES;
@@ -33,6 +34,8 @@ const CONTROL: f64 = 480.0;
 const BY_TIME: f64 = 700.0;
 /// The ends of the other transports.
 const OTHER_ENDS: f64 = 1100.0;
+/// A datagram of a stack besides its data: its number, twice, and what holds the data.
+const STACK_DATUM: f64 = 128.0;
 /// A private link without its two ports: three names, two nodes, arcs and routes.
 const LINK: f64 = 700.0;
 /// A conditioner in a host.
@@ -105,6 +108,10 @@ fn flow_bytes(spec: &Spec, g: &GroupSpec, brings: &Brings, carried: f64) -> f64 
     let mut bytes = state_bytes();
     if brings.connection {
         bytes += ends_bytes(&g.transport, brings.control);
+    }
+    if brings.from_outside {
+        // Data that has arrived, and acknowledgements as large. What a stack keeps, and what is lost, has no bound.
+        bytes += (2.0 * carried).min(STACK_KEPT as f64) * (brings.packet + STACK_DATUM);
     }
     if carried > 0.0 {
         // Each bin needs at least one packet.

@@ -45,6 +45,8 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
     Brings {
         flows: if seconds > 0.0 { connections } else { 0.0 },
         connection: true,
+        // Of connections that applications open, data is forgotten with them.
+        from_outside: false,
         packet,
         answer: None,
         seconds,

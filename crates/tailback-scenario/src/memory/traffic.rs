@@ -23,6 +23,8 @@ pub struct Brings {
     pub flows: f64,
     /// It has ends that send lost data again, or respond to losses.
     pub connection: bool,
+    /// Its ends are somebody else's code.
+    pub from_outside: bool,
     /// Bytes of a data packet on the wire.
     pub packet: f64,
     /// Bytes of the answer to a datagram, if there are answers.
@@ -120,6 +122,7 @@ impl Brings {
         Brings {
             flows,
             connection: connection.is_some(),
+            from_outside: connection.as_ref().is_some_and(|c| c.is_from_outside()),
             packet,
             answer,
             seconds,

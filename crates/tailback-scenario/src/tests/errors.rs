@@ -273,6 +273,8 @@ fn a_control_whose_class_is_not_at_hand_is_told_where_to_run() {
         let shown = format!("\"{name}\"");
         check(&p, 13, "flows.web.tcp.congestion", &shown, "tb.congestion(CLASS)");
         assert!(p.problem.contains(&format!("the Python class {name}")), "{p:#?}");
+        let p = broken(sent, &format!("transport = \"{name}\""));
+        check(&p, 13, "flows.web.transport", &shown, "transport=tb.stack(CLASS)");
     }
 }
 

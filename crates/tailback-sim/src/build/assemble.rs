@@ -18,7 +18,7 @@ use crate::sim::names::{PortName, PortNames, natural};
 use crate::sim::recorder::Recorder;
 use crate::sim::route::{Arc, Router};
 use crate::sim::{AppSlot, Sim, Tick, Topology};
-use crate::traffic::application::NodeId;
+use crate::traffic::application::{NodeId, Side};
 use crate::wire::event::EventKind;
 use crate::wire::impair::Impairments;
 use crate::wire::port::{Before, Explicit, Fused, Port, Queue};
@@ -287,7 +287,7 @@ impl Network {
         let opened = flow.opened;
         sim.flows.all.push(flow);
         if outside {
-            sim.begin_at_destination(id.0, opened);
+            sim.ask_at(id.0, Side::Destination, opened);
         }
         let ways = [forward, backward].map(|way| way.marked(def.dscp));
         sim.net.ways.push(ways);

@@ -58,7 +58,8 @@ pub fn run(sim: &mut Sim) -> Result<(), Refusal> {
         let mut stream = Stream::new(0, "alone");
         let mut path = || path_of(&alone.kind);
         let ends = (maker.make)(&mut path, &mut stream);
-        let delivered = one(&alone.kind, alone.most, alone.packet + alone.header, ends)?;
+        let from_outside = maker.from_outside;
+        let delivered = one(&alone.kind, alone.most, alone.packet + alone.header, ends, from_outside)?;
         sim.apps.alone.all[i].delivered = delivered;
     }
     Ok(())
@@ -75,7 +76,7 @@ fn path_of(kind: &PathKind) -> Path {
     path
 }
 
-fn one(kind: &PathKind, bytes: u64, packet: u64, ends: Ends) -> Result<Vec<(u64, Time)>, Refusal> {
+fn one(kind: &PathKind, bytes: u64, packet: u64, ends: Ends, from_outside: bool) -> Result<Vec<(u64, Time)>, Refusal> {
     let mut net = Network::new(0);
     let hops = kind.there.len();
     let nodes: Vec<_> = (0..=hops).map(|i| net.node(&format!("n{i}"))).collect();
@@ -95,6 +96,10 @@ fn one(kind: &PathKind, bytes: u64, packet: u64, ends: Ends) -> Result<Vec<(u64,
     };
     net.feed(flow, Box::new(app), Time::ZERO, None, true);
     let mut built = net.build()?;
+    if from_outside {
+        built.sim.ahead.never = true;
+        built.sim.ask_at(flow.0, Side::Destination, Time::ZERO);
+    }
     let slowest = kind
         .there
         .iter()

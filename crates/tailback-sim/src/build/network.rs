@@ -491,8 +491,11 @@ impl Network {
     /// Register connections of this description; what they leave to chance is drawn from the stream of this name.
     pub fn described_transport(&mut self, connection: Connection, stream: Named) -> TransportId {
         let stream = stream.stream();
-        self.from_outside |= connection.is_from_outside();
-        self.add_transport(Rc::new(move |path, rng| connection.ends(path, rng)), stream)
+        let from_outside = connection.is_from_outside();
+        self.from_outside |= from_outside;
+        let id = self.add_transport(Rc::new(move |path, rng| connection.ends(path, rng)), stream);
+        self.transports[id.0 as usize].from_outside = from_outside;
+        id
     }
 
     fn add_transport(&mut self, make: MakeEnds, stream: Stream) -> TransportId {
@@ -501,6 +504,7 @@ impl Network {
             stream,
             between: None,
             paths: Paths::First,
+            from_outside: false,
             bits: 0,
         });
         TransportId((self.transports.len() - 1) as u32)

@@ -72,7 +72,14 @@ impl Ends for NoStack {
 /// Payload of a full datagram of a stack, bytes: the least that every path for QUIC carries (RFC 9000 section 14).
 pub const STACK_SEGMENT: u32 = 1200;
 
-static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
+/// Headers of a datagram of a stack, bytes: IPv4 and UDP.
+pub const STACK_HEADER: u32 = 28;
+
+/// The data of so many datagrams that have arrived is kept for each connection: the path may have made a copy that is
+/// still on its way.
+pub const STACK_KEPT: usize = 4096;
+
+static QUEUES: LazyLock<Library> = LazyLock::new(|| {
     let mut library = Library::standard().clone();
     library.catalogue.add("queue", &MODEL);
     library.queues.add(Entry {
@@ -81,12 +88,22 @@ static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
         admission: None,
         facts: Facts::ONE_QUEUE,
     });
+    library
+});
+
+static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
+    let mut library = QUEUES.clone();
     library.add(&STACK_ENTRY);
     library
 });
 
 /// The standard library, and scenarios that name disciplines from outside: for callers who hand these to the run, or
 /// who only read results.
+pub fn queues() -> &'static Library {
+    &QUEUES
+}
+
+/// The same, and stacks.
 pub fn library() -> &'static Library {
     &LIBRARY
 }

@@ -460,10 +460,10 @@ impl Sim {
         }
     }
 
-    /// The destination of a flow is asked for the first time at this instant. Before the run.
-    pub(crate) fn begin_at_destination(&mut self, flow: u32, at: Time) {
-        self.flows.all[flow as usize].timers[Side::Destination as usize] = at;
-        self.arm_endpoint(flow, Side::Destination, at);
+    /// An end of a new connection that did not open it is asked at this instant what it has to send.
+    pub(crate) fn ask_at(&mut self, flow: u32, side: Side, at: Time) {
+        self.flows.all[flow as usize].timers[side as usize] = at;
+        self.arm_endpoint(flow, side, at);
     }
 
     /// A destination's timer has come: what was due before is over, whether it ran ahead or as an event. Without this,

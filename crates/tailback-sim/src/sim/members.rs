@@ -28,6 +28,8 @@ pub(crate) struct TransportMaker {
     /// Sources and destinations of all connections that will be made with it; without them any may be.
     pub between: Option<Vec<[NodeId; 2]>>,
     pub paths: Paths,
+    /// Its ends are somebody else's code.
+    pub from_outside: bool,
     /// Where paths are chosen by a hash: stands for its connections, and is another number after each.
     pub bits: u64,
 }
@@ -186,6 +188,9 @@ impl Sim {
             }
         };
         self.net.router.equal.note_bits(id.0 as usize, bits);
+        if self.apps.transports[transport.0 as usize].from_outside {
+            self.ask_at(id.0, opener.other(), now);
+        }
         self.apps.all[app as usize].open += 1;
         self.announce(id, true);
         if let (Some(tap), Some(member)) = (&mut self.watch.tap, member) {
