@@ -200,6 +200,7 @@ MISTAKES = [
     ("def on_feedback(self, feedback)", "async def on_feedback(self, feedback)", "on_feedback is a coroutine"),
     ("def __init__(self, terms, *, share: float = 0.5)", "def __init__(self, *, terms)", "no argument for the terms"),
     ("share: float = 0.5", "share=[]", "its parameter share is neither"),
+    ("share: float = 0.5", "share=None", "its parameter share has the default None"),
     ("report_every = 0.05", "report_every = 0", "has report_every = 0"),
     ("report_every = 0.05", "report_packets = 'all'", "has report_packets = 'all'"),
     ("report_every = 0.05", "report_frames = 1", "has report_frames = 1"),
