@@ -27,6 +27,8 @@ def control(given: str | None, calls: bool, slowest_bps: float, add: str) -> str
     `LinkError`."""
     if given is None:
         return ""
+    if given.endswith(".py"):
+        raise LinkError(f"adapt = {given}: this names a file without a class in it; add the class: {given}:CLASS")
     name = given if NAMED.fullmatch(given) else named("adapt", RATE.family, given, RATE.title)
     try:
         rate_control(name)
