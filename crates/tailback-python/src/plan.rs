@@ -1,6 +1,6 @@
 //! Plans: lists of runs, executed without the interpreter lock.
 
-use crate::control::{ControlClass, calls_of_thread, classes_in, library};
+use crate::control::{OwnClass, calls_of_thread, classes_in, library};
 use crate::discipline::PyQueue;
 use crate::here::detached;
 use crate::inside::Calls;
@@ -332,7 +332,7 @@ fn makers(queues: HashMap<String, Py<PyAny>>, calls: &Arc<Calls>) -> Vec<(String
 
 impl Plan {
     /// The classes of congestion controls that its scenarios name.
-    fn classes(&self) -> Vec<Arc<ControlClass>> {
+    fn classes(&self) -> Vec<Arc<OwnClass>> {
         classes_in(self.points.iter().flat_map(|p| scenario::transports(&p.loaded.spec)))
     }
 
@@ -345,12 +345,7 @@ impl Plan {
             all_handed(&p.loaded.spec, handed).map_err(|e| PyValueError::new_err(e.to_string()))?;
         }
         if let Some(gone) = self.classes().iter().find(|c| c.class.is_none()) {
-            return Err(PyValueError::new_err(format!(
-                "the control is the Python class {}, and the run is not given it; run it where the class is: {}, or \
-                 \"FILE.py:CLASS\"",
-                gone.name(),
-                gone.call()
-            )));
+            return Err(PyValueError::new_err(gone.missing().to_string()));
         }
         Ok(())
     }

@@ -12,22 +12,20 @@
 //!
 //! Cost: a call takes about a microsecond beside the Python code itself; a datagram takes some six.
 
-use crate::control::{ControlClass, calls_here, class_of};
-use crate::discipline::describe;
-use crate::inside::Calls;
+use crate::control::{OwnClass, OwnObject, enter, fail, made, shown};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
-use tailback_base::model::Value;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Ecn, ProbeDef, Settings, Time, work};
+use tailback_base::{Ecn, ProbeDef, Settings, Time};
 use tailback_path::{Amount, Datagram, Endpoint, Pair, connection};
 use tailback_transport::Connection;
 
+/// Bytes of the headers of IPv4 and UDP.
+const HEADER: u32 = 28;
 /// The largest datagram with its header: IPv4's.
 const LARGEST: usize = 65_535;
 /// So often may an end be called at one instant without sending: then it stands still.
@@ -55,19 +53,12 @@ struct StackMethods {
 
 /// One end.
 pub struct ScriptedEnd {
-    object: Py<PyAny>,
-    class: Arc<ControlClass>,
+    own: OwnObject,
     has: StackMethods,
     header: u32,
-    calls: Arc<Calls>,
     now: Time,
     /// Calls at this instant since it has sent something.
     idle: u32,
-}
-
-fn failed(class: &str, method: &str, now: Time, what: &str) -> Refusal {
-    let problem = format!("{class}.{method} failed ({} s into the run): {what}", now.seconds());
-    Refusal::new(problem, "correct the stack and run again")
 }
 
 /// The instant of so many seconds, never earlier.
@@ -84,101 +75,63 @@ impl ScriptedEnd {
     ///
     /// # Errors
     /// The class raises, or its object does not fulfil the contract.
-    fn make(class: &Arc<ControlClass>, settings: &Settings, pair: Pair, first: bool) -> Result<ScriptedEnd, Refusal> {
-        let name = class.name();
-        let Some(factory) = &class.class else {
-            return Err(Refusal::new(
-                format!("the transport is the Python class {name}, and the run is not given it"),
-                "run it where the class is: transport=tb.stack(CLASS), or \"FILE.py:CLASS\"",
-            ));
+    fn make(class: &Arc<OwnClass>, settings: &Settings, pair: Pair, first: bool) -> Result<ScriptedEnd, Refusal> {
+        let of = StackPair {
+            first,
+            number: pair.number,
+            seed: pair.seed ^ u64::from(first),
         };
-        let calls = calls_here();
-        Python::attach(|py| {
-            let _inside = calls.enter(py);
-            let raised = |e: PyErr| failed(name, "__init__", Time::ZERO, &describe(py, &e));
-            let of = StackPair {
-                first,
-                number: pair.number,
-                seed: pair.seed ^ u64::from(first),
-            };
-            let own = own_parameters(py, settings).map_err(raised)?;
-            let object = factory.bind(py).call((of,), Some(&own)).map_err(raised)?;
-            let header = match object.getattr_opt(intern!(py, "header")).map_err(raised)? {
-                None => 28,
-                Some(value) => value.extract::<u32>().ok().filter(|b| *b <= 1000).ok_or_else(|| {
-                    let problem = format!("{name} has header = {value}");
+        OwnObject::make(class, settings, &["header"], of, |py, own| {
+            let header = match own.bind(py).getattr("header") {
+                Err(_) => HEADER,
+                Ok(value) => value.extract::<u32>().ok().filter(|b| *b <= 1000).ok_or_else(|| {
+                    let problem = format!("{} has header = {}", own.class().name(), shown(&value));
                     Refusal::new(problem, "give the bytes of the headers around its data, 0 to 1000")
                 })?,
             };
-            let has = |method: &str| object.getattr(method).is_ok_and(|m| m.is_callable());
             Ok(ScriptedEnd {
                 has: StackMethods {
-                    start: has("start"),
-                    on_timeout: has("on_timeout"),
-                    write: has("write"),
-                    close: has("close"),
+                    start: own.has_method(py, "start")?,
+                    on_timeout: own.has_method(py, "on_timeout")?,
+                    write: own.has_method(py, "write")?,
+                    close: own.has_method(py, "close")?,
                 },
-                object: object.clone().unbind(),
-                class: class.clone(),
+                own,
                 header,
-                calls: calls.clone(),
                 now: Time::ZERO,
                 idle: 0,
             })
         })
     }
 
-    fn fail(refusal: Refusal) -> ! {
-        std::panic::resume_unwind(Box::new(refusal))
-    }
-
     /// Call into Python.
     fn call<T>(&mut self, method: &'static str, now: Time, f: impl FnOnce(&Bound<PyAny>) -> PyResult<T>) -> T {
-        let began = Instant::now();
         self.idle = if now > self.now { 0 } else { self.idle + 1 };
         self.now = now;
         if self.idle > PATIENCE {
-            let problem = format!("{} stands still {} s into the run", self.class.name(), now.seconds());
+            let problem = format!(
+                "{} stands still {} s into the run",
+                self.own.class().name(),
+                now.seconds()
+            );
             let remedy = "its timeout is not later than now, and on_timeout and transmit change nothing; let \
                           on_timeout move the timeout";
-            ScriptedEnd::fail(Refusal::new(problem, remedy));
+            fail(Refusal::new(problem, remedy));
         }
-        let calls = self.calls.clone();
-        let done = Python::attach(|py| {
-            let _inside = calls.enter(py);
-            f(self.object.bind(py)).map_err(|e| failed(self.class.name(), method, now, &describe(py, &e)))
-        });
-        // The amount of work in a Python call is unknown, so it is timed: a unit of work is about 10 ns.
-        work::done(began.elapsed().as_nanos() as usize / 10);
-        done.unwrap_or_else(|refusal| ScriptedEnd::fail(refusal))
+        enter(&self.own.calls(), |py| {
+            f(self.own.bind(py)).map_err(|e| self.own.failed(py, method, now, &e))
+        })
     }
 
     /// An attribute that may be missing; `None` stands for a missing one, too.
     fn ask<T: for<'a, 'py> FromPyObject<'a, 'py>>(&self, what: &'static str) -> Option<T> {
-        let answer = Python::attach(|py| {
-            let _inside = self.calls.enter(py);
-            let raised = |e: PyErr| failed(self.class.name(), what, self.now, &describe(py, &e));
-            let value = self.object.bind(py).getattr_opt(what).map_err(raised)?;
-            let Some(value) = value.filter(|v| !v.is_none()) else {
-                return Ok(None);
-            };
-            let read = value.extract::<T>();
-            read.map(Some).map_err(|_| {
-                let problem = format!(
-                    "{} has {what} = {value} ({} s into the run)",
-                    self.class.name(),
-                    self.now.seconds()
-                );
-                Refusal::new(problem, "give a value of the type that the contract asks for, or None")
-            })
-        });
-        answer.unwrap_or_else(|refusal| ScriptedEnd::fail(refusal))
+        self.own.ask(what, self.now)
     }
 
     /// A datagram that `transmit` gave.
     fn datagram(&self, given: &Bound<PyAny>) -> Result<Datagram<Rc<Py<PyBytes>>>, Refusal> {
         let unfit = || {
-            let name = self.class.name();
+            let name = self.own.class().name();
             let kind = given
                 .get_type()
                 .qualname()
@@ -196,7 +149,7 @@ impl ScriptedEnd {
             return Err(unfit());
         }
         if bytes > LARGEST {
-            let problem = format!("{}.transmit gives a datagram of {bytes} B", self.class.name());
+            let problem = format!("{}.transmit gives a datagram of {bytes} B", self.own.class().name());
             return Err(Refusal::new(problem, "give at most 65535 B, headers included"));
         }
         Ok(Datagram {
@@ -205,22 +158,6 @@ impl ScriptedEnd {
             ecn: Ecn::from_bits(ecn),
         })
     }
-}
-
-/// The parameters of the class that the scenario gives.
-fn own_parameters<'py>(py: Python<'py>, settings: &Settings) -> PyResult<Bound<'py, PyDict>> {
-    let own = PyDict::new(py);
-    for p in settings.model.params {
-        match settings.value(p.name) {
-            Value::Flag(b) => own.set_item(p.name, *b)?,
-            Value::Count(n) => own.set_item(p.name, *n)?,
-            Value::Real(x) => own.set_item(p.name, *x)?,
-            Value::Text(t) => own.set_item(p.name, t)?,
-            // The class has its own default.
-            _ => {}
-        }
-    }
-    Ok(own)
 }
 
 impl Endpoint for ScriptedEnd {
@@ -251,7 +188,7 @@ impl Endpoint for ScriptedEnd {
         })?;
         self.idle = 0;
         let datagram = Python::attach(|py| self.datagram(given.bind(py)));
-        Some(datagram.unwrap_or_else(|refusal| ScriptedEnd::fail(refusal)))
+        Some(datagram.unwrap_or_else(|refusal| fail(refusal)))
     }
 
     fn timeout(&self) -> Option<Time> {
@@ -306,35 +243,22 @@ impl Endpoint for ScriptedEnd {
     }
 
     fn probes(&self) -> &'static [ProbeDef] {
-        self.class.model.probes
+        self.own.class().model.probes
     }
 
     fn read(&self, probe: usize) -> f64 {
-        let probe = self.class.model.probes.get(probe);
+        let probe = self.own.class().model.probes.get(probe);
         probe.and_then(|p| self.ask(p.name)).unwrap_or(f64::NAN)
     }
 }
 
 /// Connections whose ends are objects of the class of these settings.
-///
-/// # Errors
-/// It is no class of this process.
-pub fn connections(settings: &Settings) -> Result<Connection, Refusal> {
-    let class = class_of(settings.model).ok_or_else(|| {
-        Refusal::new(
-            format!("{} is no class of this process", settings.model.name),
-            "read the scenario again",
-        )
-    })?;
+pub fn connections(settings: &Settings) -> Connection {
     let settings = settings.clone();
-    Ok(connection(move |pair| {
-        let end = |first| match ScriptedEnd::make(&class, &settings, pair, first) {
-            Ok(end) => Rc::new(RefCell::new(end)),
-            // Not a panic: the hook that prints panics is not called. Who drives the run makes a message of it.
-            Err(refusal) => std::panic::resume_unwind(Box::new(refusal)),
-        };
-        (end(true), end(false))
-    }))
+    connection(move |pair| {
+        let end = |first| made(&settings, |class| ScriptedEnd::make(class, &settings, pair, first));
+        [true, false].map(|first| Rc::new(RefCell::new(end(first)))).into()
+    })
 }
 
 #[cfg(test)]

@@ -20,10 +20,10 @@ use your_transport::{Receiver, Sender};
 
 impl Shown for Quinn {
     fn window(&self) -> u64 {
-        self.connection.as_ref().map_or(0, |(_, c)| c.stats().path.cwnd)
+        self.shown.cwnd
     }
     fn lost(&self) -> u64 {
-        self.connection.as_ref().map_or(0, |(_, c)| c.stats().path.lost_packets)
+        self.shown.lost
     }
 }
 
@@ -38,10 +38,10 @@ impl Shown for glue::Sending {
 
 impl Shown for Noq {
     fn window(&self) -> u64 {
-        self.read(0) as u64
+        self.shown.cwnd
     }
     fn lost(&self) -> u64 {
-        self.lost
+        self.shown.lost
     }
 }
 

@@ -1,7 +1,9 @@
 //! Each stack in each situation: a run with an assertion. Prints a table; exit status 1 if an assertion fails.
 
+mod digest;
 mod situations;
 
+use digest::Summed;
 use noq_stack::Noq;
 use quinn_stack::Quinn;
 use situations::{SITUATIONS, Stack};
@@ -15,11 +17,14 @@ const BUFFER: usize = 1 << 16;
 
 fn stack<S, R>(name: &'static str, make: fn(Pair) -> (S, R)) -> Stack
 where
-    S: Endpoint + 'static,
-    R: Endpoint<Data = S::Data> + 'static,
-    S::Data: 'static,
+    S: Endpoint<Data = Vec<u8>> + 'static,
+    R: Endpoint<Data = Vec<u8>> + 'static,
 {
-    Stack { name, hand_over: Box::new(move |scenario, group| scenario.endpoints(group, make)) }
+    let summed = move |pair| {
+        let (first, second) = make(pair);
+        (Summed(first), Summed(second))
+    };
+    Stack { name, hand_over: Box::new(move |scenario, group| scenario.endpoints(group, summed)) }
 }
 
 fn main() {

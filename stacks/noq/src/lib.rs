@@ -1,218 +1,46 @@
-//! noq-proto as both ends of a flow: data on one stream that the client opens, in both directions.
+//! noq-proto as both ends of a flow: `quic/end.rs` is the glue, and this file has what quinn-proto calls otherwise.
 
-use bytes::BytesMut;
-use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq_proto::*;
-use ring::hmac;
-use seeded_tls::{NAME, bytes, seed};
-use std::collections::VecDeque;
-use std::net::SocketAddr;
-use std::num::NonZeroUsize;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tailback_path::{Amount, Datagram, Ecn, Pair, ProbeDef, Time};
+#[path = "../../quic/end.rs"]
+mod end;
 
-/// One end.
-pub struct Noq {
-    endpoint: Endpoint,
-    client: Option<ClientConfig>,
-    pub connection: Option<(ConnectionHandle, Connection)>,
-    /// The instant that is time zero of the run.
-    zero: Instant,
-    peer: SocketAddr,
-    deadline: Option<Time>,
-    answers: VecDeque<Datagram<Vec<u8>>>,
-    stream: Option<StreamId>,
-    left: u64,
-    ends: bool,
-    ended_by_peer: bool,
-    received: u64,
-    /// The values of its probes.
-    shown: [f64; 2],
-    /// Packets that it has taken for lost.
-    pub lost: u64,
-}
+pub use end::{Quic as Noq, pair};
 
-/// A client and its server, with a configuration of the transport for each.
-pub fn pair(pair: Pair, [of_client, of_server]: [TransportConfig; 2]) -> (Noq, Noq) {
-    seed(pair.seed);
-    let crypto = QuicServerConfig::try_from(seeded_tls::server()).expect("TLS 1.3");
-    let mut server = ServerConfig::with_crypto(Arc::new(crypto));
-    server.transport_config(Arc::new(of_server));
-    let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(seeded_tls::client()).expect("TLS 1.3")));
-    client
-        .transport_config(Arc::new(of_client))
-        .initial_dst_cid_provider(Arc::new(|| ConnectionId::new(&bytes::<8>())));
-    (Noq::new(Some(client), None), Noq::new(None, Some(Arc::new(server))))
-}
+mod proto {
+    use crate::end::Shown;
+    use bytes::BytesMut;
+    pub use noq_proto::*;
+    use std::net::SocketAddr;
+    use std::num::NonZeroUsize;
+    use std::sync::Arc;
+    use std::time::Instant;
 
-impl Noq {
-    fn new(client: Option<ClientConfig>, server: Option<Arc<ServerConfig>>) -> Noq {
-        let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &bytes::<64>())));
-        config.cid_generator(Arc::new(|| Box::new(SeededIds))).rng_seed(Some(bytes()));
-        let peer = if client.is_some() { "10.128.0.1:443" } else { "10.0.0.1:443" };
-        Noq {
-            endpoint: Endpoint::new(Arc::new(config), server, true),
-            client,
-            connection: None,
-            zero: Instant::now(),
-            peer: peer.parse().expect("an address"),
-            deadline: None,
-            answers: VecDeque::new(),
-            stream: None,
-            left: 0,
-            ends: false,
-            ended_by_peer: false,
-            received: 0,
-            shown: [f64::NAN; 2],
-            lost: 0,
-        }
+    pub fn server(crypto: crypto::rustls::QuicServerConfig) -> ServerConfig {
+        ServerConfig::with_crypto(Arc::new(crypto))
     }
 
-    fn at(&self, now: Time) -> Instant {
-        self.zero + Duration::from_nanos(now.0)
+    pub fn seeded_ids(config: &mut EndpointConfig, ids: fn() -> Box<dyn ConnectionIdGenerator>) -> &mut EndpointConfig {
+        config.cid_generator(Arc::new(ids))
     }
 
-    /// What endpoint and connection have for each other; data from and to the application.
-    fn drive(&mut self) {
-        let Some((handle, connection)) = &mut self.connection else { return };
-        while let Some(event) = connection.poll_endpoint_events() {
-            if let Some(event) = self.endpoint.handle_event(*handle, event) {
-                connection.handle_event(event);
-            }
-        }
-        while connection.poll().is_some() {}
-        if let Some(path) = connection.path_stats(PathId::ZERO) {
-            self.shown = [path.cwnd as f64, path.rtt.as_secs_f64()];
-            self.lost = path.lost_packets;
-        }
-        if self.stream.is_none() && !connection.is_handshaking() {
-            let mut streams = connection.streams();
-            self.stream = if self.client.is_some() { streams.open(Dir::Bi) } else { streams.accept(Dir::Bi) };
-        }
-        let Some(stream) = self.stream else { return };
-        if let Ok(mut chunks) = connection.recv_stream(stream).read(true) {
-            while let Ok(Some(chunk)) = chunks.next(usize::MAX).inspect(|c| self.ended_by_peer |= c.is_none()) {
-                self.received += chunk.bytes.len() as u64;
-            }
-            let _ = chunks.finalize();
-        }
-        let mut to = connection.send_stream(stream);
-        while self.left > 0
-            && let Ok(n) = to.write(&[0; 16384][..self.left.min(16384) as usize])
-        {
-            self.left -= n as u64;
-        }
-        if self.ends && self.left == 0 {
-            let _ = to.finish();
-        }
+    pub fn endpoint(config: EndpointConfig, server: Option<Arc<ServerConfig>>) -> Endpoint {
+        Endpoint::new(Arc::new(config), server, true)
+    }
+
+    pub fn handle(
+        endpoint: &mut Endpoint,
+        (at, peer, ecn): (Instant, SocketAddr, Option<EcnCodepoint>),
+        data: BytesMut,
+        answer: &mut Vec<u8>,
+    ) -> Option<DatagramEvent> {
+        endpoint.handle(at, FourTuple::from_remote(peer), ecn, data, answer)
+    }
+
+    pub fn transmit(connection: &mut Connection, at: Instant, bytes: &mut Vec<u8>) -> Option<Transmit> {
+        connection.poll_transmit(at, NonZeroUsize::MIN, bytes)
+    }
+
+    pub fn shown(connection: &mut Connection) -> Shown {
+        let path = connection.path_stats(PathId::ZERO).unwrap_or_default();
+        Shown { cwnd: path.cwnd, rtt: path.rtt, lost: path.lost_packets }
     }
 }
-
-/// With the headers of IPv4 and UDP.
-fn datagram(data: Vec<u8>, ecn: Option<EcnCodepoint>) -> Datagram<Vec<u8>> {
-    let ecn = ecn.map_or(Ecn::NotEct, |e| Ecn::from_bits(e as u8));
-    Datagram { bytes: data.len() as u32 + 28, data, ecn }
-}
-
-struct SeededIds;
-
-impl ConnectionIdGenerator for SeededIds {
-    fn generate_cid(&mut self) -> ConnectionId {
-        ConnectionId::new(&bytes::<8>())
-    }
-    fn cid_len(&self) -> usize {
-        8
-    }
-    fn cid_lifetime(&self) -> Option<Duration> {
-        None
-    }
-}
-
-impl tailback_path::Endpoint for Noq {
-    type Data = Vec<u8>;
-
-    fn start(&mut self, now: Time) {
-        let at = self.at(now);
-        if let Some(config) = self.client.clone() {
-            self.connection = self.endpoint.connect(at, config, self.peer, NAME).ok();
-        }
-    }
-
-    fn receive(&mut self, data: Vec<u8>, ecn: Ecn, now: Time) {
-        let (at, ecn, mut answer) = (self.at(now), EcnCodepoint::from_bits(ecn as u8), vec![]);
-        match self.endpoint.handle(at, FourTuple::from_remote(self.peer), ecn, BytesMut::from(&data[..]), &mut answer) {
-            Some(DatagramEvent::NewConnection(incoming)) => {
-                self.connection = self.endpoint.accept(incoming, at, &mut answer, None).ok();
-            }
-            Some(DatagramEvent::ConnectionEvent(_, event)) => {
-                if let Some((_, connection)) = &mut self.connection {
-                    connection.handle_event(event);
-                }
-            }
-            Some(DatagramEvent::Response(t)) => self.answers.push_back(datagram(answer, t.ecn)),
-            None => {}
-        }
-        self.drive();
-    }
-
-    fn transmit(&mut self, now: Time) -> Option<Datagram<Vec<u8>>> {
-        self.drive();
-        let (at, mut bytes) = (self.at(now), vec![]);
-        if let Some(answer) = self.answers.pop_front() {
-            return Some(answer);
-        }
-        let (_, connection) = self.connection.as_mut()?;
-        if let Some(t) = connection.poll_transmit(at, NonZeroUsize::MIN, &mut bytes) {
-            return Some(datagram(bytes, t.ecn));
-        }
-        self.deadline = connection.poll_timeout().map(|t| Time((t - self.zero).as_nanos() as u64));
-        None
-    }
-
-    fn timeout(&self) -> Option<Time> {
-        self.deadline
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        let at = self.at(now);
-        self.connection.iter_mut().for_each(|c| c.1.handle_timeout(at));
-        self.drive();
-    }
-
-    fn delivered(&self) -> u64 {
-        self.received
-    }
-
-    fn write(&mut self, amount: Amount, _now: Time) {
-        self.left = match amount {
-            Amount::Bytes(n) => self.left.saturating_add(n),
-            Amount::Unlimited => u64::MAX,
-        };
-    }
-
-    fn close(&mut self, _now: Time) {
-        self.ends = true;
-    }
-
-    fn is_connected(&self) -> bool {
-        self.stream.is_some()
-    }
-
-    fn is_closed_by_peer(&self) -> bool {
-        self.ended_by_peer
-    }
-
-    fn probes(&self) -> &'static [ProbeDef] {
-        &PROBES
-    }
-
-    fn read(&self, probe: usize) -> f64 {
-        self.shown[probe]
-    }
-}
-
-static PROBES: [ProbeDef; 2] = [
-    ProbeDef { name: "cwnd", unit: "bytes", doc: "congestion window", per: "" },
-    ProbeDef { name: "rtt", unit: "s", doc: "smoothed round trip", per: "" },
-];

@@ -5,34 +5,15 @@
 //! (draft-ietf-ccwg-bbr-06 has the line that earlier revisions lacked). Its numbers are lower by it. The times of its
 //! probes come from the system, so a run is not the same twice.
 
+#[path = "../../quic/lab.rs"]
+mod lab;
+
+use lab::{LAB, QUEUES, SEEDS};
 use noq_proto::TransportConfig;
 use noq_proto::congestion::Bbr3Config;
 use noq_stack::pair;
 use std::sync::Arc;
 use tailback_path::Scenario;
-
-const SEEDS: u64 = 3;
-const LAB: &str = r#"
-duration = "60s"
-warmup = "10s"
-
-[link.line]
-from = "a"
-to = "b"
-rate = "20Mbps"
-delay = "20ms"
-queue = "fq-codel"
-
-[flows.noq]
-transport = "stack"
-start = "1s"
-"#;
-const QUEUES: [(&str, &str); 4] = [
-    ("drop-tail, 1 BDP", r#"{ kind = "droptail", buffer = "67 packets" }"#),
-    ("drop-tail, 4 BDP", r#"{ kind = "droptail", buffer = "267 packets" }"#),
-    ("CoDel", r#""codel""#),
-    ("FQ-CoDel", r#""fq-codel""#),
-];
 
 fn bbr3() -> TransportConfig {
     let mut config = TransportConfig::default();
@@ -45,8 +26,8 @@ fn shares(queue: &str, ours: &str) -> (f64, f64) {
     let text = format!("{LAB}[flows.ours]\ntcp = {{ profile = \"linux\", congestion = \"{ours}\" }}\n");
     let of = |seed| {
         let lab = Scenario::parse(&text, "lab.toml").set("link.line.queue", queue).seed(seed);
-        let f = lab.endpoints("noq", |p| pair(p, [bbr3(), bbr3()])).run().unwrap_or_else(|e| panic!("{e}"));
-        ["noq", "ours"].map(|group| f.flow(group, 0, "goodput_bps") / 1e6 / SEEDS as f64)
+        let f = lab.endpoints("theirs", |p| pair(p, [bbr3(), bbr3()])).run().unwrap_or_else(|e| panic!("{e}"));
+        ["theirs", "ours"].map(|group| f.flow(group, 0, "goodput_bps") / 1e6 / SEEDS as f64)
     };
     (1..=SEEDS).map(of).fold((0.0, 0.0), |sum, [noq, ours]| (sum.0 + noq, sum.1 + ours))
 }

@@ -10,18 +10,13 @@
 //! What is read after a call is checked, and an error ends only the run in which it occurs, as for congestion controls.
 
 use super::media::{MediaDeparture, MediaFeedback, MediaFrame, MediaPacket, MediaTerms};
-use super::{
-    CALLS, ControlClass, FASTEST, claim, fail, failed_as, flag, method_or_none, new_object, release, same_as_class,
-    shown, silent_but,
-};
-use crate::discipline::describe;
-use crate::inside::Calls;
+use super::object::silent;
+use super::{FASTEST, OwnClass, OwnObject, enter, flag, shown};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
-use std::time::Instant;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Ecn, Settings, Time, work};
+use tailback_base::{Duration, Ecn, Settings, Time};
 use tailback_transport::rtp::control::{
     Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportRule, Terms, WrittenFrame,
 };
@@ -46,19 +41,13 @@ struct RateParts {
 }
 
 pub struct ScriptedRate {
-    object: Py<PyAny>,
+    own: OwnObject,
     on_feedback: Py<PyAny>,
-    class: Arc<ControlClass>,
     parts: RateParts,
     terms: Terms,
     output: RateOutput,
     timer: Option<Time>,
-    calls: Arc<Calls>,
     now: Time,
-}
-
-fn failed(class: &str, method: &str, now: Time, what: &str) -> Refusal {
-    failed_as("rate control", class, method, now, what)
 }
 
 /// When the receiver of a class reports, and how exactly.
@@ -97,54 +86,33 @@ impl ScriptedRate {
     ///
     /// # Errors
     /// The class raises, or its object does not fulfil the contract.
-    pub fn make(class: &Arc<ControlClass>, settings: &Settings, terms: Terms) -> Result<ScriptedRate, Refusal> {
-        let name = class.name();
-        let Some(factory) = &class.class else {
-            return Err(Refusal::new(
-                format!("the rate control is the Python class {name}, and the run is not given it"),
-                "run it where the class is: rtp={\"control\": tb.rate_control(CLASS)}, or \"FILE.py:CLASS\"",
-            ));
+    pub fn make(class: &Arc<OwnClass>, settings: &Settings, terms: Terms) -> Result<ScriptedRate, Refusal> {
+        let given = MediaTerms {
+            min: terms.min,
+            start: terms.start,
+            max: terms.max,
+            ecn: match terms.ecn {
+                Ecn::Ect0 => "ect0",
+                Ecn::Ect1 => "ect1",
+                _ => "off",
+            },
         };
-        let calls = CALLS.with(|c| c.borrow().clone());
-        Python::attach(|py| {
-            let _inside = calls.enter(py);
-            let given = MediaTerms {
-                min: terms.min,
-                start: terms.start,
-                max: terms.max,
-                ecn: match terms.ecn {
-                    Ecn::Ect0 => "ect0",
-                    Ecn::Ect1 => "ect1",
-                    _ => "off",
-                },
-            };
-            let first = Bound::new(py, given).map(Bound::into_any);
-            let object = first.and_then(|first| new_object(factory.bind(py), settings, first));
-            let object = object.map_err(|e| failed(name, "__init__", Time::ZERO, &describe(py, &e)))?;
-            same_as_class(name, factory.bind(py), &object, &FIXED)?;
-            let needed = |what: &str, argument: &str| {
-                let method = object.getattr(what).ok().filter(Bound::is_callable);
-                method.map(Bound::unbind).ok_or_else(|| {
-                    let problem = format!("{name} is not a rate control: it has no method {what}");
-                    Refusal::new(problem, format!("give it `def {what}(self, {argument})`"))
-                })
-            };
-            let has = |what: &str| object.hasattr(what).unwrap_or(false);
+        OwnObject::make(class, settings, &FIXED, given, |py, own| {
+            let has = |what: &str| own.bind(py).hasattr(what).unwrap_or(false);
             let parts = RateParts {
                 pacing: has("pacing"),
                 window: has("window"),
                 timer: has("timer"),
-                on_frame: method_or_none(name, &object, "on_frame")?,
-                on_sent: method_or_none(name, &object, "on_sent")?,
+                on_frame: own.has_method(py, "on_frame")?,
+                on_sent: own.has_method(py, "on_sent")?,
             };
             if parts.timer {
-                needed("on_timer", "now")?;
+                own.needed(py, "on_timer", "now")?;
             }
             let mut control = ScriptedRate {
-                on_feedback: needed("on_feedback", "feedback")?,
+                on_feedback: own.needed(py, "on_feedback", "feedback")?,
+                own,
                 parts,
-                class: class.clone(),
-                object: object.clone().unbind(),
                 terms,
                 output: RateOutput {
                     target: terms.start,
@@ -154,71 +122,65 @@ impl ScriptedRate {
                     padding: 0,
                 },
                 timer: None,
-                calls: calls.clone(),
                 now: Time::ZERO,
             };
-            let ready = control.take(py, "__init__").and_then(|()| claim(name, &object));
-            ready.inspect_err(|_| control.object = py.None())?;
+            control.take(py, "__init__")?;
             Ok(control)
         })
     }
 
     /// Call into Python, and read what the sender uses afterwards.
     fn call(&mut self, method: &'static str, f: impl FnOnce(&Self, Python) -> PyResult<()>) {
-        let began = Instant::now();
-        let calls = self.calls.clone();
-        let done = Python::attach(|py| {
-            let _inside = calls.enter(py);
-            f(self, py).map_err(|e| failed(self.class.name(), method, self.now, &describe(py, &e)))?;
+        let calls = self.own.calls();
+        enter(&calls, |py| {
+            f(self, py).map_err(|e| self.own.failed(py, method, self.now, &e))?;
             self.take(py, method)
         });
-        // The amount of work in a Python call is unknown, so it is timed: a unit of work is about 10 ns.
-        work::done(began.elapsed().as_nanos() as usize / 10);
-        if let Err(refusal) = done {
-            fail(refusal);
-        }
     }
 
     /// Call an optional method with one argument.
     fn tell(&mut self, method: &'static str, argument: impl FnOnce(Python) -> PyResult<Bound<PyAny>>) {
         self.call(method, |c, py| {
-            let bound = c.object.bind(py).getattr(method)?;
+            let bound = c.own.bind(py).getattr(method)?;
             quiet(&bound, &bound.call1((argument(py)?,))?)
         });
     }
 
     /// Read target, pacing, window and timer.
     fn take(&mut self, py: Python, method: &'static str) -> Result<(), Refusal> {
-        let target = self.read_attribute(py, method, "target")?;
+        let left = |what: &str, hint: &str| self.own.left(py, method, what, self.now, hint);
+        let unfit =
+            |what: &str, value: &Bound<PyAny>, remedy: &str| Err(self.own.unfit(method, what, value, self.now, remedy));
+        let target = left("target", "; terms.start is where the built-in controls begin")?;
         match target.extract::<f64>() {
             Ok(x) if x.is_finite() && x > 0.0 => self.output.target = self.terms.clamp(x),
-            _ => return Err(self.unfit(method, "target", &target, "give bit/s on the wire, such as terms.start")),
+            _ => return unfit("target", &target, "give bit/s on the wire, such as terms.start"),
         }
         self.output.pacing = PACE * self.output.target;
         if self.parts.pacing {
-            let value = self.read_attribute(py, method, "pacing")?;
+            let value = left("pacing", "")?;
             match value.extract::<Option<f64>>() {
                 Ok(None) => {}
                 Ok(Some(x)) if (1.0..=FASTEST).contains(&x) => self.output.pacing = x,
                 _ => {
                     let remedy = "give bit/s from 1 to 1e15, or None for 1.5 times the target";
-                    return Err(self.unfit(method, "pacing", &value, remedy));
+                    return unfit("pacing", &value, remedy);
                 }
             }
         }
         if self.parts.window {
-            let value = self.read_attribute(py, method, "window")?;
+            let value = left("window", "")?;
             self.output.window = match value.extract::<Option<f64>>() {
                 Ok(None) => u64::MAX,
                 Ok(Some(x)) if x >= 1.0 => x as u64,
                 _ => {
                     let remedy = "give bytes of at least 1, or None for no limit of what is in flight";
-                    return Err(self.unfit(method, "window", &value, remedy));
+                    return unfit("window", &value, remedy);
                 }
             };
         }
         if self.parts.timer {
-            let value = self.read_attribute(py, method, "timer")?;
+            let value = left("timer", "")?;
             self.timer = match value.extract::<Option<f64>>() {
                 Ok(None) => None,
                 // One that comes at the present instant again would never end.
@@ -227,52 +189,17 @@ impl ScriptedRate {
                 }
                 _ => {
                     let remedy = "give the time of on_timer in seconds of the run, later than now, or None";
-                    return Err(self.unfit(method, "timer", &value, remedy));
+                    return unfit("timer", &value, remedy);
                 }
             };
         }
         Ok(())
     }
-
-    fn read_attribute<'py>(
-        &self,
-        py: Python<'py>,
-        method: &'static str,
-        what: &'static str,
-    ) -> Result<Bound<'py, PyAny>, Refusal> {
-        let name = self.class.name();
-        self.object.bind(py).getattr(what).map_err(|e| {
-            if !e.is_instance_of::<pyo3::exceptions::PyAttributeError>(py) {
-                return failed(name, what, self.now, &describe(py, &e));
-            }
-            let problem = format!("{name} has no attribute {what} after {method}");
-            Refusal::new(
-                problem,
-                format!("set self.{what} there; terms.start is where the built-in controls begin"),
-            )
-        })
-    }
-
-    /// A value that the contract does not allow.
-    fn unfit(&self, method: &str, what: &str, value: &Bound<PyAny>, remedy: &str) -> Refusal {
-        let (name, now) = (self.class.name(), self.now.seconds());
-        let problem = format!(
-            "{name}.{method} leaves {what} = {} ({now} s into the run)",
-            shown(value)
-        );
-        Refusal::new(problem, remedy)
-    }
 }
 
 /// A method that answers has misunderstood how the rate is given.
 fn quiet(method: &Bound<PyAny>, answer: &Bound<PyAny>) -> PyResult<()> {
-    silent_but("the rate is what self.target is set to", method, answer)
-}
-
-impl Drop for ScriptedRate {
-    fn drop(&mut self) {
-        release(&self.object);
-    }
+    silent("the rate is what self.target is set to", method, answer)
 }
 
 impl RateControl for ScriptedRate {
@@ -347,16 +274,17 @@ impl RateControl for ScriptedRate {
     }
 
     fn read(&self, probe: usize) -> f64 {
-        let Some(p) = self.class.model.probes.get(probe) else {
+        let Some(p) = self.own.class().model.probes.get(probe) else {
             return f64::NAN;
         };
-        let done = Python::attach(|py| {
-            let _inside = self.calls.enter(py);
-            let value = self.read_attribute(py, "on_feedback", p.name)?;
+        enter(&self.own.calls(), |py| {
+            let value = self.own.left(py, "on_feedback", p.name, self.now, "")?;
             // A value that is not known yet is not recorded.
             let number = value.extract::<Option<f64>>().map(|x| x.unwrap_or(f64::NAN));
-            number.map_err(|_| self.unfit("on_feedback", p.name, &value, "give a number, or None"))
-        });
-        done.unwrap_or_else(|refusal| fail(refusal))
+            number.map_err(|_| {
+                self.own
+                    .unfit("on_feedback", p.name, &value, self.now, "give a number, or None")
+            })
+        })
     }
 }

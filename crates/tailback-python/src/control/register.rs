@@ -9,7 +9,7 @@
 //! Rows live as long as the process, since models do. A row takes about a kilobyte.
 
 use super::rate::{self, ScriptedRate};
-use super::{CODEPOINTS, ECHOES, ScriptedControl, class_facts};
+use super::{CODEPOINTS, ECHOES, ScriptedControl, class_facts, fail};
 use crate::stack;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -25,45 +25,67 @@ use tailback_transport::tcp::congestion::{CongestionControl, Controller, EchoRul
 
 /// A row of one of the lists.
 #[derive(Clone, Copy)]
-enum ControlRow {
+enum OwnRow {
     Congestion(&'static Controller),
     Rate(&'static RateController),
     Stack(&'static Entry),
 }
 
 /// A class of one's own.
-pub struct ControlClass {
+pub struct OwnClass {
     pub model: &'static Model,
-    row: ControlRow,
+    row: OwnRow,
     /// None for a stand-in.
     pub class: Option<Py<PyAny>>,
 }
 
-impl ControlClass {
+impl OwnClass {
     /// As messages call it.
     pub fn name(&self) -> &'static str {
         self.model.name
     }
 
+    /// What its objects are.
+    pub fn kind(&self) -> &'static str {
+        match self.row {
+            OwnRow::Congestion(_) => <&Controller>::WHAT,
+            OwnRow::Rate(_) => <&RateController>::WHAT,
+            OwnRow::Stack(_) => "stack",
+        }
+    }
+
+    /// What is said where it is not at hand.
+    pub fn missing(&self) -> Refusal {
+        let problem = format!(
+            "the {} is the Python class {}, and the run is not given it",
+            self.kind(),
+            self.name()
+        );
+        Refusal::new(
+            problem,
+            format!("run it where the class is: {}, or \"FILE.py:CLASS\"", self.call()),
+        )
+    }
+
     /// How Python hands it over.
     pub fn call(&self) -> &'static str {
         match self.row {
-            ControlRow::Congestion(_) => "tcp={\"congestion\": tb.congestion(CLASS)}",
-            ControlRow::Rate(_) => "rtp={\"control\": tb.rate_control(CLASS)}",
-            ControlRow::Stack(_) => "transport=tb.stack(CLASS)",
+            OwnRow::Congestion(_) => "tcp={\"congestion\": tb.congestion(CLASS)}",
+            OwnRow::Rate(_) => "rtp={\"control\": tb.rate_control(CLASS)}",
+            OwnRow::Stack(_) => "transport=tb.stack(CLASS)",
         }
     }
 }
 
-struct KnownControls {
+struct KnownClasses {
     /// In the order of their registration.
-    classes: Vec<Arc<ControlClass>>,
+    classes: Vec<Arc<OwnClass>>,
     /// Without and with stand-ins of queues written in Python.
     libraries: [Arc<Library>; 2],
 }
 
-static KNOWN: LazyLock<Mutex<KnownControls>> = LazyLock::new(|| {
-    Mutex::new(KnownControls {
+static KNOWN: LazyLock<Mutex<KnownClasses>> = LazyLock::new(|| {
+    Mutex::new(KnownClasses {
         classes: vec![],
         libraries: [
             Arc::new(Library::standard().clone()),
@@ -72,7 +94,7 @@ static KNOWN: LazyLock<Mutex<KnownControls>> = LazyLock::new(|| {
     })
 });
 
-fn known() -> MutexGuard<'static, KnownControls> {
+fn known() -> MutexGuard<'static, KnownClasses> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -82,13 +104,13 @@ pub fn library(queues: bool) -> Arc<Library> {
 }
 
 /// The class of a model.
-pub fn class_of(model: &'static Model) -> Option<Arc<ControlClass>> {
+pub fn class_of(model: &'static Model) -> Option<Arc<OwnClass>> {
     known().classes.iter().find(|c| std::ptr::eq(c.model, model)).cloned()
 }
 
-impl KnownControls {
+impl KnownClasses {
     /// The class that a name stands for now: the last one of that name.
-    fn named(&self, name: &str) -> Option<&Arc<ControlClass>> {
+    fn named(&self, name: &str) -> Option<&Arc<OwnClass>> {
         self.classes.iter().rev().find(|c| c.name() == name)
     }
 
@@ -98,9 +120,9 @@ impl KnownControls {
         for library in &mut libraries {
             for c in &self.classes {
                 match c.row {
-                    ControlRow::Congestion(row) => library.transports.controllers.add(row),
-                    ControlRow::Rate(row) => library.transports.rate_controllers.add(row),
-                    ControlRow::Stack(row) => library.transports.transports.add(row),
+                    OwnRow::Congestion(row) => library.transports.controllers.add(row),
+                    OwnRow::Rate(row) => library.transports.rate_controllers.add(row),
+                    OwnRow::Stack(row) => library.transports.transports.add(row),
                 }
                 if self.named(c.name()).is_some_and(|last| Arc::ptr_eq(last, c)) {
                     library.catalogue.add(c.model.family, c.model);
@@ -184,24 +206,24 @@ pub fn register_control(
         probes: Vec::leak(probes),
     }));
     let row = match family {
-        f if f == <&RateController>::FAMILY => ControlRow::Rate(Box::leak(Box::new(RateController {
+        f if f == <&RateController>::FAMILY => OwnRow::Rate(Box::leak(Box::new(RateController {
             model,
             rule,
             build: build_rate,
         }))),
-        f if f == Entry::FAMILY => ControlRow::Stack(Box::leak(Box::new(Entry {
+        f if f == Entry::FAMILY => OwnRow::Stack(Box::leak(Box::new(Entry {
             model,
-            carries: Carries::Stream(|settings, _| stack::connections(settings)),
+            carries: Carries::Stream(|settings, _| Ok(stack::connections(settings))),
             capable: |_, _| true,
         }))),
-        _ => ControlRow::Congestion(Box::leak(Box::new(Controller {
+        _ => OwnRow::Congestion(Box::leak(Box::new(Controller {
             model,
             also: &[],
             facts,
             build,
         }))),
     };
-    registered.classes.push(Arc::new(ControlClass { model, row, class }));
+    registered.classes.push(Arc::new(OwnClass { model, row, class }));
     registered.renew();
     Ok(())
 }
@@ -234,8 +256,8 @@ pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<
     let library = library(true);
     let last = known().named(name).map(|c| c.row);
     let last = last.and_then(|row| match row {
-        ControlRow::Congestion(row) => Some(row),
-        ControlRow::Rate(_) | ControlRow::Stack(_) => None,
+        OwnRow::Congestion(row) => Some(row),
+        OwnRow::Rate(_) | OwnRow::Stack(_) => None,
     });
     let standard = || {
         library
@@ -259,8 +281,8 @@ pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<
 }
 
 /// The registered classes among these settings and what is inside of them, by name.
-pub fn classes_in<'a>(settings: impl IntoIterator<Item = &'a Settings>) -> Vec<Arc<ControlClass>> {
-    let mut classes: Vec<Arc<ControlClass>> = vec![];
+pub fn classes_in<'a>(settings: impl IntoIterator<Item = &'a Settings>) -> Vec<Arc<OwnClass>> {
+    let mut classes: Vec<Arc<OwnClass>> = vec![];
     for model in settings.into_iter().flat_map(Settings::models).map(|s| s.model) {
         if let Some(class) = class_of(model)
             && !classes.iter().any(|c| Arc::ptr_eq(c, &class))
@@ -281,7 +303,7 @@ fn build_rate(settings: &Settings, terms: Terms) -> Box<dyn RateControl> {
 }
 
 /// An object of the class that these settings name.
-fn made<T>(settings: &Settings, make: impl FnOnce(&Arc<ControlClass>) -> Result<T, Refusal>) -> T {
+pub fn made<T>(settings: &Settings, make: impl FnOnce(&Arc<OwnClass>) -> Result<T, Refusal>) -> T {
     let control = match class_of(settings.model) {
         Some(class) => make(&class),
         None => Err(Refusal::new(
@@ -290,5 +312,5 @@ fn made<T>(settings: &Settings, make: impl FnOnce(&Arc<ControlClass>) -> Result<
         )),
     };
     // Not a panic: the hook that prints panics is not called. Who drives the run makes a message of it.
-    control.unwrap_or_else(|refusal| std::panic::resume_unwind(Box::new(refusal)))
+    control.unwrap_or_else(|refusal| fail(refusal))
 }
