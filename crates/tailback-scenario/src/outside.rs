@@ -83,9 +83,28 @@ pub fn no_stack(node: &Node, path: &str) -> Problem {
     Problem::new("value", node.at.clone(), path, problem, remedy).value(outside::STACK.name)
 }
 
-/// Whether a name can only be a congestion or a rate control written in Python: `FILE.py:CLASS` or `MODULE.CLASS`.
-pub fn names_a_class(family: &str, name: &str) -> bool {
-    [<&Controller>::FAMILY, <&RateController>::FAMILY].contains(&family) && name.contains(['.', ':'])
+/// Whether a family is that of congestion or of rate controls.
+pub fn has_controls(family: &str) -> bool {
+    [<&Controller>::FAMILY, <&RateController>::FAMILY].contains(&family)
+}
+
+/// Whether a name can only be a class of Python: `FILE.py:CLASS` or `MODULE.CLASS`.
+pub fn is_class(name: &str) -> bool {
+    name.contains(['.', ':'])
+}
+
+/// Whether a name is a file of Python, where a class in one could stand.
+pub fn lacks_its_class(family: &str, name: &str) -> bool {
+    let takes_one = has_controls(family) || [outside::MODEL.family, outside::STACK.family].contains(&family);
+    takes_one && name.ends_with(".py")
+}
+
+/// What is said of such a name.
+pub fn no_class(node: &Node, path: &str, name: &str) -> Problem {
+    let name = shorten(name, 60);
+    let problem = format!("\"{name}\" names a file without a class in it");
+    let remedy = format!("add the class: \"{name}:CLASS\"");
+    Problem::new("value", node.at.clone(), path, problem, remedy).value(node.show())
 }
 
 /// What is said of a control written in Python whose class is not at hand.
