@@ -143,6 +143,25 @@ def test_the_example_keeps_its_queue_short() -> None:
     assert len(EXAMPLE.read_text().splitlines()) <= 50
 
 
+def test_a_probe_has_the_unit_that_the_class_gives_it(tmp_path: Path) -> None:
+    """The stored folder has it too, where the class is gone; that of a built-in control is its own."""
+    own_class = SOUND.replace('{"seen": "1"}', '{"sent": "bytes", "queueing": "bit/s"}') + "    queueing = 2e6\n"
+    (tmp_path / "mine.py").write_text(own_class)
+    record = '[record.r]\nflows = "call"\nprobes = ["sent", "queueing", "target"]\nevery = "1s"\n'
+    (tmp_path / "lab.toml").write_text(TEXT + record)
+    result = tb.run(tmp_path / "lab.toml", out=tmp_path / "out")
+    units = {"sent": "(MB)", "queueing": "(Mb/s)", "target": "(Mb/s)"}
+    for probe, unit in units.items():
+        assert result.plot(probe).axes[0].get_ylabel() == f"{probe} {unit}"
+    (tmp_path / "mine.py").unlink()
+    code = "import sys, tailback as tb; print(tb.load_result(sys.argv[1]).plot(sys.argv[2]).axes[0].get_ylabel())"
+    for probe in ("sent", "queueing"):
+        done = subprocess.run([sys.executable, "-c", code, tmp_path / "out", probe], capture_output=True, text=True)
+        assert done.stdout.strip() == f"{probe} {units[probe]}", done.stderr
+    lab = net("nada").record(flows="call", probes=["queueing"], every="1s")
+    assert lab.run(duration="5s").plot("queueing").axes[0].get_ylabel() == "queueing (ms)"
+
+
 def test_jobs_sweeps_and_stores(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SOUND)
     (tmp_path / "lab.toml").write_text(TEXT)
@@ -181,6 +200,7 @@ MISTAKES = [
     ("def on_feedback(self, feedback)", "async def on_feedback(self, feedback)", "on_feedback is a coroutine"),
     ("def __init__(self, terms, *, share: float = 0.5)", "def __init__(self, *, terms)", "no argument for the terms"),
     ("share: float = 0.5", "share=[]", "its parameter share is neither"),
+    ("share: float = 0.5", "share=None", "its parameter share has the default None"),
     ("report_every = 0.05", "report_every = 0", "has report_every = 0"),
     ("report_every = 0.05", "report_packets = 'all'", "has report_packets = 'all'"),
     ("report_every = 0.05", "report_frames = 1", "has report_frames = 1"),

@@ -563,6 +563,8 @@ impl<'l> Reader<'l> {
             self.complain(problem);
         } else if model.is_none() && super::outside::is_stack(family, name) {
             self.complain(super::outside::no_stack(node, path));
+        } else if model.is_none() && super::outside::lacks_its_class(family, name) {
+            self.complain(super::outside::no_class(node, path, name));
         } else if model.is_none() && super::outside::names_a_class(family, name) {
             self.complain(super::outside::unknown_class(node, path, family, name));
         } else if model.is_none() {

@@ -5,7 +5,7 @@ use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem, shorten};
 use tailback_base::model::{Catalogue, Raw, Registered};
 use tailback_sim::library::outside;
-use tailback_transport::entry::Entry;
+use tailback_transport::entry;
 use tailback_transport::rtp::control::RateController;
 use tailback_transport::tcp::congestion::Controller;
 
@@ -96,18 +96,42 @@ fn own_class(family: &str) -> Option<(&'static str, &'static str, &'static str)>
         "rtp={\"control\": tb.rate_control(CLASS)}",
         "control",
     );
-    let stack = (Entry::WHAT, "transport=tb.stack(CLASS)", "transport");
+    let stack = (entry::Entry::WHAT, "transport=tb.stack(CLASS)", "transport");
     match family {
         f if f == <&Controller>::FAMILY => Some(tcp),
         f if f == <&RateController>::FAMILY => Some(rtp),
-        f if f == Entry::FAMILY => Some(stack),
+        f if f == entry::Entry::FAMILY => Some(stack),
         _ => None,
     }
 }
 
+/// Whether a family is that of congestion or of rate controls.
+pub fn has_controls(family: &str) -> bool {
+    [<&Controller>::FAMILY, <&RateController>::FAMILY].contains(&family)
+}
+
+/// Whether a name can only be a class of Python: `FILE.py:CLASS` or `MODULE.CLASS`.
+pub fn is_class(name: &str) -> bool {
+    name.contains(['.', ':'])
+}
+
+/// Whether a name is a file of Python, where a class in one could stand.
+pub fn lacks_its_class(family: &str, name: &str) -> bool {
+    let takes_one = own_class(family).is_some() || family == outside::MODEL.family;
+    takes_one && name.ends_with(".py")
+}
+
+/// What is said of such a name.
+pub fn no_class(node: &Node, path: &str, name: &str) -> Problem {
+    let name = shorten(name, 60);
+    let problem = format!("\"{name}\" names a file without a class in it");
+    let remedy = format!("add the class: \"{name}:CLASS\"");
+    Problem::new("value", node.at.clone(), path, problem, remedy).value(node.show())
+}
+
 /// Whether a name can only be a control or a transport written in Python: `FILE.py:CLASS` or `MODULE.CLASS`.
 pub fn names_a_class(family: &str, name: &str) -> bool {
-    own_class(family).is_some() && name.contains(['.', ':'])
+    own_class(family).is_some() && is_class(name)
 }
 
 /// What is said of a class in Python that is not at hand.

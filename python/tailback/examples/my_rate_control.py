@@ -1,7 +1,7 @@
 """A rate control of media in Python: the rate follows the queueing delay.
 
-Below `target` ms of queue the rate grows by 8 % a second, above it a report takes away up to 15 % of what arrives. More
-than a tenth of packets lost takes away half of that share.
+Below `limit` seconds of queue the rate grows by 8 % a second. Above it a report takes away 15 % of the rate, and with
+more than a tenth of its packets lost half of that share. What a reduction does is awaited before the next one.
 """
 
 
@@ -9,9 +9,9 @@ class Calm:
     probes = {"queueing": "s"}
     report_every = 0.05
 
-    def __init__(self, terms, *, target: float = 0.02):
-        self.limit = target
-        self.target = terms.start  # bit/s on the wire; the sender holds it between terms.min and terms.max
+    def __init__(self, terms, *, limit: float = 0.02):
+        self.terms, self.limit = terms, limit
+        self.target = terms.start  # bit/s on the wire
         self.base = float("inf")  # the least one-way delay, seconds
         self.queueing = 0.0
         self.last = self.reduced = None
@@ -31,10 +31,9 @@ class Calm:
         elif self.queueing > self.limit:
             self.reduce(feedback, 0.85)
         else:
-            self.target *= 1.08**step
+            self.target = min(self.target * 1.08**step, self.terms.max)
 
     def reduce(self, feedback, share):
-        # What a reduction does shows a round trip and a report later.
         if self.reduced is None or feedback.now > self.reduced + feedback.rtt + 0.2:
             self.reduced = feedback.now
-            self.target *= share
+            self.target = max(self.target * share, self.terms.min)

@@ -278,7 +278,7 @@ impl RateControl for ScriptedRate {
             return f64::NAN;
         };
         enter(&self.own.calls(), |py| {
-            let value = self.own.left(py, "on_feedback", p.name, self.now, "")?;
+            let value = self.own.left(py, "on_feedback", p.name, self.now, ", or in __init__")?;
             // A value that is not known yet is not recorded.
             let number = value.extract::<Option<f64>>().map(|x| x.unwrap_or(f64::NAN));
             number.map_err(|_| {

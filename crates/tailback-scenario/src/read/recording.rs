@@ -4,6 +4,7 @@ use super::names::{A_GROUP, A_LINK, among, direction_of, unknown};
 use crate::check::{Filled, Reader, join};
 use crate::document::{Entry, Node};
 use crate::error::{At, Problem};
+use crate::outside::{has_controls, is_class};
 use tailback_base::Duration;
 use tailback_base::model::{ProbeDef, Settings};
 use tailback_sim::declare::tables::record::*;
@@ -259,13 +260,16 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
         // What a discipline or a stack from outside keeps, only it knows: the run refuses what it does not have.
         if !all().any(|p| p == name) && outside_in(settings).is_none() && !is_stack(settings) {
             let declared: Vec<&str> = all().collect();
-            let (near, remedy) = among(name, declared.into_iter(), "probes here");
-            let problem = format!(
-                "the {} \"{}\" has no probe \"{}\"",
-                model.family,
-                model.name,
-                crate::error::shorten(name, 60)
-            );
+            let (near, mut remedy) = among(name, declared.into_iter(), "probes here");
+            let mut inside = settings.models().into_iter().map(|s| s.model);
+            let control = inside.find(|m| has_controls(m.family));
+            let with = control.map_or(String::new(), |m| format!(" with \"{}\"", m.name));
+            let own = control.unwrap_or(model).name;
+            if is_class(own) {
+                remedy = format!("name it in `probes` of the class {own}; {remedy}");
+            }
+            let name_shown = crate::error::shorten(name, 60);
+            let problem = format!("the {} \"{}\"{with} has no probe \"{name_shown}\"", model.family, model.name);
             r.complain(
                 Problem::new("value", item, &key, problem, remedy)
                     .value(name.clone())

@@ -8,7 +8,7 @@
 //! No report covers more than 16384 numbers: after a gap that is longer it begins later, and the sender forgets what
 //! is before.
 //!
-//! State: 32 bytes for each number that no report has covered, at most 512 kB, and the last 1024 numbers that are
+//! State: 24 bytes for each number that no report has covered, at most 400 kB, and the last 1024 numbers that are
 //! missing.
 
 use super::Config;

@@ -7,7 +7,7 @@
 //! would never end for the sender. The connection is over when it has been closed, everything written has been sent,
 //! and each packet has been told of or a second has passed.
 //!
-//! State: the waiting frames, and 24 bytes for each packet in flight.
+//! State: the waiting frames, and 16 bytes for each packet in flight.
 
 use super::Config;
 use super::control::{Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportedPacket, WrittenFrame};

@@ -14,8 +14,10 @@ from tailback.apps.ask.given import LinkError, named
 from tailback.core.scenario.controls import RATE, rate_control
 from tailback.core.scenario.own_file import NAMED
 
-#: The largest rate of the video, and the least on which a line is asked for one: twice the rate control's least.
-MOST_BPS, LEAST_LINE_BPS = 2.5e6, 600e3
+#: The rate at which the video begins, which is that of the transport, and its largest.
+START_BPS, MOST_BPS = 300e3, 2.5e6
+#: On a slower line no video is asked for.
+LEAST_LINE_BPS = 2 * START_BPS
 #: How much later than they are made frames are shown.
 PLAYOUT_S = 0.100
 #: The mark of the video of a conference (RFC 4594 section 4.3).
@@ -27,6 +29,8 @@ def control(given: str | None, calls: bool, slowest_bps: float, add: str) -> str
     `LinkError`."""
     if given is None:
         return ""
+    if given.endswith(".py"):
+        raise LinkError(f"adapt = {given}: this names a file without a class in it; add the class: {given}:CLASS")
     name = given if NAMED.fullmatch(given) else named("adapt", RATE.family, given, RATE.title)
     try:
         rate_control(name)
@@ -36,8 +40,8 @@ def control(given: str | None, calls: bool, slowest_bps: float, add: str) -> str
         raise LinkError(f"adapt = {given}: this is the rate control of a call's video, and nobody calls; {add}")
     if slowest_bps < LEAST_LINE_BPS:
         raise LinkError(
-            f"adapt = {given}: video begins at 300 kbit/s, too much for a line of {slowest_bps / 1e3:g} kbit/s; leave "
-            f"adapt out, or give at least {LEAST_LINE_BPS / 1e3:g}kbps"
+            f"adapt = {given}: video begins at {START_BPS / 1e3:g} kbit/s, too much for a line of "
+            f"{slowest_bps / 1e3:g} kbit/s; leave adapt out, or give at least {LEAST_LINE_BPS / 1e3:g}kbps"
         )
     return name
 
@@ -56,6 +60,6 @@ def said(adapt: str) -> str:
     if not adapt:
         return "audio alone"
     return (
-        f"audio that keeps its 80 kbit/s and video that adapts ({adapt}), from 300 kbit/s to at most "
+        f"audio that keeps its 80 kbit/s and video that adapts ({adapt}), from {START_BPS / 1e3:g} kbit/s to at most "
         f"{MOST_BPS / 1e6:g} Mbit/s"
     )

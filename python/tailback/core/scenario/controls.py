@@ -337,6 +337,11 @@ def _kind(called: str, p: inspect.Parameter, hint: Any) -> tuple[str, str]:
     empty = p.default is inspect.Parameter.empty
     kind = of_hint[0] if of_hint else type(p.default)
     fits = kind in _KINDS and (empty or p.default is None or isinstance(p.default, (kind, int)))
+    if kind is type(None):
+        raise refused(
+            f"{called}: its parameter {p.name} has the default None, which does not say what it is",
+            f"annotate it, such as `{p.name}: float | None = None`",
+        )
     if not fits or p.default == "":
         raise refused(
             f"{called}: its parameter {p.name} is neither bool, int, float nor str",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.core.scenario.own_probes import own_units
 from tailback.core.text.json_text import clean
 from tailback.core.text.plain import command_line, file_bytes
 from tailback.core.text.whole import write_text
@@ -18,6 +19,7 @@ from tailback.core.text.whole import write_text
 
 def about(scenario: Any, seeds: list[int], queues: Mapping[str, Any], command: list[str] | None) -> dict[str, Any]:
     """What the manifest of a scenario's replications says beside the runs."""
+    units = own_units([scenario])
     return {
         **program(command),
         "scenario": scenario.name,
@@ -25,6 +27,8 @@ def about(scenario: Any, seeds: list[int], queues: Mapping[str, Any], command: l
         "queues": {port: getattr(make, "__qualname__", repr(make)) for port, make in sorted(queues.items())},
         "seeds": seeds,
         "replications": len(seeds),
+        # Of probes that classes of one's own have: a stored result is read without them.
+        **({"units": units} if units else {}),
     }
 
 
@@ -96,7 +100,7 @@ def write_scenario(dir: Path, scenario: Any) -> None:
 
 
 #: What is read of it, where it is there.
-_KINDS = {"points": list, "scenarios": dict, "runs": list, "sweep": dict, "demo": dict}
+_KINDS = {"points": list, "scenarios": dict, "runs": list, "sweep": dict, "demo": dict, "units": dict}
 #: A manifest names every run of a plan, of which there may be a million.
 LONGEST_MANIFEST = 1 << 31
 

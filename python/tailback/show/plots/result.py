@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from tailback.core.results.means import labels_of
 from tailback.core.results.measured import PlanRuns
 from tailback.core.results.quantities import label, shown
 from tailback.core.results.reading import pieces
-from tailback.core.scenario import queues
+from tailback.core.scenario.controls import KINDS
+from tailback.core.scenario.own_probes import own_units
 from tailback.core.text import given as check
 from tailback.core.text.arguments import checked
 from tailback.show.plots.against_time import series
@@ -121,26 +122,42 @@ def _unit(result: Any, thing: str, probe: str) -> str:
     """
     from tailback.core.scenario.reference import describe
 
-    family, name = ("queue", thing[len("link.") :]) if thing.startswith("link.") else ("transport", thing.split(".")[1])
-    models = [describe("link" if family == "queue" else "flows")[0]]
     scenario = getattr(result, "scenario", None)
-    if scenario is None:
-        named = next(f["models"] for f in describe() if f["family"] == family)
-    else:
-        key = "links" if family == "queue" else "flows"
-        named = [{"name": x[family]} for x in scenario.spec[key] if x["name"] == name]
-    declared = {m["name"] for f in describe() if f["family"] == family for m in f["models"]}
-    models += [m for x in named if x["name"] in declared for m in describe(x["name"]) if m["family"] == family]
-    if scenario is not None and probe not in {p["name"] for m in models for p in m["probes"]}:
-        # Of a discipline of one's own, whose class says it.
-        own = [getattr(make, "probes", {}) for make in queues.named_by([scenario]).values()]
-        return next((str(p[probe]) for p in own if isinstance(p, Mapping) and probe in p), "").removeprefix("1")
-    units = {p["unit"] for m in models for p in m["probes"] if p["name"] == probe}
-    unit = units.pop() if len(units) == 1 else ""
+    of_link = thing.startswith("link.")
+    family, name = ("queue", thing[len("link.") :]) if of_link else ("transport", thing.split(".")[1])
+    inner = [] if of_link else [kind for kind in KINDS if kind.family != family]
+    listed = {f["family"]: [m["name"] for m in f["models"]] for f in describe()}
+    if scenario is not None:
+        here = {x[family] for x in scenario.spec["links" if of_link else "flows"] if x["name"] == name}
+        listed[family] = [m for m in listed[family] if m in here]
+        # Which control it is, is not told: one of those that stand in the table of the transport.
+        inner = [kind for kind in inner if kind.transport in here]
+    outer = [describe("link" if of_link else "flows")[0], *_described(listed[family], family)]
+    own = _own_units(result, scenario)
+    within = [m for kind in inner for m in _described(listed[kind.family], kind.family)]
+    unit = _agreed(outer, probe) or own.get(probe, "") or _agreed(within, probe)
     if unit == "unit of the buffer":
         buffers = [x["buffer"] for x in scenario.spec["links"] if x["name"] == name] if scenario is not None else []
         unit = "bytes" if buffers and buffers[0].endswith("B") else "packets" if buffers else unit
     return "" if unit == "1" else unit
+
+
+def _described(names: Iterable[str], family: str) -> list[Any]:
+    from tailback.core.scenario.reference import describe
+
+    return [m for name in names for m in describe(name) if m["family"] == family]
+
+
+def _agreed(models: Iterable[Any], probe: str) -> str:
+    """The unit that these models give a probe; empty where they differ, or do not have it."""
+    units = {p["unit"] for m in models for p in m["probes"] if p["name"] == probe}
+    return str(units.pop()) if len(units) == 1 else ""
+
+
+def _own_units(result: Any, scenario: Any) -> dict[str, str]:
+    """Units of the probes of classes of one's own: the class says it, or the manifest of the stored runs."""
+    stored = getattr(result, "manifest", {}).get("units", {})
+    return stored if scenario is None else {**stored, **own_units([scenario])}
 
 
 def _chosen(table: _core.Table, where: Mapping[str, str]) -> np.ndarray:

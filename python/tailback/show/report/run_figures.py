@@ -13,6 +13,7 @@ from tailback.core.results.columns import tables
 from tailback.core.results.expression import ExpressionError
 from tailback.core.scenario.read import stored
 from tailback.core.stats import mean
+from tailback.core.store import manifest
 from tailback.show import plots
 from tailback.show.plots.points import MOST, figure_over, figure_spread
 from tailback.show.plots.topology import lines_of, topology
@@ -66,7 +67,7 @@ def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str
     if len(results.series):
         # With its scenario, if there is one of all runs, the units of what was recorded are known.
         if not labels and (folder / "scenario.toml").is_file():
-            results = _WithScenario(results, stored(folder / "scenario.toml"))
+            results = _WithScenario(results, folder)
         several = len(set(results.runs["replication"])) > 1
         for probe in list(dict.fromkeys(results.series["probe"]))[:8]:
             caption = f"Recorded: {probe}. {_MEANS if several else ''}".strip()
@@ -82,11 +83,12 @@ def _utilisations(results: Any) -> dict[str, list[float]]:
 
 
 class _WithScenario:
-    """Tables with the scenario of their runs."""
+    """Tables with the scenario and the manifest of their runs."""
 
-    def __init__(self, tables: Any, scenario: Any) -> None:
+    def __init__(self, tables: Any, folder: Path) -> None:
         self.tables = tables
-        self.scenario = scenario
+        self.scenario = stored(folder / "scenario.toml")
+        self.manifest = manifest.read(folder)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.tables, name)

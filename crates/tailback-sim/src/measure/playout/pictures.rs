@@ -264,8 +264,7 @@ mod tests {
 
     #[test]
     fn six_seconds_are_a_pause_and_a_freeze() {
-        let p = shown(|_| false, false);
-        let mut p = p;
+        let mut p = shown(|_| false, false);
         p.complete(
             CompleteFrame {
                 made: ms(16_000),

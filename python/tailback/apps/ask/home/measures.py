@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from tailback.core.theory import emodel
 LATE_S = 0.050
 #: A voice packet is filled for so long before it leaves.
 PACKETISATION_S = 0.020
+#: The quality of a call's medium.
+Q = TypeVar("Q")
 #: Instants and values of a series without rows.
 NOTHING = (np.empty(0), np.empty(0))
 #: Of fewer pages no quantile is told.
@@ -152,24 +155,20 @@ def _quantile(values: np.ndarray, q: float, least: int = 1) -> float:
     return float(np.quantile(values, q)) if len(values) >= least else math.nan
 
 
-def _worst_call(value: Callable[[CallQuality], float], worse: Callable[..., float]) -> Callable[[HomeRun], float]:
-    """Of all calls and both directions under most load, the worst one."""
+def _worst(
+    of_phase: Callable[[PhaseRun], Mapping[str, Q]], value: Callable[[Q], float], worse: Callable[..., float]
+) -> Callable[[HomeRun], float]:
+    """Of all calls, or of their video, and both directions under most load, the worst one."""
 
     def of(run: HomeRun) -> float:
-        calls = [value(c) for c in run.heaviest.calls.values()]
-        return worse(calls) if calls and not any(map(math.isnan, calls)) else math.nan
+        values = [value(q) for q in of_phase(run.heaviest).values()]
+        return worse(values) if values and not any(map(math.isnan, values)) else math.nan
 
     return of
 
 
-def _worst_video(value: Callable[[VideoQuality], float], worse: Callable[..., float]) -> Callable[[HomeRun], float]:
-    """The same of the video of calls."""
-
-    def of(run: HomeRun) -> float:
-        videos = [value(v) for v in run.heaviest.videos.values()]
-        return worse(videos) if videos and not any(map(math.isnan, videos)) else math.nan
-
-    return of
+_worst_call = partial(_worst, lambda p: p.calls)
+_worst_video = partial(_worst, lambda p: p.videos)
 
 
 def _adapts(line: HomeLine) -> bool:

@@ -202,8 +202,7 @@ def groups(line: HomeLine, times: Timeline) -> dict[str, PhaseFlows]:
             made += _transfers(line, kind, phase)
     for phase in times.phases:
         for number, host in _numbered(line, "call"):
-            made += _call(_host(host), phase, number)
-            made += _video(line, _host(host), phase, number) if line.adapt else []
+            made += _call(line, _host(host), phase, number)
         for number, host in _numbered(line, "game"):
             table = _echo(_host(host), GAME_UP, 1 / GAME_HZ, phase, GAME_DOWN)
             made.append(PhaseFlows("game", "", phase.name, table, number=number))
@@ -270,36 +269,25 @@ def _transfers_of(line: HomeLine, kind: str, phase: Phase, host: str, number: in
     return made
 
 
-def _call(host: str, phase: Phase, number: int) -> list[PhaseFlows]:
-    """Both directions of a call, as telephones mark it (RFC 4594 section 4.1)."""
-    made = []
-    for direction, there, here in (("up", host, WORLD), ("down", WORLD, host)):
-        table = {
-            "from": there,
-            "to": here,
-            "traffic": "voice",
-            "dscp": "EF",
-            "start": _time(phase.counted),
-            "stop": _time(phase.ends),
-        }
-        made.append(PhaseFlows("call", direction, phase.name, table, number=number))
+def _call(line: HomeLine, host: str, phase: Phase, number: int) -> list[PhaseFlows]:
+    """Both directions of a call: its audio, as telephones mark it (RFC 4594 section 4.1), and video that adapts."""
+    ends = _time(phase.ends)
+    audio = {"traffic": "voice", "dscp": "EF", "start": _time(phase.counted), "stop": ends}
+    made = _both_ways("call", host, phase, number, audio)
+    if line.adapt:
+        # It begins with the phase: a rate control takes seconds.
+        video = {**calls.video(line.adapt), "dscp": calls.MARK, "start": _time(phase.begins), "stop": ends}
+        made += _both_ways(VIDEO, host, phase, number, video)
     return made
 
 
-def _video(line: HomeLine, host: str, phase: Phase, number: int) -> list[PhaseFlows]:
-    """Both directions of the video of a call. It begins with the phase: a rate control takes seconds."""
-    made = []
-    for direction, there, here in (("up", host, WORLD), ("down", WORLD, host)):
-        table = {
-            "from": there,
-            "to": here,
-            **calls.video(line.adapt),
-            "dscp": calls.MARK,
-            "start": _time(phase.begins),
-            "stop": _time(phase.ends),
-        }
-        made.append(PhaseFlows(VIDEO, direction, phase.name, table, number=number))
-    return made
+def _both_ways(kind: str, host: str, phase: Phase, number: int, flows: Mapping[str, Any]) -> list[PhaseFlows]:
+    """The same flows upwards and downwards."""
+    ways = (("up", host, WORLD), ("down", WORLD, host))
+    return [
+        PhaseFlows(kind, direction, phase.name, {"from": there, "to": here, **flows}, number=number)
+        for direction, there, here in ways
+    ]
 
 
 def _echo(

@@ -93,44 +93,24 @@ def _of_link(name: str, column: str, doc: str, judged: bool = True, **more: Any)
     )
 
 
-def _of_call(name: str, column: str, doc: str, **more: Any) -> QueueMeasure:
-    """A column of the call."""
-    c = tables()["datagrams"].columns[column]
+def _of_medium(table: str, medium: str, whose: str, asked: Callable[[Link], bool]) -> Callable[..., QueueMeasure]:
+    """What makes a measure of a column of a call's medium: its words are those of the column."""
 
-    def value(seed: Seed) -> float:
-        return float(seed.alone.call[column]) if seed.alone.call else math.nan
+    def measure(name: str, column: str, doc: str, **more: Any) -> QueueMeasure:
+        c = tables()[table].columns[column]
 
-    return QueueMeasure(
-        name,
-        joined(c.title, "the call"),
-        f"call {c.short}",
-        c.shown_unit,
-        c.better,
-        doc,
-        value,
-        asked=_crosses("voice"),
-        **more,
-    )
+        def value(seed: Seed) -> float:
+            row = getattr(seed.alone, medium)
+            return float(row[column]) if row else math.nan
+
+        title, head = joined(c.title, whose), f"{medium} {c.short}"
+        return QueueMeasure(name, title, head, c.shown_unit, c.better, doc, value, asked=asked, **more)
+
+    return measure
 
 
-def _of_video(name: str, column: str, doc: str, **more: Any) -> QueueMeasure:
-    """A column of the call's video."""
-    c = tables()["playout"].columns[column]
-
-    def value(seed: Seed) -> float:
-        return float(seed.alone.video[column]) if seed.alone.video else math.nan
-
-    return QueueMeasure(
-        name,
-        joined(c.title, "the call's video"),
-        f"video {c.short}",
-        c.shown_unit,
-        c.better,
-        doc,
-        value,
-        asked=lambda link: bool(link.adapt),
-        **more,
-    )
+_of_call = _of_medium("datagrams", "call", "the call", _crosses("voice"))
+_of_video = _of_medium("playout", "video", "the call's video", lambda link: bool(link.adapt))
 
 
 def _rtt_fairness(seed: Seed) -> float:

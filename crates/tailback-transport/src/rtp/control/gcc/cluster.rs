@@ -132,7 +132,7 @@ impl Cluster {
 mod tests {
     use super::*;
 
-    /// Eleven packets of 250 B at 2 Mbit/s, each 1 ms; they arrive `gap` us apart, `lost` of them not.
+    /// Fifteen packets of 250 B at 2 Mbit/s, each 1 ms; they arrive `gap` us apart, the first `lost` of them not.
     fn result(gap: u64, lost: u64) -> Option<f64> {
         let mut c = Cluster::new(2e6, false);
         let whole: Vec<bool> = (0..16).map(|n| c.send(n, 250)).collect();

@@ -83,8 +83,8 @@ pub static MODEL: Model = Model {
     family: "rate-control",
     title: "Google congestion control",
     summary: "The slope of the delay says when the line is full: the rate falls to 0.85 of what arrives. It grows by \
-              8 % a second, or by a packet a round trip near the last such rate. Losses bound it by a fit to those \
-              of four seconds. Clusters of packets search for a line that is free.",
+              8 % a second, or near the last such rate by half a packet in a round trip and 100 ms. Losses bound it \
+              by a fit to those of four seconds. Clusters of packets search for a line that is free.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -178,12 +178,12 @@ impl Gcc {
 
     /// Plan what is to be probed, after all else.
     fn look(&mut self, now: Time) {
-        if !self.s.get(&PROBES) {
-            return;
-        }
         let estimate = self.rate();
         self.limited.set(estimate);
         self.limited.idle(now);
+        if !self.s.get(&PROBES) {
+            return;
+        }
         let bound = match self.loss.state() {
             _ if self.trendline.usage() == Usage::Over => Bound::Congestion,
             LossState::ByDelay => Bound::Delay,

@@ -10,7 +10,8 @@
 //!   estimate.
 //!
 //! No cluster is faster than twice the largest rate, and none is planned while the line is overused or losses lower the
-//! estimate. The last three wait for a second after the first two, and the application's for 5 s after any.
+//! estimate. The last three wait for a second after the first two; of them those that ask whether the application
+//! limits the rate wait for 5 s after any.
 //!
 //! State: the clusters that are planned, sent and awaited (a second), and the last of each reason.
 
@@ -241,5 +242,122 @@ impl Probes {
             rate,
             estimate,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: f64) -> Time {
+        Time((1e9 * seconds) as u64)
+    }
+
+    /// The rates of the clusters that a look plans, kbit/s. They are taken as sent.
+    fn planned(p: &mut Probes, kbits: f64, bound: Bound, is_limited: bool, seconds: f64) -> Vec<f64> {
+        p.look(1e3 * kbits, bound, is_limited, at(seconds));
+        p.planned.drain(..).map(|c| (c.rate / 1e3).round()).collect()
+    }
+
+    #[test]
+    fn a_search_begins_at_3_and_6_times_the_estimate_and_goes_on_at_twice() {
+        let begun = |largest| {
+            let mut p = Probes::new(largest);
+            let first = planned(&mut p, 1000.0, Bound::Delay, false, 0.0);
+            (p, first)
+        };
+        assert_eq!(begun(2e6).1, [3000.0, 4000.0], "twice the largest rate at most");
+        let (mut p, first) = begun(10e6);
+        assert_eq!(first, [3000.0, 6000.0]);
+        // 0.7 of 6 Mbit/s are 4.2.
+        assert_eq!(planned(&mut p, 4100.0, Bound::Delay, false, 0.2), []);
+        assert_eq!(planned(&mut p, 4400.0, Bound::Congestion, false, 0.3), []);
+        assert_eq!(planned(&mut p, 4400.0, Bound::Delay, false, 0.4), [8800.0]);
+        assert_eq!(planned(&mut begun(10e6).0, 5000.0, Bound::Growing, false, 0.4), [7875.0]);
+    }
+
+    /// The estimate falls from 3 to 1.9 Mbit/s six seconds after the search. The application limits the rate until some
+    /// time before, as a look each 1.5 s sees it.
+    #[test]
+    fn after_a_fall_0_85_of_the_estimate_before_is_tried() {
+        let after_fall = |until: f64| {
+            let mut p = Probes::new(10e6);
+            for n in 0..4 {
+                let seconds = 1.5 * f64::from(n);
+                let rates = planned(&mut p, 3000.0, Bound::Delay, seconds < until, seconds);
+                assert_eq!(rates.is_empty(), n > 0);
+            }
+            planned(&mut p, 1900.0, Bound::Delay, 6.0 < until, 6.0)
+        };
+        assert_eq!(after_fall(10.0), [2550.0]);
+        // Seen at 4.5 s, 1.5 s before; and at 3 s, 3 s before.
+        assert_eq!(after_fall(4.0), [2550.0]);
+        assert_eq!(after_fall(2.0), []);
+    }
+
+    #[test]
+    fn an_application_that_limits_the_rate_has_a_cluster_each_five_seconds() {
+        let mut p = Probes::new(10e6);
+        let looks = (0..=120).filter_map(|n| {
+            let seconds = 0.1 * f64::from(n);
+            let rates = planned(&mut p, 1000.0, Bound::Delay, true, seconds);
+            (!rates.is_empty()).then_some((n, rates))
+        });
+        let expected = [(0, vec![3000.0, 6000.0]), (50, vec![20_000.0]), (100, vec![20_000.0])];
+        assert_eq!(looks.collect::<Vec<_>>(), expected);
+    }
+
+    /// Changes below 5 % do not count.
+    #[test]
+    fn at_a_standstill_of_15_s_twice_the_estimate_is_tried() {
+        let plans = |largest: f64| {
+            let mut p = Probes::new(largest);
+            let looks = (0..=310).filter_map(|n| {
+                let kbits = if n % 2 == 0 { 1000.0 } else { 1040.0 };
+                let rates = planned(&mut p, kbits, Bound::Delay, false, 0.1 * f64::from(n));
+                (!rates.is_empty()).then_some((n, rates))
+            });
+            looks.skip(1).collect::<Vec<_>>()
+        };
+        assert_eq!(plans(10e6), [(150, vec![2000.0]), (300, vec![2000.0])]);
+        assert_eq!(plans(1e6), [], "the estimate is the largest rate");
+    }
+
+    /// A cluster at 20 Mbit/s, 30 packets of 1250 B each 0.5 ms, which arrive 1 ms apart: 0.95 of 10 Mbit/s are proven
+    /// for a minute, while the application limits the rate.
+    #[test]
+    fn what_a_cluster_proves_counts_while_the_application_limits_the_rate() {
+        let mut p = Probes::new(10e6);
+        planned(&mut p, 1000.0, Bound::Delay, true, 0.0);
+        p.look(1e6, Bound::Delay, true, at(5.0));
+        let packets: Vec<ReportedPacket> = (0..30)
+            .map(|number| ReportedPacket {
+                number,
+                bytes: 1250,
+                sent: at(5.0 + 0.0005 * number as f64),
+                fate: Fate::Received {
+                    at: at(5.1 + 0.001 * number as f64),
+                    marked: false,
+                },
+            })
+            .collect();
+        for packet in &packets {
+            assert!(p.rate().is_some());
+            p.on_sent(&LeavingPacket {
+                now: packet.sent,
+                number: packet.number,
+                bytes: packet.bytes,
+                in_flight: 0,
+                is_padding: true,
+            });
+        }
+        assert_eq!(p.rate(), None);
+        let received: Vec<_> = (0..30).map(|n| (at(5.1 + 0.001 * f64::from(n)), &packets[n as usize])).collect();
+        let news = p.result(&received, at(5.2)).expect("a result");
+        assert!((news - 9.5e6).abs() < 10.0, "{news}");
+        let proven = p.proven(at(65.2)).expect("it lasts for a minute");
+        assert!((proven - news).abs() < 10.0 && p.proven(at(65.3)).is_none(), "{proven}");
+        p.look(1e6, Bound::Delay, false, at(10.0));
+        assert_eq!(p.proven(at(10.0)), None);
     }
 }

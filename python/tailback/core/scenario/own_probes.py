@@ -1,0 +1,21 @@
+"""What classes of one's own say of the quantities that can be recorded of them: the attribute `probes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tailback import _core
+from tailback.core.scenario import queues
+
+
+def own_units(scenarios: Iterable[_core.Scenario]) -> dict[str, str]:
+    """Units of the probes of the queues, controls and stacks that these scenarios name, as far as their classes are at
+    hand. A probe to which two of them give different units has none."""
+    known = list(scenarios)
+    classes = [*queues.named_by(known).values(), *(c for scenario in known for c in scenario.controls.values())]
+    found: dict[str, set[str]] = {}
+    for own_class in classes:
+        probes = getattr(own_class, "probes", {})
+        for name, unit in probes.items() if isinstance(probes, Mapping) else ():
+            found.setdefault(str(name), set()).add(str(unit))
+    return {name: units.pop() if len(units) == 1 else "" for name, units in found.items()}
