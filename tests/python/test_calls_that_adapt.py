@@ -91,6 +91,8 @@ def test_what_cannot_adapt_is_refused(more: dict[str, str], said: str) -> None:
 def test_a_link_without_a_call_is_refused() -> None:
     with pytest.raises(LinkError, match="add voice to traffic"):
         link("10Mbps", "40ms", traffic=["bulk"], adapt="gcc")
+    with pytest.raises(LinkError, match="leave adapt out"):
+        link("10Gbps", fabric="leaf-spine", adapt="gcc")
 
 
 def test_the_lab_gives_video_a_rate_control() -> None:

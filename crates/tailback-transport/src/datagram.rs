@@ -6,7 +6,7 @@
 
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
 use crate::entry::{Carries, Entry};
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::segment::{Flags, MOST_HEADER, SackBlocks, Segment};
 use std::collections::VecDeque;
 use tailback_base::{Ecn, Key, Kind, Model, ProbeDef, Settings, Time, params};
 
@@ -24,7 +24,7 @@ pub static MODEL: Model = Model {
 params! {
     const PARAMS;
 
-    pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 254 }, "0B",
+    pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: MOST_HEADER as u64 }, "0B",
         "How many bytes of each packet are not payload; packet_size is always the size on the wire.", "");
     pub ECN: bool = Key::new("ecn", Kind::Bool, "false", "Datagrams are ECN-capable.", "RFC 3168 section 5");
     pub CODEPOINT: DatagramCodepoint = Key::choice("ecn_codepoint", "ect0",

@@ -7,6 +7,10 @@
 use tailback_base::{Ecn, Time};
 use thin_vec::ThinVec;
 
+/// The most bytes that a segment may have on the wire in addition to its payload, options included: the simulator's
+/// packet stores this number in one byte, of which the largest value says that nothing is payload.
+pub const MOST_HEADER: u32 = 254;
+
 /// TCP's flags, plus a flag of the sender that marks a retransmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags(pub u8);

@@ -203,7 +203,7 @@ fn only_plain_drop_tail_is_fused() {
     assert_eq!(registry::fused_limit(&droptail.with("count_in_service", "true")), None);
 }
 
-/// RED without a filter and with equal thresholds in packets is arithmetic too; with anything else that matters not.
+/// RED without a filter and with equal thresholds in packets is arithmetic too, unless a parameter adds a rule.
 #[test]
 fn a_step_is_arithmetic() {
     let step = Settings::defaults(registry::find("red").unwrap())

@@ -276,7 +276,9 @@ fn instants_fit(r: &mut Reader, top: &Filled, flows_in_all: u64) {
 fn end(r: &mut Reader, top: &Filled, root: &Node) -> End {
     let end = top.settings.get(&top::END);
     let asks = [&top::SESSIONS, &top::WORKLOADS];
-    if end == End::Sessions && asks.iter().all(|family| root.given(family).is_none()) {
+    let tables = asks.iter().filter_map(|family| root.given(family));
+    let mut used = tables.filter(|node| !matches!(&node.tree, Tree::Table(entries) if entries.is_empty()));
+    if end == End::Sessions && used.next().is_none() {
         let problem = "the run is to end with its sessions or workloads, and there are none";
         let remedy = "add a table [sessions.NAME] or [workload.NAME], or leave `end` out";
         r.complain(top.problem("conflict", &top::END, problem, remedy).value(end.word()));

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tailback_base::model::{Param, Raw, Settings};
 use tailback_base::{Duration, Time};
+use tailback_sim::declare::tables::LONGEST_SECONDS;
 use tailback_sim::declare::workload::*;
 use tailback_sim::spec::WorkloadFlows;
 use tailback_sim::traffic::laws;
@@ -14,6 +15,8 @@ use tailback_sim::traffic::workload::ListedFlow;
 
 /// The largest flow of a list, bytes.
 const MOST_BYTES: u64 = 1 << 50;
+/// What helps where a line of a list cannot be read.
+const A_FLOW: &str = "write source, destination, bytes and seconds, such as: host1 host9 20000 0.0015";
 
 /// The lines of a file, each as its numbers, with their number in the file.
 fn numbers(
@@ -58,11 +61,12 @@ pub fn sizes(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Option<
             Some([size, share] | [size, _, share]) => Some((*size, *share)),
             _ => None,
         };
-        let fits = |p: &(f64, f64)| p.0 >= 0.0 && p.1 >= 0.0 && points.last().is_none_or(|l| l.0 <= p.0 && l.1 <= p.1);
+        let (bytes, share) = points.last().copied().unwrap_or_default();
+        let fits = |p: &(f64, f64)| (bytes..=MOST_BYTES as f64).contains(&p.0) && p.1 >= share;
         let Some(point) = point.filter(fits) else {
             let problem = format!("{}: line {number} is \"{}\"", place.display(), words.join(" "));
-            let remedy =
-                "write a size in bytes and the share of flows up to it, both no smaller than in the line before";
+            let remedy = "write a size in bytes, of at most 1e15, and the share of flows up to it, both no smaller than \
+                          in the line before";
             r.complain(filled.problem("file", &SIZES_FILE, problem, remedy).value(name));
             return None;
         };
@@ -82,12 +86,13 @@ pub fn sizes(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Option<
         .map(|p| Raw::Text(format!("{}B", libm::round(p.0) as u64)));
     let shares = points.iter().map(|p| Raw::Real(p.1 / scale));
     let mut settings = Settings::defaults(&row.size);
-    for (name, list) in [
+    for (param, list) in [
         ("values", Raw::List(values.collect())),
         ("shares", Raw::List(shares.collect())),
     ] {
-        if let Err(e) = settings.set(name, &list) {
-            r.complain(filled.problem("file", &SIZES_FILE, e.problem, e.remedy).value(name));
+        if let Err(e) = settings.set(param, &list) {
+            let problem = format!("{}: {}", place.display(), e.problem);
+            r.complain(filled.problem("file", &SIZES_FILE, problem, e.remedy).value(name));
             return None;
         }
     }
@@ -132,20 +137,27 @@ pub fn flows(r: &mut Reader, filled: &Filled, name: &str, file: &str, hosts: &[S
             _ => None,
         };
         match flow {
-            Some(((from, to), (bytes, at))) if from != to && (1..=MOST_BYTES).contains(&bytes) && at >= 0.0 => flows
-                .push(ListedFlow {
+            Some(((from, to), (bytes, at)))
+                if from != to && (1..=MOST_BYTES).contains(&bytes) && (0.0..=LONGEST_SECONDS).contains(&at) =>
+            {
+                flows.push(ListedFlow {
                     at: Time(0) + Duration::from_seconds(at),
                     from,
                     to,
                     bytes,
-                }),
+                });
+            }
             _ => {
                 let problem = format!("{}: line {number} is \"{}\"", place.display(), words.join(" "));
-                let remedy = "write source, destination, bytes and seconds, such as: host1 host9 20000 0.0015";
-                r.complain(filled.problem("file", &LIST, problem, remedy).value(name));
+                r.complain(filled.problem("file", &LIST, problem, A_FLOW).value(name));
                 return None;
             }
         }
+    }
+    if flows.is_empty() {
+        let problem = format!("{}: there is no flow in it", place.display());
+        r.complain(filled.problem("file", &LIST, problem, A_FLOW).value(name));
+        return None;
     }
     flows.sort_by_key(|f| f.at);
     Some(WorkloadFlows::Listed(Arc::from(flows)))

@@ -198,15 +198,17 @@ fn drawn(
     let mean = match (s.get(&LOAD), s.get(&MEAN_GAP)) {
         (None, Some(gap)) => gap.seconds(),
         (Some(load), None) => {
-            let law = r.library.law(&sizes);
-            let Some(mean) = law.mean() else {
-                let problem = format!(
-                    "the mean of {} is not known in closed form, which load needs",
-                    sizes.model.name
-                );
-                let remedy = "give mean_gap, the mean time between arrivals, in place of load";
-                r.complain(filled.problem("conflict", &LOAD, problem, remedy));
-                return None;
+            let mean = match r.library.law(&sizes).mean() {
+                Some(mean) if mean > 0.0 => mean,
+                known => {
+                    let problem = match known {
+                        Some(_) => format!("the mean of {} is 0, of which no number is a load", sizes.model.name),
+                        None => format!("the mean of {} is not known in closed form, which load needs", sizes.model.name),
+                    };
+                    let remedy = "give mean_gap, the mean time between arrivals, in place of load";
+                    r.complain(filled.problem("conflict", &LOAD, problem, remedy));
+                    return None;
+                }
             };
             mean * 8.0 * f64::from(pattern.at_once(fan_in)) / (load * capacity(r, filled, hosts, around, routes)?)
         }

@@ -12,11 +12,15 @@ pub struct Draw {
     answered: Option<usize>,
 }
 
-const QUEUES: [&str; 30] = [
+const QUEUES: [&str; 32] = [
     "{ kind = \"droptail\", buffer = \"unlimited\" }",
     "{ kind = \"droptail\", buffer = \"20 packets\" }",
     "{ kind = \"droptail\", buffer = \"30kB\" }",
     "{ kind = \"red\", buffer = \"60 packets\" }",
+    "{ kind = \"red\", profile = \"step\", ecn = true, min_threshold = \"5 packets\", max_threshold = \"5 packets\", \
+     buffer = \"unlimited\" }",
+    "{ kind = \"red\", profile = \"step\", min_threshold = \"8 packets\", max_threshold = \"8 packets\", \
+     buffer = \"12 packets\" }",
     "{ kind = \"codel\", buffer = \"100 packets\" }",
     "{ kind = \"fq-codel\" }",
     "{ kind = \"pie\", buffer = \"100 packets\" }",

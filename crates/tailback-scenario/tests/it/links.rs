@@ -87,10 +87,9 @@ fn observe(c: &Case, fused: bool, step: Option<StepRule>) -> (Vec<(Time, AppInpu
             heard: heard.clone(),
             ..Script::new(sends.collect())
         };
-        // Every other flow joins at the second link.
-        // Some of them can be marked.
-        let ecn = if i % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+        // Every other flow joins at the second link; each third can be marked.
         let from = if i % 2 == 0 { a } else { b };
+        let ecn = if i % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
         let flow = net.flow(group, i as u32, from, d, Transport::Datagrams { ecn });
         net.feed(flow, Box::new(script), Time::ZERO, None, true);
     }

@@ -286,6 +286,30 @@ fn a_workload_that_cannot_be_is_refused() {
     }
 }
 
+/// What a file has that cannot be is said with the file and the line.
+#[test]
+fn what_a_file_cannot_have_is_said() {
+    let written = std::env::temp_dir().join(format!("tailback-wrong-{}", std::process::id()));
+    let name = written.display();
+    let sizes = format!("sizes_file = \"{name}\"\nload = 0.5");
+    let list = format!("list = \"{name}\"");
+    for (workload, text, said) in [
+        (&sizes, "0 0\n1e30 100\n", "line 2"),
+        (&sizes, "0 0\nnan 100\n", "line 2"),
+        (&sizes, "1000 90\n", "the last share is 90"),
+        (&sizes, "0 0\n0 1\n", "the mean of cdf is 0"),
+        (&list, "host1 host2 1000 0\nhost1 host2 1000 inf\n", "line 2"),
+        (&list, "host1 host2 1000 1e300\n", "line 1"),
+        (&list, "# nothing\n", "there is no flow in it"),
+    ] {
+        std::fs::write(&written, text).expect("a temporary file");
+        let e = load_text(&leaf_spine("1ms", workload), "test.toml", &[]).err();
+        let e = e.map(|e| e.to_string());
+        assert!(e.as_ref().is_some_and(|e| e.contains(said)), "{text}: {e:?}");
+    }
+    std::fs::remove_file(&written).expect("it was written");
+}
+
 /// Files of sizes in per cent, as fractions, and with a column between.
 #[test]
 fn files_of_sizes_have_several_forms() {

@@ -10,7 +10,6 @@ use std::rc::Rc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Settings, Stream};
 use tailback_queue::BuildContext;
-use tailback_queue::entry::Arithmetic;
 use tailback_queue::registry::Outside;
 use tailback_queue::shared::{MemoryShare, SharedMemory, SharingPort};
 
@@ -27,25 +26,21 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
                 name: l.name.clone(),
                 reverse,
             };
-            let recorded = || spec.record.iter().filter(|r| r.what == target);
-            let observed = recorded().any(|r| r.when == Sampling::OnChange);
-            let constant = d.changes.is_empty() && d.trace.is_none();
+            let mut recorded = spec.record.iter().filter(|r| r.what == target);
+            // Departures that are computed at arrival are no events, and they are fixed. A step has probes besides.
+            let computed = d.arithmetic().filter(|rule| {
+                let is_read = recorded.any(|r| r.when == Sampling::OnChange || rule.step.is_some());
+                d.changes.is_empty() && d.trace.is_none() && !is_read
+            });
             let handed = handed_for(l, reverse, |port| hooks.queues.contains_key(port))?;
             let maker = handed.and_then(|port| hooks.queues.get(&port));
             let share = d
                 .switch
                 .map(|p| MemoryShare::new(&memories[p.number], &spec.switches[p.number].alpha));
-            let queue = match (maker, d.arithmetic()) {
+            let queue = match (maker, computed) {
                 (Some(make), _) => handed_in(hooks, spec.marking.on, d, (&name, seed), make, share)?,
-                // Departures of a fused queue are not events, so a queue watched at every change is simulated.
-                (None, Some(rule)) if !observed && constant && recorded().next().is_none() => {
-                    QueueChoice::Computed(rule)
-                }
-                // A trace keeps drop-tail, and so do samples of its queue, which has no probes of its own.
-                (None, Some(Arithmetic { limit, step: None })) if !observed && d.changes.is_empty() => {
-                    QueueChoice::DropTail(limit)
-                }
-                _ => discipline(hooks, &d.queue, context(d, seed, &name), &|_, _| None, share.as_ref())?,
+                (None, Some(rule)) => QueueChoice::Computed(rule),
+                (None, None) => discipline(hooks, &d.queue, context(d, seed, &name), &|_, _| None, share.as_ref())?,
             };
             Ok(Direction {
                 rate: d.rate,

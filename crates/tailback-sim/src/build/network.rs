@@ -40,7 +40,7 @@ pub struct FlowHandle(pub(super) u32);
 pub enum QueueChoice {
     /// FIFO drop-tail with this limit, computed rather than simulated.
     DropTail(Size),
-    /// The same with a step, on a line that does not change.
+    /// A FIFO that decides at arrivals alone, computed too; on a line that does not change.
     Computed(Arithmetic),
     Discipline(Box<dyn QueueDiscipline<SimPacket>>),
 }

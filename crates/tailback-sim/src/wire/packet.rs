@@ -12,6 +12,7 @@ use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, PureAck, Request, Time}
 use tailback_conditioner::{Header, Stamps};
 use tailback_queue::pieces::catalogue::Pieces;
 use tailback_queue::registry::{Group, HeldPacket, groups_for};
+use tailback_transport::segment::MOST_HEADER;
 use tailback_transport::{Flags, Plain, SackBlocks, Segment};
 
 /// What a packet keeps on all its hops, and others do not have: no sender puts two packets of one flow, direction and
@@ -39,9 +40,9 @@ const CONTROL: u8 = 1 << 7;
 /// In the hop byte: this packet travels from the flow's destination to its source.
 const BACKWARD: u8 = 1 << 6;
 const HOP: u8 = BACKWARD - 1;
-/// In the header byte: this packet has no payload, however long it is. So a packet with payload has a header of at most
-/// 254 bytes.
+/// In the header byte: this packet has no payload, however long it is.
 const NO_PAYLOAD: u8 = u8::MAX;
+const _: () = assert!(MOST_HEADER < NO_PAYLOAD as u32);
 pub const NO_EXTRA: u32 = u32::MAX;
 /// From here on the word is no slot of the side table: less this it is how much older than the packet its echo is, ns.
 /// The value of its time stamp is its birth.
@@ -76,7 +77,7 @@ fn other_of(flags: Flags) -> u64 {
 /// The header byte of a packet of these lengths.
 #[inline(always)]
 fn header_byte(bytes: u32, payload: u32) -> u64 {
-    debug_assert!(payload == 0 || bytes - payload < u32::from(NO_PAYLOAD));
+    debug_assert!(payload == 0 || bytes - payload <= MOST_HEADER);
     u64::from((bytes - payload).min(u32::from(NO_PAYLOAD)))
 }
 

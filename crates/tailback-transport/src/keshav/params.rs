@@ -3,6 +3,7 @@
 //! "Keshav 1991" is S. Keshav, Congestion Control in Computer Networks, thesis, Berkeley 1991, chapter 6. A parameter
 //! without a source is not stated in that chapter; its default is our choice.
 
+use crate::segment::MOST_HEADER;
 use tailback_base::model::{Key, Kind, Model, ProbeDef};
 use tailback_base::{Duration, choice, params};
 
@@ -20,7 +21,7 @@ params! {
     pub PACKET: u32 = Key::new("packet", Kind::Bytes { min: 1, max: 65_000 }, "1000B",
         "Size of a data packet, without header. A longer write is cut into packets of this size; a shorter one is a \
          packet of its own.", KESHAV);
-    pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 254 }, "0B",
+    pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: MOST_HEADER as u64 }, "0B",
         "Bytes of a data packet on the wire in addition to its size.", "");
     pub ACK: u32 = Key::new("ack", Kind::Bytes { min: 1, max: 255 }, "40B", "Size of an acknowledgement.", KESHAV);
     pub WMAX: u32 = Key::new("wmax", Kind::Count { min: 1, max: 1_000_000 }, "5",

@@ -3,6 +3,7 @@
 use super::Config;
 use super::control::{RateController, Terms};
 use crate::entry::Connection;
+use crate::segment::MOST_HEADER;
 use std::sync::Arc;
 use tailback_base::model::{self, Key, Kind, Model, Param, ProbeDef, Settings, Value};
 use tailback_base::quantity::Refusal;
@@ -46,7 +47,7 @@ params! {
     CONTROL = Param::new("control", Kind::Model("rate-control"), "nada", "What sets the rate.", "");
     PAYLOAD: u32 = Key::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1200B",
         "Payload of a full packet. A frame is cut into such; no packet has parts of two frames.", "");
-    HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 254 }, "40B",
+    HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: MOST_HEADER as u64 }, "40B",
         "What a data packet has on the wire beside its payload: IP, UDP and RTP.", "RFC 3550: 20 + 8 + 12 B");
     pub ECN: CodePoint = Key::choice("ecn", "off",
         "The ECN code point of data packets. ect1 asks for the marks of L4S.", "RFC 3168; RFC 9331");

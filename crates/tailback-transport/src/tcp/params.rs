@@ -8,6 +8,7 @@ use super::config::{AccurateForm, IdleForgets, OptionBytes, PrrBound, PrrUse, Ra
 use super::congestion::{AfterTimeout, ControlForm, Halve};
 use super::probes::PROBES;
 use super::profiles::BUILT_IN;
+use crate::segment::MOST_HEADER;
 use tailback_base::model::{Key, Kind, Model, Param};
 use tailback_base::{Duration, Size, params};
 
@@ -27,9 +28,6 @@ pub static MODEL: Model = Model {
     probes: PROBES,
 };
 
-/// The most bytes that a segment may have on the wire in addition to its payload, options included: a packet of the
-/// simulator stores this number in one byte.
-pub const MOST_HEADER: u32 = 255;
 /// The longest options: a TCP header has at most 60 B (RFC 9293 section 3.1), and 20 B of them are fixed.
 pub const MOST_OPTIONS: u32 = 40;
 /// The most segments that may leave at one instant. Each of them needs memory before any has gone anywhere.

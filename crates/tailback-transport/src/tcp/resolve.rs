@@ -7,6 +7,7 @@ use super::congestion::{AfterTimeout, Controller, Growth, WindowRules, list};
 use super::params::*;
 use super::recovery::Algorithm;
 use super::recovery::sent::Keep;
+use crate::segment::MOST_HEADER;
 use std::sync::Arc;
 use tailback_base::model::{NamedValues, Settings, Value, with_nearest};
 use tailback_base::quantity::Refusal;
@@ -444,15 +445,15 @@ mod tests {
             Config::resolve(&s, &[])
         };
         let raw = |text: &str| Raw::Text(text.to_string());
-        assert_eq!(resolve(&[("header", "255B")]).unwrap().header, 255);
-        let e = Settings::defaults(&MODEL).set("header", &raw("256B")).unwrap_err();
-        assert!(e.remedy.contains("255B"), "{e}");
+        assert_eq!(resolve(&[("header", "254B")]).unwrap().header, 254);
+        let e = Settings::defaults(&MODEL).set("header", &raw("255B")).unwrap_err();
+        assert!(e.remedy.contains("254B"), "{e}");
         assert_eq!(
-            resolve(&[("header", "215B"), ("option_bytes", "tcp")]).unwrap().header,
-            215
+            resolve(&[("header", "214B"), ("option_bytes", "tcp")]).unwrap().header,
+            214
         );
-        let e = resolve(&[("header", "216B"), ("option_bytes", "tcp")]).unwrap_err();
-        assert!(e.problem.contains("216B") && e.remedy.contains("215B"), "{e}");
+        let e = resolve(&[("header", "215B"), ("option_bytes", "tcp")]).unwrap_err();
+        assert!(e.problem.contains("215B") && e.remedy.contains("214B"), "{e}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::Config;
 use crate::entry::Connection;
+use crate::segment::MOST_HEADER;
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
 use tailback_base::quantity::Refusal;
@@ -25,7 +26,7 @@ params! {
     PAYLOAD: u32 = Key::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1460B",
         "Payload of a full packet, the s of the equation. A longer write is cut into such packets; a shorter one is a \
          packet of its own and has the time of a full one.", "RFC 5348 section 3.1");
-    HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 254 }, "40B",
+    HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: MOST_HEADER as u64 }, "40B",
         "How many bytes a data packet has on the wire beside its payload: IP, UDP, and 12 B of its own.",
         "RFC 5348 section 3.2.1");
     REPORT: u32 = Key::new("report", Kind::Bytes { min: 1, max: 255 }, "44B",

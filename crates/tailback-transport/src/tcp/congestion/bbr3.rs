@@ -230,11 +230,12 @@ impl Bbr3 {
 impl CongestionControl for Bbr3 {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
         self.take_phase(a.phase);
+        if self.form == Bbr3Form::Linux {
+            self.count_marks(a);
+        }
         if let Some(r) = a.rate {
             let s = self.path.sample(a, r);
-            if self.form == Bbr3Form::Linux {
-                self.take_marks(a, &s);
-            }
+            self.smooth_marks(&s);
             if s.has_data {
                 self.update(&s, a.phase);
             }

@@ -17,16 +17,16 @@ impl ControlBlock {
         }
     }
 
-    /// The sample with what its ACK counts as marked.
+    /// Count what an ACK says is marked; its sample with that, if it has one.
     #[cold]
-    pub(super) fn with_marks(&mut self, sample: &RateSample, marked: u64) -> RateSample {
+    pub(super) fn with_marks(&mut self, sample: Option<&RateSample>, marked: u64) -> Option<RateSample> {
         if let Some(list) = &mut self.sent {
             list.count_marked(marked);
         }
-        RateSample {
+        sample.map(|sample| RateSample {
             marked: sample.marked + marked,
             ..*sample
-        }
+        })
     }
 
     /// Tell the controller of the segments that were judged lost, if it asks for that.

@@ -210,7 +210,9 @@ def link(
         buffer_why=why,
         rack=rack,
         fabric=made_of,
-        adapt=calls.control(adapt, "voice" in kinds, rate_bps, "add voice to traffic"),
+        adapt=calls.control(
+            adapt, "voice" in kinds, rate_bps, "leave adapt out" if made_of else "add voice to traffic"
+        ),
     )
 
 

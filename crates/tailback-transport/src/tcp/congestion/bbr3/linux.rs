@@ -7,7 +7,8 @@
 //! `inflight_shortterm`, and a probe with more than half ends. The page of the control has the whole table.
 //!
 //! State: 64 bytes more. Not here: that a window was limited at some time in the last window (`is_cwnd_limited`), where
-//! the present ACK counts as in the draft's form; the fast path; PLB.
+//! the present ACK counts as in the draft's form; that the application limited a tail which a probe repaired; that the
+//! window does not come back after fast recovery; the fast path; PLB.
 
 use super::model::Sample;
 use super::{AckEvent, Bbr3, Phase};
@@ -187,16 +188,23 @@ impl Bbr3 {
         self.state = super::State::Cruise;
     }
 
-    /// Count the marks of an ACK; once a round, smooth their share.
-    pub(super) fn take_marks(&mut self, a: &AckEvent<'_>, s: &Sample) {
+    /// Count the marks of an ACK, also of one that delivers nothing.
+    pub(super) fn count_marks(&mut self, a: &AckEvent<'_>) {
         let m = &mut self.marks;
         m.total += a.marked;
         m.counts |= m.allowed && self.trips.least.is_some_and(|r| r <= LONGEST_PATH);
-        if !m.counts {
-            return;
-        }
-        m.in_round |= a.marked > 0;
-        if s.has_data && self.path.begins_round(s) && s.total > m.delivered {
+        m.in_round |= m.counts && a.marked > 0;
+        m.open = a.phase == Phase::Open;
+    }
+
+    /// Once a round, smooth the share of what was marked.
+    pub(super) fn smooth_marks(&mut self, s: &Sample) {
+        let m = &mut self.marks;
+        if m.counts
+            && s.has_data
+            && self.path.begins_round(s)
+            && s.total > m.delivered
+        {
             let share = (m.total - m.marked) as f64 / (s.total - m.delivered) as f64;
             m.share = ((1.0 - WEIGHT) * m.share + WEIGHT * share).min(1.0);
             (m.delivered, m.marked) = (s.total, m.total);
@@ -205,7 +213,6 @@ impl Bbr3 {
                 self.leave_startup_by_loss();
             }
         }
-        self.marks.open = a.phase == Phase::Open;
     }
 
     /// The cycle has had marks and no loss, and nothing is being repaired: look at once whether there is more.
