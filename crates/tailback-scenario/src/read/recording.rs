@@ -269,7 +269,10 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
                 remedy = format!("name it in `probes` of the class {own}; {remedy}");
             }
             let name_shown = crate::error::shorten(name, 60);
-            let problem = format!("the {} \"{}\"{with} has no probe \"{name_shown}\"", model.family, model.name);
+            let problem = format!(
+                "the {} \"{}\"{with} has no probe \"{name_shown}\"",
+                model.family, model.name
+            );
             r.complain(
                 Problem::new("value", item, &key, problem, remedy)
                     .value(name.clone())

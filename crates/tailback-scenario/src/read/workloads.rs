@@ -203,7 +203,10 @@ fn drawn(
                 known => {
                     let problem = match known {
                         Some(_) => format!("the mean of {} is 0, of which no number is a load", sizes.model.name),
-                        None => format!("the mean of {} is not known in closed form, which load needs", sizes.model.name),
+                        None => format!(
+                            "the mean of {} is not known in closed form, which load needs",
+                            sizes.model.name
+                        ),
                     };
                     let remedy = "give mean_gap, the mean time between arrivals, in place of load";
                     r.complain(filled.problem("conflict", &LOAD, problem, remedy));

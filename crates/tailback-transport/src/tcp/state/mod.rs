@@ -492,7 +492,11 @@ impl ControlBlock {
         };
         let rate = rate.or(counted.as_ref());
         let (marked, marked_packets) = if a.ecn_echo { self.marked(a.bytes) } else { (0, 0) };
-        let with_marks = if marked > 0 { self.with_marks(rate, marked) } else { None };
+        let with_marks = if marked > 0 {
+            self.with_marks(rate, marked)
+        } else {
+            None
+        };
         let rate = with_marks.as_ref().or(rate);
         self.control.on_ack(&AckEvent {
             now: a.now,

@@ -273,7 +273,10 @@ mod tests {
         assert_eq!(planned(&mut p, 4100.0, Bound::Delay, false, 0.2), []);
         assert_eq!(planned(&mut p, 4400.0, Bound::Congestion, false, 0.3), []);
         assert_eq!(planned(&mut p, 4400.0, Bound::Delay, false, 0.4), [8800.0]);
-        assert_eq!(planned(&mut begun(10e6).0, 5000.0, Bound::Growing, false, 0.4), [7875.0]);
+        assert_eq!(
+            planned(&mut begun(10e6).0, 5000.0, Bound::Growing, false, 0.4),
+            [7875.0]
+        );
     }
 
     /// The estimate falls from 3 to 1.9 Mbit/s six seconds after the search. The application limits the rate until some
@@ -352,7 +355,9 @@ mod tests {
             });
         }
         assert_eq!(p.rate(), None);
-        let received: Vec<_> = (0..30).map(|n| (at(5.1 + 0.001 * f64::from(n)), &packets[n as usize])).collect();
+        let received: Vec<_> = (0..30)
+            .map(|n| (at(5.1 + 0.001 * f64::from(n)), &packets[n as usize]))
+            .collect();
         let news = p.result(&received, at(5.2)).expect("a result");
         assert!((news - 9.5e6).abs() < 10.0, "{news}");
         let proven = p.proven(at(65.2)).expect("it lasts for a minute");

@@ -200,11 +200,7 @@ impl Bbr3 {
     /// Once a round, smooth the share of what was marked.
     pub(super) fn smooth_marks(&mut self, s: &Sample) {
         let m = &mut self.marks;
-        if m.counts
-            && s.has_data
-            && self.path.begins_round(s)
-            && s.total > m.delivered
-        {
+        if m.counts && s.has_data && self.path.begins_round(s) && s.total > m.delivered {
             let share = (m.total - m.marked) as f64 / (s.total - m.delivered) as f64;
             m.share = ((1.0 - WEIGHT) * m.share + WEIGHT * share).min(1.0);
             (m.delivered, m.marked) = (s.total, m.total);
