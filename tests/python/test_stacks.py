@@ -157,7 +157,7 @@ def test_a_server_of_sessions_may_speak_first() -> None:
             began.append((self.pair.first, now))
 
     net = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", flows={})
-    net.sessions("ask", kind="requests", response=1000, requests=1, transport=tb.stack(Banner))
+    net.sessions("ask", kind="requests", response={"kind": "constant", "mean": "1000B"}, requests=1, transport=tb.stack(Banner))
     net.run(duration="2s")
     assert began == [(True, 0.0), (False, 0.0)]
 
@@ -185,8 +185,8 @@ def test_slowdowns_of_a_stack() -> None:
     for name, ends in {"one": "ab", "two": "bc", "three": "cd"}.items():
         net.link(name, *ends, rate="10Mbps", delay="5ms", queue="droptail")
     sizes = {"kind": "constant", "mean": "200kB"}
-    net.workload("moves", hosts=["a", "d"], load=0.05, sizes=sizes, transport=tb.stack(Stream, window=60))
-    result = net.run(duration="20s")
+    net.workload("moves", hosts=["a", "d"], load=0.01, sizes=sizes, transport=tb.stack(Stream, window=45))
+    result = net.run(duration="60s")
     took = np.array(result.transfers["done_s"]) - result.transfers["asked_s"]
     # The last datagram has 800 B of data.
     ideal = (166 * 1228 + 828 + 2 * 1228) * 8 / 1e7 + 0.015
@@ -216,8 +216,11 @@ def test_a_stack_in_rust_is_not_for_python() -> None:
         ({"transmit": lambda self, now: (b"x", 7)}, "transmit gives tuple"),
         ({"transmit": lambda self, now: bytes(70_000)}, "a datagram of 70028 B (0 s into the run); give 1 to 65535 B"),
         ({"transmit": lambda self, now: 1 / 0}, "transmit failed (0 s into the run): ZeroDivisionError"),
-        ({"delivered": property(lambda self: "much", lambda self, value: None)}, "delivered = much"),
-        ({"timeout": 0.0, "on_timeout": lambda self, now: None, "write": None}, "stands still (0 s into the run)"),
+        ({"delivered": property(lambda self: "much", lambda self, value: None)}, "delivered = 'much'"),
+        (
+            {"timeout": 0.0, "on_timeout": lambda self, now: None, "write": lambda self, amount, now: None},
+            "stands still (0 s into the run)",
+        ),
         ({"transmit": lambda self, now: b"x"}, "sends 262144 datagrams at once (0 s into the run)"),
         (
             {"connected": property(lambda self: self.nothing)},
@@ -227,7 +230,7 @@ def test_a_stack_in_rust_is_not_for_python() -> None:
             {"receive": lambda self, *given: setattr(self, "delivered", 9 - self.delivered)},
             "has delivered 0 B, after 9 B",
         ),
-        ({"header": "no"}, "has header = no"),
+        ({"header": "no"}, "has header = 'no'"),
         ({"__init__": lambda self: None}, "takes no argument for the connection that it is an end of"),
         ({"probes": 5}, "probes is int"),
     ],
