@@ -157,7 +157,9 @@ def test_a_server_of_sessions_may_speak_first() -> None:
             began.append((self.pair.first, now))
 
     net = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", flows={})
-    net.sessions("ask", kind="requests", response={"kind": "constant", "mean": "1000B"}, requests=1, transport=tb.stack(Banner))
+    net.sessions(
+        "ask", kind="requests", response={"kind": "constant", "mean": "1000B"}, requests=1, transport=tb.stack(Banner)
+    )
     net.run(duration="2s")
     assert began == [(True, 0.0), (False, 0.0)]
 

@@ -2,7 +2,7 @@
 //! Controls, rate controls and the ends of stacks are such objects.
 //!
 //! An error ends only the run in which it occurs: [`enter`] unwinds with a [`Refusal`], which the plan turns into a
-//! failed row. An object serves one connection. Every call is registered, so that one that does not return can be ended.
+//! failed row. An object serves one connection. Calls are registered: one that does not return can be ended.
 
 use super::OwnClass;
 use crate::discipline::describe;

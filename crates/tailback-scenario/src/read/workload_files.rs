@@ -65,8 +65,8 @@ pub fn sizes(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Option<
         let fits = |p: &(f64, f64)| (bytes..=MOST_BYTES as f64).contains(&p.0) && p.1 >= share;
         let Some(point) = point.filter(fits) else {
             let problem = format!("{}: line {number} is \"{}\"", place.display(), words.join(" "));
-            let remedy = "write a size in bytes, of at most 1e15, and the share of flows up to it, both no smaller than \
-                          in the line before";
+            let remedy = "write a size in bytes, of at most 1e15, and the share of flows up to it, both no smaller \
+                          than in the line before";
             r.complain(filled.problem("file", &SIZES_FILE, problem, remedy).value(name));
             return None;
         };
