@@ -10,7 +10,7 @@
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
 # make web          the same with the simulator in it: the lab, tours, and values to move under the figures; for any browser
-# make stacks       quinn, noq, smoltcp and aioquic as flows of scenarios: what works, sentences of RFC 9002, tables beside CUBIC
+# make stacks       quinn, noq, smoltcp and aioquic as flows of scenarios: what works, sentences of RFCs, tables beside CUBIC
 # make figures      the pictures on the pages of transports, of disciplines and of media, from runs
 # make engine       the engine for web pages, by WebAssembly: what `tailback lab --export` puts into its file
 # make wasm         the crates that a page runs compile for WebAssembly, if rustup can get it
