@@ -4,6 +4,7 @@
 //! report, and answers with five numbers ([`RateOutput`]). All rates are on the wire, bit/s; the sender converts them
 //! for the encoder. After every call the sender reads [`RateControl::output`].
 
+mod base;
 pub mod gcc;
 pub mod list;
 pub mod nada;
