@@ -26,7 +26,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The newest of these decides whether the extension has to be built again.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
-PYTHON_FILES := python tests benches validation tools docs/lessons stacks/aioquic
+PYTHON_FILES := python tests benches validation tools docs/lessons stacks/aioquic stacks/smoltcp
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadfile
 
@@ -129,7 +129,8 @@ stacks: build
 		-r stacks/aioquic/requirements.txt
 	cd stacks && cargo build --release --locked
 	cd stacks && PYTHONPATH=aioquic:target/aioquic ../$(BIN)/python aioquic/matrix.py > target/aioquic.seen
-	cd stacks && target/release/matrix target/aioquic.seen && for each in lines quinn-stack noq-stack; do \
+	cd stacks && target/release/matrix target/aioquic.seen && echo && target/release/lines && echo && \
+		../$(BIN)/python smoltcp/lines.py && for each in quinn-stack noq-stack; do \
 		echo && target/release/$$each || exit 1; done
 
 # All Rust tests with overflow checks and debug assertions. Counts of instructions are of the usual build.
