@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +64,7 @@ def _work(study: Study, e: Experiment, said: told.Told, folder: Path) -> tuple[S
         study, _ = with_asked(study, said.overrides, [e], said.mode)
     for seeds in (None, said.seeds or None):
         work = Work(study, [e], Repeat(said.mode, seeds, said.overrides), folder)
-        while work.spare and (added := work.one_more_seed(unsettled(study, work.read({}, {})))):
-            if not all(work.jobs[i].kept for i in added):
-                break
+        work.settle(partial(unsettled, study))
         ahead = work.estimate()
         if ahead.stored == ahead.runs:
             return study, work

@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use tailback_base::Time;
 use tailback_base::quantity::Refusal;
 
-pub trait Clock {
+pub trait HasInstant {
     /// The instant of the last call.
-    fn clock(&mut self) -> &mut Time;
+    fn last(&mut self) -> &mut Time;
 }
 
 /// What unwinds from a control written in Python is a message.
@@ -23,7 +23,7 @@ pub fn caught<T>(f: impl FnOnce() -> T) -> PyResult<T> {
 }
 
 /// A call at an instant, which is not before the last one.
-pub fn at<H: Clock + Send, T: Send>(
+pub fn at<H: HasInstant + Send, T: Send>(
     hand: &Mutex<H>,
     py: Python,
     now: f64,
@@ -32,11 +32,11 @@ pub fn at<H: Clock + Send, T: Send>(
     let done = py.detach(|| {
         let mut hand = hand.lock().unwrap_or_else(PoisonError::into_inner);
         let t = Time::from_seconds(now);
-        let clock = hand.clock();
-        if !now.is_finite() || t < *clock {
-            return Err(clock.seconds());
+        let last = hand.last();
+        if !now.is_finite() || t < *last {
+            return Err(last.seconds());
         }
-        *clock = t;
+        *last = t;
         Ok(caught(|| f(&mut hand)))
     });
     match done {

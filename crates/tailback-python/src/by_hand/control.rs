@@ -2,7 +2,7 @@
 //!
 //! It drives built-in controls too, so that one of one's own can be held against them ACK by ACK.
 
-use super::clock::{Clock, at, caught};
+use super::clock::{HasInstant, at, caught};
 use crate::control::{library, phase_name};
 use crate::given;
 use crate::scenario::Scenario;
@@ -26,8 +26,8 @@ struct Hand {
 #[pyclass(frozen, module = "tailback._core")]
 pub struct DrivenControl(Mutex<Hand>);
 
-impl Clock for Hand {
-    fn clock(&mut self) -> &mut Time {
+impl HasInstant for Hand {
+    fn last(&mut self) -> &mut Time {
         &mut self.now
     }
 }

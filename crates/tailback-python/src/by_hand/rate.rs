@@ -1,6 +1,6 @@
 //! A rate control of media driven by hand: Python makes the calls of a sender, one at a time.
 
-use super::clock::{Clock, at, caught};
+use super::clock::{HasInstant, at, caught};
 use crate::control::library;
 use crate::given;
 use crate::scenario::Scenario;
@@ -22,8 +22,8 @@ struct Hand {
     waiting: u64,
 }
 
-impl Clock for Hand {
-    fn clock(&mut self) -> &mut Time {
+impl HasInstant for Hand {
+    fn last(&mut self) -> &mut Time {
         &mut self.now
     }
 }
@@ -47,12 +47,12 @@ fn span(what: &str, seconds: f64) -> PyResult<Duration> {
     }
 }
 
-/// `(number, bytes, sent, received)` or `(number, bytes, sent, received, marked)`; `received` is None of a lost one.
+/// `(number, bytes, sent, received)` or `(number, bytes, sent, received, marked)`; a lost one has None for `received`.
 fn packet(given: &Bound<PyAny>) -> PyResult<ReportedPacket> {
     let wrong = |problem: &str| {
         PyValueError::new_err(format!(
-            "a packet is (number, bytes, sent, received) or (number, bytes, sent, received, marked), received is None \
-             of a lost one: {problem}"
+            "a packet is (number, bytes, sent, received) or (number, bytes, sent, received, marked); a lost one \
+             has None for received: {problem}"
         ))
     };
     let t = given.cast::<PyTuple>().map_err(|_| wrong("this is no tuple"))?;
@@ -163,7 +163,7 @@ impl DrivenRateControl {
         })
     }
 
-    /// A packet leaves; `in_flight` is with it, without it the packet alone. `waiting` is what the pacer has afterwards.
+    /// A packet leaves. `in_flight` is with it, by default the packet alone. `waiting` is what the pacer has then.
     #[pyo3(signature = (now, number, bytes, *, in_flight = None, waiting = 0, padding = false))]
     #[allow(clippy::too_many_arguments)] // They are named in Python.
     fn sent(

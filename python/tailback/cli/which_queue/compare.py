@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     "--senders",
     metavar="NAME[,...]",
     callback=questions.parts,
-    help="Congestion controls of the transfers; also one of yours, mine.py:Class.  [default: cubic,bbr; in a fabric "
-    "dctcp]",
+    help="Congestion controls of the transfers; also one of yours, or a transport of yours, mine.py:Class.  [default: "
+    "cubic,bbr; in a fabric dctcp]",
 )
 @click.option(
     "--queue",

@@ -236,6 +236,20 @@ def stack(transport: str | type, **params: Any) -> StackGiven:
     return StackGiven.named(transport, params)
 
 
+def sender(given: Any) -> CongestionGiven | StackGiven:
+    """A congestion control, or a transport whose connections take the place of TCP's: what the methods of the class
+    say. Raises `ScenarioError`."""
+    if isinstance(given, (CongestionGiven, StackGiven)):
+        return given
+    match = NAMED.fullmatch(given) if isinstance(given, str) else None
+    try:
+        own = loaded(match["path"], match["name"]) if match else given
+    except FileError:
+        # What is wrong is said below.
+        own = None
+    return stack(given) if kind_of(own) is STACK else congestion(given)
+
+
 def refused(problem: str, remedy: str, key: str = "congestion", value: str = "") -> _core.ScenarioError:
     """The error of a class that cannot be a control or a stack."""
     text = f"error: {plain(problem)}" + (f"\n  = help: {plain(remedy)}" if remedy else "")

@@ -117,8 +117,8 @@ class RunsTable(Table, kw_only=True, frozen=True):
     #: After all others, also those of a case.
     then: list[str] = []
     seeds: dict[Mode, int] = msgspec.field(default_factory=lambda: {"quick": 3, "full": 5})
-    #: Of runs that are not repeatable: how many seeds each point gets first. One more is added, up to `seeds`, while a
-    #: row that reads the point is not settled (`Finding.settled`).
+    #: Of runs with packets: how many seeds each point gets first. One more is added, up to `seeds`, while a row that
+    #: reads the point is not settled (`Finding.settled`).
     first_seeds: dict[Mode, int] = {}
     fair_share: str = "1bps"
     link: str = "bottleneck"

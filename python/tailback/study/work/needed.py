@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -151,15 +151,27 @@ class Work:
         self.spare -= set(following.values())
         return list(following.values())
 
+    def settle(self, unsettled: Callable[[Samples], set[RunsPoint]]) -> None:
+        """Let rows ask for more seeds, as long as these are stored."""
+        while self.spare and (added := self.one_more_seed(unsettled(self.read({}, {})))):
+            if not all(self.jobs[i].kept for i in added):
+                break
+
+    def simulated(self) -> tuple[_core.Plan, list[int]]:
+        """The runs with packets that are needed by now, and which jobs they are."""
+        numbers = [i for i in range(self.packets) if i not in self.spare]
+        return self.plan if len(numbers) == self.packets else self.plan.only(numbers), numbers
+
     def in_shard(self, shard: tuple[int, int], progress: Tell = None) -> int:
         """Run a part of the runs with packets in a folder of its own, as sweeps do; how many it has. What is computed
-        without packets is left to whoever gathers the parts."""
-        results = perform(self.plan, self.errand(progress), shard)
+        without packets, and what rows ask for later, is left to whoever gathers the parts."""
+        plan, _ = self.simulated()
+        results = perform(plan, self.errand(progress), shard)
         if results.interrupted:
             raise KeyboardInterrupt("stopped; run the same command to go on")
         if results.failure is not None:
             self.samples.failed.append(str(results.failure["message"]))
-        return len(shard_runs(self.plan, shard))
+        return len(shard_runs(plan, shard))
 
     def errand(self, tell: Tell, threads: int = 0) -> Errand:
         return Errand(self.dir, threads or self.how.jobs, tell, fingerprint.build(), self.about)

@@ -62,12 +62,12 @@ def compare_queues(
 
     `flows` long transfers, 16 unless given, take the `rtt`, which may be several, and the `senders` in turn. `traffic`
     is of bulk, web, voice, unresponsive: all unless named. A sender is a name, or a class of your own, as
-    `tb.congestion` takes it. A queue is a name, or a table as in a scenario. `tcp` changes the senders. With `fabric`,
-    "leaf-spine" or "fat-tree", the link is every port of the fabric, at a `load` of the hosts' links. With `adapt`, a
-    rate control such as "gcc", the call of `voice` has video, too, which follows it. All queues get
-    the same seeds, until the first place is clear (see `tailback.apps.ask.refine`), at most `replications`; with `sure`
-    all of these. With `out`, runs are stored there, and stored runs are not run again. Raises
-    `tailback.comparison.LinkError` for a question that has no answer.
+    `tb.congestion` or `tb.stack` takes it; a transport has long transfers only. A queue is a name, or a table as in a
+    scenario. `tcp` changes the senders of TCP. With `fabric`, "leaf-spine" or "fat-tree", the link is every port of the
+    fabric, at a `load` of the hosts' links. With `adapt`, a rate control such as "gcc", the call of `voice` has video,
+    too, which follows it. All queues get the same seeds, until the first place is clear (see
+    `tailback.apps.ask.refine`), at most `replications`; with `sure` all of these. With `out`, runs are stored there,
+    and stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that has no answer.
 
     >>> answer = tb.compare_queues(
     ...     rate="10Mbps", rtt="40ms", flows=2, traffic=["bulk"],

@@ -7,7 +7,7 @@ discipline that is compared; the switches, senders and thresholds are those of a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -179,7 +179,10 @@ def traffic(given: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(kinds)
 
 
-def check_senders(senders: tuple[str, ...]) -> None:
+def check_senders(senders: tuple[str, ...], stacks: Collection[str]) -> None:
+    """All flows have one congestion control; `stacks` are the senders that have none."""
+    if stacks:
+        raise LinkError(f"senders = {','.join(senders)}: a fabric has flows of TCP; name a congestion control")
     if len(senders) > 1:
         names = ",".join(senders)
         raise LinkError(

@@ -61,8 +61,10 @@ class Link:
     ecn: bool
     #: What was left out or filled in, and why.
     notes: tuple[str, ...] = ()
-    #: The tables of senders written in Python or with parameters, by name.
+    #: The tables of congestion controls written in Python or with parameters, by name.
     controls: Mapping[str, Any] = field(default_factory=dict)
+    #: The tables of senders that are transports of one's own, by name.
+    stacks: Mapping[str, Any] = field(default_factory=dict)
     #: Where the buffer comes from.
     buffer_why: str = "as asked for"
     #: What a port of a switch in a data centre has beside; none on any other link.
@@ -112,8 +114,13 @@ class Link:
 
     @property
     def congestion(self) -> dict[str, Any]:
-        """The congestion control of each sender, by its name: a name or a table, as a scenario has it."""
-        return {name: self.controls.get(name, name) for name in self.senders}
+        """The congestion control of each sender that has one, by its name: a name or a table, as a scenario has it."""
+        return {name: self.controls.get(name, name) for name in self.senders if name not in self.stacks}
+
+    @property
+    def of_sessions(self) -> str:
+        """The sender that carries pages and requests: the first that is no transport of one's own."""
+        return next(iter(self.congestion), SENDERS[0])
 
     def senders_of_flows(self) -> dict[tuple[str, float], int]:
         """How many long flows each sender has at each round trip."""
@@ -169,10 +176,11 @@ def link(
     if flows < 1 or flows > MOST_FLOWS:
         raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
     made = [_sender(s) for s in senders or ((fabrics.SENDER,) if made_of else SENDERS)]
-    asked = tuple(name for name, _ in made)
+    asked = tuple(name for name, _, _ in made)
     wanted = chosen("senders", asked, asked, "congestion controls")
+    stacks = {name: table for name, table, is_stack in made if is_stack and name in wanted}
     if made_of is not None:
-        fabrics.check_senders(wanted)
+        fabrics.check_senders(wanted, stacks)
     needs_marks = any(sender in racks.MADE_FOR for sender in wanted)
     in_rack = needs_marks or made_of is not None
     if needs_marks and ecn is False:
@@ -189,6 +197,7 @@ def link(
             )
         notes.append(f"With {flows} flow, {wanted[0]} is the only sender; `--senders {wanted[1]}` asks for the other.")
         wanted = wanted[:flows]
+        stacks = {name: table for name, table in stacks.items() if name in wanted}
     size, unit, why = _buffer(buffer, rate_bps, max(rtts), packet_bytes, in_rack)
     part = racks.static_part(rate_bps) if buffer is None else size
     rack = racks.rack(rate_bps, max(rtts), packet_bytes, part) if in_rack else None
@@ -196,6 +205,10 @@ def link(
         notes.append(
             f"The buffer of {size} B holds no more than K = {rack.threshold} packets, so drops come before marks."
         )
+    controls = {name: table for name, table, is_stack in made if name in wanted and not is_stack}
+    if stacks and {"web", "incast"} & set(kinds):
+        carries = next(iter(controls), SENDERS[0])
+        notes.append(f"{' and '.join(stacks)}: long transfers only; what else is asked for is carried by {carries}.")
     return Link(
         rate_bps,
         rtts,
@@ -205,9 +218,10 @@ def link(
         packet_bytes,
         size,
         unit,
-        marks.has_ecn(ecn, {name: control for name, control in made if name in wanted}),
+        marks.has_ecn(ecn, controls),
         notes=tuple(notes),
-        controls={name: table for name, table in made if table != name},
+        controls={name: table for name, table in controls.items() if table != name},
+        stacks=stacks,
         buffer_why=why,
         rack=rack,
         fabric=made_of,
@@ -228,21 +242,22 @@ def _only(rtt: str | Sequence[str] | None) -> str | None:
     return given[0] if given else None
 
 
-def _sender(given: Any) -> tuple[str, Any]:
-    """The name of a sender on the page, and its congestion control as a scenario has it: a name; a class of one's own,
-    `FILE.py:CLASS`, or `tb.congestion(...)`. Raises `LinkError`."""
+def _sender(given: Any) -> tuple[str, Any, bool]:
+    """The name of a sender on the page, its congestion control or transport as a scenario has it, and whether it is a
+    transport. It is a name; a class of one's own, `FILE.py:CLASS`; `tb.congestion(...)` or `tb.stack(...)`. Raises
+    `LinkError`."""
     from tailback.core.scenario import controls
     from tailback.core.scenario.own_file import NAMED
 
     if isinstance(given, str) and not NAMED.fullmatch(given):
         name = named("senders", "congestion", given, "congestion control")
-        return name, name
+        return name, name, False
     try:
-        made = given if isinstance(given, controls.CongestionGiven) else controls.congestion(given)
+        made = controls.sender(given)
     except _core.ScenarioError as e:
         shown = given if isinstance(given, str) else class_shown(given)
         raise LinkError(f"senders = {shown}: {e.problems[0]['problem']}; {e.problems[0]['remedy']}") from e
-    return re.split(r"[.:]", made.kind)[-1], made.to_dict()
+    return re.split(r"[.:]", made.kind)[-1], made.to_dict(), isinstance(made, controls.StackGiven)
 
 
 def _rtt(text: str) -> float:

@@ -144,8 +144,8 @@ def scenario(
         made["flows"] = flows
     if switch:
         made["switch"] = {line["from"]: dict(switch)}
-    first = link.senders[0]
-    sessions = _sessions(link, times, {**sender, "connection": "two-way", "congestion": link.congestion[first]})
+    control = link.controls.get(link.of_sessions, link.of_sessions)
+    sessions = _sessions(link, times, {**sender, "connection": "two-way", "congestion": control})
     if sessions:
         made["sessions"] = sessions
     return made
@@ -172,7 +172,9 @@ def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _controlled(link: Link, sender: Mapping[str, Any], congestion: str) -> dict[str, Any]:
-    """The transport of a group, as its table has it: a sender with a congestion control."""
+    """The transport of a group, as its table has it: a sender with a congestion control, or one of one's own."""
+    if congestion in link.stacks:
+        return {"transport": link.stacks[congestion]}
     return {"tcp": {**sender, "congestion": link.controls.get(congestion, congestion)}}
 
 
