@@ -118,7 +118,7 @@ def test_few_hosts_have_several_things_to_do() -> None:
         ({"modem": "5"}, "write 5ms for a time at the line's rate, or 5KB for a size"),
         ({"link": "dsl"}, "write vdsl"),
         ({"link": "cabel"}, "did you mean 'cable'?"),
-        ({"people": "2 cats"}, "there is no 'cats'; people are calls, games, readers, backups or downloads"),
+        ({"people": "2 cats"}, "there is no 'cats'; people are calls, streams, games, readers, backups or downloads"),
         ({"people": "two calls"}, "'two calls' is not a whole number and a word"),
         ({"people": "2 callz"}, "did you mean 'call"),
         ({"people": "0 calls"}, "from 1 to 50 people"),

@@ -83,7 +83,7 @@ fn media(g: &GroupSpec, source: &Entry, connection: bool, echo: bool) -> Option<
     };
     let shown = g.playout.as_ref().and_then(playout::fixed_delay);
     Some(Media {
-        quality: (!connection).then_some(quality),
+        quality: (!connection || output == Output::Datagrams).then_some(quality),
         frames: has_frames.then(|| FrameStats::new(shown.map(PicturePlayout::new))),
     })
 }

@@ -292,6 +292,24 @@ impl Net for View<'_> {
         }
     }
 
+    fn write_packet(&mut self, flow: FlowId, payload: u64) {
+        self.sim.flows.all[flow.0 as usize].stats.datagrams += 1;
+        self.write(flow, Side::Source, Amount::Bytes(payload));
+    }
+
+    fn packet_arrived(&mut self, flow: FlowId, number: u64, made: Time) {
+        let now = self.sim.now;
+        if let Some(quality) = self.sim.flows.all[flow.0 as usize].stats.quality() {
+            quality.deliver(number, made, now - made);
+        }
+    }
+
+    fn packet_lost(&mut self, flow: FlowId, number: u64) {
+        if let Some(quality) = self.sim.flows.all[flow.0 as usize].stats.quality() {
+            quality.lose(number);
+        }
+    }
+
     fn withdraw(&mut self, flow: FlowId, side: Side, bytes: u64) {
         if let Carrier::Connection(ends) = &mut self.sim.flows.all[flow.0 as usize].carrier {
             ends[side as usize].withdraw(bytes);

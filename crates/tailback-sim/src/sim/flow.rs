@@ -434,10 +434,10 @@ impl Snapshot {
 impl Snapshot {
     /// Data packets or datagrams sent, retransmissions included.
     pub fn sent_packets(&self) -> u64 {
-        if self.datagrams > 0 {
-            self.datagrams
-        } else {
+        if self.sender.sent_packets > 0 {
             self.sender.sent_packets
+        } else {
+            self.datagrams
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a port's queue, and what stands before it, report to: counters of the port and the flow, the log, the tap.
 
-use super::{Flows, Sim};
+use super::{Carrier, Flows, Sim};
 use crate::sim::recorder::{ALL, LogRow, PacketFate, Recorder, Source};
 use crate::wire::event::EventList;
 use crate::wire::packet::{Extras, SimPacket, WirePacket};
@@ -67,7 +67,10 @@ impl Outlet<'_> {
         f.in_flight -= 1;
         if p.is_counted() {
             f.stats.of(p).data.dropped += 1;
-            if let Some(quality) = f.stats.quality() {
+            // The packets of a call over a connection have numbers of their own.
+            if !matches!(f.carrier, Carrier::Connection(_))
+                && let Some(quality) = f.stats.quality()
+            {
                 match p.is_backward() {
                     false => quality.lose(p.seq()),
                     true => quality.lose_answer(p.seq()),

@@ -73,12 +73,12 @@ if TYPE_CHECKING:
     "--traffic",
     metavar="KIND[,...]",
     callback=questions.parts,
-    help="Kinds of traffic: bulk, upload, web, call, game, rrul, rrul-be.  [default: bulk,web,call,game]",
+    help="Kinds of traffic: bulk, upload, web, call, video, game, rrul, rrul-be.  [default: bulk,web,call,game]",
 )
 @click.option(
     "--adapt",
     metavar="NAME",
-    help="Calls have video, too, which adapts by this rate control: gcc, nada, scream, or one of yours, "
+    help="Calls have video, too, and all video adapts by this rate control: gcc, nada, scream, or one of yours, "
     "mine.py:Class.  [default: audio alone]",
 )
 @click.option("--flows", "transfers", type=int, help="Number of long transfers in each direction.  [default: 4]")

@@ -121,7 +121,7 @@ pub struct RateOutput {
 }
 
 /// A rate control.
-pub trait RateControl {
+pub trait RateControl: Send {
     fn on_frame(&mut self, _f: &WrittenFrame) {}
     fn on_sent(&mut self, _s: &LeavingPacket) {}
     fn on_feedback(&mut self, f: &Feedback);

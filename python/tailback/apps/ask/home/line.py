@@ -30,6 +30,7 @@ TRAFFIC: Mapping[str, str] = MappingProxyType(
         "upload": "an upload that does not end, such as a backup",
         "web": "pages that somebody reads",
         "call": "a call, marked EF in both directions",
+        "video": "a live stream that somebody watches: 2.5 Mbit/s down, at most that with --adapt",
         "game": "a game: 100 B up and 300 B down, 30 times a second, unmarked",
         "rrul": "Flent's RRUL: four transfers each way, marked CS0, CS1, CS5 and EF, and its probes",
         "rrul-be": "Flent's RRUL without marks: four transfers each way, and its probes",
@@ -121,7 +122,7 @@ class HomeLine:
     policer: tuple[int, int] | None = None
     #: Who wraps packets in a tunnel: `router`, `host`, or nothing.
     vpn: str = ""
-    #: The rate control of the video of calls; empty where a call is audio alone.
+    #: The rate control of all video; empty where a call is audio alone and a stream keeps its rate.
     adapt: str = ""
 
     @property
@@ -212,9 +213,9 @@ def question(
         vpn=_vpn(vpn),
         adapt=calls.control(
             adapt,
-            "call" in who.kinds,
-            min(rates.down_bps, rates.up_bps),
-            "add call to --traffic, or calls to --people",
+            bool({"call", "video"} & set(who.kinds)),
+            min(rates.down_bps, rates.up_bps if "call" in who.kinds else rates.down_bps),
+            "add call or video to --traffic, or calls or streams to --people",
         ),
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 from tailback.apps.ask.home import phases as phase
 from tailback.apps.ask.home.line import LOADS, HomeLine
 from tailback.apps.ask.home.phases import Phase, Timeline
-from tailback.apps.ask.home.traffic import PROBE, VIDEO, PhaseFlows, groups
+from tailback.apps.ask.home.traffic import PROBE, VIDEOS, PhaseFlows, groups
 from tailback.apps.ask.measure import Measure
 from tailback.core import stats
 from tailback.core.results.means import by_run
@@ -45,7 +45,7 @@ class CallQuality:
 
 @dataclass(frozen=True)
 class VideoQuality:
-    """One direction of the video of a call in a phase."""
+    """One direction of the video of a call, or a stream, in a phase."""
 
     shown_bps: float
     frozen: float
@@ -158,7 +158,7 @@ def _quantile(values: np.ndarray, q: float, least: int = 1) -> float:
 def _worst(
     of_phase: Callable[[PhaseRun], Mapping[str, Q]], value: Callable[[Q], float], worse: Callable[..., float]
 ) -> Callable[[HomeRun], float]:
-    """Of all calls, or of their video, and both directions under most load, the worst one."""
+    """Of all calls, or of all video, and both directions under most load, the worst one."""
 
     def of(run: HomeRun) -> float:
         values = [value(q) for q in of_phase(run.heaviest).values()]
@@ -171,8 +171,8 @@ _worst_call = partial(_worst, lambda p: p.calls)
 _worst_video = partial(_worst, lambda p: p.videos)
 
 
-def _adapts(line: HomeLine) -> bool:
-    return bool(line.adapt)
+def _has_video(line: HomeLine) -> bool:
+    return bool(line.adapt) or line.has("video")
 
 
 def _has(*kinds: str) -> Callable[[HomeLine], bool]:
@@ -292,19 +292,19 @@ MEASURES: tuple[HomeMeasure, ...] = (
     ),
     HomeMeasure(
         "video_shown_bps",
-        "Rate of the call's video",
+        "Rate of the video",
         "video",
         "bit/s",
         "more",
-        "payload of the frames that are shown, a second; the worst call and direction, under most load",
+        "payload of the frames that are shown, a second; the worst call or stream and direction, under most load",
         _worst_video(lambda v: v.shown_bps, min),
         100e3,
-        _adapts,
+        _has_video,
         both=True,
     ),
     HomeMeasure(
         "video_frozen",
-        "Frozen share of the call's video",
+        "Frozen share of the video",
         "video frozen",
         "%",
         "less",
@@ -312,12 +312,12 @@ MEASURES: tuple[HomeMeasure, ...] = (
         "most load",
         _worst_video(lambda v: v.frozen, max),
         0.005,
-        _adapts,
+        _has_video,
         both=True,
     ),
     HomeMeasure(
         "video_p95_s",
-        "Delay of the call's video, 95th percentile",
+        "Delay of the video, 95th percentile",
         "video p95",
         "s",
         "less",
@@ -325,7 +325,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         "worst call and direction, under most load",
         _worst_video(lambda v: v.p95_s, max),
         0.005,
-        _adapts,
+        _has_video,
         _medium,
         both=True,
     ),
@@ -483,7 +483,7 @@ def _phase_run(
             row["shown_bps"] * end_s / seconds, row["w3c_freeze_total_s"] / seconds, row["delay_p95_s"]
         )
         for row in tables["playout"]
-        if known[row["group"]].kind == VIDEO and known[row["group"]].phase == p.name
+        if known[row["group"]].kind in VIDEOS and known[row["group"]].phase == p.name
     }
     goodput: dict[tuple[str, str], float] = {}
     for row in tables["intervals"]:

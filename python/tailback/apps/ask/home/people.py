@@ -19,6 +19,7 @@ READERS = 4
 WORDS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("call", "caller", "voice", "meeting"), "call"),
+        **dict.fromkeys(("stream", "streamer", "video", "viewer", "watcher"), "video"),
         **dict.fromkeys(("game", "gamer", "player"), "game"),
         **dict.fromkeys(("reader", "page", "browser", "web", "surfer"), "web"),
         **dict.fromkeys(("backup", "upload", "uploader"), "upload"),
@@ -53,7 +54,8 @@ def _kind(word: str, text: str) -> str:
         if one in WORDS:
             return WORDS[one]
     near = get_close_matches(word, WORDS, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"people are calls, games, readers, backups or downloads; {_HINT}"
+    known = f"people are calls, streams, games, readers, backups or downloads; {_HINT}"
+    hint = f"did you mean {near[0]!r}?" if near else known
     raise LinkError(f"people = {text}: there is no {word!r}; {hint}")
 
 

@@ -42,7 +42,7 @@ def rows(answer: HomeComparison) -> list[Row]:
     calls, games = (len(line.hosts_of.get(kind, ())) for kind in ("call", "game"))
     made = [
         _row(answer, "the worst call" if calls > 1 else "the call", "call_rating", _rated),
-        _row(answer, "the call's video", "video_shown_bps", lambda e: _rate(e.mean)),
+        _row(answer, "the video", "video_shown_bps", lambda e: _rate(e.mean)),
         _row(answer, "of the time it is frozen", "video_frozen", lambda e: f"{_number(100 * e.mean)} %"),
         _row(
             answer, f"late packets of the game{'s' * (games > 1)}", "game_late", lambda e: f"{_number(100 * e.mean)} %"

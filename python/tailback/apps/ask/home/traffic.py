@@ -23,8 +23,9 @@ from tailback.apps.ask.home.variation import Step, changes
 LINE, SHAPER = "line", "shaper"
 HOME, MODEM, WORLD = "home", "modem", "provider"
 PROBE = "probe"
-#: The video of a call that adapts.
-VIDEO = "video"
+#: The video of a call that adapts, a stream, and both.
+VIDEO, STREAM = "call-video", "video"
+VIDEOS = (VIDEO, STREAM)
 #: A small packet each 20 ms: 36 B of data with UDP and IP headers; on a slow line as often as takes this part of it.
 PROBE_BYTES, PROBE_S, PROBE_SHARE = 64, 0.020, 0.05
 #: A game's client sends a small input, and its server answers with what happened around it.
@@ -203,6 +204,10 @@ def groups(line: HomeLine, times: Timeline) -> dict[str, PhaseFlows]:
     for phase in times.phases:
         for number, host in _numbered(line, "call"):
             made += _call(line, _host(host), phase, number)
+        for number, host in _numbered(line, STREAM):
+            stream = calls.video(line.adapt) | {"start": _time(phase.begins), "stop": _time(phase.ends)}
+            stream |= {"from": WORLD, "to": _host(host)}
+            made.append(PhaseFlows(STREAM, "down", phase.name, stream, number=number))
         for number, host in _numbered(line, "game"):
             table = _echo(_host(host), GAME_UP, 1 / GAME_HZ, phase, GAME_DOWN)
             made.append(PhaseFlows("game", "", phase.name, table, number=number))
@@ -341,18 +346,20 @@ def said(line: HomeLine) -> list[str]:
         "web": f"{line.readers} reader{'s' * (line.readers > 1)} of pages, {each:.2g} page{'s' * (each != 1)} a second "
         "together",
         "call": _times(n.get("call", 0), "call") + _media(line),
+        STREAM: _times(n.get(STREAM, 0), "stream") + f" down, {calls.streamed(line.adapt)}, unmarked",
         "game": _times(n.get("game", 0), "game")
         + f", {GAME_UP} B up and {GAME_DOWN} B down {GAME_HZ} times a second, unmarked",
         "rrul": f"four transfers each way, marked {', '.join(RRUL_MARKS)}, and RRUL's four probes",
         "rrul-be": "four transfers each way, unmarked, and RRUL's four probes",
     }
     sentences = [f"{_hosts_text(hosts)}: {words[kind]}" for kind, hosts in line.hosts_of.items()]
-    calls, games = n.get("call", 0), n.get("game", 0)
+    voices, games = n.get("call", 0), n.get("game", 0)
     for way, rate, packet in (("down", line.down_bps, GAME_DOWN), ("up", line.up_bps, GAME_UP)):
-        needs = calls * CALL_BPS + games * 8 * packet * GAME_HZ
+        streams = n.get(STREAM, 0) if way == "down" and not line.adapt else 0
+        needs = voices * CALL_BPS + streams * calls.MOST_BPS + games * 8 * packet * GAME_HZ
         if needs > 0.8 * rate:
             sentences.append(
-                f"calls and games alone need {needs / 1e3:.0f} kb/s {way}, more than this line has to give"
+                f"calls, streams and games alone need {needs / 1e3:.0f} kb/s {way}, more than this line has to give"
             )
     return sentences
 

@@ -21,6 +21,7 @@ TRAFFIC = {
     "bulk": "long transfers that never end",
     "web": "people who fetch pages and read them",
     "voice": "one direction of a call, 50 packets of 200 B a second",
+    "video": "a live stream that somebody watches, 2.5 Mbit/s; at most that with --adapt",
     "unresponsive": "a flow of constant rate that does not slow down, in runs of its own beside all the rest",
     "incast": "requests to many servers at once, which wait for the last answer",
 }
@@ -70,7 +71,7 @@ class Link:
     rack: Rack | None = None
     #: The fabric whose ports it stands for; none: one link.
     fabric: Fabric | None = None
-    #: The rate control of the video of the call; empty where a call is audio alone.
+    #: The rate control of all video; empty where a call is audio alone and a stream keeps its rate.
     adapt: str = ""
 
     @property
@@ -225,7 +226,10 @@ def link(
         rack=rack,
         fabric=made_of,
         adapt=calls.control(
-            adapt, "voice" in kinds, rate_bps, "leave adapt out" if made_of else "add voice to traffic"
+            adapt,
+            bool({"voice", "video"} & set(kinds)),
+            rate_bps,
+            "leave adapt out" if made_of else "add voice or video to traffic",
         ),
     )
 
@@ -277,6 +281,9 @@ def _traffic(given: Sequence[str] | None, rate_bps: float) -> tuple[tuple[str, .
             )
         kinds.remove("voice")
         notes.append(f"There is no call: it takes {CALL_BPS // 1000} kbit/s, more than half of the line.")
+    if "video" in kinds and rate_bps < calls.LEAST_LINE_BPS:
+        least = f"{calls.LEAST_LINE_BPS / 1e3:g}kbps"
+        raise LinkError(f"traffic = {','.join(kinds)}: video is too much for this rate; give at least {least}")
     if "unresponsive" in kinds and "bulk" not in kinds:
         raise LinkError("traffic: the harm of an unresponsive flow is done to long flows; add bulk")
     if not any(t in kinds for t in ("bulk", "web")):

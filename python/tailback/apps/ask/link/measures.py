@@ -12,7 +12,7 @@ import numpy as np
 
 from tailback.apps.ask.link import fabric_measures
 from tailback.apps.ask.link.link import Link
-from tailback.apps.ask.link.traffic import CALL, INCAST, LINK, UNRESPONSIVE, VIDEO, WAITS, WEB
+from tailback.apps.ask.link.traffic import CALL, INCAST, LINK, STREAM, UNRESPONSIVE, VIDEO, WAITS, WEB
 from tailback.apps.ask.measure import Measure
 from tailback.core import stats
 from tailback.core.results.columns import joined, tables
@@ -35,7 +35,7 @@ class LinkRun:
     #: Goodput of each flow by group, in bit/s.
     goodput: dict[str, np.ndarray]
     call: dict[str, Any] | None
-    #: The row of the call's video in the table of playout.
+    #: The row of the call's video, or of the stream, in the table of playout; of both, the one of which less is shown.
     video: dict[str, Any] | None
     #: Percentiles 0 to 100 of the time in the queue, seconds.
     waits: np.ndarray
@@ -57,7 +57,7 @@ class Seed:
     def long_flows(self, run: LinkRun) -> np.ndarray:
         """Goodput of the long flows."""
         return np.concatenate(
-            [g for name, g in run.goodput.items() if name not in (CALL, VIDEO, WEB, UNRESPONSIVE, INCAST)]
+            [g for name, g in run.goodput.items() if name not in (CALL, VIDEO, STREAM, WEB, UNRESPONSIVE, INCAST)]
         )
 
 
@@ -110,7 +110,7 @@ def _of_medium(table: str, medium: str, whose: str, asked: Callable[[Link], bool
 
 
 _of_call = _of_medium("datagrams", "call", "the call", _crosses("voice"))
-_of_video = _of_medium("playout", "video", "the call's video", lambda link: bool(link.adapt))
+_of_video = _of_medium("playout", "video", "the video", lambda link: bool(link.adapt) or STREAM in link.traffic)
 
 
 def _rtt_fairness(seed: Seed) -> float:
@@ -303,7 +303,8 @@ def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]
         line = next(row for row in rows_of["links"].get(n, []) if row["name"] == LINK)
         groups = {row["group"]: row for row in rows_of["groups"].get(n, [])}
         call = next((row for row in rows_of["datagrams"].get(n, []) if row["group"] == CALL), None)
-        video = next((row for row in rows_of["playout"].get(n, []) if row["group"] == VIDEO), None)
+        videos = [row for row in rows_of["playout"].get(n, []) if row["group"] in (VIDEO, STREAM)]
+        video = min(videos, key=lambda row: row["shown_bps"], default=None)
         sizes, times = transfers.get(n, nothing)
         made[run["queue"], run["load"], run["seed"]] = LinkRun(
             line,

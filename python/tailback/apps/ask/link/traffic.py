@@ -16,7 +16,7 @@ from tailback.apps.ask.link.link import CALL_BPS, Link
 
 #: The link under test, as results call it.
 LINK = "bottleneck"
-CALL, VIDEO, WEB, UNRESPONSIVE, INCAST = "call", "call-video", "web", "unresponsive", "incast"
+CALL, VIDEO, STREAM, WEB, UNRESPONSIVE, INCAST = "call", "call-video", "video", "web", "unresponsive", "incast"
 #: The recording of how long packets waited.
 WAITS = "sojourn_percentiles"
 #: Browsing takes about this share of the line.
@@ -109,7 +109,9 @@ def scenario(
             "access_rate": access,
             "start": starts,
         }
-    if link.adapt:
+    if STREAM in link.traffic:
+        flows[STREAM] = {**calls.video(link.adapt), "rtt": near, "access_rate": access, "start": starts}
+    if link.adapt and "voice" in link.traffic:
         flows[VIDEO] = {
             **calls.video(link.adapt),
             "conditioner": {"kind": "code-point", "code": calls.MARK},
@@ -330,4 +332,6 @@ def said(link: Link) -> list[str]:
     if "voice" in link.traffic:
         call = f"a call with {calls.said(link.adapt)}" if link.adapt else f"a voice call of {CALL_BPS // 1000} kbit/s"
         parts.append(call)
+    if STREAM in link.traffic:
+        parts.append(f"a live stream: {calls.streamed(link.adapt)}")
     return parts
