@@ -1,8 +1,8 @@
-"""The video of a call that adapts its rate: what home lines and links take for one.
+"""The model of a video call with an adaptive rate, for home lines and links.
 
-A call of today is audio and video. The audio keeps its rate, as that of a browser does in practice; the video follows a
-rate control. It begins at 300 kbit/s and has at most 2.5 Mbit/s, as in a browser, and 30 frames a second with the sizes
-of RFC 8593.
+A call has audio and video. The audio keeps its rate, as a browser's does in practice; a rate control sets the rate of
+the video. As in a browser, the video begins at 300 kbit/s and has at most 2.5 Mbit/s. It has 30 frames a second with
+the sizes of RFC 8593.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from tailback.apps.ask.given import LinkError, named
 from tailback.core.scenario.controls import RATE, rate_control
 from tailback.core.scenario.own_file import NAMED
 
-#: The rate at which the video begins, which is that of the transport, and its largest.
+#: The first rate of the video, which is the transport's default, and its largest rate.
 START_BPS, MOST_BPS = 300e3, 2.5e6
-#: On a slower line no video is asked for.
+#: The slowest line on which a call may have video.
 LEAST_LINE_BPS = 2 * START_BPS
-#: How much later than they are made frames are shown.
+#: The playout delay: the time from the making of a frame to its display.
 PLAYOUT_S = 0.100
 #: The mark of the video of a conference (RFC 4594 section 4.3).
 MARK = "AF41"
 
 
 def control(given: str | None, calls: bool, slowest_bps: float, add: str) -> str:
-    """The rate control that was asked for; empty without one. `add` says how a question gets a call. Raises
+    """The requested rate control; empty without one. `add` is the remedy if the question has no call. Raises
     `LinkError`."""
     if given is None:
         return ""
@@ -37,7 +37,7 @@ def control(given: str | None, calls: bool, slowest_bps: float, add: str) -> str
     except _core.ScenarioError as e:
         raise LinkError(f"adapt = {given}: {e.problems[0]['problem']}; {e.problems[0]['remedy']}") from e
     if not calls:
-        raise LinkError(f"adapt = {given}: this is the rate control of a call's video, and nobody calls; {add}")
+        raise LinkError(f"adapt = {given}: this is the rate control of a call's video, but there is no call; {add}")
     if slowest_bps < LEAST_LINE_BPS:
         raise LinkError(
             f"adapt = {given}: video begins at {START_BPS / 1e3:g} kbit/s, too much for a line of "
@@ -47,7 +47,7 @@ def control(given: str | None, calls: bool, slowest_bps: float, add: str) -> str
 
 
 def video(adapt: str) -> dict[str, Any]:
-    """One direction of the video, as a group of flows has it."""
+    """One direction of the video, as keys of a group of flows."""
     return {
         "traffic": {"kind": "video", "preset": "rfc8593"},
         RATE.transport: {RATE.key: adapt, "max_rate": f"{MOST_BPS:.0f}bps"},
@@ -56,7 +56,7 @@ def video(adapt: str) -> dict[str, Any]:
 
 
 def said(adapt: str) -> str:
-    """What a call is, in a sentence."""
+    """One phrase that describes a call."""
     if not adapt:
         return "audio alone"
     return (
