@@ -147,7 +147,7 @@ def test_what_is_refused_or_asked_back(given: dict[str, Any], said: str) -> None
         ("250/40", "the round trip of the idle line is missing"),
         ("250/40, idle 18, down 9", "write down +9"),
         ("250/40, idle 18, sideways 9", "'sideways 9' is not understood"),
-        ("250/40, idle 18, idle 19", "stands there twice"),
+        ("250/40, idle 18, idle 19", "is given twice"),
         ("fast/slow, idle 3", "are no rates down/up"),
         ("/nowhere/test.txt", "there is no such file"),
     ],

@@ -14,11 +14,11 @@ from tailback.apps.ask.given import LinkError, named
 from tailback.core.scenario.controls import RATE, rate_control
 from tailback.core.scenario.own_file import NAMED
 
-#: The rate at which the video begins, which is that of the transport, and its largest.
+#: The first rate of the video, which is the transport's default, and its largest rate.
 START_BPS, MOST_BPS = 300e3, 2.5e6
-#: On a slower line no video is asked for.
+#: The slowest line on which a call may have video.
 LEAST_LINE_BPS = 2 * START_BPS
-#: How much later than they are made frames are shown.
+#: The playout delay: the time from the making of a frame to its display.
 PLAYOUT_S = 0.100
 #: The mark of the video of a conference (RFC 4594 section 4.3).
 MARK = "AF41"
@@ -66,7 +66,7 @@ def streamed(adapt: str) -> str:
 
 
 def said(adapt: str) -> str:
-    """What a call is, in a sentence."""
+    """One phrase that describes a call."""
     if not adapt:
         return "audio alone"
     return f"audio that keeps its 80 kbit/s and {streamed(adapt)}"
