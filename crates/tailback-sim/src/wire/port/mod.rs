@@ -139,6 +139,9 @@ pub struct PortStats {
     pub delivered_bytes: u64,
     /// Time the line was busy, ns; may reach into the future.
     busy_ns: u64,
+    /// Packets whose transmission began when they arrived. They are most, and not in `sojourn`, which is elsewhere in
+    /// memory.
+    at_once: u64,
     pub sojourn: Option<Box<Histogram>>,
     pub losses: Option<Box<Losses>>,
     /// Integral of the waiting packets over time, packet-ns; fused: may reach into the future.
@@ -220,8 +223,11 @@ impl PortStats {
     /// A packet begins its transmission, after its time in an explicit queue.
     #[inline]
     pub fn transmit(&mut self, sent: &Sent<SimPacket>) {
-        if let Some(h) = &mut self.sojourn {
-            h.add(sent.begin - sent.packet.stamp());
+        let waited = sent.begin - sent.packet.stamp();
+        if waited == Duration::ZERO {
+            self.at_once += 1;
+        } else if let Some(h) = &mut self.sojourn {
+            h.add(waited);
         }
         self.busy_ns += (sent.end - sent.begin).0;
     }
@@ -338,9 +344,7 @@ impl Port {
         if (idle & (bytes < self.too_long_alone)) | self.uncounted {
             self.stats.arrived_packets += 1;
             self.stats.arrived_bytes += u64::from(bytes);
-            if let Some(h) = &mut self.stats.sojourn {
-                h.add(Duration::ZERO);
-            }
+            self.stats.at_once += 1;
             let service = self.clock.service(bytes, self.free_at < now);
             self.stats.busy_ns += service.0;
             self.free_at = self.free_at.max(now) + service;
@@ -389,8 +393,8 @@ impl Port {
             fused.waiting_bytes += u64::from(bytes);
             stats.queue_ns.add(start.0 - now.0);
             stats.max_queue = stats.max_queue.max(fused.waiting.len() as u64);
-        } else if let Some(h) = &mut stats.sojourn {
-            h.add(Duration::ZERO);
+        } else {
+            stats.at_once += 1;
         }
         *waits = !fused.waiting.is_empty();
         // A packet that comes at the instant the line falls free continues the busy period, as in `transmit`.
@@ -501,6 +505,7 @@ impl Port {
     /// Times in the queue of the packets whose transmission started between `since` and `now`.
     pub fn sojourn(&self, now: Time) -> Option<Histogram> {
         let mut h = self.stats.sojourn.as_deref()?.clone();
+        h.add_nothing(self.stats.at_once);
         if let Queue::Fused(f) = &self.queue {
             for w in f.waiting.iter().take_while(|w| w.start <= now) {
                 h.add(w.start - w.arrived);
