@@ -147,6 +147,7 @@ pub(super) struct WorkingPort<'a> {
     /// A probe of it is recorded at every change.
     pub watched: bool,
     pub delay: Duration,
+    pub lazy: bool,
 }
 
 impl Sim {
@@ -169,6 +170,7 @@ impl Sim {
             out,
             watched: at.watched,
             delay: at.delay,
+            lazy: at.lazy,
         }
     }
 

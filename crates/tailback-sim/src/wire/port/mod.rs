@@ -89,8 +89,6 @@ pub struct Explicit {
     pub not_before: Time,
     /// What its line had sent and offered at the beginning of the count, bits; only for a line whose rate changes.
     carried: Option<(f64, f64)>,
-    /// It is served when its state is needed (see `sim/lazy.rs`).
-    pub lazy: bool,
     /// When the event of a lazy port comes; [`Time::NEVER`] without one.
     pub armed: Time,
     backlog: u64,
@@ -294,6 +292,8 @@ pub struct Port {
     pub watched: bool,
     /// It may hand packets on before they have arrived (see `sim/ahead.rs`).
     pub hands_ahead: bool,
+    /// Explicit: it is served when its state is needed (see `sim/lazy.rs`).
+    pub lazy: bool,
     /// Fused: a packet of fewer bytes enters an empty buffer; 0 for a port that is not.
     too_long_alone: u32,
     /// Fused: some packets may wait.
@@ -328,6 +328,7 @@ impl Port {
             edge: NO_EDGE,
             watched: false,
             hands_ahead: false,
+            lazy: false,
         }
     }
 
@@ -547,7 +548,6 @@ impl Explicit {
             server: Server::new(queue, rate),
             not_before: Time::ZERO,
             carried: None,
-            lazy: false,
             armed: Time::NEVER,
             backlog: 0,
             changed: Time::ZERO,
@@ -555,10 +555,11 @@ impl Explicit {
     }
 
     /// The event that a lazy port needs now: one delay after what is due next, because a packet that is sent then is at
-    /// the far end no earlier. What is due now gets an event now. `None` if the port has an event that comes no later.
+    /// the far end no earlier. What is due now gets an event now. `None` if the port has an event that comes no later,
+    /// or if something is on its `wire`, whose arrival comes before that of what is sent later.
     #[inline]
-    pub fn needs_event(&mut self, now: Time, delay: Duration) -> Option<Time> {
-        let due = self.server.next()?;
+    pub fn needs_event(&mut self, now: Time, delay: Duration, wire: &Wire) -> Option<Time> {
+        let due = self.server.next().filter(|due| *due <= now || wire.is_empty())?;
         let at = if due > now { due + delay } else { now };
         if at >= self.armed {
             return None;
