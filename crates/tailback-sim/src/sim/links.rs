@@ -176,6 +176,9 @@ impl Sim {
             keys: self.flows.all[p.flow_id().0 as usize].keys,
         };
         packet.set_stamp(now);
+        if self.flows.all[p.flow_id().0 as usize].limits_host && p.hop() == 0 {
+            self.let_port_tell(port);
+        }
         self.work(port, None, |server, out| {
             out.stats.arrived_packets += 1;
             out.stats.arrived_bytes += u64::from(p.size());
@@ -238,6 +241,9 @@ impl Sim {
         if let Some(sent) = &sent {
             out.stats.transmit(sent);
             out.show_sent(&sent.packet.wire);
+            if e.tells {
+                out.sent_until(&sent.packet.wire, sent.end);
+            }
         }
         let not_before = e.not_before;
         if !lazy {
@@ -247,6 +253,9 @@ impl Sim {
             if timer != timer_at && timer != Time::NEVER {
                 self.events.push(timer, EventKind::QueueTimer, port);
             }
+        }
+        if !self.flows.told.is_empty() {
+            self.look_at_told();
         }
         if let Some(stuck) = stuck {
             return self.stuck(port, stuck);

@@ -89,6 +89,8 @@ pub struct Explicit {
     pub not_before: Time,
     /// What its line had sent and offered at the beginning of the count, bits; only for a line whose rate changes.
     carried: Option<(f64, f64)>,
+    /// Ends that limit their hosts send into it (see `sim/host.rs`).
+    pub tells: bool,
     /// When the event of a lazy port comes; [`Time::NEVER`] without one.
     pub armed: Time,
     backlog: u64,
@@ -548,6 +550,7 @@ impl Explicit {
             server: Server::new(queue, rate),
             not_before: Time::ZERO,
             carried: None,
+            tells: false,
             armed: Time::NEVER,
             backlog: 0,
             changed: Time::ZERO,
