@@ -97,7 +97,10 @@ ports! {
         params: port_params!(&[QUANTUM.param], &[TIE.param, COUNT_NEWCOMER.param]),
         probes: port_probes!(),
         facts: Facts::MAPPED.also(const { &[Alias::ns2("DRR")] }),
-        build: |s, context, pieces| over_drr(s, context, pieces, |r| longest::build(s, s.get(&BUFFER), r)),
+        build: |s, context, pieces| {
+            let buffer = s.get(&BUFFER);
+            over_drr(s, context, pieces, |r| Ok(longest::build(s, buffer, r)?.in_buffer(buffer)))
+        },
     }
 
     /// Throughput deficit round robin: deficit round robin in which the queue that has been served fastest loses.

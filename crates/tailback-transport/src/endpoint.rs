@@ -140,6 +140,13 @@ pub trait Endpoint {
     fn code_point(&self) -> Option<Dscp> {
         None
     }
+    /// Whether it limits what it has in the queue of its own host, and so has to hear what leaves that.
+    fn limits_host(&self) -> bool {
+        false
+    }
+    /// A segment with so much payload will have left the host at this instant, or is lost there. If the end waits for
+    /// that, [`Endpoint::next_timeout`] says until when.
+    fn leaves_host(&mut self, _payload: u32, _at: Time) {}
     fn next_timeout(&self) -> Option<Time>;
     fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents);
     /// A router on the path sends a request.

@@ -246,9 +246,9 @@ impl Network {
                 Carrier::Member(Box::default())
             }
         };
-        let colours = match &carrier {
-            Carrier::Connection(ends) => ends.iter().any(|e| e.colours()),
-            _ => false,
+        let [colours, limits_host] = match &carrier {
+            Carrier::Connection(ends) => Flow::wishes(ends),
+            _ => [false; 2],
         };
         let mut flow = Flow {
             group: def.group,
@@ -263,6 +263,7 @@ impl Network {
             hears: Hears::Nothing,
             followed: false,
             colours,
+            limits_host,
             in_flight: 0,
             watched: false,
             awaits: [NOTHING_AWAITED; 2],

@@ -250,6 +250,7 @@ impl Sim {
                     } else {
                         None
                     };
+                    let (limits, payload) = (flow.limits_host && s.payload > 0, s.payload);
                     flow.in_flight += 1;
                     burst += 1;
                     if burst == LONG_BURST {
@@ -258,6 +259,9 @@ impl Sim {
                     let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
                     let first = self.net.routes[route.start as usize];
                     self.offer(first, p.with_tos(own.map_or(route.tos, |d| d.0 << 2)));
+                    if limits {
+                        self.note_in_host((id, side), first, payload);
+                    }
                     continue;
                 }
                 Transmit::NotBefore(t) => (*t).max(now + Duration(1)),

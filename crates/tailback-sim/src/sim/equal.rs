@@ -278,7 +278,10 @@ impl Sim {
     #[cold]
     pub(super) fn lose_at_far_end(&mut self, port: u32, p: &WirePacket) {
         let far = self.net.peer[port as usize];
-        self.outlet(far).drop_before(p, DropReason::Impairment);
+        // It has left the port before.
+        let mut p = *p;
+        p.next_hop();
+        self.outlet(far).drop_before(&p, DropReason::Impairment);
     }
 
     /// A packet that its source has just sent has no way.

@@ -166,6 +166,8 @@ pub struct Flow {
     pub followed: bool,
     /// One of its senders gives each segment its code point.
     pub colours: bool,
+    /// One of its senders limits what it has in its host.
+    pub limits_host: bool,
     pub hears: Hears,
     pub watched: bool,
     /// Of what its source and its destination have written: how many bytes have to be acknowledged until the first
@@ -297,6 +299,11 @@ tailback_base::counters! {
 }
 
 impl Flow {
+    /// Whether one of these ends gives its segments code points, and whether one limits what it has in its host.
+    pub fn wishes(ends: &Ends) -> [bool; 2] {
+        [ends.iter().any(|e| e.colours()), ends.iter().any(|e| e.limits_host())]
+    }
+
     /// Its connection is over and nothing of it is in flight.
     pub fn is_reusable(&self) -> bool {
         self.in_flight == 0 && matches!(self.carrier, Carrier::Closed)
@@ -315,7 +322,7 @@ impl Flow {
             }
             Hears::Everything => false,
         };
-        unheard && !(self.followed | self.watched)
+        unheard && !(self.followed | self.watched | self.limits_host)
     }
 
     /// New payload from this side that the other has got in order, bytes.

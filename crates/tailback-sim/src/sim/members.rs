@@ -106,7 +106,6 @@ impl Sim {
         transport: TransportId,
         opener: Side,
     ) -> FlowId {
-        let now = self.now;
         if self.flows.closing > 0 {
             // What lazy ports have still to drop may free a slot.
             self.catch_up_all();
@@ -152,7 +151,7 @@ impl Sim {
             }
             None => (self.apps.all[app as usize].group, 0, Keys::default()),
         };
-        let colours = ends.iter().any(|e| e.colours());
+        let [colours, limits_host] = Flow::wishes(&ends);
         let flow = Flow {
             group,
             index,
@@ -166,13 +165,14 @@ impl Sim {
             hears: self.apps.all[app as usize].hears,
             followed: false,
             colours,
+            limits_host,
             in_flight: 0,
             watched: false,
             awaits: [NOTHING_AWAITED; 2],
             coming: Coming::NOTHING,
             declared: false,
             present: false,
-            opened: now,
+            opened: self.now,
             stats: FlowStats::default(),
         };
         let id = match self.flows.take_free() {
@@ -189,7 +189,7 @@ impl Sim {
         };
         self.net.router.equal.note_bits(id.0 as usize, bits);
         if self.apps.transports[transport.0 as usize].from_outside {
-            self.ask_at(id.0, opener.other(), now);
+            self.ask_at(id.0, opener.other(), self.now);
         }
         self.apps.all[app as usize].open += 1;
         self.announce(id, true);

@@ -15,6 +15,7 @@ mod datagrams;
 mod endpoints;
 pub(crate) mod equal;
 pub mod flow;
+mod host;
 pub(crate) mod ideal;
 mod inject;
 pub mod injected;
@@ -34,7 +35,7 @@ mod travel;
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Carrier, Flow, Hears, Route, Snapshot};
 use crate::sim::recorder::Recorder;
-use crate::traffic::application::{AppInput, Application, TransportId};
+use crate::traffic::application::{AppInput, Application, Side, TransportId};
 use crate::wire::event::{EventKind, EventList};
 use crate::wire::packet::{Extras, SimPacket, WirePacket};
 use crate::wire::port::Port;
@@ -187,6 +188,8 @@ pub(crate) struct Flows {
     outbox: Vec<Plain>,
     /// Packets of injected flows that have reached their destinations.
     emitted: Vec<injected::Emitted>,
+    /// Ends that have been told what leaves their host, and whose timers have not been looked at since.
+    told: Vec<(FlowId, Side)>,
 }
 
 impl Flows {

@@ -39,7 +39,7 @@ pub(super) struct Outlet<'a> {
     port: u32,
     now: Time,
     pub(super) stats: &'a mut PortStats,
-    flows: &'a mut Flows,
+    pub(super) flows: &'a mut Flows,
     extras: &'a mut Extras,
     recorder: &'a mut Option<Box<Recorder>>,
     shown: Option<Shown<'a>>,
@@ -77,8 +77,12 @@ impl Outlet<'_> {
                 }
             }
         }
+        let limits = f.limits_host;
         if f.is_reusable() {
             self.flows.reuse(p.flow_id(), self.now);
+        }
+        if limits {
+            self.flows.tell_sender(p, self.now);
         }
         self.log(p, PacketFate::Dropped(place, why));
         if let Some(shown) = &mut self.shown {
@@ -150,6 +154,7 @@ pub(super) struct WorkingPort<'a> {
     /// A probe of it is recorded at every change.
     pub watched: bool,
     pub delay: Duration,
+    pub lazy: bool,
 }
 
 impl Sim {
@@ -172,6 +177,7 @@ impl Sim {
             out,
             watched: at.watched,
             delay: at.delay,
+            lazy: at.lazy,
         }
     }
 

@@ -155,6 +155,9 @@ impl Sim {
                 done(64 * LONG_RUN);
             }
         }
+        if self.net.ports[port as usize].lazy {
+            self.look_behind(port);
+        }
     }
 
     /// Whether a packet that arrives at `t` may meet its end now. If so, the timers that are due before have run.

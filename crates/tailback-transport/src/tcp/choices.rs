@@ -4,6 +4,8 @@ use super::config::EcnMode;
 use super::congestion::Marks;
 
 tailback_base::choice! {
+    pub enum Pacing { Control = "control", Window = "window" }
+
     pub enum Variant { Tahoe = "tahoe", Reno = "reno", NewReno = "newreno", Sack = "sack" }
 
     /// How the amount in the network (`pipe`) is estimated.

@@ -91,6 +91,15 @@ pub struct RepairRules {
     pub prr_bound: PrrBound,
 }
 
+/// What the host of a sender does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostRules {
+    /// The most bytes that a connection may have in it.
+    pub most: Option<u64>,
+    /// It paces senders by their window where the controller names no rate.
+    pub paces: bool,
+}
+
 /// What a controller asks for, by its [facts](super::congestion::Facts); found once for all its connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asked {
@@ -132,6 +141,7 @@ pub struct Config {
     pub max_burst: u32,
     /// Segments of a train of segmentation offload.
     pub offload: Option<u32>,
+    pub host: HostRules,
     pub idle_restart: bool,
     /// Idle time after which the window restarts; `None`: the RTO.
     pub idle_after: Option<Duration>,

@@ -2,7 +2,9 @@
 //! endpoints, and contradictions are refused.
 
 use super::choices::*;
-use super::config::{AccurateEcn, Asked, Config, IdleForgets, OptionBytes, PrrUse, RackForm, RepairRules, UndoForm};
+use super::config::{
+    AccurateEcn, Asked, Config, HostRules, IdleForgets, OptionBytes, PrrUse, RackForm, RepairRules, UndoForm,
+};
 use super::congestion::{AfterTimeout, Controller, Growth, WindowRules, list};
 use super::params::*;
 use super::recovery::Algorithm;
@@ -108,6 +110,7 @@ impl Config {
             offload: s
                 .get(&OFFLOAD)
                 .map(|bytes| (bytes / u64::from(s.get(&PAYLOAD))).max(1) as u32),
+            host: host(s),
             idle_restart: s.get(&IDLE_RESTART),
             idle_after,
             idle_forgets: s.get(&IDLE_FORGETS),
@@ -174,6 +177,14 @@ impl Config {
             syn: s.get(&SYN),
             syn_retries: s.get(&SYN_RETRIES),
         })
+    }
+}
+
+/// What its host does with what it sends.
+fn host(s: &Settings) -> HostRules {
+    HostRules {
+        most: s.get(&SMALL_QUEUES),
+        paces: s.get(&PACING) == Pacing::Window,
     }
 }
 

@@ -116,7 +116,7 @@ const MOST_SLOTS: usize = 1 << 18;
 const NONE: u32 = u32::MAX;
 /// Width of a slot at the start, as a power of two of nanoseconds.
 const WIDTH_BITS: u32 = 12;
-const WIDTH_RANGE: (u32, u32) = (5, 24);
+const WIDTH_RANGE: (u32, u32) = (1, 24);
 /// An event that would come after this many others of its slot goes into the heap.
 const LONGEST_WALK: u32 = 32;
 /// The width is reviewed after this many pushes.

@@ -89,8 +89,8 @@ pub struct Explicit {
     pub not_before: Time,
     /// What its line had sent and offered at the beginning of the count, bits; only for a line whose rate changes.
     carried: Option<(f64, f64)>,
-    /// It is served when its state is needed (see `sim/lazy.rs`).
-    pub lazy: bool,
+    /// Ends that limit their hosts send into it (see `sim/host.rs`).
+    pub tells: bool,
     /// When the event of a lazy port comes; [`Time::NEVER`] without one.
     pub armed: Time,
     backlog: u64,
@@ -139,6 +139,9 @@ pub struct PortStats {
     pub delivered_bytes: u64,
     /// Time the line was busy, ns; may reach into the future.
     busy_ns: u64,
+    /// Packets whose transmission began when they arrived. They are most, and not in `sojourn`, which is elsewhere in
+    /// memory.
+    at_once: u64,
     pub sojourn: Option<Box<Histogram>>,
     pub losses: Option<Box<Losses>>,
     /// Integral of the waiting packets over time, packet-ns; fused: may reach into the future.
@@ -220,8 +223,11 @@ impl PortStats {
     /// A packet begins its transmission, after its time in an explicit queue.
     #[inline]
     pub fn transmit(&mut self, sent: &Sent<SimPacket>) {
-        if let Some(h) = &mut self.sojourn {
-            h.add(sent.begin - sent.packet.stamp());
+        let waited = sent.begin - sent.packet.stamp();
+        if waited == Duration::ZERO {
+            self.at_once += 1;
+        } else if let Some(h) = &mut self.sojourn {
+            h.add(waited);
         }
         self.busy_ns += (sent.end - sent.begin).0;
     }
@@ -288,6 +294,8 @@ pub struct Port {
     pub watched: bool,
     /// It may hand packets on before they have arrived (see `sim/ahead.rs`).
     pub hands_ahead: bool,
+    /// Explicit: it is served when its state is needed (see `sim/lazy.rs`).
+    pub lazy: bool,
     /// Fused: a packet of fewer bytes enters an empty buffer; 0 for a port that is not.
     too_long_alone: u32,
     /// Fused: some packets may wait.
@@ -322,6 +330,7 @@ impl Port {
             edge: NO_EDGE,
             watched: false,
             hands_ahead: false,
+            lazy: false,
         }
     }
 
@@ -338,9 +347,7 @@ impl Port {
         if (idle & (bytes < self.too_long_alone)) | self.uncounted {
             self.stats.arrived_packets += 1;
             self.stats.arrived_bytes += u64::from(bytes);
-            if let Some(h) = &mut self.stats.sojourn {
-                h.add(Duration::ZERO);
-            }
+            self.stats.at_once += 1;
             let service = self.clock.service(bytes, self.free_at < now);
             self.stats.busy_ns += service.0;
             self.free_at = self.free_at.max(now) + service;
@@ -389,8 +396,8 @@ impl Port {
             fused.waiting_bytes += u64::from(bytes);
             stats.queue_ns.add(start.0 - now.0);
             stats.max_queue = stats.max_queue.max(fused.waiting.len() as u64);
-        } else if let Some(h) = &mut stats.sojourn {
-            h.add(Duration::ZERO);
+        } else {
+            stats.at_once += 1;
         }
         *waits = !fused.waiting.is_empty();
         // A packet that comes at the instant the line falls free continues the busy period, as in `transmit`.
@@ -501,6 +508,7 @@ impl Port {
     /// Times in the queue of the packets whose transmission started between `since` and `now`.
     pub fn sojourn(&self, now: Time) -> Option<Histogram> {
         let mut h = self.stats.sojourn.as_deref()?.clone();
+        h.add_nothing(self.stats.at_once);
         if let Queue::Fused(f) = &self.queue {
             for w in f.waiting.iter().take_while(|w| w.start <= now) {
                 h.add(w.start - w.arrived);
@@ -542,7 +550,7 @@ impl Explicit {
             server: Server::new(queue, rate),
             not_before: Time::ZERO,
             carried: None,
-            lazy: false,
+            tells: false,
             armed: Time::NEVER,
             backlog: 0,
             changed: Time::ZERO,
@@ -550,10 +558,11 @@ impl Explicit {
     }
 
     /// The event that a lazy port needs now: one delay after what is due next, because a packet that is sent then is at
-    /// the far end no earlier. What is due now gets an event now. `None` if the port has an event that comes no later.
+    /// the far end no earlier. What is due now gets an event now. `None` if the port has an event that comes no later,
+    /// or if something is on its `wire`, whose arrival comes before that of what is sent later.
     #[inline]
-    pub fn needs_event(&mut self, now: Time, delay: Duration) -> Option<Time> {
-        let due = self.server.next()?;
+    pub fn needs_event(&mut self, now: Time, delay: Duration, wire: &Wire) -> Option<Time> {
+        let due = self.server.next().filter(|due| *due <= now || wire.is_empty())?;
         let at = if due > now { due + delay } else { now };
         if at >= self.armed {
             return None;

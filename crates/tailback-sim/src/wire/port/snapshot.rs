@@ -47,7 +47,10 @@ impl Port {
         let drops = s.losses.iter().flat_map(|l| &l.colours).flat_map(|(_, c)| &c.drops);
         let dropped_early = drops.map(|place| place[DropReason::Early as usize].packets).sum();
         let (mut started, mut waited) = match &s.sojourn {
-            Some(h) if h.count() > 0 => (h.count(), h.mean() * h.count() as f64),
+            Some(h) if h.count() + s.at_once > 0 => {
+                let started = h.count() + s.at_once;
+                (started, h.mean_beside(s.at_once) * started as f64)
+            }
             _ => (0, 0.0),
         };
         if let Queue::Fused(f) = &self.queue {

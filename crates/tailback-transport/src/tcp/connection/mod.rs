@@ -519,6 +519,14 @@ impl Endpoint for ConnectionEnd {
         self.sender.code_point()
     }
 
+    fn limits_host(&self) -> bool {
+        self.sender.limits_host()
+    }
+
+    fn leaves_host(&mut self, bytes: u32, at: Time) {
+        self.sender.leaves_host(bytes, at);
+    }
+
     fn in_slow_start(&self) -> bool {
         self.sender.in_slow_start()
     }

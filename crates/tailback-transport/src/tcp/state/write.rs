@@ -303,6 +303,7 @@ impl ControlBlock {
                 again,
             });
         }
+        self.count_in_host(p.len);
         self.count_in_spread(p.len, again);
         self.count_in_train(now);
         if again {
