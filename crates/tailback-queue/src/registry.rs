@@ -535,7 +535,7 @@ pub fn facts(name: &str) -> Option<&'static Facts> {
     entry::<TestPacket>(name).map(|e| &e.facts).or_else(facts_of_crate)
 }
 
-/// Of disciplines that the program contains besides those of the list.
+/// The facts of disciplines that the program contains besides those of the list.
 static TOLD: OnceLock<Vec<(&'static Model, Facts)>> = OnceLock::new();
 
 /// Let [`facts`] know disciplines that are not in the list. Only the first call counts.

@@ -136,7 +136,7 @@ impl Workload {
         workload
     }
 
-    /// The time of the flow or event after this instant; `None` if there is no more.
+    /// Plan the next flow or event after this instant, if there is one.
     fn plan(&mut self, now: Time) {
         self.next = match &self.flows {
             Flows::Drawn { gaps, .. } => now + gaps.draw(&mut self.times),

@@ -23,7 +23,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The parameter that names the model above.
+/// The family of the model above, as a parameter names it.
 pub const FAMILY: &str = "class";
 /// Priorities are below this, and so are the levels of a tree.
 pub const PRIORITIES: usize = 8;

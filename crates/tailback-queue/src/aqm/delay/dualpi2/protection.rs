@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration(5_000_000_000);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Critical {
     pub delay: Duration,
-    /// The delay for this score.
+    /// The score above which packets are sent away at this delay.
     pub score: Duration,
 }
 
