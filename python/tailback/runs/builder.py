@@ -149,7 +149,7 @@ def mark(
     rate: str = "100Mbps",
     seed: int = 1,
 ) -> list[int | None]:
-    """What a conditioner makes of packets: the DiffServ code point each leaves with, None if it is dropped.
+    """The effect of a conditioner on packets: the DiffServ code point of each leaving packet, None if it is dropped.
 
         tb.mark({"kind": "trtcm", ...}, [(0.0, 1000), (0.001, 1000)])          # seconds and bytes
         tb.mark({"kind": "trtcm", "mode": "aware", ...}, [(0.0, 1000, 12)])    # and the code point it came with
@@ -171,7 +171,7 @@ def mark(
 
 
 def _row(i: int, given: Any) -> tuple[float, ...]:
-    """When a packet comes and how long it is, and perhaps its code point."""
+    """The arrival time and the length of a packet, and perhaps its code point."""
     try:
         row = tuple(float(x) for x in given)
     except (TypeError, ValueError):

@@ -59,7 +59,7 @@ def _named(study: Study, name: str) -> tuple[Experiment, int]:
 
 
 def _work(study: Study, e: Experiment, said: told.Told, folder: Path) -> tuple[Study, Work]:
-    """What the figure needs, if all of it is stored."""
+    """The data of the figure, if all of it is stored."""
     if said.overrides:
         study, _ = with_asked(study, said.overrides, [e], said.mode)
     for seeds in (None, said.seeds or None):

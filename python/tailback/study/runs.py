@@ -17,7 +17,7 @@ from tailback.study.model import MODES, AxisByMode, Case, Runs
 
 @dataclass(frozen=True)
 class Columns:
-    """What a set of runs may name as its columns."""
+    """The names that a set of runs may use as columns."""
 
     disciplines: dict[str, Discipline]
     pairs: dict[str, Pair]

@@ -50,13 +50,13 @@ from tailback.study.write import COLUMNS
 
 #: A bundle may unpack to this many times its length plus this many bytes: tables hardly get shorter by packing.
 MOST_UNPACKED, MOST_SMALL = 50, 64_000_000
-#: How gzip, bzip2 and xz begin.
+#: The first bytes of gzip, bzip2 and xz.
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
 #: A file of an archive counts as at least this many bytes, since an archive may have very many empty files.
 LEAST = 4096
 #: The longest file of a bundle that is read as a whole, bytes.
 LONGEST_TABLE = 1 << 30
-#: At most this many differences of a file are reported.
+#: The most differences of a file that are reported.
 MOST = 5
 #: Entries of study.json and verdicts.json that are about the whole study, or about figures.
 WHOLE = ("count", "kinds", "opening", "runs", "seeds", "experiments", "sections", "verdicts")
@@ -384,7 +384,7 @@ def _rows(path: Path) -> list[Any] | None:
 
 
 def _said(name: str, ours: Any, theirs: Any) -> list[str]:
-    """In what two structures differ, each with the place and both values."""
+    """The differences of two structures, each with the place and both values."""
     all_of = list(_differences("", ours, theirs))
     lines = [f"{name}{place}: {_short(b)} in the bundle, {_short(a)} here" for place, a, b in all_of[:MOST]]
     return lines + ([f"{name}: {len(all_of) - MOST} more"] if len(all_of) > MOST else [])

@@ -1,4 +1,4 @@
-//! What the flows of a group send: transport, and the sizes of packets.
+//! Reads the transport of a group's flows, and the sizes of their packets.
 //!
 //! What the engine could not run is refused here: bulk data over datagrams, which would know no rate; packets no longer
 //! than their header; sources so fast that time would stand still between two packets.
@@ -18,7 +18,7 @@ use tailback_sim::traffic::paced::RATE;
 use tailback_sim::traffic::packet_sizes::{self, FIXED};
 use tailback_transport::{datagram, tcp};
 
-/// What is known of a source.
+/// The facts about a source.
 fn facts(library: &Library, traffic: &Settings) -> Option<Facts> {
     library.source(traffic.model).ok().map(|e| e.facts)
 }

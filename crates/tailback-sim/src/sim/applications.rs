@@ -103,7 +103,7 @@ impl Sim {
         }
     }
 
-    /// What queues look at in the packets of a flow is another from now on.
+    /// Change the classification keys of a flow's packets from now on.
     pub(super) fn alter_keys(&mut self, flow: FlowId, alter: impl FnOnce(&mut Keys)) {
         let present = self.flows.all[flow.0 as usize].present;
         if present {

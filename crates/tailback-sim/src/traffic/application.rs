@@ -109,7 +109,7 @@ pub struct Page {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageId(pub(crate) u32);
 
-/// What an application may do.
+/// The calls of an application.
 pub trait Net {
     fn now(&self) -> Time;
     /// The application's own random stream.

@@ -95,7 +95,7 @@ impl Ends for Arc<Config> {
     }
 }
 
-/// Both ends of a connection. A clock phase that is not given is 0; nothing here is random.
+/// Both ends of a connection. A clock phase that is not given is 0; there are no random draws here.
 pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
     (
         Sender::new(cfg.clone(), cfg.build_controller()),

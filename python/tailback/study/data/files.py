@@ -30,7 +30,7 @@ class About(Said, kw_only=True, frozen=True):
 
 
 class ContentsFile(Table, kw_only=True, frozen=True):
-    """contents.toml: what the source has, in its order."""
+    """contents.toml: the items of the source, in its order."""
 
     contents: list[Covered]
 
@@ -133,7 +133,7 @@ class ExperimentTable(Table, kw_only=True, frozen=True):
 
     id: str
     title: str
-    #: Which figure or table of the source it is, as the source counts.
+    #: The number of the figure or table in the source.
     item: str = ""
     #: Another experiment, whose keys this one has where it has none of its own (`inherit.py`).
     extends: str = ""
@@ -144,7 +144,7 @@ class ExperimentTable(Table, kw_only=True, frozen=True):
     text: str = ""
     runs: str | list[str] = []
     where: Where = {}
-    #: What is drawn and tabulated; the options of each `kind` are its own.
+    #: The figures and tables; each `kind` has its own options.
     output: list[dict[str, Any]] = []
     why_not: str = ""
     variants: bool = False

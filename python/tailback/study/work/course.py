@@ -39,7 +39,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass
 class Spent:
-    """What the runs took: processor time, and the time of live runs."""
+    """The cost of the runs: CPU time, and the time of live runs."""
 
     cpu_s: float = 0.0
     live_s: float = 0.0

@@ -62,7 +62,7 @@ class Job:
         return computed.is_live(self.runs.compute)
 
     def first_seeds(self, mode: str) -> int:
-        """How many seeds its point has before a row asks for more."""
+        """The number of seeds of its point before a row needs more."""
         return self.runs.first_seeds.get(mode, self.runs.seeds[mode])
 
     @property
@@ -119,7 +119,7 @@ class Work:
         self.spare = {i for i, j in enumerate(self.jobs) if self.how.seeds is None and j.seed > j.first_seeds(mode)}
 
     def files(self) -> list[Path]:
-        """Where the results of the jobs are, once it has run."""
+        """The place of the jobs' results after the run."""
         packets = [self.dir / "manifest.json"] if self.packets else []
         return [*packets, self.answers.path] if len(self.jobs) > self.packets else packets
 

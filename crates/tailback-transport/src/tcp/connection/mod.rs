@@ -1,4 +1,4 @@
-//! One end of a two-way connection (RFC 9293): both ends are alike, send and receive.
+//! One end of a two-way connection (RFC 9293). Both ends send and receive.
 //!
 //! An end is a [`Sender`] and a [`Receiver`] as in a one-way connection, and around them the state of the connection,
 //! drawn in [`state`]. The sender decides what leaves and when. Each segment that leaves carries the receiver's
