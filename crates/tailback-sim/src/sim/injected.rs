@@ -1,5 +1,7 @@
 //! What is known of flows whose ends are outside the simulator: what their packets show. How packets come and go is in
-//! `inject.rs`.
+//! `injected/inject.rs`.
+
+mod inject;
 
 use crate::traffic::application::{AppInput, Application, Net, Side};
 use crate::wire::packet::WirePacket;

@@ -17,7 +17,6 @@ pub(crate) mod equal;
 pub mod flow;
 mod host;
 pub(crate) mod ideal;
-mod inject;
 pub mod injected;
 pub(crate) mod laws;
 mod lazy;

@@ -8,10 +8,10 @@
 //!
 //! State: the packets that have arrived and have not been taken.
 
-use super::injected::{Emitted, Injected, side};
-use super::{AppSlot, Sim};
+use super::{Emitted, Injected, side};
 use crate::sim::flow::{Carrier, NO_APP, Route};
 use crate::sim::recorder::{Series, Source};
+use crate::sim::{AppSlot, Sim};
 use crate::wire::packet::WirePacket;
 use tailback_base::{Dscp, Duration, FlowId, Time};
 use tailback_transport::Segment;
