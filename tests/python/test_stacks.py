@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tailback as tb
+from tailback import _core
 from tailback.apps.ask.link.link import link
 from tailback.apps.ask.link.traffic import Times, scenario
 
@@ -95,6 +96,18 @@ def test_parameters_marks_and_recordings() -> None:
     assert result.flows["marked_packets"][0] > 0 and result.flows["dropped_packets"][0] == 0
     values = result.series["value"]
     assert len(values) == 31 and max(values) == 40
+
+
+def test_a_capture_has_the_bytes_of_a_stack(tmp_path: Path) -> None:
+    class Greeting(Stream):
+        def transmit(self, now: float) -> Any:
+            given = super().transmit(now)
+            return (b"good morning" * 20, 0) if given and self.pair.first else given
+
+    net = network(transport=tb.stack(Greeting), traffic={"kind": "transfer", "size": "4kB"})
+    path = tmp_path / "line.pcapng"
+    packets = _core.capture(tb.load_scenario({**net.to_dict(), "duration": "1s"}), "bottleneck", path)
+    assert packets >= 4 and path.read_bytes().count(b"good morning" * 20) >= 4
 
 
 def test_losses_and_copies_reach_a_stack() -> None:

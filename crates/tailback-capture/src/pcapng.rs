@@ -28,6 +28,15 @@ const AT_ONCE: usize = 1 << 16;
 /// The first bytes of a packet and its length, if they are known: they are stored instead of generated headers.
 pub type Frames = Box<dyn Fn(PacketId) -> Option<(Vec<u8>, u32)>>;
 
+/// The bytes of the datagram whose packet has this sequence number, if somebody keeps them.
+pub type ContentsOf = Box<dyn Fn(u64) -> Option<Vec<u8>>>;
+
+/// Where the bytes of packets come from, other than from what the simulator knows.
+enum Source {
+    Real(Frames),
+    Datagrams(ContentsOf),
+}
+
 /// State shared by the tap and the code that waits for the end of the run.
 struct CaptureState<W: Write> {
     out: W,
@@ -75,19 +84,25 @@ impl<W: Write + 'static> Capture<W> {
         self.watch(names, None)
     }
 
-    /// The tap for a run of real packets: `frames` returns their bytes.
-    pub fn tap_real(&self, names: &Names, frames: Frames) -> Box<dyn Tap> {
-        self.watch(names, Some(frames))
+    /// The tap for a run whose transports have bytes of their own.
+    pub fn tap_with(&self, names: &Names, contents: ContentsOf) -> Box<dyn Tap> {
+        self.shared.borrow_mut().unnamed = names.flows.iter().cloned().map(Some).collect();
+        self.watch(names, Some(Source::Datagrams(contents)))
     }
 
-    fn watch(&self, names: &Names, frames: Option<Frames>) -> Box<dyn Tap> {
+    /// The tap for a run of real packets: `frames` returns their bytes.
+    pub fn tap_real(&self, names: &Names, frames: Frames) -> Box<dyn Tap> {
+        self.watch(names, Some(Source::Real(frames)))
+    }
+
+    fn watch(&self, names: &Names, source: Option<Source>) -> Box<dyn Tap> {
         let ours = |name: &String| name.strip_suffix(".reverse").unwrap_or(name) == self.link;
         let numbers = (0u32..).zip(&names.ports).filter(|(_, name)| ours(name));
         let ports: Vec<u32> = numbers.map(|(i, _)| i).collect();
         self.shared.borrow_mut().order = Order::new(ports.len());
         Box::new(LinkTap {
             ports,
-            frames,
+            source,
             block: Vec::new(),
             shared: self.shared.clone(),
         })
@@ -266,7 +281,7 @@ fn add_comment(blocks: &mut Vec<u8>, begin: usize, comment: &str) {
 
 struct LinkTap<W: Write> {
     ports: Vec<u32>,
-    frames: Option<Frames>,
+    source: Option<Source>,
     /// The present block.
     block: Vec<u8>,
     shared: Rc<RefCell<CaptureState<W>>>,
@@ -281,7 +296,10 @@ impl<W: Write> LinkTap<W> {
 
     fn add(&mut self, place: usize, at: &Sight<'_>) {
         let id = at.id();
-        let real_frame = self.frames.as_ref().and_then(|frames| frames(id));
+        let real_frame = match &self.source {
+            Some(Source::Real(frames)) => frames(id),
+            _ => None,
+        };
         if let Some((bytes, length)) = real_frame {
             put_packet(&mut self.block, at.now, &bytes, length);
         } else {
@@ -293,7 +311,14 @@ impl<W: Write> LinkTap<W> {
                 request: at.is_request(),
             };
             let made_up = frame(&at.segment(), &named);
-            put_packet(&mut self.block, at.now, made_up.bytes(), made_up.length);
+            let contents = match &self.source {
+                Some(Source::Datagrams(contents)) => contents(id.sequence),
+                _ => None,
+            };
+            match contents {
+                Some(data) => put_packet(&mut self.block, at.now, &made_up.around(data), made_up.length),
+                None => put_packet(&mut self.block, at.now, made_up.bytes(), made_up.length),
+            }
         }
         self.shared.borrow_mut().order.arrived(place, id, at.now, &self.block);
     }

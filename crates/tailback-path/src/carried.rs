@@ -5,10 +5,11 @@
 //! often it was called at this instant. A packet costs a look-up in the table. After each datagram and each timeout the
 //! application learns what has changed. An end that breaks its contract ends the run by unwinding with a [`Refusal`].
 
+use crate::contents::{Kept, first_number};
 use crate::{Amount, Datagram, Endpoint, Pair};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use tailback_base::quantity::Refusal;
 use tailback_base::{ProbeDef, Stream, Time};
 use tailback_sim::library::outside::{STACK_HEADER, STACK_KEPT, STACK_SEGMENT};
@@ -23,6 +24,8 @@ const PATIENCE: u32 = 10_000;
 /// Data on its way, by number. Data that a queue drops stays here until the run is over.
 struct OnTheWay<D> {
     next: u64,
+    /// What a capture shows of it.
+    captured: fn(&D) -> Option<Vec<u8>>,
     data: HashMap<u64, D>,
     /// What has arrived at least once, the oldest first.
     arrived: VecDeque<u64>,
@@ -46,6 +49,13 @@ impl<D: Clone> OnTheWay<D> {
             self.data.remove(&oldest);
         }
         Some(data)
+    }
+}
+
+impl<D> Kept for RefCell<OnTheWay<D>> {
+    fn bytes(&self, number: u64) -> Option<Vec<u8>> {
+        let on_the_way = self.borrow();
+        on_the_way.data.get(&number).and_then(on_the_way.captured)
     }
 }
 
@@ -317,10 +327,13 @@ where
         let (first, second) = (self.make.borrow_mut())(pair);
         let on_the_way = Rc::new(RefCell::new(OnTheWay {
             next: 0,
+            captured: S::captured,
             data: HashMap::new(),
             arrived: VecDeque::new(),
             delivered: [0; 2],
         }));
+        let kept: Weak<RefCell<OnTheWay<S::Data>>> = Rc::downgrade(&on_the_way);
+        on_the_way.borrow_mut().next = first_number(kept);
         [
             Box::new(carried(&self.name, first, on_the_way.clone(), true)),
             Box::new(carried(&self.name, second, on_the_way, false)),

@@ -1,5 +1,6 @@
 //! The contract between somebody else's transport and tailback: a datagram, and one end.
 
+use std::any::Any;
 use tailback_base::{Ecn, ProbeDef, Time};
 pub use tailback_transport::Amount;
 
@@ -108,6 +109,16 @@ pub trait Endpoint {
     /// opens is forgotten when both its ends say so, and what was written to each has been delivered.
     fn is_closed(&self) -> bool {
         true
+    }
+
+    /// The bytes that a capture shows of a datagram: behind headers of IPv4 and UDP, or by themselves if they are an
+    /// IPv4 packet of the datagram's size. Without this method `Vec<u8>` is shown, and data of other types is not.
+    fn captured(data: &Self::Data) -> Option<Vec<u8>>
+    where
+        Self: Sized,
+        Self::Data: 'static,
+    {
+        (data as &dyn Any).downcast_ref::<Vec<u8>>().cloned()
     }
 
     /// What of it can be recorded, by `[record.NAME]` with `flows = "GROUP"`: `rtt`, `cwnd`.

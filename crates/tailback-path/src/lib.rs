@@ -43,6 +43,7 @@
 #![warn(missing_docs)]
 
 mod carried;
+mod contents;
 mod endpoint;
 mod finished;
 mod path;
@@ -51,6 +52,7 @@ mod run;
 mod scenario;
 
 pub use carried::connection;
+pub use contents::Contents;
 pub use endpoint::{Amount, Datagram, Endpoint, Pair};
 pub use finished::Finished;
 pub use path::Path;

@@ -1,7 +1,7 @@
 //! A scenario of the user's own, in which some flows are carried by the user's transport.
 
 use crate::carried::connection;
-use crate::{Endpoint, Finished, Pair, Problem};
+use crate::{Contents, Endpoint, Finished, Pair, Problem};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -122,8 +122,8 @@ impl Scenario {
         self
     }
 
-    /// Write the packets that arrive at a link, in both directions, to a file that Wireshark opens (pcapng). The last
-    /// one that was asked for is written.
+    /// Write the packets that arrive at a link, in both directions, to a file that Wireshark opens (pcapng), with the
+    /// bytes of stacks' datagrams ([`Endpoint::captured`]). The last one that was asked for is written.
     pub fn capture(mut self, link: &str, path: impl AsRef<FilePath>) -> Scenario {
         self.capture = Some((link.into(), path.as_ref().into()));
         self
@@ -157,11 +157,13 @@ impl Scenario {
                 Some(Capture::new(link, file).map_err(|e| Problem(format!("{}: {e}", path.display())))?)
             }
         };
+        let contents = capture.is_some().then(|| Rc::new(Contents::keep()));
         let tap = |names: &_| {
-            capture
+            let (capture, contents) = capture
                 .as_ref()
-                .map(|c| c.tap(names))
-                .expect("asked for where there is one")
+                .zip(contents.clone())
+                .expect("asked for where there is one");
+            capture.tap_with(names, Box::new(move |sequence| contents.of(sequence)))
         };
         let hooks = Hooks {
             connections,

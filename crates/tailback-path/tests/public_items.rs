@@ -9,6 +9,7 @@ fn items(source: &Path) -> String {
     let mut found = String::new();
     for file in [
         "carried.rs",
+        "contents.rs",
         "endpoint.rs",
         "lib.rs",
         "path.rs",

@@ -112,6 +112,48 @@ fn stacks_stand_beside_each_other() {
     assert!(written(&results) == written(&again), "another run");
 }
 
+/// Sends ten datagrams with these bytes at once; its headers are as long as the number says.
+struct Bytes(Vec<u8>, u32, u32);
+
+impl Endpoint for Bytes {
+    type Data = Vec<u8>;
+    fn receive(&mut self, _data: Vec<u8>, _ecn: Ecn, _now: Time) {}
+    fn transmit(&mut self, _now: Time) -> Option<Datagram<Vec<u8>>> {
+        self.2 += 1;
+        (self.2 <= 10).then(|| Datagram::new(self.0.clone(), self.0.len() as u32 + self.1))
+    }
+    fn timeout(&self) -> Option<Time> {
+        None
+    }
+}
+
+#[test]
+fn a_capture_has_the_bytes_of_stacks() {
+    let text = lab("[flows.udp]\ntransport = \"stack\"\ncount = 2\n[flows.ip]\ntransport = \"stack\"\n");
+    let path = std::env::temp_dir().join(format!("tailback-bytes-{}.pcapng", std::process::id()));
+    let silent = || Bytes(vec![], 0, 10);
+    let packet = [&[0x45][..], b" a packet with all its headers"].concat();
+    let whole = packet.clone();
+    let run = Scenario::parse(&text, "lab.toml")
+        .endpoints("udp", move |p| {
+            let data = format!("hello from connection {}", p.number);
+            (Bytes(data.into(), 28, 0), silent())
+        })
+        .endpoints("ip", move |_| (Bytes(whole.clone(), 0, 0), silent()));
+    run.capture("line", &path).run().unwrap();
+    let file = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let count = |of: &[u8]| file.windows(of.len()).filter(|w| *w == of).count();
+    assert_eq!(
+        [count(b"hello from connection 0"), count(b"hello from connection 1")],
+        [10, 10]
+    );
+    // Before each packet stands its length, twice: with headers of 28 B before the data, or of the packet that it is.
+    let length = |n: u32| [n.to_ne_bytes(), n.to_ne_bytes()].concat();
+    assert_eq!(count(&[length(31), packet].concat()), 10);
+    assert_eq!(count(&[length(51), vec![0x45]].concat()), 20);
+}
+
 /// The number that its group has for it, and the end itself.
 struct Numbered(u32, Stream);
 

@@ -10,11 +10,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
+use std::rc::Rc;
 use tailback_base::Time;
 use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
 use tailback_capture::pcapng::{Capture, Frame, write_frames};
 use tailback_capture::trace::{PacketTrace, Traced};
+use tailback_path::Contents;
 use tailback_scenario::Loaded;
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::run::run;
@@ -80,7 +82,12 @@ pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf, tell:
     let file = File::create(&path).map_err(failed)?;
     let written = py.detach(|| {
         let capture = Capture::new(link, file)?;
-        let ran = watch(loaded, &|names| capture.tap(names), &tell);
+        let contents = Rc::new(Contents::keep());
+        let tap = |names: &_| {
+            let contents = contents.clone();
+            capture.tap_with(names, Box::new(move |sequence| contents.of(sequence)))
+        };
+        let ran = watch(loaded, &tap, &tell);
         Ok(capture.finish().map(|packets| ran.map(|()| packets)))
     });
     written.and_then(|w| w).map_err(failed)?

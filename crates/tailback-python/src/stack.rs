@@ -139,6 +139,10 @@ impl ScriptedEnd {
 impl Endpoint for ScriptedEnd {
     type Data = Rc<Py<PyBytes>>;
 
+    fn captured(data: &Rc<Py<PyBytes>>) -> Option<Vec<u8>> {
+        Some(Python::attach(|py| data.bind(py).as_bytes().to_vec()))
+    }
+
     fn start(&mut self, now: Time) {
         if self.has.start {
             self.call("start", now, |o| o.call_method1("start", (now.seconds(),)).map(drop));

@@ -1,0 +1,62 @@
+//! The bytes of datagrams on their way, for a capture. A packet of the simulator has a number alone; while [`Contents`]
+//! are kept in a thread, the number says of which connection it is, so that the capture finds the datagram.
+
+use std::cell::RefCell;
+use std::rc::Weak;
+
+/// Above every number that another transport gives: packets carry 48 bits.
+const OURS: u64 = 1 << 47;
+/// Datagrams of a connection, and connections: more of either are captured without their bytes.
+const DATAGRAMS: u32 = 28;
+const CONNECTIONS: usize = 1 << 19;
+
+/// The data of one connection.
+pub(crate) trait Kept {
+    fn bytes(&self, number: u64) -> Option<Vec<u8>>;
+}
+
+thread_local! {
+    static KEPT: RefCell<Option<Vec<Weak<dyn Kept>>>> = const { RefCell::new(None) };
+}
+
+/// While it lives, datagrams of the connections that this thread makes can be looked up. A thread has one at a time.
+///
+/// ```
+/// use tailback_path::Contents;
+///
+/// let contents = Contents::keep();
+/// assert_eq!(contents.of(1), None);
+/// ```
+pub struct Contents(());
+
+impl Contents {
+    /// From now on.
+    pub fn keep() -> Contents {
+        KEPT.set(Some(vec![]));
+        Contents(())
+    }
+
+    /// The bytes of the datagram that a packet with this sequence number carries, if they are known.
+    pub fn of(&self, sequence: u64) -> Option<Vec<u8>> {
+        let connection = (sequence.checked_sub(OURS)? >> DATAGRAMS) as usize;
+        let kept = KEPT.with_borrow(|kept| kept.as_ref()?.get(connection)?.upgrade());
+        kept?.bytes(sequence)
+    }
+}
+
+impl Drop for Contents {
+    fn drop(&mut self) {
+        KEPT.set(None);
+    }
+}
+
+/// The number before that of the first datagram of a connection with this data.
+pub(crate) fn first_number(data: Weak<dyn Kept>) -> u64 {
+    KEPT.with_borrow_mut(|kept| match kept {
+        Some(all) if all.len() < CONNECTIONS => {
+            all.push(data);
+            OURS | ((all.len() as u64 - 1) << DATAGRAMS)
+        }
+        _ => 0,
+    })
+}
