@@ -10,7 +10,7 @@
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
 # make web          the same with the simulator in it: the lab, tours, and values to move under the figures; for any browser
-# make stacks       quinn, noq and smoltcp as flows of scenarios: what works, sentences of RFC 9002, tables beside CUBIC
+# make stacks       quinn, noq, smoltcp and aioquic as flows of scenarios: what works, sentences of RFCs, tables beside CUBIC
 # make figures      the pictures on the pages of transports, of disciplines and of media, from runs
 # make engine       the engine for web pages, by WebAssembly: what `tailback lab --export` puts into its file
 # make wasm         the crates that a page runs compile for WebAssembly, if rustup can get it
@@ -26,7 +26,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The newest of these decides whether the extension has to be built again.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
-PYTHON_FILES := python tests benches validation tools docs/lessons
+PYTHON_FILES := python tests benches validation tools docs/lessons stacks/aioquic stacks/smoltcp
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadfile
 
@@ -122,9 +122,15 @@ lowest newest: build
 	@$(PYTHON) tools/libraries.py $@ | paste -sd ' '
 	.venv-$@/bin/python -m pytest tests/python --numprocesses 2 --dist loadfile -rs -m "not slow"
 
-# Stacks of others in simulated networks: quinn-proto, noq-proto and smoltcp are downloaded and built.
-stacks:
-	cd stacks && cargo build --release --locked && for each in matrix lines quinn-stack noq-stack; do \
+# Stacks of others in simulated networks: quinn-proto, noq-proto and smoltcp are downloaded and built, aioquic is installed
+# beside the build.
+stacks: build
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target stacks/target/aioquic \
+		-r stacks/aioquic/requirements.txt
+	cd stacks && cargo build --release --locked
+	cd stacks && PYTHONPATH=aioquic:target/aioquic ../$(BIN)/python aioquic/matrix.py > target/aioquic.seen
+	cd stacks && target/release/matrix target/aioquic.seen && echo && target/release/lines && echo && \
+		../$(BIN)/python smoltcp/lines.py && for each in quinn-stack noq-stack; do \
 		echo && target/release/$$each || exit 1; done
 
 # All Rust tests with overflow checks and debug assertions. Counts of instructions are of the usual build.

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import tailback as tb
+from tailback.apps.ask.link.link import link
+from tailback.apps.ask.link.traffic import Times, scenario
 
 
 class Stream:
@@ -119,10 +121,8 @@ def test_pages_over_a_stack_and_the_same_bytes_with_two_jobs() -> None:
 
 
 def test_a_file_names_a_class(tmp_path: Path) -> None:
-    text = (
-        Path(__file__).read_text().partition("def network")[0].replace("import pytest\n\nimport tailback as tb\n", "")
-    )
-    (tmp_path / "mine.py").write_text(text)
+    text = Path(__file__).read_text().partition("def network")[0].partition("class Stream")[2]
+    (tmp_path / "mine.py").write_text(f"from typing import Any\n\n\nclass Stream{text}")
     (tmp_path / "lab.toml").write_text(
         'duration = "2s"\n[topology]\nkind = "dumbbell"\nrate = "10Mbps"\ndelay = "20ms"\nqueue = "codel"\n'
         '[flows.mine]\ntransport = { kind = "mine.py:Stream", window = 4 }\n'
@@ -202,6 +202,27 @@ def test_a_transport_may_have_methods_of_a_control() -> None:
 
     result = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", flows={"mine": {"transport": Counting}}).run(duration="1s")
     assert result.flows["goodput_bps"][0] > 1e6
+
+
+def test_a_stack_is_a_sender_of_a_comparison() -> None:
+    how: dict[str, Any] = {"rate": "10Mbps", "flows": 2, "senders": ["cubic", tb.stack(Stream, window=20)]}
+    answer = tb.compare_queues(
+        **how,
+        rtt="40ms",
+        traffic=["bulk", "web"],
+        queues=["droptail", "codel"],
+        replications=2,
+        duration="6s",
+    )
+    told = answer.to_dict()
+    assert told["link"]["senders"] == ["cubic", "Stream"]
+    assert "Stream: long transfers only; what else is asked for is carried by cubic." in str(told)
+    alone = link("10Mbps", "40ms", 2, senders=[Stream], traffic=["web", "bulk"])
+    made = scenario(alone, {"kind": "codel"}, Times(1, 2, ""), False, {})
+    assert made["flows"]["Stream"]["transport"]["kind"].endswith("Stream")
+    assert made["sessions"]["web"]["tcp"]["congestion"] == "cubic"
+    with pytest.raises(ValueError, match="a fabric has flows of TCP; name a congestion control"):
+        tb.compare_queues(rate="10Gbps", fabric="leaf-spine", senders=[Stream])
 
 
 def test_a_stack_in_rust_is_not_for_python() -> None:

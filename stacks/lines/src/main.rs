@@ -1,20 +1,23 @@
-//! Each line of RFC 9002 over quinn and noq with NewReno, and over mutants of quinn: a table. Exit status 1 if a stack
+//! Each line over quinn and noq with NewReno, and over mutants of quinn: a table. Exit status 1 if a stack
 //! fails a line, or if a line is failed by no mutant.
 
 #[rustfmt::skip]
 #[path = "../../../python/tailback/examples/your-transport/tests/glue/mod.rs"]
 mod glue;
+mod line;
 mod mutants;
+mod rfc9000;
 mod rfc9002;
 mod seen;
 
+use line::{Asked, Line, Needs, View};
 use mutants::MUTANTS;
 use noq_stack::Noq;
 use quinn_proto::TransportConfig;
 use quinn_stack::Quinn;
-use rfc9002::{LINES, Line, View};
-use seen::{Mutated, Receiving, Seen, Shown};
+use seen::{Mutated, OnTheWay, Receiving, Seen, Shown};
 use std::sync::Arc;
+use std::time::Duration;
 use tailback_path::{Endpoint, Pair, Scenario};
 use your_transport::{Receiver, Sender};
 
@@ -24,6 +27,9 @@ impl Shown for Quinn {
     }
     fn lost(&self) -> u64 {
         self.shown.lost
+    }
+    fn swell(data: &mut Vec<u8>) {
+        data.resize(5 * data.len(), 0);
     }
 }
 
@@ -43,6 +49,9 @@ impl Shown for Noq {
     fn lost(&self) -> u64 {
         self.shown.lost
     }
+    fn swell(data: &mut Vec<u8>) {
+        data.resize(5 * data.len(), 0);
+    }
 }
 
 /// Payload of a full datagram: 1200 B without the headers and the frame around it.
@@ -60,39 +69,59 @@ where
          \"transfer\", size = \"{}B\" }}\n",
         line.datagrams * PAYLOAD
     );
-    let (treated, bleached) = ((line.treated)(), line.bleached);
+    let treated = (line.treated)();
     let scenario = Scenario::parse(&text, line.name).endpoints("mine", move |pair| {
         let (sender, receiver) = make(pair);
-        (Seen::new(sender, treated.clone(), mutated), Receiving { end: receiver, bleached })
+        let on_the_way = OnTheWay::default();
+        let receiver = Receiving::new(receiver, &treated, mutated, on_the_way.clone());
+        (Seen::new(sender, treated.clone(), mutated, on_the_way), receiver)
     });
     let finished = scenario.run().map_err(|e| e.to_string())?;
-    (line.judge)(&View::of(&finished.ends::<Seen<S>, Receiving<R>>("mine")[0].0))
+    let (sender, receiver) = &finished.ends::<Seen<S>, Receiving<R>>("mine")[0];
+    (line.judge)(&View::of(sender, receiver))
 }
 
-fn quinn(config: fn() -> TransportConfig) -> impl Fn(Pair) -> (Quinn, Quinn) {
-    move |pair| quinn_stack::pair(pair, [config(), config()])
+/// The same for both stacks, whose types have the same names.
+macro_rules! asking {
+    ($proto:ident, $config:expr, $asked:expr) => {{
+        let mut config: $proto::TransportConfig = $config;
+        config.ack_frequency_config($asked.map(|asked: Asked| {
+            let mut frame = $proto::AckFrequencyConfig::default();
+            frame.ack_eliciting_threshold(asked.threshold.into()).reordering_threshold(asked.reordering.into());
+            frame.max_ack_delay(Some(Duration::from_millis(asked.delay_ms)));
+            frame
+        }));
+        config
+    }};
 }
 
-fn noq(pair: Pair) -> (Noq, Noq) {
+fn quinn(config: fn() -> TransportConfig, asked: Option<Asked>) -> impl Fn(Pair) -> (Quinn, Quinn) {
+    move |pair| quinn_stack::pair(pair, [asking!(quinn_proto, config(), asked), config()])
+}
+
+fn noq(asked: Option<Asked>) -> impl Fn(Pair) -> (Noq, Noq) {
     let config = || {
         let mut config = noq_proto::TransportConfig::default();
         config.congestion_controller_factory(Arc::new(noq_proto::congestion::NewRenoConfig::default()));
         config.mtu_discovery_config(None);
         config
     };
-    noq_stack::pair(pair, [config(), config()])
+    move |pair| noq_stack::pair(pair, [asking!(noq_proto, config(), asked), config()])
 }
 
 fn main() {
     let mut failed = false;
     println!("{:<24}{:<20}{:<8}{:<8}{:<16}failed by", "line", "section", "quinn", "noq", "your-transport");
-    for line in &LINES {
+    for line in rfc9002::LINES.iter().chain(&rfc9000::LINES) {
         let as_it_is = Mutated::default();
-        let [of_quinn, of_noq] = [run(line, as_it_is, quinn(mutants::unchanged)), run(line, as_it_is, noq)];
+        let asked = if let Needs::Asked(asked) = line.needs { Some(asked) } else { None };
+        let of_quinn = run(line, as_it_is, quinn(mutants::unchanged, asked));
+        let of_noq = run(line, as_it_is, noq(asked));
         let bytes = line.datagrams * PAYLOAD;
-        let of_small =
-            run(line, as_it_is, move |_| (glue::Sending(Sender::new(bytes)), glue::Receiving(Receiver::default())));
-        let failing = MUTANTS.iter().filter(|m| run(line, m.from_outside, quinn(m.config)).is_err());
+        let small = move |_| (glue::Sending(Sender::new(bytes)), glue::Receiving(Receiver::default()));
+        // It has neither.
+        let of_small = (line.needs == Needs::Nothing).then(|| run(line, as_it_is, small));
+        let failing = MUTANTS.iter().filter(|m| run(line, m.from_outside, quinn(m.config, (m.asks)(asked))).is_err());
         let failing: Vec<&str> = failing.map(|m| m.name).collect();
         let said = |r: &Result<(), String>| if r.is_ok() { "holds" } else { "FAILS" };
         println!(
@@ -101,11 +130,11 @@ fn main() {
             line.section,
             said(&of_quinn),
             said(&of_noq),
-            said(&of_small),
+            of_small.as_ref().map_or("-", said),
             failing.join(", ")
         );
-        for (name, r) in [("quinn", &of_quinn), ("noq", &of_noq), ("your-transport", &of_small)] {
-            if let Err(e) = r {
+        for (name, r) in [("quinn", Some(&of_quinn)), ("noq", Some(&of_noq)), ("your-transport", of_small.as_ref())] {
+            if let Some(Err(e)) = r {
                 println!("    {name}: {e} ({})", line.sentence);
             }
         }

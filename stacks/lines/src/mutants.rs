@@ -1,5 +1,7 @@
 //! Versions of quinn with one rule changed.
 
+use crate::line::Asked;
+use crate::rfc9000::TENTH;
 use crate::seen::Mutated;
 use quinn_proto::congestion::{Controller, ControllerFactory, NewReno, NewRenoConfig};
 use quinn_proto::{RttEstimator, TransportConfig};
@@ -19,15 +21,22 @@ pub struct Mutant {
     pub name: &'static str,
     pub config: Config,
     pub from_outside: Mutated,
+    /// What it makes of what a line asks of the receiver.
+    pub asks: fn(Option<Asked>) -> Option<Asked>,
 }
 
-const AS_IT_IS: Mutated = Mutated { late_ns: 0, keeps_ect: false };
+const AS_IT_IS: Mutated = Mutated { late_ns: 0, late_answers_ns: 0, keeps_ect: false, swells: false };
+const HALF_A_SECOND: u64 = 500_000_000;
 
 const fn mutant(name: &'static str, config: Config) -> Mutant {
-    Mutant { name, config, from_outside: AS_IT_IS }
+    Mutant { name, config, from_outside: AS_IT_IS, asks: |asked| asked }
 }
 
-pub const MUTANTS: [Mutant; 11] = [
+const fn from_outside(name: &'static str, from_outside: Mutated) -> Mutant {
+    Mutant { from_outside, ..mutant(name, unchanged) }
+}
+
+pub const MUTANTS: [Mutant; 15] = [
     mutant("window of 30", || {
         let mut reno = NewRenoConfig::default();
         reno.initial_window(36_000);
@@ -45,8 +54,12 @@ pub const MUTANTS: [Mutant; 11] = [
     mutant("never persistent", || changed(|c| c.persistent_congestion_threshold(1000))),
     mutant("deaf to marks", || with(NewRenoConfig::default(), Rule::DeafToMarks)),
     mutant("deaf to losses", || with(NewRenoConfig::default(), Rule::DeafToLosses)),
-    Mutant { name: "late timers", config: unchanged, from_outside: Mutated { late_ns: 500_000_000, ..AS_IT_IS } },
-    Mutant { name: "always ECT", config: unchanged, from_outside: Mutated { keeps_ect: true, ..AS_IT_IS } },
+    from_outside("late timers", Mutated { late_ns: HALF_A_SECOND, ..AS_IT_IS }),
+    from_outside("late answers", Mutated { late_answers_ns: HALF_A_SECOND, ..AS_IT_IS }),
+    from_outside("always ECT", Mutated { keeps_ect: true, ..AS_IT_IS }),
+    from_outside("counts too much", Mutated { swells: true, ..AS_IT_IS }),
+    Mutant { asks: |_| None, ..mutant("asks for nothing", unchanged) },
+    Mutant { asks: |_| Some(TENTH), ..mutant("asks for a tenth", unchanged) },
 ];
 
 fn changed(change: fn(&mut TransportConfig) -> &mut TransportConfig) -> TransportConfig {

@@ -1,69 +1,8 @@
-//! Sentences of RFC 9002 about a sender, each as what the path does and what must be seen. The path has 100 Mb/s and a
-//! round trip of 40 ms; the payload of a full datagram is 1200 B.
+//! Sentences of RFC 9002 about a sender.
 
-use crate::seen::{Look, Seen, Treated};
+use crate::line::{Line, Needs, check, dropped, nothing};
+use crate::seen::Treated;
 use tailback_path::Ecn;
-
-pub struct Line {
-    pub section: &'static str,
-    pub name: &'static str,
-    pub sentence: &'static str,
-    /// So many datagrams are written.
-    pub datagrams: u64,
-    pub treated: fn() -> Treated,
-    pub bleached: bool,
-    /// What is wrong, if something is.
-    pub judge: fn(&View) -> Result<(), String>,
-}
-
-/// What was seen of a sender, without its type.
-pub struct View {
-    /// When datagrams with data left, ms, with their ECN codepoints.
-    pub sent: Vec<(f64, Ecn)>,
-    pub looks: Vec<Look>,
-    pub falls: Vec<(u64, u64)>,
-    /// The ECN codepoint of its first datagram of all.
-    pub first: Option<Ecn>,
-    in_the_dark: Vec<f64>,
-    lost: Vec<Option<f64>>,
-}
-
-impl View {
-    pub fn of<E>(seen: &Seen<E>) -> View {
-        View {
-            sent: seen.sent.iter().map(|s| (s.at, s.ecn)).collect(),
-            looks: seen.looks.clone(),
-            falls: seen.falls(),
-            first: seen.first,
-            in_the_dark: seen.in_the_dark.clone(),
-            lost: (1..=3).map(|n| seen.lost_at(n)).collect(),
-        }
-    }
-
-    /// How long it waited with each probe in the dark, ms; several datagrams may leave together (section 6.2.4).
-    fn waits(&self) -> Vec<f64> {
-        let gaps = self.in_the_dark.windows(2).map(|t| t[1] - t[0]);
-        gaps.filter(|gap| *gap > 50.0).collect()
-    }
-
-    /// When the first was lost for the sender, ms after the n-th datagram left.
-    fn lost_after(&self, n: usize) -> Result<f64, String> {
-        let at = self.lost[0].ok_or("nothing was lost for it")?;
-        Ok(at - self.sent.get(n).ok_or("too few datagrams")?.0)
-    }
-}
-
-fn check(holds: bool, said: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(said()) }
-}
-
-fn nothing() -> Treated {
-    Treated::default()
-}
-
-fn dropped(numbers: &[u32]) -> Treated {
-    Treated { dropped: numbers.to_vec(), ..Treated::default() }
-}
 
 pub const LINES: [Line; 11] = [
     Line {
@@ -72,7 +11,7 @@ pub const LINES: [Line; 11] = [
         sentence: "Endpoints SHOULD use an initial congestion window of ten times the maximum datagram size",
         datagrams: 100,
         treated: nothing,
-        bleached: false,
+        needs: Needs::Nothing,
         judge: |v| {
             let first = v.looks.first().ok_or("it did not connect")?.window;
             check((11_000..=14_720).contains(&first), || format!("{first} B"))
@@ -84,7 +23,7 @@ pub const LINES: [Line; 11] = [
         sentence: "While a sender is in slow start, the congestion window increases by the number of bytes acknowledged",
         datagrams: 300,
         treated: nothing,
-        bleached: false,
+        needs: Needs::Nothing,
         judge: |v| {
             let begins = v.sent.first().ok_or("it sent nothing")?.0;
             let [first, later] = [1.0, 79.0].map(|after| {
@@ -100,7 +39,7 @@ pub const LINES: [Line; 11] = [
         sentence: "The RECOMMENDED initial value for the packet reordering threshold (kPacketThreshold) is 3",
         datagrams: 300,
         treated: || dropped(&[4]),
-        bleached: false,
+        needs: Needs::Nothing,
         judge: |v| {
             // Not before the acknowledgement of a later one, and not after that of the third.
             let [own, third] = [v.lost_after(4)?, v.lost_after(7)?];
@@ -113,7 +52,7 @@ pub const LINES: [Line; 11] = [
         sentence: "The RECOMMENDED time threshold (kTimeThreshold), expressed as an RTT multiplier, is 9/8",
         datagrams: 10,
         treated: || dropped(&[8]),
-        bleached: false,
+        needs: Needs::Nothing,
         judge: |v| {
             let after = v.lost_after(8)?;
             check((44.0..60.0).contains(&after), || format!("lost {after:.1} ms after it left"))
@@ -125,7 +64,7 @@ pub const LINES: [Line; 11] = [
         sentence: "PTO = smoothed_rtt + max(4*rttvar, kGranularity) + max_ack_delay",
         datagrams: 300,
         treated: || Treated { dark: 130.0..5000.0, ..Treated::default() },
-        bleached: false,
+        needs: Needs::Nothing,
         judge: |v| {
             let wait = v.waits().first().copied().ok_or("no probe")?;
             check((65.0..180.0).contains(&wait), || format!("{wait:.0} ms after what was sent before"))
@@ -138,7 +77,7 @@ pub const LINES: [Line; 11] = [
                    twice its current value",
         datagrams: 300,
         treated: || Treated { dark: 130.0..5000.0, ..Treated::default() },
-        bleached: false,
+        needs: Needs::Nothing,
         judge: |v| {
             let waits = v.waits();
             let [_, a, b, ..] = waits[..] else { return Err(format!("{} probes", waits.len())) };
@@ -152,7 +91,7 @@ pub const LINES: [Line; 11] = [
                    detected",
         datagrams: 300,
         treated: || dropped(&[4]),
-        bleached: false,
+        needs: Needs::Nothing,
         judge: |v| {
             let (before, after) = *v.falls.first().ok_or("the window did not fall")?;
             check(after as f64 <= 0.6 * before as f64 && after >= 2400, || format!("from {before} to {after} B"))
@@ -164,7 +103,7 @@ pub const LINES: [Line; 11] = [
         sentence: "This limits congestion window reduction to once per round trip",
         datagrams: 300,
         treated: || dropped(&[12, 16, 20]),
-        bleached: false,
+        needs: Needs::Nothing,
         judge: |v| check(v.falls.len() == 1, || format!("{} reductions", v.falls.len())),
     },
     Line {
@@ -174,7 +113,7 @@ pub const LINES: [Line; 11] = [
                    congestion window",
         datagrams: 600,
         treated: || Treated { dark: 130.0..1500.0, ..Treated::default() },
-        bleached: false,
+        needs: Needs::Nothing,
         judge: |v| {
             let least = v.looks.iter().map(|l| l.window).min().unwrap_or(0);
             check((2000..=3000).contains(&least), || format!("{least} B at the least"))
@@ -187,7 +126,7 @@ pub const LINES: [Line; 11] = [
                    codepoint as a signal of congestion",
         datagrams: 400,
         treated: || Treated { marked: vec![60], ..Treated::default() },
-        bleached: false,
+        needs: Needs::Nothing,
         judge: |v| {
             let lost = v.looks.last().map_or(0, |l| l.lost);
             check(!v.falls.is_empty() && lost == 0, || format!("{} falls, {lost} lost", v.falls.len()))
@@ -199,8 +138,8 @@ pub const LINES: [Line; 11] = [
         sentence: "If validation fails, then the endpoint MUST disable ECN. It stops setting the ECT codepoint in IP \
                    packets that it sends",
         datagrams: 400,
-        treated: nothing,
-        bleached: true,
+        treated: || Treated { bleached: true, ..Treated::default() },
+        needs: Needs::Nothing,
         judge: |v| {
             let (first, last) = (v.first, v.sent.last().map(|s| s.1));
             check(first == Some(Ecn::Ect0) && last == Some(Ecn::NotEct), || format!("first {first:?}, last {last:?}"))

@@ -1,5 +1,8 @@
 //! The sending end under test, in a wrapper that takes chosen datagrams from the path and writes down what the end does.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
 use tailback_path::{Amount, Datagram, Ecn, Endpoint, Time};
 
 /// What a line looks at: implement it for the sending end of a stack of your own.
@@ -8,7 +11,12 @@ pub trait Shown: Endpoint {
     fn window(&self) -> u64;
     /// How many packets it has taken for lost.
     fn lost(&self) -> u64;
+    /// Make a datagram longer for the other end, but not for the network.
+    fn swell(_data: &mut Self::Data) {}
 }
+
+/// Headers of IPv4 and UDP, which the limit of RFC 9000 section 8.1 does not count.
+const HEADERS: u64 = 28;
 
 /// A datagram of this size or more has data of the application, once the handshake is over.
 const FULL: u32 = 1000;
@@ -21,21 +29,29 @@ pub struct Treated {
     pub marked: Vec<u32>,
     /// All that leave between these times, ms, also those without data.
     pub dark: std::ops::Range<f64>,
+    /// Of all that it sends, only the first reaches the other end.
+    pub only_first: bool,
+    /// The ECN field is cleared.
+    pub bleached: bool,
 }
 
 impl Default for Treated {
     fn default() -> Treated {
-        Treated { dropped: vec![], marked: vec![], dark: 0.0..0.0 }
+        Treated { dropped: vec![], marked: vec![], dark: 0.0..0.0, only_first: false, bleached: false }
     }
 }
 
-/// What a mutant does to the end from outside.
+/// What a mutant does to the ends from outside.
 #[derive(Clone, Copy, Default)]
 pub struct Mutated {
-    /// Its timers come so much later.
+    /// The sender's timers come so much later.
     pub late_ns: u64,
+    /// So do those of the receiver.
+    pub late_answers_ns: u64,
     /// All its datagrams have ECT(0).
     pub keeps_ect: bool,
+    /// The receiver takes the first datagram for longer than it was.
+    pub swells: bool,
 }
 
 /// One datagram with data.
@@ -54,10 +70,16 @@ pub struct Look {
     pub lost: u64,
 }
 
+/// What the path holds, the oldest first: the number of the datagram, where it has data. The path loses nothing itself.
+pub type OnTheWay = Rc<RefCell<VecDeque<Option<u32>>>>;
+
 pub struct Seen<E> {
     end: E,
     treated: Treated,
     mutated: Mutated,
+    on_the_way: OnTheWay,
+    /// Bytes of UDP payload that reached the other end.
+    pub bytes: u64,
     connected: bool,
     /// The ECN codepoint of its first datagram of all.
     pub first: Option<Ecn>,
@@ -68,8 +90,28 @@ pub struct Seen<E> {
 }
 
 impl<E: Shown> Seen<E> {
-    pub fn new(end: E, treated: Treated, mutated: Mutated) -> Seen<E> {
-        Seen { end, treated, mutated, connected: false, first: None, in_the_dark: vec![], sent: vec![], looks: vec![] }
+    pub fn new(end: E, treated: Treated, mutated: Mutated, on_the_way: OnTheWay) -> Seen<E> {
+        Seen {
+            end,
+            treated,
+            mutated,
+            on_the_way,
+            bytes: 0,
+            connected: false,
+            first: None,
+            in_the_dark: vec![],
+            sent: vec![],
+            looks: vec![],
+        }
+    }
+
+    fn pass(&mut self, mut datagram: Datagram<E::Data>, number: Option<u32>) -> Datagram<E::Data> {
+        if self.mutated.swells && self.bytes == 0 {
+            E::swell(&mut datagram.data);
+        }
+        self.bytes += u64::from(datagram.bytes) - HEADERS;
+        self.on_the_way.borrow_mut().push_back(number);
+        datagram
     }
 
     fn look(&mut self, now: Time) {
@@ -119,8 +161,11 @@ impl<E: Shown> Endpoint for Seen<E> {
                 self.in_the_dark.push(at);
                 continue;
             }
+            if self.treated.only_first && self.bytes > 0 {
+                continue;
+            }
             if !self.connected || datagram.bytes < FULL {
-                return Some(datagram);
+                return Some(self.pass(datagram, None));
             }
             let number = self.sent.len() as u32;
             self.sent.push(Sent { at, ecn: datagram.ecn });
@@ -128,7 +173,7 @@ impl<E: Shown> Endpoint for Seen<E> {
                 datagram.ecn = Ecn::Ce;
             }
             if !self.treated.dropped.contains(&number) {
-                return Some(datagram);
+                return Some(self.pass(datagram, Some(number)));
             }
         }
     }
@@ -151,25 +196,48 @@ impl<E: Shown> Endpoint for Seen<E> {
     }
 }
 
-/// A receiver, whose network may clear the ECN field.
+/// A receiver, and what is seen of it.
 pub struct Receiving<E> {
-    pub end: E,
-    pub bleached: bool,
+    end: E,
+    bleached: bool,
+    late_ns: u64,
+    on_the_way: OnTheWay,
+    /// When data arrived, ms, by the number of its datagram.
+    pub arrived: Vec<(u32, f64)>,
+    /// When it answered after the first data, ms.
+    pub answers: Vec<f64>,
+    /// Bytes of UDP payload that it sent.
+    pub bytes: u64,
+}
+
+impl<E> Receiving<E> {
+    pub fn new(end: E, treated: &Treated, mutated: Mutated, on_the_way: OnTheWay) -> Receiving<E> {
+        let (bleached, late_ns) = (treated.bleached, mutated.late_answers_ns);
+        Receiving { end, bleached, late_ns, on_the_way, arrived: vec![], answers: vec![], bytes: 0 }
+    }
 }
 
 impl<E: Endpoint> Endpoint for Receiving<E> {
     type Data = E::Data;
 
     fn receive(&mut self, data: E::Data, ecn: Ecn, now: Time) {
+        if let Some(Some(number)) = self.on_the_way.borrow_mut().pop_front() {
+            self.arrived.push((number, now.0 as f64 / 1e6));
+        }
         self.end.receive(data, if self.bleached { Ecn::NotEct } else { ecn }, now);
     }
 
     fn transmit(&mut self, now: Time) -> Option<Datagram<E::Data>> {
-        self.end.transmit(now)
+        let datagram = self.end.transmit(now)?;
+        self.bytes += u64::from(datagram.bytes) - HEADERS;
+        if !self.arrived.is_empty() {
+            self.answers.push(now.0 as f64 / 1e6);
+        }
+        Some(datagram)
     }
 
     fn timeout(&self) -> Option<Time> {
-        self.end.timeout()
+        Some(Time(self.end.timeout()?.0 + self.late_ns))
     }
 
     fn on_timeout(&mut self, now: Time) {

@@ -38,6 +38,11 @@ pub fn pair(pair: Pair, control: CongestionControl, buffer: usize) -> (Smoltcp, 
 }
 
 impl Smoltcp {
+    /// A client by itself, whose server is 10.0.0.2:5001.
+    pub fn client(seed: u64, control: CongestionControl, buffer: usize) -> Smoltcp {
+        Smoltcp::new(true, seed, control, buffer)
+    }
+
     fn new(is_client: bool, seed: u64, control: CongestionControl, buffer: usize) -> Smoltcp {
         let mut config = Config::new(HardwareAddress::Ip);
         config.random_seed = seed + u64::from(is_client);

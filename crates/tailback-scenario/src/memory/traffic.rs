@@ -48,7 +48,7 @@ pub struct Brings {
     pub control: ControlFacts,
 }
 
-/// What is known of the senders of a group.
+/// The facts about the senders of a group.
 #[derive(Clone, Copy)]
 pub struct ControlFacts {
     /// Each outstanding segment has a record.
@@ -150,7 +150,7 @@ pub fn over(seconds: f64, gap: f64) -> f64 {
     times + 4.0 * times.sqrt() + 1.0
 }
 
-/// When the first flow starts, seconds.
+/// The start of the first flow, in seconds.
 pub fn first_start(start: &Instants) -> f64 {
     match start {
         Instants::Listed(list) => list.iter().min().copied().unwrap_or(Time::ZERO).seconds(),

@@ -10,7 +10,7 @@ const SUB: u64 = 1 << BITS;
 /// Times are counted in units of 2^7 ns; shorter times fall into the first bins, which are 128 ns wide.
 const UNIT: u32 = 7;
 
-/// Bins are added in blocks of so many, an eighth of a power of two.
+/// The number of bins that are added at once: an eighth of a power of two.
 const BLOCK: usize = 4;
 
 /// Counts of times, with an exact sum and maximum. Nothing wraps in the longest possible run: what does not fit into

@@ -31,7 +31,7 @@ impl Route {
     }
 }
 
-/// What moves the data.
+/// The carrier of the data.
 pub enum Carrier {
     Connection(Ends),
     /// Datagrams, counted where they arrive.
@@ -49,7 +49,7 @@ pub enum Carrier {
     Closed,
 }
 
-/// What the destination of datagrams sends back for each.
+/// The answer of the destination to each datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Echo {
     Nothing,
@@ -65,7 +65,7 @@ pub struct Closed {
     pub connections: u64,
     /// Sum of the lifetimes, seconds.
     pub lifetime: f64,
-    /// What their two ends sent: source first.
+    /// The packets that the two ends sent, source first.
     pub senders: [SenderReport; 2],
     /// New payload that reached the destinations, and the sources, bytes.
     pub arrived: [u64; 2],
@@ -82,7 +82,7 @@ impl Closed {
     }
 }
 
-/// What the application of a flow wants to hear of its ends.
+/// The events of its ends that a flow's application gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hears {
     /// The start and the stop of the flow alone.
@@ -181,7 +181,7 @@ pub struct Flow {
     pub coming: Coming,
     /// It is declared in the scenario, and has a row in the results. Applications open other flows during the run.
     pub declared: bool,
-    /// Between its start and its stop: the queues on its way have been told of it.
+    /// Whether it is between its start and its stop; the queues on its way know of it.
     pub present: bool,
 }
 
@@ -206,13 +206,13 @@ pub struct FlowStats {
 /// What is measured of single datagrams and frames.
 #[derive(Debug, Clone, Default)]
 pub struct Media {
-    /// Of datagrams.
+    /// The state of a source of datagrams.
     pub quality: Option<Quality>,
-    /// Of a source of video.
+    /// The state of a source of video.
     pub frames: Option<FrameStats>,
 }
 
-/// What became of the data that go one way.
+/// The fate of the data of one direction.
 #[derive(Default, Debug, Clone)]
 #[repr(C)]
 pub struct DataStats {
@@ -291,7 +291,7 @@ tailback_base::counters! {
         pub datagrams: u64,
         pub delay_sum: f64,
         pub delay_count: u64,
-        /// Of the interval that ends at the snapshot.
+        /// Values of the interval that ends at the snapshot.
         pub convergence: ConvergenceTimes,
         /// The same of the data from the destination to the source, if there have been any.
         pub reverse: Option<Box<Snapshot>>,
@@ -441,10 +441,10 @@ impl Snapshot {
 impl Snapshot {
     /// Data packets or datagrams sent, retransmissions included.
     pub fn sent_packets(&self) -> u64 {
-        if self.datagrams > 0 {
-            self.datagrams
-        } else {
+        if self.sender.sent_packets > 0 {
             self.sender.sent_packets
+        } else {
+            self.datagrams
         }
     }
 }

@@ -20,9 +20,7 @@
 //!
 //! At one instant the order is that of events: line, timer, arrivals. There is one special case: a service may be due
 //! at the instant at which it was set (after a transmission of no length). It waits for its event, because the rest of
-//! the burst arrives before that.
-//!
-//! What would be lost without: with 100 flows half of all events are services.
+//! the burst arrives before that. Benefit: with 100 flows, half of all events would be services.
 //!
 //! State: a flag of each port, the time of the event of an [`Explicit`](crate::wire::port::Explicit) one, and the list
 //! of lazy ports.

@@ -52,7 +52,8 @@ impl Sim {
         None
     }
 
-    /// A packet, or the second of two, meets the impairments of a port. Another copy of it that meets them anew.
+    /// A packet, or the second of two copies, meets the impairments of a port. Returns a further copy, which meets them
+    /// again.
     fn impair(&mut self, port: u32, mut p: WirePacket, is_copy: bool) -> Option<WirePacket> {
         let (now, capable) = (self.now, p.ecn_bits() != Ecn::NotEct);
         let i = self.net.ports[port as usize].impair.as_mut()?;
@@ -95,7 +96,7 @@ impl Sim {
         self.extras.duplicate(p)
     }
 
-    /// A packet has passed what stands before a queue.
+    /// A packet has passed the stages before a queue.
     fn enter(&mut self, port: u32, mut p: WirePacket) {
         if let Some(arrives) = self.take_shown(port, &mut p) {
             self.depart(port, p, arrives);

@@ -252,7 +252,7 @@ fn prr(s: &Settings, recovery: Algorithm) -> Result<PrrUse, Refusal> {
     }
 }
 
-/// What a spurious repair gives back, and whether timeouts are tested for being spurious.
+/// The undo of a spurious repair, and whether timeouts are tested for being spurious.
 fn undo(s: &Settings) -> Result<(UndoForm, bool), Refusal> {
     let undo = s.get(&UNDO);
     let frto = s.get(&FRTO);

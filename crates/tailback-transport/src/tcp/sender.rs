@@ -65,10 +65,8 @@ impl Sender {
     }
 
     /// Where the ticks of this sender's clock lie, see `clock_phase`.
-    #[must_use]
-    pub fn with_clock_phase(mut self, phase: Duration) -> Sender {
+    pub fn set_clock_phase(&mut self, phase: Duration) {
         self.block.set_clock_phase(phase);
-        self
     }
 
     /// Congestion window, bytes, without fast-recovery inflation.

@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     "--traffic",
     metavar="KIND[,...]",
     callback=questions.parts,
-    help="bulk, web, voice, unresponsive, incast; in a fabric web-search, data-mining, incast.  [default: the first "
-    "four; with dctcp bulk,incast; in a fabric web-search,incast]",
+    help="bulk, web, voice, unresponsive, video, incast; in a fabric web-search, data-mining, incast.  [default: the "
+    "first four; with dctcp bulk,incast; in a fabric web-search,incast]",
 )
 @click.option(
     "--adapt",
     metavar="NAME",
-    help="The call of voice has video, too, which adapts by this rate control: gcc, nada, scream, or one of yours, "
-    "mine.py:Class.  [default: audio alone]",
+    help="The call of voice has video, too, and all video adapts by this rate control: gcc, nada, scream, or one of "
+    "yours, mine.py:Class.  [default: audio alone]",
 )
 @click.option(
     "--senders",
     metavar="NAME[,...]",
     callback=questions.parts,
-    help="Congestion controls of the transfers; also one of yours, mine.py:Class.  [default: cubic,bbr; in a fabric "
-    "dctcp]",
+    help="Congestion controls of the transfers; also one of yours, or a transport of yours, mine.py:Class.  [default: "
+    "cubic,bbr; in a fabric dctcp]",
 )
 @click.option(
     "--queue",

@@ -27,7 +27,7 @@ mod heap;
 use heap::Heap;
 use tailback_base::Time;
 
-/// What an event is about. Events at one instant are processed in this order.
+/// The kind of an event. Events at one instant are processed in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum EventKind {

@@ -26,7 +26,7 @@ use tailback_queue::entry::Arithmetic;
 use tailback_queue::server::{LineClock, Sent};
 use tailback_queue::{DropReason, MarkReason, Place, QueueDiscipline, Server};
 
-/// What a packet takes that waits in a fused queue, bytes.
+/// The memory of a packet that waits in a fused queue, bytes.
 pub const WAITING_BYTES: usize = size_of::<Waiting>();
 
 /// A packet that waits in a fused queue.
@@ -51,7 +51,7 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// It takes every packet as it is.
+    /// Whether it takes every packet unchanged.
     pub fn takes_all(&self) -> bool {
         self.limit == Size::Unlimited && self.step_at == u64::MAX
     }
@@ -87,7 +87,7 @@ pub struct Explicit {
     pub server: Server<SimPacket>,
     /// No packet arrives earlier, since one that was sent before the delay fell arrives then.
     pub not_before: Time,
-    /// What its line had sent and offered at the beginning of the count, bits; only for a line whose rate changes.
+    /// The bits that its line had sent and offered at the beginning of the count; only for a line whose rate changes.
     carried: Option<(f64, f64)>,
     /// Ends that limit their hosts send into it (see `sim/endpoints/host.rs`).
     pub tells: bool,
@@ -117,7 +117,7 @@ impl Queue {
     }
 }
 
-/// What became of a packet that a port of arithmetic was offered.
+/// The fate of a packet that was offered to an arithmetic port.
 pub enum Offer {
     /// It is on its way, and arrives then.
     Taken(Time),
@@ -129,7 +129,7 @@ pub enum Offer {
     Explicit,
 }
 
-/// What happened at a port since `since`.
+/// The counts of a port since `since`.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct PortStats {
@@ -259,7 +259,7 @@ impl PortStats {
 /// No conditioner.
 pub const NO_EDGE: u32 = u32::MAX;
 
-/// What may stand before a queue. Most ports have none of it, and one test says so.
+/// The optional stages before a queue. Most ports have none; one test finds that.
 pub struct Before;
 
 impl Before {
@@ -273,7 +273,7 @@ impl Before {
     pub const REQUESTS: u8 = 1 << 4;
     /// The link has failed.
     pub const DOWN: u8 = 1 << 5;
-    /// What comes to its far end is lost.
+    /// Packets that reach its far end are lost.
     pub const LOSES: u8 = 1 << 6;
 }
 
@@ -286,7 +286,7 @@ pub struct Port {
     free_at: Time,
     /// Fused: the times on the line.
     clock: LineClock,
-    /// What stands between a packet that is offered and the queue: bits of [`Before`].
+    /// The stages between an offered packet and the queue: bits of [`Before`].
     pub before: u8,
     /// Something sees what the far end gets: a conditioner at the opposite port, a tap.
     pub watched_exit: bool,
@@ -376,7 +376,7 @@ impl Port {
         let idle = *free_at <= now;
         let start = if idle { now } else { *free_at };
         fused.drain(now, &mut stats.sojourn);
-        // Also on an idle line: what does not fit into the empty buffer never enters, whatever the discipline.
+        // Also on an idle line: a packet that does not fit into the empty buffer never enters, with any discipline.
         let found = fused.waiting.len() as u64;
         let full = match fused.limit {
             Size::Unlimited => false,
@@ -471,7 +471,7 @@ impl Port {
         }
     }
 
-    /// What the line has sent and what it offered between `since` and `now`, bits, if its rate changes.
+    /// The bits that the line has sent and offered between `since` and `now`, if its rate changes.
     pub fn carried(&self, now: Time) -> Option<(f64, f64)> {
         let Queue::Explicit(e) = &self.queue else { return None };
         let (sent, offered) = e.carried?;
@@ -479,7 +479,7 @@ impl Port {
         Some((all_sent - sent, all_offered - offered))
     }
 
-    /// What is on the way keeps its delay, and nothing overtakes it. Explicit ports only.
+    /// Packets on the way keep their delay and are not overtaken. Explicit ports only.
     pub fn set_delay(&mut self, delay: Duration) {
         if let Queue::Explicit(e) = &mut self.queue {
             e.not_before = e.not_before.max(e.server.free_at() + self.delay);

@@ -1,4 +1,4 @@
-//! What the records of sent segments say: which round trip an ACK measures, what was reported, and when the rate is not
+//! Facts from the records of sent segments: the round trip of an ACK, the reported segments, and when the rate is not
 //! that of the path.
 
 use super::{ControlBlock, real};

@@ -76,7 +76,7 @@ pub struct Ack {
 pub struct Judged {
     /// Whether the window may grow on it.
     pub phase: Phase,
-    /// In the network now, as far as recovery knows, bytes.
+    /// The bytes in the network now, as recovery estimates them.
     pub pipe: u64,
 }
 
@@ -92,7 +92,7 @@ pub struct ControlBlock {
     /// Newly reported by SACK and newly judged lost while the present ACK is handled, bytes.
     newly_sacked: u64,
     newly_lost: u64,
-    /// Of `newly_lost`, what a timer found before that ACK.
+    /// The part of `newly_lost` that a timer found before that ACK.
     lost_by_timer: u64,
     reports_open: bool,
     /// The controller hears of each segment that leaves.

@@ -8,10 +8,10 @@
 //!
 //! State: the packets that have arrived and have not been taken.
 
-use super::injected::{Emitted, Injected, side};
-use super::{AppSlot, Sim};
+use super::{Emitted, Injected, side};
 use crate::sim::flow::{Carrier, NO_APP, Route};
 use crate::sim::recorder::{Series, Source};
+use crate::sim::{AppSlot, Sim};
 use crate::wire::packet::WirePacket;
 use tailback_base::{Dscp, Duration, FlowId, Time};
 use tailback_transport::Segment;
@@ -63,7 +63,7 @@ impl Sim {
         self.offer(first, p);
     }
 
-    /// What has arrived since the last call, in order; `into` is emptied first.
+    /// The packets that have arrived since the last call, in order; `into` is emptied first.
     pub fn take_emitted(&mut self, into: &mut Vec<Emitted>) {
         into.clear();
         std::mem::swap(into, &mut self.flows.emitted);
