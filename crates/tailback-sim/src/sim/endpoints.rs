@@ -1,5 +1,7 @@
 //! Endpoints: what arrives at them, what they send, their timers, and control packets on the way to them.
 
+mod host;
+
 use super::{Broken, Sim};
 use crate::sim::flow::{Carrier, Coming, Hears, NO_APP, NOTHING_AWAITED};
 use crate::sim::injected::Emitted;

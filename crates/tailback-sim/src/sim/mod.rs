@@ -15,7 +15,6 @@ mod datagrams;
 mod endpoints;
 pub(crate) mod equal;
 pub mod flow;
-mod host;
 pub(crate) mod ideal;
 pub mod injected;
 pub(crate) mod laws;

@@ -89,7 +89,7 @@ pub struct Explicit {
     pub not_before: Time,
     /// The bits that its line had sent and offered at the beginning of the count; only for a line whose rate changes.
     carried: Option<(f64, f64)>,
-    /// Ends that limit their hosts send into it (see `sim/host.rs`).
+    /// Ends that limit their hosts send into it (see `sim/endpoints/host.rs`).
     pub tells: bool,
     /// When the event of a lazy port comes; [`Time::NEVER`] without one.
     pub armed: Time,

@@ -12,9 +12,9 @@
 //!
 //! [`Endpoint::limits_host`]: tailback_transport::Endpoint::limits_host
 
-use super::outlet::Outlet;
-use super::{Flows, Sim};
 use crate::sim::flow::Carrier;
+use crate::sim::outlet::Outlet;
+use crate::sim::{Flows, Sim};
 use crate::traffic::application::Side;
 use crate::wire::event::EventKind;
 use crate::wire::packet::WirePacket;
@@ -24,7 +24,7 @@ use tailback_base::{FlowId, Time};
 impl Flows {
     /// Tell the end that sent a packet when that leaves the host.
     #[cold]
-    pub(super) fn tell_sender(&mut self, p: &WirePacket, at: Time) {
+    pub(in crate::sim) fn tell_sender(&mut self, p: &WirePacket, at: Time) {
         if p.hop() > 0 || p.payload() == 0 {
             return;
         }
@@ -42,7 +42,7 @@ impl Flows {
 impl Outlet<'_> {
     /// The line of a port that tells sends a packet until then.
     #[cold]
-    pub(super) fn sent_until(&mut self, p: &WirePacket, at: Time) {
+    pub(in crate::sim) fn sent_until(&mut self, p: &WirePacket, at: Time) {
         if self.flows.all[p.flow_id().0 as usize].limits_host {
             self.flows.tell_sender(p, at);
         }
@@ -52,7 +52,7 @@ impl Outlet<'_> {
 impl Sim {
     /// An end has sent so much payload into the first port of its way.
     #[cold]
-    pub(super) fn note_in_host(&mut self, (id, side): (FlowId, Side), first: u32, payload: u32) {
+    pub(in crate::sim) fn note_in_host(&mut self, (id, side): (FlowId, Side), first: u32, payload: u32) {
         let at = match self.net.ports.get(first as usize) {
             Some(port) if matches!(port.queue, Queue::Explicit(_)) => return,
             Some(port) => port.free_at().max(self.now),
@@ -65,7 +65,7 @@ impl Sim {
 
     /// A packet of an end that limits its host comes to a port with a discipline: from now on the port tells.
     #[cold]
-    pub(super) fn let_port_tell(&mut self, number: u32) {
+    pub(in crate::sim) fn let_port_tell(&mut self, number: u32) {
         let port = &mut self.net.ports[number as usize];
         let Queue::Explicit(e) = &mut port.queue else { return };
         e.tells = true;
@@ -85,7 +85,7 @@ impl Sim {
 
     /// Arm the timers of ends that have been told.
     #[cold]
-    pub(super) fn look_at_told(&mut self) {
+    pub(in crate::sim) fn look_at_told(&mut self) {
         while let Some((id, side)) = self.flows.told.pop() {
             let flow = &mut self.flows.all[id.0 as usize];
             let Carrier::Connection(ends) = &flow.carrier else {
