@@ -29,7 +29,8 @@ _NAMES: dict[str, str] = {
     "runs.result": "Result RunError load_result run",
     "core.scenario.controls": "congestion rate_control stack",
     "runs.builder": (
-        "Network Queue drive drive_congestion dumbbell fat_tree leaf_spine mark network packet parking_lot queue star"
+        "Network Queue drive drive_congestion drive_rate_control dumbbell fat_tree leaf_spine mark network packet "
+        "parking_lot queue star"
     ),
     "apps.ask.link": "compare_queues",
     "apps.ask.home": "home_line",

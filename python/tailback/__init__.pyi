@@ -29,6 +29,7 @@ from tailback.runs.builder import Network as Network
 from tailback.runs.builder import Queue as Queue
 from tailback.runs.builder import drive as drive
 from tailback.runs.builder import drive_congestion as drive_congestion
+from tailback.runs.builder import drive_rate_control as drive_rate_control
 from tailback.runs.builder import dumbbell as dumbbell
 from tailback.runs.builder import fat_tree as fat_tree
 from tailback.runs.builder import leaf_spine as leaf_spine

@@ -1,6 +1,6 @@
 """Types of the extension module; what each thing is for is said in its docstring."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, final, overload
@@ -22,6 +22,7 @@ __all__ = [
     "DialogueFault",
     "DrivenControl",
     "DrivenQueue",
+    "DrivenRateControl",
     "Inbox",
     "LabError",
     "LabPackets",
@@ -734,6 +735,38 @@ class DrivenControl:
     def now(self) -> float: ...
 
 @final
+class DrivenRateControl:
+    def __new__(cls, scenario: Scenario) -> Self: ...
+    def feedback(self, now: float, packets: Iterable[tuple[Any, ...]], *, rtt: float, in_flight: int = 0) -> float: ...
+    def frame(self, now: float, bytes: int, *, waiting: int | None = None, waited: float = 0.0) -> float: ...
+    def sent(
+        self,
+        now: float,
+        number: int,
+        bytes: int,
+        *,
+        in_flight: int | None = None,
+        waiting: int = 0,
+        padding: bool = False,
+    ) -> float: ...
+    def timer(self, now: float) -> float: ...
+    @property
+    def next_timer(self) -> float | None: ...
+    @property
+    def target(self) -> float: ...
+    @property
+    def pacing(self) -> float: ...
+    @property
+    def burst(self) -> float: ...
+    @property
+    def window(self) -> int | None: ...
+    @property
+    def padding(self) -> int: ...
+    def probe(self, name: str) -> float: ...
+    @property
+    def now(self) -> float: ...
+
+@final
 class MediaTerms:
     @property
     def min(self) -> float: ...
@@ -789,6 +822,8 @@ class MediaDeparture:
     def bytes(self) -> int: ...
     @property
     def in_flight(self) -> int: ...
+    @property
+    def padding(self) -> bool: ...
 
 @final
 class PathFeatures:

@@ -168,6 +168,7 @@ def objects(world: wrong_values.World) -> Iterator[Callable[[], Any]]:
     yield tb.packet
     yield lambda: tb.drive("codel")
     yield lambda: tb.drive_congestion("reno")
+    yield lambda: tb.drive_rate_control("nada")
     with contextlib.suppress(ImportError):
         import tailback.gym as steps
 

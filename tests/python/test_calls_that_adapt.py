@@ -45,9 +45,52 @@ def test_the_answer_of_a_home_line_has_the_video() -> None:
     assert p95["modem"][0] > 0.2 > p95["cake"][0] >= calls.PLAYOUT_S - 1e-3
     assert 150e3 < shown["modem"][0] < calls.MOST_BPS and 150e3 < shown["cake"][0] < calls.MOST_BPS
     assert 0 <= frozen["cake"][0] <= 1 and not math.isnan(frozen["modem"][0])
-    assert "the call's video" in found.text() and "marked EF and AF41" in found.text(width=500)
+    assert "the video" in found.text() and "marked EF and AF41" in found.text(width=500)
     without = tb.home_line(**asked)
     assert not any(name.startswith("video") for name in without.ranking.values)
+
+
+def test_a_stream_without_a_call_adapts_or_keeps_its_rate() -> None:
+    asked: dict[str, Any] = {"down": "6Mbps", "up": "500kbps", "rtt": "30ms", "people": "2 streams, 1 download"}
+    keeps, adapts = question(**asked), question(**asked, adapt="nada")
+    times = timeline(keeps, None)
+    flows = home_traffic.groups(keeps, times)
+    streams = {name: group for name, group in flows.items() if group.kind == home_traffic.STREAM}
+    assert len(streams) == 2 * len(times.phases)
+    for name, group in streams.items():
+        assert (group.direction, group.table["from"]) == ("down", home_traffic.WORLD) and "rtp" not in group.table
+        assert group.table["traffic"]["rate"] == "2500000bps"
+        assert home_traffic.groups(adapts, times)[name].table["rtp"]["control"] == "nada"
+    assert "2 streams down, video that keeps 2.5 Mbit/s, unmarked" in " ".join(home_traffic.said(keeps))
+    assert "calls, streams and games alone need 5000 kb/s down" in " ".join(home_traffic.said(keeps))
+    assert "2 streams down, video that adapts (nada)" in " ".join(home_traffic.said(adapts))
+    assert "alone need" not in " ".join(home_traffic.said(adapts))
+    run: dict[str, Any] = {**asked, "queues": ["fq-codel"], "share": "90%", "replications": 1, "duration": "41s"}
+    kept, adapted = (tb.home_line(**run, **more).ranking.values for more in ({}, {"adapt": "gcc"}))
+    # Each of three flows has 1.8 Mbit/s: what is more than that is lost, and frames with it.
+    assert kept["video_frozen"]["fq-codel"][0] > 0.5 > 0.2 > adapted["video_frozen"]["fq-codel"][0]
+    assert kept["video_shown_bps"]["fq-codel"][0] < 0.5 * adapted["video_shown_bps"]["fq-codel"][0]
+
+
+@pytest.mark.parametrize("adapt", [None, "gcc"])
+def test_a_stream_crosses_a_link(adapt: str | None) -> None:
+    found = tb.compare_queues(
+        rate="4Mbps",
+        rtt="40ms",
+        flows=1,
+        traffic=["bulk", "video"],
+        senders=["cubic"],
+        queues=["droptail", "fq-codel"],
+        adapt=adapt,
+        replications=1,
+        duration="20s",
+    )
+    values = found.ranking.values
+    assert "call_loss" not in values
+    if adapt:
+        assert values["video_shown_bps"]["fq-codel"][0] > 1e6
+    else:
+        assert values["video_frozen"]["fq-codel"][0] > 0.05
 
 
 def test_the_call_of_a_link_has_video() -> None:
@@ -79,7 +122,7 @@ def test_the_call_of_a_link_has_video() -> None:
         ({"adapt": "gccc"}, "adapt = gccc: there is no rate control 'gccc'; did you mean 'gcc'"),
         ({"adapt": "mine.py"}, "adapt = mine.py: .*add the class: mine.py:CLASS"),
         ({"adapt": "gone.py:Mine"}, "adapt = gone.py:Mine: .*there is no file gone.py"),
-        ({"adapt": "gcc", "people": "1 backup"}, "adapt = gcc: .*nobody calls; add call"),
+        ({"adapt": "gcc", "people": "1 backup"}, "adapt = gcc: .*nobody calls or watches; add call or video"),
         ({"adapt": "gcc", "up": "500kbps"}, "adapt = gcc: video begins at 300 kbit/s.*at least 600kbps"),
     ],
 )
@@ -89,10 +132,12 @@ def test_what_cannot_adapt_is_refused(more: dict[str, str], said: str) -> None:
 
 
 def test_a_link_without_a_call_is_refused() -> None:
-    with pytest.raises(LinkError, match="add voice to traffic"):
+    with pytest.raises(LinkError, match="add voice or video to traffic"):
         link("10Mbps", "40ms", traffic=["bulk"], adapt="gcc")
     with pytest.raises(LinkError, match="leave adapt out"):
         link("10Gbps", fabric="leaf-spine", adapt="gcc")
+    with pytest.raises(LinkError, match="video is too much for this rate; give at least 600kbps"):
+        link("500kbps", "40ms", traffic=["bulk", "video"])
 
 
 def test_the_lab_gives_video_a_rate_control() -> None:

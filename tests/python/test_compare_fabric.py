@@ -37,10 +37,10 @@ FABRIC: dict[str, Any] = {"rate": "10Gbps", "fabric": "leaf-spine"}
         ({"traffic": ["bulk"]}, "kinds are web-search, data-mining, incast"),
         (
             {"traffic": ["incast"]},
-            "traffic = incast: nothing stands beside the requests; add web-search or data-mining",
+            "traffic = incast: there are no flows beside the requests; add web-search or data-mining",
         ),
         ({"traffic": ["web-search", "data-mining"]}, "web-search,data-mining: name one law of sizes"),
-        ({"flows": 64}, "flows = 64: how many flows cross a fabric follows from load"),
+        ({"flows": 64}, "flows = 64: the number of flows in a fabric follows from load"),
         ({"rtt": "1s"}, "the longest path has 8 links there and back"),
         ({"rtt": ["10us", "20us"]}, "give one for the longest path"),
     ],

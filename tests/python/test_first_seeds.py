@@ -1,4 +1,4 @@
-"""Live runs get more seeds only where a row needs them, and the answer does not depend on how it was reached."""
+"""Points get more seeds only where a row needs them, and the answer does not depend on how it was reached."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tailback.study import computed, load
 from tailback.study.errors import StudyError
 from tailback.study.repeat import Repeat
-from tailback.study.reproduce import reproduce
+from tailback.study.reproduce import reproduce, run_shard
 from tailback.study.write import Reproduction
 
 STUDY = """\
@@ -141,11 +141,67 @@ def test_other_modes_have_all_seeds_at_once(run: Run) -> None:
     [
         ("quick = 2 }", "quick = 1 }", "first_seeds.quick = 1; an interval takes at least 2 seeds, and there are 5"),
         ("quick = 2 }", "quick = 6 }", "first_seeds.quick = 6; an interval takes at least 2 seeds, and there are 5"),
-        ('not_repeatable = "real packets"\n', "", "first_seeds is for runs with not_repeatable"),
-        ('"drawn"', '"counted"', "first_seeds is for live runs, and counted does none"),
+        ('"drawn"', '"counted"', "first_seeds is for runs with packets, and counted has none"),
     ],
 )
 def test_what_cannot_be_is_refused(run: Run, tmp_path: Path, old: str, new: str, said: str) -> None:
     (tmp_path / "study/experiments/a.toml").write_text(STUDY.replace(old, new))
     with pytest.raises(StudyError, match=f"a.toml, \\[runs.l\\]: .*{said}"):
         run()
+
+
+SIMULATED = """\
+[discipline.x]
+title = "X"
+queue = { kind = "droptail" }
+[runs.l]
+scenario = "line.toml"
+seeds = { quick = 5, full = 5 }
+first_seeds = { quick = 2 }
+axis.queue = { disciplines = ["x"], paths = ["topology.queue"], buffer = "40 packets" }
+axis.load = { title = "Load", paths = ["flows.p.traffic.rate"], both = ["2Mbps", "4Mbps"] }
+[[experiment]]
+id = "E"
+title = "t"
+runs = "l"
+[[experiment.output]]
+kind = "table"
+runs = "l"
+measures = ["utilisation"]
+"""
+LINE = """\
+duration = "1s"
+topology = { kind = "dumbbell", rate = "5Mbps", delay = "10ms", queue = { kind = "droptail", buffer = "40 packets" } }
+flows.p = { transport = "udp", traffic = { kind = "poisson", rate = "2Mbps" } }
+"""
+
+
+def test_simulated_points_get_seeds_too(run: Run, tmp_path: Path) -> None:
+    """The limit is where the values of the greater load are, so that it gets all seeds; the other is far below."""
+    folder = tmp_path / "study"
+    (folder / "line.toml").write_text(LINE)
+    (folder / "experiments" / "a.toml").write_text(SIMULATED)
+    (folder / "statements.toml").unlink()
+
+    def found(r: Reproduction) -> dict[str, list[float]]:
+        values = {x: r.samples.get("l", ("x", x), "all", "utilisation") for x in ("2Mbps", "4Mbps")}
+        return {x: [] if v is None else v.tolist() for x, v in values.items()}
+
+    every = found(run("all", seeds=5))
+    assert {x: len(set(v)) for x, v in every.items()} == {"2Mbps": 5, "4Mbps": 5}
+    limit = sorted(every["4Mbps"])[2]
+    rule = f'check = [{{ of = "x", below = {limit}, where = {{ load = ["2Mbps", "4Mbps"] }} }}]\n'
+    (folder / "statements.toml").write_text(STATEMENT.split("check =")[0].replace("share", "utilisation") + rule)
+    first = run()
+    assert found(first) == {"2Mbps": every["2Mbps"][:2], "4Mbps": every["4Mbps"]}
+    assert (first.runs, first.reused, first.failed) == (7, 0, [])
+    again = run()
+    assert found(again) == found(first)
+    assert (again.runs, again.reused) == (7, 7)
+    # Of all five seeds of each, which are stored elsewhere, the same are used.
+    assert found(run("all")) == found(first)
+    study = load.load(str(folder))
+    shards = [run_shard(study, study.experiments, Repeat(), tmp_path / "cut", (k, 2))[0] for k in (1, 2)]
+    assert sum(shards) == 4, "shards have the first seeds"
+    gathered = run("cut")
+    assert (found(gathered), gathered.reused) == (found(first), 4)

@@ -141,7 +141,7 @@ def test_a_second_one_of_a_place_is_what_the_kernel_makes_of_it() -> None:
     changed = [add.format("add", "fq_codel limit 100 target 3ms"), add.format("change", "fq_codel limit 200")]
     assert queue("\n".join(changed))[0] == {"kind": "fq-codel", "buffer": "200 packets", "target": "3ms"}
     either, why = queue(f"{add.format('add', 'cake bandwidth 1mbit')} || {add.format('add', 'fq_codel')}")
-    assert either["kind"] == "cake" and why == ["it runs only where the command before it fails"]
+    assert either["kind"] == "cake" and why == ["it runs only if the command before it fails"]
 
 
 def test_a_wrong_word_of_tc_is_no_reading() -> None:

@@ -131,7 +131,7 @@ def test_delays_of_every_run_are_as_its_percentiles_say(results: tb.Results) -> 
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["droptail", "fq-codel"]
     assert all(line.get_ydata()[-1] == pytest.approx(1) for line in lines)
     assert figure.axes[0].collections, "several seeds have a band"
-    with pytest.raises(ValueError, match="nothing has link = other; there are bottleneck"):
+    with pytest.raises(ValueError, match="no row has link = other; there are bottleneck"):
         plots.delays(results, "sojourn[other]")
 
 

@@ -108,7 +108,7 @@ def test_runs_are_stored_under_the_source_of_both(unpacked: Path, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("core", "says"),
-    [("no_such_module", "cannot be imported"), ("json", "is no extension made with tailback-python")],
+    [("no_such_module", "cannot be imported"), ("json", "is not an extension made with tailback-python")],
 )
 def test_a_module_that_cannot_be_used_is_refused(tmp_path: Path, core: str, says: str) -> None:
     for args in (["--version"], ["describe", "codel"], ["run", "examples/first-run.toml"]):

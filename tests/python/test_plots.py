@@ -69,7 +69,7 @@ def test_series_have_the_colours_of_bars():
     one = tb.run(base, overrides=["topology.queue.kind=codel"])
     assert to_rgb(one.plot("queue").axes[0].lines[0].get_color()) == to_rgb(plots.LOOKS["codel"].colour)
     assert to_rgb(one.plot("goodput").axes[0].patches[0].get_facecolor()) == to_rgb(plots.LOOKS["codel"].colour)
-    with pytest.raises(ValueError, match="nothing has queue = pie; there are droptail, codel, red"):
+    with pytest.raises(ValueError, match="no row has queue = pie; there are droptail, codel, red"):
         plots.plot(results, "queue", queue="pie")
     with pytest.raises(ValueError, match='no label "buffer"; labels are queue'):
         plots.plot(results, "queue", buffer="20")

@@ -134,6 +134,163 @@ def test_window_pacing_and_timer_do_what_they_say(tmp_path: Path) -> None:
     assert rate(tb.run(tmp_path / "lab.toml")) == pytest.approx(100e3, rel=0.02)
 
 
+def test_bursts_and_padding_do_what_they_say() -> None:
+    """A tenth of a second at 1 Mbit/s is 12500 B. Padding fills the rest of the pace, and is not delivered."""
+    gaps: list = []
+
+    class Padded:
+        def __init__(self, terms, *, padding: int = 0, burst: float = 0.0) -> None:
+            self.target, self.pacing, self.padding, self.burst = 500e3, 1e6, padding, burst
+            self.last, self.pads = 0.0, 0
+
+        def on_feedback(self, feedback) -> None: ...
+
+        def on_sent(self, sent) -> None:
+            gaps.append(sent.now - self.last)
+            self.last = sent.now
+            self.pads += sent.padding
+
+    def lab(**more: float) -> tb.Network:
+        return net(tb.rate_control(Padded, **more))
+
+    plain = lab().run(duration="20s", warmup="5s")
+    padded = lab(padding=1000).run(duration="20s", warmup="5s")
+    assert rate(plain) == pytest.approx(500e3, rel=0.05)
+    on_line = padded.links.where(name="line")["throughput_bps"][0]
+    assert on_line == pytest.approx(1e6, rel=0.02)
+    assert padded.flows["goodput_bps"][0] == pytest.approx(float(plain.flows["goodput_bps"][0]), rel=0.02)
+    gaps.clear()
+    lab(burst=0.1).run(duration="5s")
+    assert sum(g == 0 for g in gaps) > len(gaps) / 4
+    gaps.clear()
+    lab().run(duration="5s")
+    assert not any(g == 0 for g in gaps[1:])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({"burst": -1.0}, "burst = -1"), ({"burst": 61.0}, "burst = 61"), ({"padding": 70_000}, "padding = 70000")],
+)
+def test_a_burst_and_padding_have_bounds(given: dict[str, float], said: str) -> None:
+    class Wild:
+        def __init__(self, terms, *, burst: float = 0.0, padding: int = 0) -> None:
+            self.target, self.burst, self.padding = terms.start, burst, padding
+
+        def on_feedback(self, feedback) -> None: ...
+
+    with pytest.raises(tb.RunError, match=said):
+        net(tb.rate_control(Wild, **given)).run(duration="1s")
+
+
+def test_driven_by_hand_a_class_gets_what_it_is_given() -> None:
+    told: list = []
+
+    class Notes:
+        probes = {"seen": "1"}
+
+        def __init__(self, terms) -> None:
+            self.target, self.window, self.timer, self.seen = terms.start, 3000, 1.0, 0
+
+        def on_feedback(self, feedback) -> None:
+            told.append([(p.number, p.bytes, p.sent, p.received, p.marked) for p in feedback.packets])
+            told.append((feedback.now, feedback.rtt, feedback.in_flight))
+            self.seen += len(feedback.packets)
+            self.target = 1e6
+
+        def on_frame(self, frame) -> None:
+            told.append((frame.now, frame.bytes, frame.waiting, frame.waited))
+
+        def on_sent(self, sent) -> None:
+            told.append((sent.now, sent.number, sent.bytes, sent.in_flight, sent.padding))
+
+        def on_timer(self, now) -> None:
+            self.timer = None
+
+    control = tb.drive_rate_control(Notes, rtp={"max_rate": "2Mbps"})
+    assert (control.target, control.pacing, control.window, control.next_timer) == (300e3, 450e3, 3000, 1.0)
+    assert control.frame(now=0.1, bytes=5000) == 300e3
+    control.sent(now=0.2, number=0, bytes=1240, in_flight=1240, padding=True)
+    report = [(0, 1240, 0.2, 0.25, True), (1, 1240, 0.21, None)]
+    assert control.feedback(now=0.3, packets=report, rtt=0.1, in_flight=7) == 1e6
+    assert told == [
+        (0.1, 5000, 5000, 0.0),
+        (0.2, 0, 1240, 1240, True),
+        [(0, 1240, 0.2, 0.25, True), (1, 1240, 0.21, None, False)],
+        (0.3, 0.1, 7),
+    ]
+    assert control.probe("seen") == 2 and control.timer(now=1.0) == 1e6 and control.next_timer is None
+    with pytest.raises(ValueError, match=r"time does not go back: the last call was at 1 s, this one is at 0\.5 s"):
+        control.timer(now=0.5)
+    with pytest.raises(ValueError, match='no probe "sean"; there are seen'):
+        control.probe("sean")
+    for wrong, said in (
+        ([(0, 1240, 0.2)], "this has 3 numbers"),
+        ([7], "this is no tuple"),
+        ([(0, 1240, 0.2, 0.1)], "arrived before it was sent"),
+        ([(1, 1240, 0.2, 0.3), (0, 1240, 0.2, 0.3)], "in the order of numbers"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            control.feedback(now=2.0, packets=wrong, rtt=0.1)
+
+
+def test_driven_by_hand_nada_is_its_equations() -> None:
+    """RFC 8698: ramp-up by gamma = 50 ms / (rtt + DELTA + DFILT) over what arrives; then the gradual update."""
+    nada = tb.drive_rate_control("nada", rtp={"max_rate": "2Mbps"})
+
+    def report(n: int, queue: float) -> float:
+        packets = [(10 * n + i, 1250, 0.1 * n + 0.01 * i, 0.1 * n + 0.01 * i + 0.02 + queue) for i in range(10)]
+        return nada.feedback(now=0.1 * n + 0.15, packets=packets, rtt=0.05)
+
+    for n in range(10):
+        ramped = report(n, 0.0)
+    # The most that arrives is 40 packets in the 0.43 s from the first one to the fourth report.
+    assert ramped == pytest.approx(40 * 8 * 1250 / 0.43 * (1 + 0.05 / 0.27), rel=1e-6)
+    # All 15 delays are of the queue after two reports. The second has no change of x: 30 ms.
+    report(10, 0.03)
+    before = report(11, 0.03)
+    offset = 0.03 - 0.01 * 2e6 / before
+    assert report(12, 0.03) == pytest.approx(before * (1 - 0.5 * 0.1 / 0.5 * offset / 0.5), rel=1e-9)
+    assert nada.probe("queueing") == pytest.approx(0.03)
+
+
+def test_what_is_driven_by_hand_in_a_run_is_what_runs() -> None:
+    """GCC behind a class that passes on all that it is told, and says what it says: the same run, probes included."""
+
+    class Behind:
+        report_every, report_step = 0.05, 0.00025
+
+        def __init__(self, terms) -> None:
+            bounds = {name: f"{rate:.0f}bps" for name, rate in (("min_rate", terms.min), ("max_rate", terms.max))}
+            self.inner = tb.drive_rate_control("gcc", rtp=bounds)
+            self.take(-1.0)
+
+        def take(self, now: float) -> None:
+            inner = self.inner
+            self.target, self.pacing, self.burst, self.padding = inner.target, inner.pacing, inner.burst, inner.padding
+            self.window = inner.window
+            self.timer = None if inner.next_timer is None else max(inner.next_timer, now + 1e-9)
+
+        def on_feedback(self, feedback) -> None:
+            packets = [(p.number, p.bytes, p.sent, p.received, p.marked) for p in feedback.packets]
+            self.inner.feedback(feedback.now, packets, rtt=feedback.rtt, in_flight=feedback.in_flight)
+            self.take(feedback.now)
+
+        def on_frame(self, frame) -> None:
+            self.inner.frame(frame.now, frame.bytes, waiting=frame.waiting, waited=frame.waited)
+            self.take(frame.now)
+
+        def on_sent(self, sent) -> None:
+            self.inner.sent(sent.now, sent.number, sent.bytes, in_flight=sent.in_flight, padding=sent.padding)
+            self.take(sent.now)
+
+        def on_timer(self, now: float) -> None:
+            self.inner.timer(now)
+            self.take(now)
+
+    one, two = (net(control).run(duration="30s") for control in ("gcc", Behind))
+    assert rate(one) == pytest.approx(rate(two), rel=1e-3) and rate(one) > 1.5e6
+
+
 def test_the_example_keeps_its_queue_short() -> None:
     """Alone on 5 Mbit/s it uses more than half of the line, with a fifth of the time that the buffer holds."""
     lab = net(tb.rate_control(f"{EXAMPLE}:Calm"), rate="5Mbps", max_rate="10Mbps")

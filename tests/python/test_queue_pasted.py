@@ -91,7 +91,7 @@ def test_both_directions_are_the_way_and_the_way_back(cli, plain: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--queue", "an odd line"], "it is nothing that can be read here"),
+        (["--queue", "an odd line"], "it is of no kind that can be read here"),
         (
             ["--queue", "tc qdisc add dev eth0 root hfsc"],
             "hfsc is not simulated: its service curves have no counterpart",
@@ -135,7 +135,9 @@ def test_compare_has_it_beside_others(cli) -> None:
     assert r.returncode == 2 and "give --rtt and --rate, or tailback run" in r.stderr.replace("\n", " ")
     both = "tc qdisc add dev eth0 root handle 1: netem delay 10ms; tc qdisc add dev eth0 parent 1: fq_codel"
     r = cli("compare", *link, "--queue", both)
-    assert "netem on eth0 (delay 10ms) is the path's and is not compared; give --rtt" in r.stderr.replace("\n", " ")
+    assert "netem on eth0 (delay 10ms) belongs to the path and is not compared; give --rtt" in r.stderr.replace(
+        "\n", " "
+    )
     assert {row["queue"] for row in json.loads(out(r))["ranking"]} == {"droptail", "pasted fq-codel"}
 
 

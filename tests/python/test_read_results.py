@@ -60,13 +60,13 @@ def test_points_are_compared_seed_by_seed(folder: Path, cli: Cli) -> None:
     found = tb.compare_points(results, "queue", "droptail", columns=["utilisation"])
     of = {d.row: d for d in found if d.table == "links"}
     assert set(of) == {
-        f"{b}, codel less droptail, {n}" for b in ("10", "40") for n in ("bottleneck", "bottleneck.reverse")
+        f"{b}, codel minus droptail, {n}" for b in ("10", "40") for n in ("bottleneck", "bottleneck.reverse")
     }
     x, y = (results.links.where(queue=q, buffer="40", name="bottleneck")["utilisation"] for q in ("droptail", "codel"))
-    d = of["40, codel less droptail, bottleneck"]
+    d = of["40, codel minus droptail, bottleneck"]
     assert d.seeds == 3 and d.difference == pytest.approx(np.mean(y - x)) and d.ci95 == pytest.approx(stats.ci95(y - x))
     done = cli("report", folder, "--across", "queue=droptail", "--column", "utilisation")
-    assert done.returncode == 0 and "codel less droptail, bottleneck" in done.stdout
+    assert done.returncode == 0 and "codel minus droptail, bottleneck" in done.stdout
     with pytest.raises(CompareError, match="there is no label 'rate'; labels are queue, buffer"):
         tb.compare_points(results, "rate", "1")
     done = cli("report", folder, "--across", "queue=red")
@@ -103,13 +103,13 @@ def test_values_are_drawn_as_they_are_spread(folder: Path, cli: Cli) -> None:
     ("args", "said"),
     [
         (("links.utilisation", "--over", "rate"), "axes are queue, buffer"),
-        (("links.utilisation", "--over", "buffer", "--where", "queue=red"), "nothing has queue = red; there are drop"),
-        (("flows.goodput_bps", "--where", "buffer=7"), "nothing has buffer = 7; there are 10, 40"),
+        (("links.utilisation", "--over", "buffer", "--where", "queue=red"), "no row has queue = red; there are drop"),
+        (("flows.goodput_bps", "--where", "buffer=7"), "no row has buffer = 7; there are 10, 40"),
         (("links.utilisation /", "--over", "buffer"), "expected a number, a column or a parenthesis, found the end"),
         (("jain(2)", "--over", "buffer"), "draw a TABLE.COLUMN"),
         (("mode(flows.goodput_bps)",), "there is no function mode; there are"),
         (("nosuch.x",), "there is no table nosuch"),
-        (("total / red", "--over", "buffer"), "nothing has group = red; there are bulk"),
+        (("total / red", "--over", "buffer"), "no row has group = red; there are bulk"),
         (("links.use", "--over", "buffer"), 'links has no column "use"'),
         (("flows.goodput_bps", "--over", "buffer"), "leave --over out"),
         (("goodput", "--over", "buffer"), "draw a TABLE.COLUMN"),

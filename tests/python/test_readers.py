@@ -272,7 +272,7 @@ def test_an_unknown_text_is_refused_with_the_kinds() -> None:
     assert r.exit_code == 2 and "Traceback" not in r.output
     assert all(kind.title in r.output for kind in KINDS)
     r = CliRunner().invoke(cli, ["read", "-"], input="")
-    assert r.exit_code == 2 and "there is nothing in it" in r.output
+    assert r.exit_code == 2 and "it is empty" in r.output
 
 
 def test_the_command_writes_and_prints(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_the_page_of_a_sweep_has_maps_and_the_comparison_of_its_file(tmp_path):
     assert "Loss of bottleneck over Buffer (packets) and Rate (Mbps)" in text
     results = tb.read_results(tmp_path / "o")
     found = {d.row: d for d in tb.compare_points(results, "y", "droptail") if d.column == "utilisation"}
-    row = "40, 2, codel less droptail, bottleneck"
+    row = "40, 2, codel minus droptail, bottleneck"
     shown = re.search(rf"{row}</td><td>(.*?)</td>", text.partition("Links</caption>")[2])[1]
     value, _, half = shown.replace("\N{NO-BREAK SPACE}", " ").rstrip("* ").partition(" ± ")
     assert float(value) == pytest.approx(100 * found[row].difference, rel=0.1, abs=0.06)

@@ -80,9 +80,9 @@ def test_a_number_that_is_not_taken_is_named() -> None:
     assert "9 numbers of jitter or of the ends of a range" in {x.what for x in of_text(OOKLA).left}
     twice = of_text("idle 10 ms, download 90 Mbps, upload 9 Mbps, download 50 Mbps")
     assert twice.data.rate(Role.DOWN) == 90e6
-    assert ("50 Mbps", "a second download rate: the first is taken") in {(x.what, x.why) for x in twice.left}
+    assert ("50 Mbps", "a second download rate: the first one is taken") in {(x.what, x.why) for x in twice.left}
     assumed = of_text("idle 15 ms, download 1,234 Mbps, upload 512 kB/s").understood
-    assert "assumed: 1234, with a mark between thousands" in str(assumed) and "bytes: 8 bits each" in str(assumed)
+    assert "assumed: 1234, with a separator of thousands" in str(assumed) and "bytes: 8 bits each" in str(assumed)
     assert "assumed bits" in str(of_text("idle 15 ms, 11.5 MBPS down, 1 MBPS up").understood)
     assert "192.0.2.1" not in str(of_text(OOKLA_JSON).as_dict()) + str(of_text(CLI_JSON).as_dict())
 
@@ -139,7 +139,7 @@ def test_what_the_server_printed_is_the_same_run() -> None:
     for more in ((), ("Reverse mode, remote host 192.0.2.1 is sending",)):
         found = of_text(rows(TCP[0], *more, *TCP[1:], *ENDS, *server, ENDS[1]))
         assert rates(found, Role.DOWN if more else Role.UP)[1] == [9.0, 9.4]
-        assert "what the server printed" in {x.what for x in found.left}
+        assert "the output of the server" in {x.what for x in found.left}
 
 
 def test_two_runs_are_not_one() -> None:

@@ -168,6 +168,8 @@ class Level:
 
 def own_rate_control() -> tb.Network:
     control = tb.rate_control(Level, share=0.8)
+    by_hand = tb.drive_rate_control(control)
+    assert_type(by_hand.feedback(0.1, [(0, 1240, 0.02, 0.05)], rtt=0.05), float)
     return tb.dumbbell().flows("call", traffic="video", rtp={"control": control})
 
 

@@ -88,10 +88,11 @@ def call(control: str, most: str, more: str = "") -> str:
     )
 
 
-def calls(rate: str, change: str, most: str, seconds: float, title: str) -> Figure:
-    """Each rate control alone on a line that changes."""
+def calls(rate: str, change: str, most: str, seconds: float, title: str, more: dict[str, str] | None = None) -> Figure:
+    """Each rate control alone on a line that changes, and `more` of them: a name, and a table."""
     line = f'rate = "{rate}"\ndelay = "20ms"\nqueue = {{ kind = "droptail", buffer = "100 packets" }}\n{change}'
     flows = {name + own: call(name, most) for name, own in (("nada", ""), ("scream", ALONE), ("gcc", ALONE))}
+    flows |= {name + ALONE: call(table, most) for name, table in (more or {}).items()}
     return Figure(line, flows, "target", "target (Mb/s)", seconds, 1e6, title)
 
 
@@ -253,6 +254,7 @@ MORE = {
         "10Mbps",
         55,
         "5 Mb/s, 40 ms, and 80 ms from 25 to 45 s",
+        {"scream, drift_rounds = 128": '{ kind = "scream", drift_rounds = 128 }'},
     ),
     "rtp-tenth": calls(
         "5Mbps",
@@ -322,7 +324,7 @@ def draw(name: str) -> Path:
     axes[1, 0].set_xlabel("time (s)")
     axes[1, 0].set_xlim(0, f.seconds)
     if colour > 1:
-        fig.legend(loc="outside upper right", ncols=colour)
+        fig.legend(loc="outside upper right", ncols=colour if colour < 4 else 2)
     return saved(fig, FOLDER / f"transports/{name}.png")
 
 

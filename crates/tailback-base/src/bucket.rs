@@ -1,4 +1,4 @@
-//! Token buckets: what a rate and a burst allow.
+//! Token buckets: they limit traffic to a rate and a burst.
 //!
 //! Tokens arrive continuously at a rate and are kept up to a depth; each packet takes one token per byte. Tokens are
 //! counted in units of a bit at 1e9 bit/s (bits times 1e9), so that a rate over nanoseconds is exact, whatever the

@@ -28,7 +28,7 @@ use crate::time::Duration;
 pub trait Counter {
     /// Add what another has counted.
     fn add(&mut self, other: &Self);
-    /// What has been counted since an earlier total.
+    /// The counts since an earlier total.
     #[must_use]
     fn since(&self, earlier: &Self) -> Self;
 }

@@ -1,6 +1,6 @@
 //! Why packets are dropped or marked, and where. Closed sets: results, captures and pages use these words.
 
-/// Where a packet was when it was dropped.
+/// The place of a packet when it was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Place {

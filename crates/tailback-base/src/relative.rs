@@ -8,9 +8,9 @@ use crate::split::split;
 /// A number of something that the path decides.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum OfPath<'t> {
-    /// Of the product of a line's rate and a round trip, as in `"0.5 bdp"`.
+    /// A multiple of the product of a line's rate and a round trip, as in `"0.5 bdp"`.
     Products(f64),
-    /// Of round trips, as in `"2 rtt"`.
+    /// A multiple of the round trip, as in `"2 rtt"`.
     RoundTrips(f64),
     /// Of the rate of a link, 0.95 for `"95 % of bottleneck"`. The name is empty for the link that the value is for.
     Share(f64, &'t str),

@@ -16,7 +16,7 @@ use tailback_sim::wire::tap::{Looks, Names, Sight, Tap};
 /// Events that a window has at most, some 40 MB.
 pub const MOST_EVENTS: usize = 1 << 20;
 
-/// What happens to a packet.
+/// An event of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueEvent {
     Arrived,
@@ -43,7 +43,7 @@ pub struct DecisionEvent {
     pub at: Time,
     pub flow: u32,
     pub bytes: u32,
-    /// What the packet is in its flow.
+    /// The role of the packet in its flow.
     pub sequence: u64,
     pub what: QueueEvent,
     /// By how many the waiting packets of the flow change.
@@ -58,10 +58,10 @@ pub type Waiting = BTreeMap<u32, (u64, u64)>;
 pub struct DecidedWindow {
     from: Time,
     to: Time,
-    /// What waits when it begins.
+    /// The queue at its beginning.
     before: Waiting,
     events: Vec<DecisionEvent>,
-    /// By number of the flow.
+    /// Indexed by the number of the flow.
     flows: Vec<String>,
 }
 

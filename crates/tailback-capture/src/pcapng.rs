@@ -126,7 +126,7 @@ impl<W: Write + 'static> Capture<W> {
 /// A packet as it is written by [`write_frames`].
 pub struct Frame {
     pub at: Time,
-    /// From its IP header on.
+    /// Its bytes from the IP header on.
     pub bytes: Vec<u8>,
     pub comment: String,
 }

@@ -1,4 +1,4 @@
-//! Code point: every packet that passes gets the same one, whatever it had before and however many pass.
+//! Code point: every packet gets the same code point, independent of its old one and of the rate.
 //!
 //! An operator configures this for a host or a link that belongs to one class: calls are expedited forwarding,
 //! backups are lower effort. Nothing is metered; a queue that serves a class first must police it on entry.

@@ -20,7 +20,7 @@ pub struct EdgeMessage {
     pub value: f64,
 }
 
-/// What an edge may read from a packet, and queues may not: the transport header.
+/// The transport header, which an edge may read but queues may not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header {
     /// The packet opens a connection.
@@ -38,7 +38,7 @@ pub struct Header {
 /// Time stamps of a packet, each from the clock of the end that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamps {
-    /// When its sender sent it.
+    /// The time at which its sender sent it.
     pub value: Time,
     /// The last time stamp from the other side that the packet's sender had seen.
     pub echo: Time,
@@ -93,7 +93,7 @@ pub trait Conditioner<P> {
     fn flow_joined(&mut self, _p: &P, _now: Time) {}
     /// The flow announced with a packet like this one sends no more.
     fn flow_left(&mut self, _p: &P, _now: Time) {}
-    /// When it next wants [`Conditioner::on_timer`].
+    /// The time of its next [`Conditioner::on_timer`].
     fn next_timer(&self) -> Option<Time> {
         None
     }

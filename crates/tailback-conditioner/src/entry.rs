@@ -32,7 +32,7 @@ impl<P> Clone for Entry<P> {
 }
 impl<P> Copy for Entry<P> {}
 
-/// What a conditioner may use when it is built, in addition to its own settings.
+/// The context in which a conditioner is built, in addition to its own settings.
 pub struct BuildContext<'a> {
     /// The random stream it draws from, named after its edge.
     pub stream: Stream,
@@ -54,7 +54,7 @@ pub struct Facts {
     pub stands: Stands,
 }
 
-/// Where it makes sense.
+/// The places in which it makes sense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stands {
     Anywhere,

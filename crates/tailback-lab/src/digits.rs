@@ -2,7 +2,7 @@
 
 use tailback_base::Duration;
 
-/// A number with at most so many digits, without zeros at the end, as `%g` of C writes it.
+/// A number with a limited number of digits and without trailing zeros, as C's `%g` writes it.
 pub fn general(x: f64, digits: usize) -> String {
     let scientific = format!("{x:.*e}", digits - 1);
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

@@ -24,7 +24,7 @@ const MOST_WHOLE: f64 = 300_000.0;
 /// Runs that are kept: those of both disciplines.
 const MOST_KEPT: usize = 2;
 
-/// What one asks of a run.
+/// A question about a run.
 #[derive(Clone, Debug)]
 pub struct Question {
     document: ScenarioTable,
@@ -37,7 +37,7 @@ pub struct Question {
     queue: &'static str,
     /// The probes with their units.
     probes: Vec<(&'static str, &'static str)>,
-    /// What is kept of the run.
+    /// The kept part of the run.
     from: f64,
     to: f64,
 }
@@ -113,7 +113,7 @@ impl Question {
 /// A run that is watched.
 pub struct PacketWatch {
     decisions: Decisions,
-    /// Where the run ends.
+    /// The end of the run.
     pub until: Time,
 }
 
@@ -127,7 +127,7 @@ impl PacketWatch {
         }
     }
 
-    /// What the engine calls; see `Hooks::tap`.
+    /// The tap that the engine calls; see `Hooks::tap`.
     pub fn tap(&self, names: &Names) -> Box<dyn Tap> {
         self.decisions.tap(names)
     }
@@ -140,7 +140,7 @@ impl PacketWatch {
     }
 }
 
-/// What happened at a queue in a window of time.
+/// The events of a queue in a window of time.
 pub struct Watched {
     window: DecidedWindow,
     /// The recorded probes of the port.
@@ -148,7 +148,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// What each probe is at an instant; NaN before its first value.
+    /// The value of each probe at an instant; NaN before its first value.
     fn values(&self, now: f64) -> Vec<f64> {
         let value = |p: &Whole| match p.times.partition_point(|t| *t <= now) {
             0 => f64::NAN,
@@ -162,7 +162,7 @@ impl Watched {
         recorded.map_or("", |p| p.1)
     }
 
-    /// What waits, by flow; the last decisions, the oldest first; and the values of the probes.
+    /// The waiting packets by flow; the last decisions, the oldest first; and the values of the probes.
     fn at(&self, now: f64, question: &Question) -> Value {
         let (waiting, events) = self.window.at(Time::from_seconds(now), LAST);
         let of_flow = |(flow, (packets, bytes)): (&u32, &(u64, u64))| json!([self.window.name(*flow), packets, bytes]);
@@ -208,7 +208,7 @@ impl Kept {
     }
 }
 
-/// What was run last.
+/// The last runs.
 #[derive(Default)]
 pub struct Packets {
     kept: Vec<Kept>,

@@ -1,4 +1,4 @@
-//! The picture of a state: what is drawn of the tables of its runs.
+//! The picture of a state: the drawn data from the tables of its runs.
 
 use crate::controls::controls;
 use crate::frames::{FrameNumbers, frame};
@@ -19,7 +19,7 @@ const MOST_BARS: usize = 400;
 /// Columns of a picture: a screen of 2560 pixels has two panels in a row.
 const COLUMNS: std::ops::RangeInclusive<usize> = 50..=1280;
 
-/// What a page asks for.
+/// The request of a page.
 #[derive(Clone, Debug)]
 pub struct PictureOrder {
     /// The number of the input that asks; its picture has it too.
@@ -35,7 +35,7 @@ pub struct DoneRun<'a> {
     pub tables: &'a [Table],
 }
 
-/// What a page gets beside the picture.
+/// The data that a page gets beside the picture.
 #[derive(Clone, Copy, Default)]
 pub struct PictureExtras {
     /// How long the runs took, ms. Without it equal runs give equal pictures.

@@ -8,7 +8,7 @@ use crate::state::{PAGE, ScenarioReader, ScenarioTable, table_in};
 use serde_json::{Value, json};
 use tailback_base::quantity::{parse_bytes, parse_rate, parse_time};
 
-/// How far a slider reaches below and above a value, where the declared range is wider.
+/// The factor that a slider reaches below and above a value, if the declared range is wider.
 const REACH: f64 = 20.0;
 /// The end of a slider for a count, where the declared range is wider: this, or four times the value.
 const MOST_COUNT: f64 = 40.0;
@@ -17,7 +17,7 @@ const HALVINGS: u32 = 12;
 /// Digits of a value that a slider sets.
 const DIGITS: usize = 3;
 
-/// What a slider sets.
+/// The parameter that a slider sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SliderMeasure {
     /// Seconds.
@@ -30,7 +30,7 @@ pub enum SliderMeasure {
 }
 
 impl SliderMeasure {
-    /// Of the kind that a declaration names.
+    /// A value of the declared kind.
     pub fn of(kind: &str) -> Option<SliderMeasure> {
         let measures = [
             SliderMeasure::Time,
@@ -52,7 +52,7 @@ impl SliderMeasure {
         }
     }
 
-    /// Where a slider without a value begins.
+    /// The first position of a slider without a value.
     fn middle(self) -> f64 {
         match self {
             SliderMeasure::Time => 0.01,
@@ -108,7 +108,7 @@ impl SliderMeasure {
     }
 }
 
-/// A slider of a document: what it sets, and where.
+/// A slider of a document: the parameter that it sets, and its path.
 pub struct Slider<'a> {
     pub document: &'a ScenarioTable,
     pub path: Vec<&'a str>,

@@ -25,10 +25,10 @@ const COARSE_PACKETS: f64 = 10_000.0;
 pub const PACKET_BITS: f64 = 12_000.0;
 /// A coarse run is not shorter than this, seconds.
 const LEAST_COARSE_S: f64 = 1.0;
-/// What a discipline averages, if it has a probe of this name.
+/// The average of a discipline, if it has a probe of this name.
 const AVERAGE: &str = "average";
 
-/// How much of a scenario is run.
+/// The part of a scenario that is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunMode {
     /// The first seconds, while a value is dragged.
@@ -61,7 +61,7 @@ impl RunMode {
     }
 }
 
-/// A run that is asked for: its scenario, and what is read from it.
+/// A requested run: its scenario, and the series that are read from it.
 #[derive(Clone, Debug)]
 pub struct ScreenRun {
     pub loaded: Arc<Loaded>,

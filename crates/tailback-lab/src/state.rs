@@ -7,7 +7,7 @@ use tailback_sim::declare::tables::{link, top};
 use tailback_sim::library::Library;
 use tailback_sim::spec::{LinkSpec, Spec};
 
-/// What messages call a scenario that comes from the page.
+/// The name, in messages, of a scenario from the page.
 pub const PAGE: &str = "the page";
 /// The longest state that a page shows, bytes.
 pub const LONGEST: usize = 200_000;
@@ -27,7 +27,7 @@ pub type ScenarioTable = Map<String, Value>;
 pub enum LabRefusal {
     /// The scenario is wrong.
     Scenario(ScenarioError),
-    /// What the page asks for cannot be done. The text says why, and what to do instead.
+    /// A request of the page cannot be done. The text gives the reason and the remedy.
     Page(String),
 }
 
@@ -46,7 +46,7 @@ impl From<ScenarioError> for LabRefusal {
     }
 }
 
-/// How scenarios are read.
+/// The options for reading scenarios.
 #[derive(Clone, Copy)]
 pub struct ScenarioReader<'a> {
     pub library: &'a Library,
@@ -188,7 +188,7 @@ pub fn queue_of(document: &ScenarioTable, of: &str) -> ScenarioTable {
     }
 }
 
-/// What stands at a path, if anything but null does.
+/// The value at a path, if it is not null.
 pub fn at<'a>(document: &'a ScenarioTable, path: &[&str]) -> Option<&'a Value> {
     let (first, rest) = path.split_first()?;
     let value = document.get(*first)?;

@@ -56,7 +56,7 @@ impl KnownFlow {
     }
 }
 
-/// What is known about the conversations that have passed.
+/// The table of conversations that have passed.
 #[derive(Default)]
 pub struct Learned {
     known: HashMap<Tuple, KnownFlow>,

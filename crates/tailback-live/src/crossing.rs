@@ -48,7 +48,7 @@ impl BoxSide {
 /// A packet's bytes while it is inside.
 struct Parcel {
     bytes: Vec<u8>,
-    /// Where it leaves: not where it came from.
+    /// The device by which it leaves, which is not the one by which it came.
     to: BoxSide,
     /// Where the IP header begins; frames of an interface have other headers before it.
     ip: usize,
@@ -205,7 +205,7 @@ impl Crossing {
         }
     }
 
-    /// When a flow starts, and when it stops producing data if that is before the end.
+    /// The start of a flow, and the time at which it stops producing data if that is before the end.
     pub fn schedule(&self, flow: FlowId) -> (Time, Option<Time>) {
         self.prepared.built.sim.schedule(flow)
     }
@@ -268,7 +268,7 @@ impl Crossing {
         }
     }
 
-    /// What the ends of a flow of datagrams have measured.
+    /// The measurements at the ends of a flow of datagrams.
     pub fn measures(&mut self, flow: FlowId, there: &[(u64, Duration)], back: &[(u64, Duration)]) {
         self.prepared.built.sim.measures(flow, there, back);
     }
@@ -384,7 +384,7 @@ impl Crossing {
         self.watch.borrow().longest()
     }
 
-    /// What is known about the ends of a flow in addition to their packets.
+    /// The data about the ends of a flow, in addition to their packets.
     pub fn ends_mut(&mut self, flow: FlowId) -> Option<&mut Injected> {
         self.prepared.built.sim.ends_mut(flow)
     }

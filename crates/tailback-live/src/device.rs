@@ -113,7 +113,7 @@ pub struct Device {
     kind: DeviceKind,
 }
 
-/// What a read returned.
+/// The result of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Got {
     Nothing,

@@ -141,7 +141,7 @@ pub fn run(
     r.quality.real_time = settings.real_time && sys::set_real_time(true).is_ok();
     let done = cycle(&mut r, crossing, settings, go_on);
     if r.quality.real_time {
-        // What follows is not urgent.
+        // The rest is not urgent.
         let _ = sys::set_real_time(false);
     }
     done.map(|()| r.quality)

@@ -24,12 +24,12 @@ use tailback_sim::run::run;
 /// Called for each simulated run with its position in the plan and its tables. Returns false to stop.
 pub type Each<'a> = dyn FnMut(usize, &RunTables) -> bool + 'a;
 
-/// What stands around the work of a thread.
+/// The wrapper of a thread's work.
 pub type Around<'a> = &'a (dyn Fn(&mut dyn FnMut()) + Sync);
 
 /// Settings of an execution.
 pub struct Execution<'a> {
-    /// Where to store results; `None` keeps them in memory only.
+    /// The folder for results; `None` keeps them in memory only.
     pub keep: Option<crate::store::Keep>,
     /// Worker threads; 0 for all cores.
     pub jobs: usize,
@@ -37,7 +37,7 @@ pub struct Execution<'a> {
     pub queues: HashMap<String, QueueMaker<'a>>,
     /// Queue disciplines from outside, by the class that scenarios name.
     pub classes: HashMap<String, QueueMaker<'a>>,
-    /// What the scenarios were read with, if not the standard library.
+    /// The library with which the scenarios were read, if it is not the standard library.
     pub library: Option<&'a Library>,
     /// Check the laws that hold in every run; a run that breaks one has failed.
     pub laws: bool,
@@ -136,7 +136,7 @@ struct WorkState<'a> {
 }
 
 impl Plan {
-    /// Run what is not yet stored.
+    /// Run the points that are not stored yet.
     pub fn execute(&self, with: Execution) -> Results {
         let started = Instant::now();
         let keeper: io::Result<Box<dyn Keeper + '_>> = self.keeper(&with);

@@ -1,4 +1,4 @@
-//! Where finished runs go: they are kept in memory, or stored in a folder.
+//! Keeps finished runs in memory, or stores them in a folder.
 
 use crate::plan::Plan;
 use crate::report::RunReport;
@@ -20,7 +20,7 @@ pub enum Ending {
     Broken,
 }
 
-/// Where the plan's tables are.
+/// The place of the plan's tables.
 #[derive(Clone, Debug)]
 pub enum Kept {
     Tables(Vec<Table>),

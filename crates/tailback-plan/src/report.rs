@@ -1,6 +1,6 @@
 //! The outcome of one run, and what it cost.
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
     Done,

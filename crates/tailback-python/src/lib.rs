@@ -86,6 +86,7 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<control::ControlReset>()?;
     m.add_class::<control::ControlTakeover>()?;
     m.add_class::<by_hand::DrivenControl>()?;
+    m.add_class::<by_hand::DrivenRateControl>()?;
     m.add_class::<control::media::MediaTerms>()?;
     m.add_class::<control::media::MediaPacket>()?;
     m.add_class::<control::media::MediaFeedback>()?;

@@ -12,9 +12,9 @@ use tailback_base::{Model, Packet, Settings, Size};
 
 /// Makes the discipline that these settings describe; the refusal says which parameters contradict each other.
 pub enum Build<P> {
-    /// From its own settings.
+    /// Built from its own settings.
     Whole(fn(&Settings, BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
-    /// With a scheduler or a drop policy that its settings name.
+    /// Built with a scheduler or a drop policy that its settings name.
     OfPieces(fn(&Settings, BuildContext, &Pieces<P>) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
     /// Around another discipline that its settings hold.
     Around(fn(&Settings, BuildContext, Inner<P>) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
@@ -63,7 +63,7 @@ pub struct Facts {
     pub also: &'static [Alias],
     pub queues: Queues,
     pub marks: Marks,
-    /// What remains of it if its buffer is unlimited, if its rule needs a limit.
+    /// The discipline that remains with an unlimited buffer, if its rule needs a limit.
     pub unlimited: Option<Unlimited>,
     /// Drops or marks limit its queue before the buffer is full, if this is not said by [`Entry::admission`].
     pub acts_early: bool,
@@ -73,7 +73,7 @@ pub struct Facts {
     pub waits: &'static [&'static str],
     /// The parameters with which packets of one flow may overtake each other.
     pub overtakes: &'static [&'static str],
-    /// What values that are given say of others that are not.
+    /// Values that follow from given ones, for parameters that are not given.
     pub follows: Option<fn(Settings) -> Settings>,
     /// The parameter with the rate to which it shapes, if it does.
     pub shapes: Option<&'static str>,
@@ -84,7 +84,7 @@ pub struct Facts {
     pub fused: Option<fn(&Settings) -> Option<Arithmetic>>,
     /// How its parameters follow from a link, if that is published.
     pub law: Option<Law>,
-    /// What Linux has of it.
+    /// Its form in Linux.
     pub linux: Option<&'static Linux>,
 }
 
@@ -133,7 +133,7 @@ pub enum Marks {
     WithEcn,
     /// The mark is its signal; it has no other.
     Signal,
-    /// As the discipline that it stands around.
+    /// As the discipline inside it.
     Inside,
 }
 

@@ -16,12 +16,12 @@
 //! | [`aqm`] | active queue management: RED, Blue, CoDel; the filtered average they share |
 //! | [`feedback`] | queues that tell senders more than a loss does |
 //! | [`shape`] | a shaper around another discipline; the length of a packet on a link |
-//! | [`fair`] | fair shares of the line by an algorithm of their own: CAKE, classes of DiffServ, hashed buckets |
+//! | [`fair`] | fair shares of the line by other algorithms: CAKE, classes of DiffServ, hashed buckets |
 //! | [`ports`] | round robins and fair queueing: pieces put together, a row each |
 //! | [`shared`] | one memory for the packets of several ports |
 //! | [`registry`] | the list of them all |
 //! | [`marking`] | one rule for all of them: whether queues mark |
-//! | [`shaped`] | what stands behind shapers |
+//! | [`shaped`] | disciplines behind shapers |
 //!
 //! To add a discipline: write one file with its `MODEL`, its type and its `entry`, and give it a row in [`registry`].
 //! One that is made of pieces which are there needs a row in [`ports`] instead of a file. If it only decides about

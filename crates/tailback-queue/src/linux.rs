@@ -4,7 +4,7 @@
 //! defaults of the kernel: tc(8) and the page of each discipline, tc-codel(8) and so on; net/sched/sch_*.c. Values are
 //! as a scenario has them, in its units.
 
-/// What Linux has of a discipline.
+/// The form of a discipline in Linux.
 #[derive(Clone, Copy, Debug)]
 pub struct Linux {
     /// The kernel's name.
@@ -13,7 +13,7 @@ pub struct Linux {
     pub in_bytes: &'static str,
     /// Words that every line has.
     pub always: &'static [&'static str],
-    /// In the order of a line.
+    /// The words in the order of a line of `tc`.
     pub options: &'static [Word],
     pub presets: &'static [Preset],
     pub built_in: &'static [BuiltIn],
@@ -21,7 +21,7 @@ pub struct Linux {
     pub since: &'static str,
     /// Where Linux's differs from the simulator's: a sentence.
     pub differs: &'static str,
-    /// What has to be known before a line is used: a sentence.
+    /// A sentence to know before a line is used.
     pub note: &'static str,
 }
 
@@ -29,12 +29,12 @@ pub struct Linux {
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
     pub word: &'static str,
-    /// The parameter that it says; empty for a word that says nothing of the discipline, as the rate of the line.
+    /// The parameter that it sets; empty for a word that sets none, such as the rate of the line.
     pub parameter: &'static str,
-    /// Other parameters that must have the same value, as the word says all of them.
+    /// Other parameters that must have the same value, since the word sets all of them.
     pub also: &'static [&'static str],
     pub value: Value,
-    /// What Linux has without the word.
+    /// Linux's value without the word.
     pub unsaid: Unsaid,
     /// A parameter that has to be true for the word to mean something.
     pub only_with: &'static str,
@@ -51,7 +51,7 @@ pub enum Value {
     Size,
     /// A number of bytes.
     Bytes,
-    /// A number of bytes, also for so many packets.
+    /// A number of bytes, also for a size in packets.
     BytesOfPackets,
     /// A time with its unit.
     Time,
@@ -78,7 +78,7 @@ pub enum Value {
     Choice(&'static [(&'static str, &'static str)]),
 }
 
-/// What Linux has without a word.
+/// Linux's value without a word.
 #[derive(Clone, Copy, Debug)]
 pub enum Unsaid {
     /// This value.
@@ -97,7 +97,7 @@ pub struct Preset {
     pub word: &'static str,
     /// Parameters and their values; one without a value stays as it is.
     pub values: [(&'static str, &'static str); 3],
-    /// The values are added to those that stand before.
+    /// Whether the values are added to earlier ones.
     pub adds: bool,
 }
 
@@ -178,7 +178,7 @@ impl Word {
 /// Where flows are hashed to queues.
 pub const OTHER_HASH: &str = "Linux hashes flows to queues with another hash: which flows share a queue differs.";
 
-/// Of a queue without a limit of its own.
+/// The words of a queue without its own limit.
 pub const OF_THE_DEVICE: &str = "Without a limit the queue holds as many packets as the device says: often 1000 on a \
                                  network card, 32 on an IFB (`ip link show`).";
 
@@ -204,7 +204,7 @@ pub const DELAY: Word = Word::choice(
     "timestamp",
 );
 
-/// Of PIE in Linux.
+/// The words of PIE in Linux.
 pub const TICKS: &str = "Linux moves the probability at ticks of its clock: 15 ms become 16 at 250 Hz (tc-pie(8)).";
 
 /// The words of queues that flows are hashed to.
@@ -243,7 +243,7 @@ pub const OF_CAKE: Linux = Linux {
     )
 };
 
-/// Of `cake`.
+/// The words of `cake`.
 pub const ALWAYS_MARKS: BuiltIn = BuiltIn {
     parameter: "ecn",
     value: "true",
@@ -252,7 +252,7 @@ pub const ALWAYS_MARKS: BuiltIn = BuiltIn {
 
 pub const OF_RED: [Word; 9] = red(Value::BytesOfPackets);
 
-/// Of RED in Linux.
+/// The words of RED in Linux.
 pub const AS_GIVEN: BuiltIn = BuiltIn {
     parameter: "weight_rule",
     value: "given",

@@ -3,7 +3,7 @@
 use tailback_base::model::Profile;
 use tailback_base::{Duration, Key, KeyField, Kind, Param, Settings, Size};
 
-/// For every discipline; several have a default of their own.
+/// The buffer of every discipline; several have their own default.
 pub const BUFFER: Key<Size> = Key::new(
     "buffer",
     Kind::Size,
@@ -21,7 +21,7 @@ pub const COUNT_IN_SERVICE: Key<bool> = Key::new(
     "ns-2 counts waiting packets only",
 );
 
-/// The declaration of `ecn`: what is marked, and who says so.
+/// The declaration of `ecn`: the packets that are marked, and the source.
 macro_rules! ecn_key {
     ($doc:literal, $source:literal) => {
         tailback_base::Key::<Option<bool>>::new(
@@ -35,7 +35,7 @@ macro_rules! ecn_key {
 }
 pub(crate) use ecn_key;
 
-/// With which a discipline overrides its network; see [`crate::marking`].
+/// The parameter by which a discipline overrides its network; see [`crate::marking`].
 pub const ECN: Key<Option<bool>> = ecn_key!("Mark capable packets instead of dropping them early.", "RFC 3168");
 
 /// Whether a discipline with these settings marks instead of dropping.

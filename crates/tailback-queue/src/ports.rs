@@ -1,4 +1,4 @@
-//! The ports that have names: each is pieces put together, and nothing of its own.
+//! The ports that have names. Each is a combination of pieces, without its own code.
 //!
 //! A row says which pieces, which of their parameters a scenario may give, and what is known of the whole. The
 //! algorithms are in [`pieces`](crate::pieces); a discipline with an algorithm that is not a piece has a file in
@@ -97,7 +97,10 @@ ports! {
         params: port_params!(&[QUANTUM.param], &[TIE.param, COUNT_NEWCOMER.param]),
         probes: port_probes!(),
         facts: Facts::MAPPED.also(const { &[Alias::ns2("DRR")] }),
-        build: |s, context, pieces| over_drr(s, context, pieces, |r| longest::build(s, s.get(&BUFFER), r)),
+        build: |s, context, pieces| {
+            let buffer = s.get(&BUFFER);
+            over_drr(s, context, pieces, |r| Ok(longest::build(s, buffer, r)?.in_buffer(buffer)))
+        },
     }
 
     /// Throughput deficit round robin: deficit round robin in which the queue that has been served fastest loses.
@@ -240,7 +243,7 @@ ports! {
         build: |s, context, pieces| under(s, context, pieces, Scfq::new()),
     }
 
-    /// WF2Q+: as WF2Q, with a clock that costs less.
+    /// WF2Q+: as WF2Q, with a cheaper clock.
     ///
     /// The scheduler is in [`schedule::wf2q_plus`](crate::pieces::schedule::wf2q_plus).
     wf2q_plus {
@@ -462,7 +465,7 @@ ports! {
     }
 }
 
-/// Of FQ-COBALT.
+/// The parameters of FQ-COBALT.
 const NO_PACKET_ON_THE_LINE: Key<u64> = Key::new(
     "mtu",
     Kind::Bytes { min: 0, max: 1_000_000 },

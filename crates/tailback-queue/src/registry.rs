@@ -188,7 +188,8 @@ pub fn nearest_in_linux(name: &str) -> Option<&'static str> {
     group.map(|g| g.nearest)
 }
 
-/// What a scenario can name, and how it is built: the list above, plus what a caller adds to a copy of it.
+/// The disciplines that a scenario can name, with their builders: the list above, plus a caller's additions to a copy
+/// of it.
 ///
 /// ```
 /// use tailback_base::{BitRate, DropReason, Duration, Settings, Stream};
@@ -235,7 +236,7 @@ impl<P> Clone for Registry<P> {
 }
 
 impl<P: HeldPacket> Registry<P> {
-    /// What tailback ships.
+    /// The disciplines of tailback.
     pub fn standard() -> Registry<P> {
         let aqm = |e: &Entry<P>| e.admission.map(|build| AqmEntry { model: e.model, build });
         let aqms = model::Registry::new(entries().filter_map(aqm));
@@ -449,7 +450,7 @@ fn holds_thresholds(settings: &Settings) -> bool {
 /// ([`QueueDiscipline::reconfigure`]).
 ///
 /// # Errors
-/// Another model, one more, one less, or another order.
+/// Another model, an additional or a missing one, or another order.
 pub fn same_models(built: &Settings, next: &Settings) -> Result<(), Refusal> {
     for param in built.model.params.iter().filter(|p| p.kind.holds_models()) {
         fn within<'s>(s: &'s Settings, param: &Param) -> Vec<&'s Settings> {
@@ -502,13 +503,13 @@ impl<P> Part<P> for PolicyEntry<P> {
     }
 }
 
-/// Makes a discipline that no registry has, if these settings stand for one.
+/// Makes a discipline from outside the registries, if these settings are its placeholder.
 pub type Outside<'a, P> = &'a dyn Fn(&Settings, &BuildContext) -> Option<Box<dyn QueueDiscipline<P>>>;
 
 /// Makes another instance of the same AQM, with this stream.
 type MakeAdmission<P> = Box<dyn Fn(Stream) -> Result<Box<dyn Admission<P>>, Refusal>>;
 
-/// The declarations alone, in the same order.
+/// Only the declarations, in the same order.
 pub fn models() -> impl Iterator<Item = &'static Model> {
     entries::<TestPacket>().map(|e| e.model)
 }
@@ -534,7 +535,7 @@ pub fn facts(name: &str) -> Option<&'static Facts> {
     entry::<TestPacket>(name).map(|e| &e.facts).or_else(facts_of_crate)
 }
 
-/// Of disciplines that the program contains besides those of the list.
+/// The facts of disciplines that the program contains besides those of the list.
 static TOLD: OnceLock<Vec<(&'static Model, Facts)>> = OnceLock::new();
 
 /// Let [`facts`] know disciplines that are not in the list. Only the first call counts.

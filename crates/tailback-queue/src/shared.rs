@@ -78,7 +78,7 @@ impl SharedMemory {
 #[derive(Clone)]
 pub struct MemoryShare {
     memory: Rc<SharedMemory>,
-    /// Of queue 0, 1, ... of the port; the last holds for all later ones.
+    /// Factors of queue 0, 1, ... of the port; the last is for all later ones.
     alpha: Rc<[f64]>,
 }
 
@@ -113,9 +113,9 @@ impl MemoryShare {
 pub struct SharingPort<P> {
     queue: Box<dyn QueueDiscipline<P>>,
     share: MemoryShare,
-    /// What the memory was last told of.
+    /// The backlog that was last reported to the memory.
     counted: Backlog,
-    /// The queues have thresholds of their own; otherwise the port has one.
+    /// Whether each queue has its own threshold; otherwise the port has one.
     by_queue: bool,
 }
 

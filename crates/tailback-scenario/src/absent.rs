@@ -1,7 +1,7 @@
 //! What people look for in a simulator of data centres but is not modelled, with programs that have it. The page
 //! `docs/not-modelled.md` has the same lines.
 
-/// Names of one thing in small letters, what it is, and programs that have it.
+/// Names of a feature in small letters, its description, and programs that have it.
 type Absent = (&'static [&'static str], &'static str, &'static str);
 
 const ABSENT: [Absent; 9] = [

@@ -18,14 +18,14 @@ const MOST_KEPT: usize = 1000;
 
 /// Collects problems while the tree is read.
 pub struct Reader<'l> {
-    /// What can be named.
+    /// The models that can be named.
     pub library: &'l Library,
     pub problems: Vec<Problem>,
     /// How many more there were; a file of 64 MB could have millions, more than anybody reads.
     pub more: usize,
-    /// What is allowed but looks like a mistake.
+    /// Warnings: allowed settings that look like mistakes.
     pub warnings: Vec<Warning>,
-    /// What values that depend on the path are computed from.
+    /// The data from which values that depend on the path are computed.
     pub measures: Measures,
     /// Those values, by key.
     pub settled: BTreeMap<String, Settled>,
@@ -114,7 +114,7 @@ pub fn refused(f: &Filled, e: Refusal) -> Problem {
     Problem::new("conflict", node.at.clone(), &path, e.problem, e.remedy).value(node.show())
 }
 
-/// How a message calls the table of a model.
+/// The name of a model's table in messages.
 fn owner(model: &Model, path: &str) -> String {
     match (model.family, model.name) {
         ("table", "scenario") => "a scenario".to_string(),
@@ -275,7 +275,7 @@ impl<'l> Reader<'l> {
         self.param_value(&entry.node, &key, param, &mut filled.settings);
     }
 
-    /// What a parameter of models holds: a model, or a list of models.
+    /// The value of a parameter of models: a model, or a list of models.
     fn nested(&mut self, node: &Node, path: &str, kind: &Kind, family: &str) -> Option<Value> {
         let boxed = |f: Filled| Value::Model(Box::new(f.settings));
         if let Kind::Model(_) = kind {
@@ -330,7 +330,7 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// What a value is on its path; nothing if that is refused, or not known yet.
+    /// The value on its path; `None` if it is refused, or not known yet.
     fn on_path(&mut self, node: &Node, path: &str, kind: &Kind, raw: Raw) -> Option<Raw> {
         let text = match (kind, &raw, &node.tree) {
             (Kind::Each(_, one) | Kind::List(one), Raw::List(list), Tree::List(nodes)) => {

@@ -128,7 +128,7 @@ pub fn tables() -> Value {
     TABLES.iter().map(table).collect()
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 enum Meaning {
     Models(Vec<&'static Model>),
     /// A named set of values, and the model it belongs to.
@@ -404,7 +404,7 @@ fn catalogue() -> &'static Catalogue {
     &Library::standard().catalogue
 }
 
-/// What other programs call a model: `fq_codel (Linux), FqCoDelQueueDisc (ns-3)`.
+/// The names of a model in other programs: `fq_codel (Linux), FqCoDelQueueDisc (ns-3)`.
 fn also_called(m: &Model, quote: &str) -> String {
     let all = catalogue().aliases_of(m);
     let aliases: Vec<String> = all
@@ -414,7 +414,7 @@ fn also_called(m: &Model, quote: &str) -> String {
     aliases.join(", ")
 }
 
-/// What a parameter may be, with the names of a family of models.
+/// The values of a parameter, with the names of a family of models.
 fn allowed(p: &Param) -> String {
     match p.kind.family() {
         Some(family) if !matches!(p.kind, Kind::Named(_)) => {

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 /// A scenario with the text it came from.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// What to call it in messages: the path of the file.
+    /// Its name in messages: the path of the file.
     pub file: String,
     /// The text; empty for JSON, which has no lines worth showing.
     pub text: String,
@@ -96,7 +96,7 @@ impl Node {
         self.entries().iter().find(|e| e.key == key)
     }
 
-    /// What is given for a parameter.
+    /// The given value of a parameter.
     pub fn given(&self, param: &Param) -> Option<&Node> {
         self.get(param.name).map(|e| &e.node)
     }
@@ -135,7 +135,7 @@ impl Node {
         }
     }
 
-    /// How a message quotes it; long values are cut.
+    /// Its quote for a message; long values are cut.
     pub fn show(&self) -> String {
         let full = match &self.tree {
             Tree::Scalar(raw) => raw.show(),
@@ -188,7 +188,7 @@ impl Document {
         error
     }
 
-    /// What is allowed and looks like a mistake, with the line it stands in.
+    /// A warning, with the line of the setting that looks like a mistake.
     pub fn warning(&self, about: &str, at: At, problem: &str) -> String {
         error::warning(&self.file, &self.text, &self.arguments, about, at, problem)
     }

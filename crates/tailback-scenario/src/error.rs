@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, said as a good compiler says it: where, what, and what to write instead.
+//! Errors of a scenario, in the form of a good compiler: place, problem, and remedy.
 //!
 //! ```text
 //! error: the rate "0Mbps" is not above zero
@@ -15,7 +15,7 @@
 
 use std::fmt;
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
     /// JSON, or the scenario as a whole.
@@ -37,19 +37,19 @@ pub struct Problem {
     pub key: String,
     /// The offending value as the user wrote it; empty if no value is at fault.
     pub value: String,
-    /// One sentence: what is wrong.
+    /// One sentence on the problem.
     pub problem: String,
     /// The values allowed here; empty when that says nothing.
     pub allowed: String,
     /// The known name nearest to an unknown one.
     pub nearest: Option<String>,
-    /// What to write instead. Never empty.
+    /// The remedy. Never empty.
     pub remedy: String,
     /// Filled in when the document is at hand.
     pub place: TextPlace,
 }
 
-/// Where in the file, for people. Lines and columns count from 1, columns in characters.
+/// The place in the file, for people. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextPlace {
     pub line: Option<usize>,
@@ -118,7 +118,7 @@ pub struct ScenarioError {
     pub more: usize,
 }
 
-/// More problems than this help nobody.
+/// The most problems that are shown.
 pub const SHOWN: usize = 12;
 
 impl ScenarioError {

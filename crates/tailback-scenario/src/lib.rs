@@ -85,11 +85,11 @@ pub struct Loaded {
     /// 32 hexadecimal digits that stand for `document` without its seed: the same scenario, the same digest, on any
     /// machine.
     pub digest: String,
-    /// What is allowed but looks like a mistake.
+    /// Warnings: allowed settings that look like mistakes.
     pub warnings: Vec<String>,
     /// Values that depend on the path, such as `"0.5 bdp"`, by key.
     pub settled: Vec<Settled>,
-    /// What workloads come to at each layer of the topology.
+    /// The loads of workloads on each layer of the topology.
     pub loads: Vec<LayerLoad>,
 }
 

@@ -1,4 +1,4 @@
-//! What Linux has of a discipline, and the law of its parameters, as data for programs.
+//! The form of a discipline in Linux, and the law of its parameters, as data for programs.
 
 use serde_json::{Value as Json, json};
 use tailback_queue::entry::{Facts, Law};

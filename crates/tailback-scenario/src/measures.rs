@@ -20,11 +20,11 @@ const PACKET: u64 = 1500;
 pub struct Settled {
     /// The path of the key.
     pub key: String,
-    /// As the scenario has it.
+    /// The text in the scenario.
     pub written: String,
     /// The plain quantity in its place.
     pub value: String,
-    /// What it was computed from.
+    /// The quantities from which it was computed.
     pub because: String,
 }
 

@@ -76,7 +76,7 @@ pub fn is_stack(family: &str, name: &str) -> bool {
     family == outside::STACK.family && name == outside::STACK.name
 }
 
-/// What is said where no stack can be handed to the run.
+/// The message if no stack can be given to the run.
 pub fn no_stack(node: &Node, path: &str) -> Problem {
     let problem = "the transport is a stack of somebody else, and a scenario file cannot hold one";
     let remedy = "run it where the stack is: Scenario::load(\"FILE\").endpoints(\"NAME\", ...) of the crate \
@@ -121,7 +121,7 @@ pub fn lacks_its_class(family: &str, name: &str) -> bool {
     takes_one && name.ends_with(".py")
 }
 
-/// What is said of such a name.
+/// The message for such a name.
 pub fn no_class(node: &Node, path: &str, name: &str) -> Problem {
     let name = shorten(name, 60);
     let problem = format!("\"{name}\" names a file without a class in it");
@@ -134,7 +134,7 @@ pub fn names_a_class(family: &str, name: &str) -> bool {
     own_class(family).is_some() && is_class(name)
 }
 
-/// What is said of a class in Python that is not at hand.
+/// The message for a Python class that is not available.
 pub fn unknown_class(node: &Node, path: &str, family: &str, name: &str) -> Problem {
     let name = shorten(name, 60);
     let (what, given, key) = own_class(family).unwrap_or_default();

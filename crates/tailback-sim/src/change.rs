@@ -13,9 +13,9 @@ use tailback_transport::tcp::ControlChange;
 /// The values of a change, in the order in which they take effect.
 #[derive(Clone, Debug)]
 pub enum Values {
-    /// Of a link; the packet on the line keeps the rate that it was sent with.
+    /// The rate of a link. The packet on the line keeps the rate with which it was sent.
     Rate(Vec<BitRate>),
-    /// Of a link; no packet overtakes one that is on the way.
+    /// The delay of a link. No packet overtakes one that is on the way.
     Delay(Vec<Duration>),
     /// The probability of the first random loss among the impairments of a link.
     Loss(Vec<f64>),
@@ -23,9 +23,10 @@ pub enum Values {
     Queue(Vec<Arc<Settings>>),
     /// Whether a link is up: both directions have the same change.
     Up(Vec<bool>),
-    /// Of flows, at schedulers that share the line by weight; packets that already wait keep their old weight.
+    /// The weight of flows at schedulers that share the line by weight. Packets that already wait keep their old
+    /// weight.
     Weight(Vec<f64>),
-    /// Of the sources of flows; window and threshold stay.
+    /// The congestion control of flows. Window and threshold stay.
     Congestion(Vec<ControlChange>),
 }
 
@@ -46,9 +47,9 @@ impl Values {
 /// When the values take effect.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Schedule {
-    /// At these instants, in order.
+    /// Changes at these instants, in order.
     At(Vec<Time>),
-    /// From an instant on, after each period.
+    /// A change after each period, from an instant on.
     Every { from: Time, period: Duration },
 }
 
@@ -62,7 +63,7 @@ impl Schedule {
     }
 }
 
-/// What changes, and when; the values are taken in turn.
+/// The changed quantity and the times; the values are taken in turn.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub to: Values,

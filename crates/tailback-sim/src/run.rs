@@ -1,4 +1,4 @@
-//! From a [`Spec`] and a seed to an [`Outcome`].
+//! Runs a [`Spec`] with a seed, and gives an [`Outcome`].
 
 use crate::build::assemble::Built;
 use crate::build::hooks::{Hooks, interrupted};

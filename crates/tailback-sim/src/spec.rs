@@ -1,4 +1,4 @@
-//! What a run is, once a scenario has been read and checked: plain data from which the engine builds a network.
+//! A scenario after it has been read and checked: plain data from which the engine builds a network.
 //!
 //! The crate `tailback-scenario` makes a [`Spec`] from TOML or from Python; the simulator trusts it. Units are in the
 //! types.
@@ -45,13 +45,13 @@ pub struct Spec {
 /// How nodes choose among equal paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PathRules {
-    /// That of the run unless it is given.
+    /// The seed; that of the run unless it is given.
     pub seed: Option<u64>,
     /// All nodes have the same seed.
     pub one_seed: bool,
     /// A longer pause ends a flowlet.
     pub flowlet_gap: Duration,
-    /// From a link's failure or return to the new routes.
+    /// The time from a link's failure or return to the new routes.
     pub route_delay: Duration,
     /// What is on the way over a link that fails still arrives.
     pub keeps: bool,
@@ -67,7 +67,7 @@ pub enum SizeClasses {
     Deciles,
 }
 
-/// Whether the queues of a network mark, and who says so. The settings of queues follow it already.
+/// Whether the queues of a network mark, and the reason. The settings of queues already follow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marking {
     pub on: bool,
@@ -77,7 +77,7 @@ pub struct Marking {
 /// Why a network marks or does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkingBecause {
-    /// The scenario says so.
+    /// The scenario sets it.
     Given,
     /// These flows or sessions have ECN on, as in `flows.bulk`.
     Capable(String),
@@ -142,7 +142,7 @@ pub struct DirectionSpec {
     pub impairments: Vec<Impairment>,
     /// What changes during the run.
     pub changes: Vec<Change>,
-    /// What its rate follows in place of `rate`.
+    /// The trace that replaces `rate`.
     pub trace: Option<Arc<Trace>>,
 }
 
@@ -218,7 +218,7 @@ pub struct GroupSpec {
     pub sizes: Settings,
     /// A model of family `meter`, if wanted.
     pub meter: Option<Settings>,
-    /// Of all packets that the ends send.
+    /// The code point of all packets that the ends send.
     pub dscp: Dscp,
     /// What arrives later is late; none where nothing is late, or where the source has a deadline of its own.
     pub deadline: Option<Duration>,
@@ -242,7 +242,7 @@ impl fmt::Display for Marking {
     }
 }
 
-/// Clients and servers that open connections while the run goes on.
+/// Clients and servers that open connections during the run.
 #[derive(Clone, Debug)]
 pub struct SessionSpec {
     pub name: String,
@@ -269,7 +269,7 @@ pub struct SessionSpec {
     pub kind: &'static session::Entry,
     /// The values of that kind's model.
     pub settings: Settings,
-    /// Of all packets that the ends of its connections send.
+    /// The code point of all packets that the ends of its connections send.
     pub dscp: Dscp,
     /// The name of the tunnel that the connections are in, and what keeps them apart there.
     pub tunnel: Option<(String, TunnelHash)>,
@@ -295,7 +295,7 @@ impl SessionSpec {
     }
 }
 
-/// Flows among many hosts, each over a connection of its own.
+/// Flows among many hosts, each over its own connection.
 #[derive(Clone, Debug)]
 pub struct WorkloadSpec {
     pub name: String,
@@ -306,11 +306,11 @@ pub struct WorkloadSpec {
     pub most: Option<u64>,
     /// Which of all shortest paths the connections take.
     pub paths: Paths,
-    /// Connections are kept for later flows between the same hosts.
+    /// Whether connections are kept for later flows between the same hosts.
     pub keeps: bool,
     /// A model of family `transport` that is a connection.
     pub transport: Settings,
-    /// Of all packets that the ends of its connections send.
+    /// The code point of all packets that the ends of its connections send.
     pub dscp: Dscp,
     pub start: Duration,
     pub stop: Option<Duration>,
@@ -350,7 +350,7 @@ impl AccessSpec {
     }
 }
 
-/// What to record, and how often.
+/// A quantity to record, and the interval.
 #[derive(Clone, Debug)]
 pub struct RecordSpec {
     /// As in `[record.NAME]`.

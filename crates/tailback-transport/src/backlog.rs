@@ -1,4 +1,4 @@
-//! What the application wrote and the source has not sent yet.
+//! Data that the application wrote and the source has not sent yet.
 //!
 //! Each write stays separate, so that a packet never holds parts of two writes: a keystroke of 40 bytes is a packet
 //! of 40 bytes. A write longer than a packet is cut. State: one number for each waiting write, and their sum.

@@ -42,7 +42,7 @@ tailback_base::choice! {
     pub enum DatagramCodepoint { Ect0 = "ect0", Ect1 = "ect1" }
 }
 
-/// What datagrams with these settings carry.
+/// The ECN code point of datagrams with these settings.
 pub fn codepoint(s: &Settings) -> Ecn {
     match (s.get(&ECN), s.get(&CODEPOINT)) {
         (false, _) => Ecn::NotEct,

@@ -1,4 +1,4 @@
-//! The contract between a transport endpoint and whoever drives it.
+//! The contract between a transport endpoint and its driver.
 //!
 //! After every call the driver calls [`Endpoint::poll_transmit`] until it returns no more segments. Then it asks
 //! [`Endpoint::next_timeout`] and makes sure that [`Endpoint::on_timeout`] is called at that instant, or later: the
@@ -33,7 +33,7 @@ pub struct Wake {
     pub not_before: Time,
 }
 
-/// What an endpoint reports to the application above it.
+/// The reports of an endpoint to the application above it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AppEvent {
     /// The handshake is complete.
@@ -61,7 +61,7 @@ impl AppEvents for () {
 }
 
 tailback_base::counters! {
-    /// What a sender has counted since it was created. The three times add up to the time since its first transmission.
+    /// The counts of a sender since it was created. The three times add up to the time since its first transmission.
     #[derive(Clone, Copy, PartialEq, Debug, Default)]
     pub struct SenderReport {
         /// Data segments sent, retransmissions included.
@@ -93,7 +93,7 @@ pub struct Progress {
     pub sent: u64,
     /// Acknowledged cumulatively.
     pub acknowledged: u64,
-    /// The handshake is not over, so nothing can be sent yet.
+    /// The handshake is not complete, so no data can be sent yet.
     pub opening: bool,
 }
 
@@ -140,6 +140,13 @@ pub trait Endpoint {
     fn code_point(&self) -> Option<Dscp> {
         None
     }
+    /// Whether it limits what it has in the queue of its own host, and so has to hear what leaves that.
+    fn limits_host(&self) -> bool {
+        false
+    }
+    /// A segment with so much payload will have left the host at this instant, or is lost there. If the end waits for
+    /// that, [`Endpoint::next_timeout`] says until when.
+    fn leaves_host(&mut self, _payload: u32, _at: Time) {}
     fn next_timeout(&self) -> Option<Time>;
     fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents);
     /// A router on the path sends a request.

@@ -28,7 +28,7 @@ impl Registered for Entry {
     }
 }
 
-/// What an application hands to a transport.
+/// The data that an application gives to a transport.
 #[derive(Clone, Copy, Debug)]
 pub enum Carries {
     /// A stream of bytes between two endpoints. This function also checks the settings against each other;

@@ -1,9 +1,9 @@
-//! What limited a sender, and for how long. A change is noted at the end of a burst.
+//! The limits of a sender, and how long each was in effect. A change is noted at the end of a burst.
 
 use crate::endpoint::SenderReport;
 use tailback_base::{Duration, Time};
 
-/// What limited the sender when it last stopped sending.
+/// The limit of the sender when it last stopped sending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
     NotStarted,
@@ -11,7 +11,7 @@ pub enum Limit {
     Network,
     /// The window cap or the advertised window.
     WindowCap,
-    /// There was nothing to send.
+    /// There were no data to send.
     Application,
 }
 
@@ -49,7 +49,7 @@ impl LimitClock {
         }
     }
 
-    /// The report as it stands at `now`.
+    /// The report at `now`.
     pub fn report(&self, mut so_far: SenderReport, now: Time) -> SenderReport {
         charge(&mut so_far, self.limit, now.since(self.since));
         so_far

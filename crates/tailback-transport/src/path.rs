@@ -1,4 +1,4 @@
-//! What an endpoint may know about its path when it is made.
+//! The data about its path that an endpoint gets when it is made.
 //!
 //! Modern endpoints measure their path. The sources of the REAL simulator start from the round trip of an empty path,
 //! and a rate control needs to know the rate of its host's own line.

@@ -32,7 +32,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// What tailback ships.
+    /// The transports of tailback.
     pub fn standard() -> Registry {
         Registry {
             transports: model::Registry::new(TRANSPORTS.iter().copied()),

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 
 thread_local! {
     static PAGE: RefCell<EnginePage> = RefCell::default();
-    /// What [`answer`] has given last.
+    /// The last result of [`answer`].
     static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     /// Why the engine stopped.
     static FAULT: RefCell<String> = const { RefCell::new(String::new()) };

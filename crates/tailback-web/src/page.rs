@@ -78,7 +78,7 @@ impl PageRun {
     }
 }
 
-/// What was asked for and takes long.
+/// A long-running request.
 enum PageWork {
     Picture {
         order: PictureOrder,
@@ -129,7 +129,7 @@ pub struct EnginePage {
     kept: Packets,
     /// What scenarios can name, with the files that the page has; `None` for what the program ships.
     library: Option<Arc<Library>>,
-    /// What is over, or was answered at once.
+    /// A finished request, or one that was answered at once.
     ready: Option<Ready>,
 }
 

@@ -1,1 +1,1 @@
-"""Applications: each is a room that imports libraries, and no other application."""
+"""Applications. Each is a package that imports libraries but no other application."""

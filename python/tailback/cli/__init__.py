@@ -15,12 +15,12 @@ from tailback.cli.commands import help_text, start_text, version_text
 
 #: The exit status of a shell for SIGINT.
 INTERRUPTED = 130
-#: The words of a call: what it prints.
+#: Calls that only print, with the function that gives their text.
 PRINTED = {(): start_text, ("--version",): version_text, ("--help",): help_text, ("-h",): help_text}
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run a command and leave with its exit status."""
+    """Runs a command and exits with its status."""
     _search_less_for_cycles()
     lost = _open_streams()
     sys.unraisablehook = _unraised
@@ -31,9 +31,9 @@ def main(args: list[str] | None = None) -> None:
     try:
         status = _status(sys.argv[1:] if args is None else args)
     except KeyboardInterrupt:
-        # It came while an error was being shown.
+        # Ctrl-C came while an error was being shown.
         status = INTERRUPTED
-    # What is buffered may fail to be written only now.
+    # Buffered output may fail only now.
     try:
         sys.stdout.flush()
     except OSError as e:
@@ -49,15 +49,16 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _search_less_for_cycles() -> None:
-    """By default Python searches for cycles after some hundred new objects, and once more in all objects at exit. This
-    takes a seventh of the time of a short run, and what it finds at exit ends with the process anyway."""
+    """Makes Python search for cycles less often. By default it searches after some hundred new objects, and in all
+    objects at exit. This takes a seventh of the time of a short run, and the objects found at exit end with the process
+    anyway."""
     # A figure is a large cycle, so all objects are still searched after some 270,000 new ones.
     gc.set_threshold(30_000, 2, 2)
     atexit.register(gc.freeze)
 
 
 def _unraised(what: sys.UnraisableHookArgs) -> None:
-    """Ctrl-C in the callback of a weak reference, or where else Python drops an exception: it comes once more."""
+    """Raises Ctrl-C again if Python dropped it, as in the callback of a weak reference."""
     if not issubclass(what.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(what)
         return
@@ -69,7 +70,7 @@ def _unraised(what: sys.UnraisableHookArgs) -> None:
 
 
 def _open_streams() -> bool:
-    """Open /dev/null for closed standard streams, so that no result file gets their number. Returns whether standard
+    """Opens /dev/null for closed standard streams, so that no result file gets their number. Returns whether standard
     output was closed."""
     for number in range(3):
         try:
@@ -85,7 +86,7 @@ def _open_streams() -> bool:
 
 
 def _status(args: list[str]) -> int:
-    """The exit status of a call. What is only printed needs no library."""
+    """The exit status of a call. A call that only prints text imports no library."""
     shown = PRINTED.get(tuple(args))
     if shown is not None and "TAILBACK_CORE" not in os.environ:
         try:
@@ -101,7 +102,7 @@ def _status(args: list[str]) -> int:
 
 
 def __getattr__(name: str) -> object:
-    """`cli`, the group of commands, when it is asked for."""
+    """Gives `cli`, the group of commands, when it is first used."""
     if name == "cli":
         from tailback.cli.group import cli
 

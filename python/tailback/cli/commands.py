@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: Group: its commands, each with the module that has it under its name, and its line in the help.
+#: The commands of each group, with the module of each command and its line in the help.
 GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Scenarios": {
         "demo": ("tailback.cli.scenarios.demo", "Show in three pictures what a queue does."),
@@ -51,7 +51,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
 
 ABOUT = "A packet-level laboratory for the queue behind a bottleneck."
-#: What to type first, and why.
+#: The first commands to type, with the reasons.
 FIRST = {
     "tailback demo": "Three pictures of what a queue does, on a page.",
     "tailback run first-run": "An example: ten TCP transfers share a line.",
@@ -62,7 +62,7 @@ MOST_COLUMNS = 100
 
 
 def start_text() -> str:
-    """What `tailback` alone prints: a screen of 24 lines, where the terminal has 80 columns."""
+    """The output of `tailback` without arguments: 24 lines on a terminal of 80 columns."""
     groups = {group: ", ".join(commands) for group, commands in GROUPS.items()}
     next_steps = {
         "tailback --help": "What each command does.",
@@ -86,13 +86,13 @@ def help_text() -> str:
 
 
 def listed(rows: Mapping[str, str], at: int = 0) -> list[str]:
-    """Names with a text beside each, from column `at` on, as wide as the terminal."""
+    """Names, each with a text beside it from column `at` on, as wide as the terminal."""
     at = at or max(map(len, rows)) + 4
     return [line for name, text in rows.items() for line in _wrapped(text, f"  {name}".ljust(at))]
 
 
 def _wrapped(text: str, head: str = "") -> list[str]:
-    """A paragraph, in lines that begin below its own beginning."""
+    """A paragraph whose lines have a hanging indent."""
     import textwrap
 
     return textwrap.wrap(text, _width(), initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False)

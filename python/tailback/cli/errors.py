@@ -1,4 +1,4 @@
-"""What a command says when something goes wrong, and how."""
+"""The messages and exit statuses of commands that fail."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tailback.runs.campaign.progress import ProgressLine
 
 
 class Failure(Exception):
-    """Something went wrong that is not the input's fault: a message, and exit status 1."""
+    """A failure that the input did not cause: it gives a message and exit status 1."""
 
     status = 1
 
 
 class NotHere(Failure):
-    """This system cannot run the command, whatever its input: exit status 2, before anything begins."""
+    """This system cannot run the command with any input: exit status 2, before it begins."""
 
     status = 2
 
 
 def linux() -> None:
-    """Raises NotHere elsewhere."""
+    """Raises NotHere on any other system."""
     if not sys.platform.startswith("linux"):
         raise NotHere(
             "real packets need Linux (network namespaces and TUN devices), and this is not Linux; "
@@ -48,7 +48,7 @@ class Stopped(Failure):
 
 @contextlib.contextmanager
 def running(out: str | os.PathLike[str] | None) -> Iterator[ProgressLine]:
-    """Progress for as long as runs go on, and what to say when they are stopped, or cannot be stored in `out`."""
+    """Shows progress while runs go on, and gives the message if they are stopped or cannot be stored in `out`."""
     try:
         with ProgressLine() as progress, _no_interruption_lost():
             yield progress
@@ -60,7 +60,7 @@ def running(out: str | os.PathLike[str] | None) -> Iterator[ProgressLine]:
 
 @contextlib.contextmanager
 def _no_interruption_lost() -> Iterator[None]:
-    """Ctrl-C also counts where Python drops the exception: in the callback of a weak reference, as of imports."""
+    """Makes Ctrl-C count even if Python drops the exception, as in callbacks of weak references during imports."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield
@@ -82,7 +82,7 @@ def _no_interruption_lost() -> Iterator[None]:
 
 
 def kept(out: str | os.PathLike[str] | None) -> str:
-    """What an interruption left in a folder, as the end of a sentence."""
+    """The end of a sentence on what an interruption left in a folder."""
     from tailback import _core
 
     if not out or not Path(out).is_dir():
@@ -102,7 +102,7 @@ def kept(out: str | os.PathLike[str] | None) -> str:
 
 
 def with_remedy(e: click.ClickException, shown: str) -> str:
-    """What click shows of an option or argument that is not there, with where to look instead."""
+    """click's message for an unknown option or argument, with a pointer to the help."""
     if isinstance(e, click.UsageError) and e.ctx is not None:
         bare = isinstance(e, click.NoSuchOption) and not e.possibilities
         if bare or e.message.startswith("Got unexpected extra argument"):
@@ -111,7 +111,7 @@ def with_remedy(e: click.ClickException, shown: str) -> str:
 
 
 def all_there(files: Iterable[Path]) -> None:
-    """Whether what was written is still there at the end; raises `Failure` with the first file that is not."""
+    """Checks at the end that the written files still exist; raises `Failure` with the first missing file."""
     for file in files:
         if not file.is_file():
             raise Failure(f"{file} is gone: it has been removed in the meantime; run the same command again")

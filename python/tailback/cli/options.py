@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have: each is declared here once, with its range and its words."""
+"""Options and arguments that several commands share, each declared once with its range and its help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Declared = Callable[[F], F]
 
 
 class Seconds(click.FloatRange):
-    """A length of time that is a number: `nan` is in no range, and click takes it for every one."""
+    """A length of time that refuses `nan`, which click accepts in every range."""
 
     name = "seconds"
 
@@ -32,13 +32,13 @@ class Seconds(click.FloatRange):
 
 
 def overrides(of: str = "of the scenario") -> Declared[Any]:
-    """`--set`, and what the values are of."""
+    """`--set`; `of` says to what the values belong."""
     words = f"Change a value {of}: link.bottleneck.rate=5Mbps. Repeatable."
     return click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help=words)
 
 
 def check_laws() -> Declared[Any]:
-    words = "Check laws that hold in every run; one that breaks a law has failed, and leaves its scenario in a file."
+    words = "Check laws that hold in every run. A run that breaks a law fails, and its scenario is saved in a file."
     return click.option("--check-laws", is_flag=True, help=words)
 
 
@@ -64,7 +64,7 @@ def replications(words: str, default: int = 1) -> Declared[Any]:
 
 
 def shard(gather: str) -> Declared[Any]:
-    """`--shard`, as (I, N), and what makes the tables in the end."""
+    """`--shard` as (I, N); `gather` names the command that makes the tables at the end."""
     words = f"Run only the I-th of N parts, for a job array. When all parts are done, make the tables with {gather}."
     return click.option("--shard", metavar="I/N", callback=_shard, help=words)
 
@@ -88,7 +88,7 @@ def _kinds(_ctx: click.Context, _param: click.Parameter, value: str | None) -> t
 
 
 def folder(name: str = "folder") -> Declared[Any]:
-    """The argument DIR, a folder of results that is there."""
+    """The argument DIR, an existing folder of results."""
     return click.argument(name, metavar="DIR", callback=existing)
 
 
@@ -99,7 +99,7 @@ def check_seeds(first: int, replications: int) -> None:
 
 
 def _folder(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """A folder's name, which need not be there yet."""
+    """The name of a folder that need not exist yet."""
     if value == "":
         raise click.BadParameter("give the name of a folder; . is this one", param=param)
     if value is not None and os.path.exists(value) and not os.path.isdir(value):
@@ -108,7 +108,7 @@ def _folder(_ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 def existing(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """A folder of results that is given to be read."""
+    """A folder of results to read."""
     if value is not None and not Path(value).is_dir():
         from tailback.cli.source import no_results
 
@@ -139,7 +139,7 @@ jobs = click.option(
     "--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Number of threads; 0 uses all cores."
 )
 
-#: How much memory runs may take; the command itself does not see it.
+#: The option for the memory of runs; the command function does not receive it.
 memory = click.option(
     "--memory",
     metavar="SIZE",

@@ -1,4 +1,4 @@
-"""`--queue` of commands that run a scenario: a line of `tc`, a file, or what comes in on standard input."""
+"""`--queue` of commands that run a scenario: a line of `tc`, a file, or standard input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from tailback import _core
 from tailback.cli.options import Declared
 
-#: What the option takes, in the words of a help.
+#: The help of the option.
 WORDS = (
     "Put this queue at the bottleneck: a line or script of tc, a file of it, or a block of SQM; - is standard input."
 )
@@ -21,7 +21,8 @@ def queue() -> Declared[Any]:
 
 
 def scenario(file: str, overrides: Sequence[str], text: str | None) -> _core.Scenario:
-    """The scenario of a file with the pasted queue at its bottleneck; a note says what was done and left out."""
+    """The scenario of a file with the pasted queue at its bottleneck. A note says what was set and what was left
+    out."""
     from tailback.cli.source import reader
 
     read_with = reader(file)
@@ -33,7 +34,7 @@ def scenario(file: str, overrides: Sequence[str], text: str | None) -> _core.Sce
 
 
 def overrides(file: str, before: Sequence[str], text: str) -> list[str]:
-    """The same as what `--set` takes."""
+    """The pasted queue in the form of `--set`."""
     from tailback.cli.source import read
 
     return _changes(read(file, before), text)

@@ -1,4 +1,4 @@
-"""What a command is given: a scenario, or a measurement, from a file or from standard input."""
+"""The input of a command: a scenario or a measurement, from a file or from standard input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
 
 
 def reader(file: str) -> Callable[[Sequence[str]], _core.Scenario]:
-    """What reads the scenario with some overrides, as often as is wanted; standard input is taken once."""
+    """A function that reads the scenario with given overrides. It can be called often; standard input is read once."""
     if file == "-":
         text, kind = _standard_input()
         return lambda overrides: _core.load(text, kind, "standard input", list(overrides))
@@ -46,7 +46,7 @@ def _in_file(path: Path, overrides: Sequence[str]) -> _core.Scenario:
 
 
 def _standard_input() -> tuple[str, Kind]:
-    """The text, and what it is."""
+    """The text, and its format."""
     if sys.stdin is None:
         raise click.UsageError("standard input is closed; name a file, or write `tailback run - < FILE`")
     text = sys.stdin.buffer.read(LONGEST + 1)
@@ -61,14 +61,14 @@ def _standard_input() -> tuple[str, Kind]:
 
 
 def _other_kind(path: Path) -> str | None:
-    """What a file is that is no scenario, and the command that takes it; None where it may well be a scenario."""
+    """The kind of a file that is not a scenario, with the command that takes it; None if it may be a scenario."""
     from tailback.core.text import toml
     from tailback.core.text.plain import plain, read_text
 
     if path.suffix.lower() == ".parquet":
         return plain(f"{path} is a table of results, not a scenario; name a scenario, a file that ends in .toml")
     try:
-        # A pipe gives what it has once.
+        # A pipe can be read only once.
         if not path.is_file():
             return None
         keys = toml.loads(read_text(path)).keys()
@@ -82,7 +82,7 @@ def _other_kind(path: Path) -> str | None:
 
 
 def reading(file: str, wishes: Wishes | None = None) -> Reading:
-    """What a file that a person has says, or standard input for `-`. Raises `ReadError`."""
+    """The reading of a user's file, or of standard input for `-`. Raises `ReadError`."""
     from tailback.readers.given import Wishes
     from tailback.readers.recognise import read_stream
 

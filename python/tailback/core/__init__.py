@@ -1,1 +1,1 @@
-"""What the other wings stand on: text, numbers, scenarios, folders of results, and what is made of tables."""
+"""The base of the other packages: text, numbers, scenarios, folders of results, and computations on tables."""

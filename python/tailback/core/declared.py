@@ -1,7 +1,7 @@
 """Reading TOML files of data (studies, sweeps) into typed structures.
 
-A key that is misspelt would be a rule that is not applied, so that a key nobody knows is refused; the message names the
-file, the key's path, the value and what to write instead.
+Unknown keys are refused, because a misspelt key would be a rule that is not applied. The message names the file, the
+key's path, the value and what to write instead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tailback.core.text import room, toml
 from tailback.core.text.os_errors import os_message
 from tailback.core.text.plain import read_text
 
-#: What a file calls the types of Python.
+#: The names of Python's types in messages about a file.
 _TYPES = {
     "object": "a table", "array": "a list", "str": "a text", "int": "a whole number", "float": "a number",
     "bool": "true or false", "null": "no value",
@@ -29,10 +29,10 @@ _TYPES = {
 
 
 class FileError(ValueError):
-    """A file of data that is not there, or contradicts itself.
+    """A file of data that is missing, or that contradicts itself.
 
-    The message begins with the file, and where one key is meant with its path: `plan.toml: axis.rate: ...`. The key's
-    line is put in.
+    The message begins with the file and, if it is about one key, the key's path: `plan.toml: axis.rate: ...`. The key's
+    line number is added.
     """
 
     def __init__(self, message: str) -> None:
@@ -61,7 +61,7 @@ T = TypeVar("T", bound=Table)
 
 
 def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
-    """A file as a dict; empty if it may be absent and is."""
+    """A file as a dict; empty if the file is absent and may be."""
     if optional and not path.is_file():
         return {}
     try:
@@ -79,8 +79,8 @@ def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
 
 
 def read_table(kind: type[T], table: Any, file: Path | str, at: str = "", shared: Mapping[str, str] | None = None) -> T:
-    """A table of a file as its structure; `at` is its path in the file, such as `runs.sb.axis.queue`. `shared` has the
-    path of the table that a key stands in, for each key that does not stand in the table itself.
+    """A table of a file as its structure. `at` is its path in the file, such as `runs.sb.axis.queue`. For each key that
+    stands in another table, `shared` has the path of that table.
 
     Raises `FileError`, whose message names the file, the key, its value, and what to write instead.
     """
@@ -91,7 +91,7 @@ def read_table(kind: type[T], table: Any, file: Path | str, at: str = "", shared
 
 
 def safe_id(name: str, file: Path | str, at: str) -> str:
-    """A name of a file of data under which results are stored. Raises `FileError` for one that would lead elsewhere."""
+    """Checks a name under which results are stored. Raises `FileError` for a name that would lead to another folder."""
     from tailback.core.store.paths import unsafe
 
     why = unsafe(name)
@@ -101,7 +101,7 @@ def safe_id(name: str, file: Path | str, at: str) -> str:
 
 
 def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[str, str]) -> str:
-    """An error of msgspec with the value it is about, and the nearest key that exists."""
+    """The message of a msgspec error, with the value that it is about and the nearest existing key."""
     # A message ends in " - at `$.path`", or in " - at `key` in `$.path`" for a key.
     fault, _, inner = message.replace("`key` in ", "").partition(" - at `$")
     inner = _with_keys(kind, table, inner)
@@ -130,7 +130,7 @@ def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[
 
 
 def _with_keys(kind: type[Table], table: Any, path: str) -> str:
-    """The path of what is wrong with the keys of a user's own, for which msgspec writes `[...]`."""
+    """The path of the wrong value with the user's own keys, for which msgspec writes `[...]`."""
     before, dots, after = path.partition("[...]")
     around = _at(table, before)
     if not dots or not isinstance(around, dict):
@@ -153,10 +153,10 @@ def _fields(kind: type[Table]) -> list[str]:
 
 
 def _choices(kind: type[Table], key: str) -> list[Any]:
-    """The words a key may have, in the table or in one inside of it."""
+    """The words that a key may have, in the table or in a table inside it."""
     tables = msgspec.json.schema(kind).get("$defs", {}).values()
     own = [t["properties"][key] for t in tables if key in t.get("properties", {})]
-    # Of the keys of a value the schema says nothing.
+    # The schema does not describe the keys of a value.
     keys = list(_words(typing.get_type_hints(kind).get(key)))
     return next((list(s.get("items", s)["enum"]) for s in own if "enum" in s.get("items", s)), keys)
 
@@ -171,7 +171,7 @@ def _words(hint: Any) -> Iterator[Any]:
 
 
 def _at(table: Any, path: str) -> Any:
-    """The value at a path such as `.check[0].of`; None where the path does not name one key."""
+    """The value at a path such as `.check[0].of`; None if the path does not name one key."""
     for key, index in re.findall(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]", path):
         try:
             table = table[key] if key else table[int(index)]

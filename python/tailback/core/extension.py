@@ -1,4 +1,5 @@
-"""Which extension is `tailback._core`: ours, or that of a crate with rows of its own, which `TAILBACK_CORE` names.
+"""Chooses the extension that becomes `tailback._core`: tailback's own, or that of a user's crate, which `TAILBACK_CORE`
+names.
 
 The variable names a Python module, such as `my_aqm`. It is read once, when tailback is imported; processes that this
 one starts inherit it. `__init__.py` imports this file only if it is set.
@@ -19,11 +20,11 @@ NAME = "tailback._core"
 
 
 class ForeignCoreError(ImportError):
-    """What `TAILBACK_CORE` names cannot take the place of the extension."""
+    """The module that `TAILBACK_CORE` names cannot replace the extension."""
 
 
 class ForeignCore(MetaPathFinder, Loader):
-    """Finds and loads the module in place of `tailback._core`, when that is first imported."""
+    """Loads the named module when `tailback._core` is first imported."""
 
     def __init__(self, module: str) -> None:
         self.module = module
@@ -32,7 +33,7 @@ class ForeignCore(MetaPathFinder, Loader):
         return importlib.util.spec_from_loader(NAME, self) if name == NAME else None
 
     def create_module(self, _spec: ModuleSpec) -> None:
-        """The one that Python makes; it is replaced below."""
+        """The module that Python makes; it is replaced below."""
 
     def exec_module(self, _module: ModuleType) -> None:
         sys.modules[NAME] = self.found()
@@ -44,7 +45,9 @@ class ForeignCore(MetaPathFinder, Loader):
         except (ImportError, ValueError) as e:
             raise ForeignCoreError(f'TAILBACK_CORE="{self.module}" cannot be imported: {e}; {remedy}') from e
         if not getattr(module, "own_crate", ()):
-            raise ForeignCoreError(f'TAILBACK_CORE="{self.module}" is no extension made with tailback-python; {remedy}')
+            raise ForeignCoreError(
+                f'TAILBACK_CORE="{self.module}" is not an extension made with tailback-python; {remedy}'
+            )
         try:
             here = version("tailback")
         except PackageNotFoundError:
@@ -58,5 +61,5 @@ class ForeignCore(MetaPathFinder, Loader):
 
 
 def take(module: str) -> None:
-    """Let `tailback._core` be this module."""
+    """Makes this module `tailback._core`."""
     sys.meta_path.insert(0, ForeignCore(module))

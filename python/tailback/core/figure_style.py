@@ -1,8 +1,8 @@
-"""The settings of every figure, and matplotlib, whatever backend the environment names.
+"""The settings of every figure. Imports matplotlib with any backend that the environment names.
 
-Figures here are written to files and shown by what asks for their bytes; neither needs a backend. So one that
-matplotlib does not know is no reason to stop: it is left aside. This module is imported before any part of matplotlib.
-It stands outside of `plots`, for who asks whether a figure is to be drawn again needs no more of matplotlib than this.
+Figures here are written to files, or their bytes are shown by the caller; neither needs a backend. A backend that
+matplotlib does not know is therefore ignored. This module is imported before any part of matplotlib. It stands outside
+of `plots`, because a check whether a figure must be drawn again needs only these settings.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ finally:
     if _asked is not None:
         os.environ["MPLBACKEND"] = _asked
 if _asked:
-    # What a notebook has asked for still serves the user's own figures.
+    # The notebook's backend still serves the user's own figures.
     with contextlib.suppress(ValueError):
         matplotlib.rcParams["backend"] = _asked
 
 INK, GREY, FAINT = "#222222", "#636363", "#d9d9d9"
-#: The ground of a figure, and in dark mode.
+#: The background of a figure, in light and in dark mode.
 PAPER, NIGHT = "#ffffff", "#17181a"
 
-#: Nine colours with a ladder of lightness, on white and in dark mode. Of any two the difference (CIEDE2000) is at least
-#: 18 for normal sight, 10 for protanopia, deuteranopia and tritanopia (Machado, Oliveira and Fernandes, 2009, severity
-#: 1.0), and 5 in grey; each has a contrast of at least 3 to 1 with its ground (WCAG 2.2, 1.4.11). They were found by
-#: search, each within the hues of its name.
+#: Nine colours of stepped lightness, for a white background and for dark mode. Any two differ (CIEDE2000) by at least
+#: 18 for normal sight, by 10 for protanopia, deuteranopia and tritanopia (Machado, Oliveira and Fernandes, 2009,
+#: severity 1.0), and by 5 in grey. Each has a contrast of at least 3 to 1 with its background (WCAG 2.2, 1.4.11). A
+#: search found them, each within the hues of its name.
 COLOURS: dict[str, tuple[str, str]] = {
     "black": ("#181818", "#e7f0eb"),
     "violet": ("#2424a1", "#bfa1f3"),
@@ -42,7 +42,7 @@ COLOURS: dict[str, tuple[str, str]] = {
     "orange": ("#b77726", "#f4b93c"),
 }
 
-#: What each colour of a figure becomes in dark mode; other colours, as those of maps, stay.
+#: The colour that replaces each colour of a figure in dark mode. Other colours, such as those of maps, stay.
 DARK = {
     **dict(COLOURS.values()),
     INK: "#e8e6e1",
@@ -110,19 +110,19 @@ ON_PAPER: dict[Any, Any] = {
     "lines.markersize": 3.6,
 }
 
-#: The styles of a figure by name: what differs from `STYLE`. `dark` changes colours alone.
+#: The styles of a figure by name, as differences from `STYLE`. `dark` changes only colours.
 STYLES: dict[str, dict[Any, Any]] = {"screen": {}, "paper": ON_PAPER, "dark": {}}
 
-#: The kinds of files a figure is written as.
+#: The file formats of a figure.
 KINDS = ("png", "pdf", "svg")
-#: What stands in a page, and what can be asked for beside it.
+#: The format in a page, and the formats that can be requested in addition.
 IN_PAGE, BESIDE_PAGE = "svg", ("png", "pdf")
 
-#: A figure beside the others, for screens of 400 pixels: its name ends so, and so wide it is drawn, inches.
+#: An additional figure for screens of 400 pixels: the ending of its name, and its width in inches.
 SMALL, SMALL_WIDTH = "-small", 4.1
 
 
 def settings() -> dict[str, Any]:
-    """matplotlib's own settings and the user's, with ours over them."""
+    """The settings of matplotlib and of the user, overridden by ours."""
     # As a plain dictionary: asked for its backend, matplotlib would choose one.
     return {**dict(dict.items(matplotlib.rcParams)), **STYLE}

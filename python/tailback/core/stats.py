@@ -1,7 +1,7 @@
 """Statistics of replications: mean, standard deviation, confidence intervals, paired differences, fairness.
 
-A confidence interval of a mean over n independent runs is `mean +- t(n - 1) * sd / sqrt(n)`, with the quantile t of
-Student's distribution; with one run there is none (NaN).
+The confidence interval of a mean over n independent runs is `mean +- t(n - 1) * sd / sqrt(n)`, where t is the quantile
+of Student's distribution. One run has no interval (NaN).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tailback.core.text.arguments import checked
 
 
 class Mean(NamedTuple):
-    """A mean, and how far it may be off."""
+    """A mean with its confidence interval."""
 
     mean: float
     #: Sample standard deviation; NaN for fewer than two values.
@@ -26,7 +26,7 @@ class Mean(NamedTuple):
 
 @checked
 def mean(values: Iterable[float]) -> float:
-    """The mean; NaN of nothing."""
+    """The mean; NaN for no values."""
     x = [float(v) for v in values]
     return math.fsum(x) / len(x) if x else math.nan
 
@@ -40,7 +40,7 @@ def sd(values: Iterable[float]) -> float:
     if not all(map(math.isfinite, x)):
         return math.nan
     if min(x) == max(x):
-        # Not what rounding of the mean would leave: runs that are all alike have no spread.
+        # Equal values have no spread, although the rounded mean may differ from them.
         return 0.0
     m = mean(x)
     return math.sqrt(math.fsum((v - m) ** 2 for v in x) / (len(x) - 1))
@@ -48,7 +48,7 @@ def sd(values: Iterable[float]) -> float:
 
 @checked
 def estimate(values: Iterable[float], confidence: float = 0.95) -> Mean:
-    """Mean and confidence interval of independent values; values that are NaN are left out."""
+    """The mean and confidence interval of independent values; NaN values are left out."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence = {confidence}; give a number between 0 and 1, such as 0.95")
     x = [float(v) for v in values if not math.isnan(v)]
@@ -66,7 +66,8 @@ def ci95(values: Iterable[float]) -> float:
 
 @checked
 def paired(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Mean:
-    """The difference a - b of runs that shared their seeds: far sharper than the difference of two means."""
+    """The paired difference a - b of runs with the same seeds. Its interval is far smaller than that of the difference
+    of two means."""
     if len(a) != len(b):
         raise ValueError(f"paired values come in pairs, here {len(a)} and {len(b)}")
     return estimate([x - y for x, y in zip(a, b, strict=True)], confidence)
@@ -74,7 +75,8 @@ def paired(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> 
 
 @checked
 def jain(values: Iterable[float]) -> float:
-    """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has all; NaN of nothing."""
+    """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 if all values are equal, 1/n if one value is all; NaN for no
+    values."""
     x = [float(v) for v in values]
     squares = math.fsum(v * v for v in x)
     return math.fsum(x) ** 2 / (len(x) * squares) if squares > 0 else math.nan
@@ -103,7 +105,7 @@ def t_cdf(t: float, df: int) -> float:
 
 @checked
 def t_quantile(p: float, df: int) -> float:
-    """The value that Student's distribution stays below with probability p; NaN without a degree of freedom."""
+    """The p-quantile of Student's distribution; NaN for 0 degrees of freedom."""
     if df < 1:
         return math.nan
     if not 0 < p < 1:

@@ -1,8 +1,8 @@
-"""Kinds of `tc` that hold other queues or a rate: the words of `tbf`, of `htb` and its classes, and of `prio`, and what
-each value is. Kinds with a row of their own are read by `reading.py`, `netem` by `netem.py`.
+"""The words and values of the kinds of `tc` that hold other queues or shape to a rate: `tbf`, `htb` and its classes,
+and `prio`. `reading.py` reads the kinds that have a row, and `netem.py` reads `netem`.
 
-Words and values are those of tc-tbf(8), tc-htb(8) and tc-prio(8): rates in bits a second here, sizes in bytes, times in
-seconds.
+Words and values are those of tc-tbf(8), tc-htb(8) and tc-prio(8). Here rates are in bits a second, sizes in bytes, and
+times in seconds.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 from tailback.linux import units
 from tailback.linux.units import TcError
 
-#: What `htb` gives a bucket without `burst`, beside a tick's worth of its rate: its `mtu` (tc-htb(8)).
+#: The default bucket of `htb` in bytes, its `mtu`, beside what its rate sends in one tick (tc-htb(8)).
 HTB_MTU = 1600
-#: `htb` gives a class without a quantum its rate divided by this.
+#: The default quantum of a class of `htb` is its rate divided by this.
 R2Q = 10
 #: Places in the table of priorities of `prio`.
 PRIORITIES = 16
-#: The bands of packets by their priority, where nothing is said: that of packets without one is the second.
+#: The default bands by the priority of a packet. A packet without a priority goes to the second band.
 PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 
 
 class Word(NamedTuple):
-    """A word with its value: what kind of value, and what else it is called."""
+    """A word, the kind of its value, and the word's other names."""
 
     name: str
     value: str
@@ -62,7 +62,7 @@ _TBF = (
     *_LINE,
 )
 _PRIO = (Word("bands", "whole"), Word("priomap", "map"), Word("multiqueue", "flag"))
-#: By the kind of a qdisc.
+#: The words of each kind of qdisc.
 WORDS: Mapping[str, tuple[Word, ...]] = {
     kind: words
     for kinds, words in (("htb ", _QDISC), ("tbf ", _TBF), ("prio pfifo_fast ", _PRIO))
@@ -70,24 +70,24 @@ WORDS: Mapping[str, tuple[Word, ...]] = {
 }
 CLASS_WORDS: Mapping[str, tuple[Word, ...]] = {kind: _CLASS for kind, words in WORDS.items() if words is _QDISC}
 
-#: Kinds that are not read, and what to do instead.
+#: Kinds that are not read, each with the remedy.
 _REFUSED = """
-fq: it spaces the packets of this host's own senders, and the simulator's senders do that themselves; leave it out
+fq: it paces packets of this host, and the simulator's senders pace their packets themselves; leave it out
 gred: its virtual queues have no words here; the nearest are in `tailback describe wred` and `redn`
 hfsc: its service curves have no counterpart; a class of htb with the rate of its upper curve (ul) is the nearest
-mqprio: its queues are those of a card; give the line of the queue that is meant
-taprio: it opens gates by a schedule, which has no counterpart; leave it out
-etf: it sends at times that a program gives, which has no counterpart; leave it out
+mqprio: its queues are those of a network card; give the line of the queue that you mean
+taprio: its schedule of gates has no counterpart; leave it out
+etf: its times to send, which a program gives, have no counterpart; leave it out
 cbs: its credits have no counterpart; a class of htb with its idleslope is the nearest
-ets: its bands by quanta are a port of pieces; see `tailback describe wdrr`
-drr: filters fill its classes; the simulator's own is in `tailback describe wdrr`
-qfq: filters fill its classes; the nearest is in `tailback describe wf2q-plus`
+ets: its bands with quanta are a port made of pieces; see `tailback describe wdrr`
+drr: filters choose its classes; the simulator's own DRR is in `tailback describe wdrr`
+qfq: filters choose its classes; the nearest is in `tailback describe wf2q-plus`
 cbq: Linux has no such discipline since 6.4; a class of htb with its rate is the nearest
 sfb: the simulator has it with Linux's defaults; give --queue '{ kind = "sfb", profile = "linux" }'
 hhf: it has no counterpart; fq_codel is the nearest
-multiq: its bands are queues of a card; give the line of the band that is meant
+multiq: its bands are queues of a network card; give the line of the band that you mean
 skbprio: it has no counterpart; prio is the nearest
-plug: it holds packets until it is told, which has no counterpart; leave it out
+plug: it holds packets until a command releases them, which has no counterpart; leave it out
 dsmark: Linux has no such discipline since 6.4; leave it out
 atm: Linux has no such discipline since 6.4; leave it out
 """
@@ -95,7 +95,7 @@ REFUSED: Mapping[str, str] = dict(line.split(": ", 1) for line in _REFUSED.strip
 
 
 def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, Any]:
-    """What the words say, by name. Raises `TcError`."""
+    """The values of the words, by name. Raises `TcError`."""
     names = {name: word for word in known for name in (word.name, *word.also)}
     by_name: dict[str, Any] = {}
     left = list(words)
@@ -128,7 +128,7 @@ def _value(kind: str, word: Word, text: str) -> Any:
         case "size":
             return units.size(text)
         case "bucket":
-            # A cell of the table of times may follow; kernels do without since 3.9.
+            # The cell size of the kernel's rate table may follow; kernels since 3.9 ignore it.
             return units.size(text.partition("/")[0])
         case "time":
             return units.time(text)
@@ -147,7 +147,7 @@ def _value(kind: str, word: Word, text: str) -> Any:
 
 
 def _minor(kind: str, text: str) -> int:
-    """The class of what no filter knows, which `tc` reads as a number of base 16."""
+    """The class of packets that no filter matches. `tc` reads it as a hexadecimal number."""
     try:
         return int(text.partition(":")[2] or text.rstrip(":"), 16)
     except ValueError as e:
@@ -161,8 +161,8 @@ def _whole(kind: str, name: str, text: str) -> int:
 
 
 def latency_limit(found: Mapping[str, Any]) -> int | None:
-    """The bytes that may wait in `tbf`: as said, or what its rate sends in `latency`, and the bucket (tc-tbf(8)); with
-    a peak rate the smaller of both."""
+    """The limit of `tbf` in bytes: the given limit, or what its rate sends in `latency` plus the bucket (tc-tbf(8)).
+    With a peak rate it is the smaller of the limits for both rates."""
     if "limit" in found:
         return int(found["limit"])
     if "latency" not in found or "rate" not in found:

@@ -1,7 +1,8 @@
-"""What `tc qdisc show` and `tc class show` print, with `-s` and `-d`: settings, and counters (`-j`: `dump_json.py`).
+"""Reads the settings and counters that `tc qdisc show` and `tc class show` print, also with `-s` and `-d`
+(`dump_json.py` reads `-j`).
 
-A setting is brought into the words of a command, so that one reader knows them all. Formats are those of iproute2
-(tc(8), "output"; `print_opt` and `print_xstats` of each kind); sizes in text have units of 1024 bytes.
+Settings are turned into the words of a command, so that `reading.py` can read them. The formats are those of iproute2
+(tc(8), "output"; `print_opt` and `print_xstats` of each kind). In text, the units of a size are powers of 1024 bytes.
 """
 
 from __future__ import annotations
@@ -21,36 +22,36 @@ from tailback.linux.units import TcError
 _HEAD = re.compile(r"\s*(qdisc|class)\s+([a-z][\w-]{0,15})\s+([0-9a-f]{0,4}:[0-9a-f]{0,4})\s*(.*)", re.IGNORECASE)
 _SENT = re.compile(r"Sent (\d+) bytes (\d+) pkts? \((?:dropped|drop) (\d+), overlimits (\d+) requeues (\d+)\)")
 _BACKLOG = re.compile(r"backlog (\d+[KMG]?)b? (\d+)p requeues (\d+)")
-#: What goes on behind a first line that was broken: words and numbers alone.
+#: The rest of a first line that was broken: words and numbers only.
 _GOES_ON = re.compile(r"[a-z0-9][\w. :/-]*", re.IGNORECASE)
-#: Words of a line that are the kernel's bookkeeping, with a value.
+#: Words with a value that are the kernel's bookkeeping and set nothing.
 _BOOKS = ("refcnt", "leaf", "level", "ver", "priomap_offload", "offload_index")
-#: Words of a first line that are a counter.
+#: Words of a first line that are counters.
 _COUNTS = ("direct_packets_stat",)
-#: Words of a class or a shaper that a table of sizes shows, in text.
+#: Words by which text shows the size table of a class or a shaper.
 _TABLE = ("linklayer", "overhead", "mpu", "mtu", "tsize")
-#: Words of RED's internal numbers: the exponent of its weight, and those of its slope and of an idle time.
+#: Words of RED's internal numbers: the exponents of its weight, of its slope and of an idle time.
 EXPONENT = "ewma"
 _SILENT = (EXPONENT, "Plog", "Scell_log")
-#: The mean packet of RED in the manual's example, bytes; kinds that count packets have no thresholds in bytes.
+#: The mean packet of RED in the manual's example, in bytes. Kinds that count packets have no thresholds in bytes.
 MEAN_PACKET = 1000
 IN_PACKETS = "choke "
-#: What stands behind the number of some words in an output only.
+#: Units that only an output has, behind the number of some words.
 _ENDINGS = {
     "limit": "p$", "flow_limit": "p$", "perturb": "sec$", "burst": "/.*", "cburst": "/.*", "mtu": "/.*",
     "minburst": "/.*", "mpu": "b$", "flows": "/.*",
 }  # fmt: skip
-#: A filter as it is shown: its line, the class that it chooses, and what it looks at, on the next line.
+#: The two lines of a shown filter: the class that it chooses, and, on the next line, the bytes that it compares.
 _FILTER = re.compile(r"\s*filter\s.*", re.IGNORECASE)
 _CHOSEN = re.compile(r"(?:flowid|classid) ([0-9a-f]{0,4}:[0-9a-f]{1,4})", re.IGNORECASE)
 _MATCH = re.compile(r"\s*match ([0-9a-f]{8})/([0-9a-f]{8}) at (-?\d+)", re.IGNORECASE)
 #: The code point in the first word of a packet: of IPv4 (RFC 791, RFC 2474) and of IPv6 (RFC 8200 section 3).
 _CODE_POINTS = {0x00FC0000: 18, 0x0FC00000: 22}
-#: A number of digits, and no more than a kernel's counter has.
+#: A whole number with no more digits than a kernel's counter has.
 _NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,6})?")
-#: What cake calls its tins, beside numbers.
+#: The names of cake's tins that are no numbers.
 _TIN_NAMES = ("Bulk", "Best Effort", "Video", "Voice")
-#: Rows of cake's table, by the unit of what is in them.
+#: Rows of cake's table.
 _TINS = """
 thresh target interval pk_delay av_delay sp_delay backlog pkts bytes way_inds way_miss way_cols drops marks ack_drop
 sp_flows bk_flows un_flows max_len quantum
@@ -59,19 +60,19 @@ sp_flows bk_flows un_flows max_len quantum
 
 @dataclass
 class Queue:
-    """A qdisc or a class as it is shown: what it is set to, and what it has counted."""
+    """A shown qdisc or class: its settings and its counters."""
 
     statement: Statement
     #: Sent bytes and packets, dropped, overlimits, requeues, backlog; and what its kind counts by itself.
     counters: dict[str, int | float] = field(default_factory=dict)
-    #: Of cake, for each tin: name, and its counters.
+    #: For each tin of cake: its name and its counters.
     tins: dict[str, dict[str, int | float]] = field(default_factory=dict)
 
 
 @dataclass
 class Filter:
-    """A filter as it is shown: its line, the class that it chooses, and the code point by which it does so; None where
-    it looks at something else."""
+    """A shown filter: its line, the class that it chooses, and the code point that it compares (None if it compares
+    something else)."""
 
     line: int
     chosen: str
@@ -83,20 +84,20 @@ class Filter:
 
 
 def looks_like(text: str) -> bool:
-    """Whether a line of it is one of `tc ... show`."""
-    found = (_HEAD.match(line) for line in text.split("\n", 400)[:400] if len(line) < 1000)
-    return any(m is not None for m in found)
+    """Whether any line of the text is one that `tc ... show` prints."""
+    heads = (_HEAD.match(line) for line in text.split("\n", 400)[:400] if len(line) < 1000)
+    return any(m is not None for m in heads)
 
 
 def queues(lines: Sequence[tuple[int, str]]) -> Iterator[Queue | Filter | tuple[int, str]]:
-    """The qdiscs, classes and filters of a text, and lines that belong to none, with their numbers."""
+    """The qdiscs, classes and filters of a text, and the other lines with their numbers."""
     current: Queue | Filter | None = None
     tins: list[str] = []
     for number, line in _joined(lines):
-        if (found := _HEAD.match(line)) is not None:
+        if (head := _HEAD.match(line)) is not None:
             if current is not None:
                 yield current
-            current, tins = _queue(number, found), []
+            current, tins = _queue(number, head), []
         elif _FILTER.fullmatch(line):
             if current is not None:
                 yield current
@@ -112,16 +113,17 @@ def queues(lines: Sequence[tuple[int, str]]) -> Iterator[Queue | Filter | tuple[
 
 
 def _looks_at(one: Filter, match: re.Match[str]) -> None:
-    """One condition of a filter: only one alone, on the whole code point, chooses by it."""
-    value, mask, at = int(match[1], 16), int(match[2], 16), int(match[3])
+    """Takes one condition of a filter. A filter chooses by code point only if this is its one condition and compares
+    the whole code point."""
+    value, mask, offset = int(match[1], 16), int(match[2], 16), int(match[3])
     one.matches += 1
-    alone = one.matches == 1 and at == 0 and mask in _CODE_POINTS
-    one.code = (value & mask) >> _CODE_POINTS[mask] if alone else None
+    whole_code_point = one.matches == 1 and offset == 0 and mask in _CODE_POINTS
+    one.code = (value & mask) >> _CODE_POINTS[mask] if whole_code_point else None
 
 
 def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """With what a terminal or a mail has broken joined again: a first line goes on where a counter, a prompt or another
-    first line does not begin."""
+    """The lines, with those joined again that a terminal or a mail has broken. A first line continues until a counter,
+    a prompt or another first line begins."""
     begun: tuple[int, str] | None = None
     for number, line in lines:
         line = line[:4000]
@@ -139,22 +141,22 @@ def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         yield begun
 
 
-def _queue(line: int, found: re.Match[str]) -> Queue:
-    rest = found[4].split()
+def _queue(line: int, head: re.Match[str]) -> Queue:
+    rest = head[4].split()
     counters = {w: _count(v) for w, v in pairwise(rest) if w in _COUNTS and _NUMBER.fullmatch(v)}
-    return Queue(_shown(line, found, rest), dict(counters))
+    return Queue(_shown(line, head, rest), dict(counters))
 
 
-def _shown(line: int, found: re.Match[str], rest: list[str]) -> Statement:
-    of, kind, name = found[1].lower(), found[2], found[3]
-    place: dict[str, Any] = {"parent": "root" if of == "qdisc" else "", "stab": {}}
+def _shown(line: int, head: re.Match[str], rest: list[str]) -> Statement:
+    object_name, kind, name = head[1].lower(), head[2], head[3]
+    place: dict[str, Any] = {"parent": "root" if object_name == "qdisc" else "", "stab": {}}
     words: list[str] = []
     while rest:
         word = rest.pop(0)
         if word in ("dev", "parent") and rest:
             place["device" if word == "dev" else "parent"] = rest.pop(0)
         elif word == "root":
-            place["parent"] = word if of == "qdisc" else handle(name.partition(":")[0] + ":")
+            place["parent"] = word if object_name == "qdisc" else handle(name.partition(":")[0] + ":")
         elif word in (*_BOOKS, *_COUNTS) and rest:
             rest.pop(0)
         elif set(word) <= set("-") or word.startswith("["):
@@ -163,18 +165,26 @@ def _shown(line: int, found: re.Match[str], rest: list[str]) -> Statement:
             words.append(word)
     parent = str(place["parent"])
     if parent.startswith(":"):
-        # A child of mq, whose handle the kernel does not show.
+        # A child of mq: the kernel does not show its handle.
         parent = f"0{parent}"
     if parent.lower().startswith("ffff:"):
         parent = "ingress"
-    words, stab = _as_said(kind, words, of)
+    words, stab = _as_said(kind, words, object_name)
     return Statement(
-        line, of, "add", str(place.get("device", "")), handle(parent), handle(name), kind, tuple(words), stab
+        line,
+        object_name,
+        "add",
+        str(place.get("device", "")),
+        handle(parent),
+        handle(name),
+        kind,
+        tuple(words),
+        stab,
     )
 
 
 def _as_said(kind: str, words: Sequence[str], of: str) -> tuple[list[str], dict[str, str]]:
-    """Words of an output as a command has them, and its table of sizes."""
+    """The words of an output as a command has them, and its size table."""
     left = netem.as_command(words) if kind == "netem" else list(words)
     said: list[str] = []
     stab: dict[str, str] = {}
@@ -196,13 +206,13 @@ def _as_said(kind: str, words: Sequence[str], of: str) -> tuple[list[str], dict[
 
 
 def _of_table(kind: str, word: str, left: Sequence[str]) -> bool:
-    """Whether a table of sizes begins: tbf has a `linklayer` of its own, at the end of its words."""
+    """Whether a size table begins here. The `linklayer` of tbf is no size table; it ends the words of tbf."""
     return word == "tsize" or (word == "linklayer" and (kind not in WORDS or (len(left) > 1 and left[1] in _TABLE)))
 
 
 def needed(kind: str, said: Sequence[str], exponent: str) -> list[str]:
-    """What a command of RED asks for and no output shows: the mean packet, taken as the manual's (tc-red(8)), and where
-    the exponent of the weight is shown a burst that makes it."""
+    """The words that a command of RED needs but no output shows. The mean packet is the manual's (tc-red(8)). If the
+    exponent of the weight is shown, a burst is given that yields this exponent."""
     if not {"min", "max"} <= set(said) or "avpkt" in said or kind in WORDS:
         return []
     words = ["avpkt", str(MEAN_PACKET)]
@@ -214,7 +224,7 @@ def needed(kind: str, said: Sequence[str], exponent: str) -> list[str]:
 
 
 def _counted(queue: Queue, line: str, tins: list[str]) -> bool:
-    """Takes a line of counters; False for one that is none."""
+    """Takes a line of counters; False for any other line."""
     text = line.strip()
     if (match := _SENT.search(text)) is not None:
         names = ("bytes", "packets", "drops", "overlimits", "requeues")
@@ -239,7 +249,7 @@ def _counted(queue: Queue, line: str, tins: list[str]) -> bool:
 
 
 def _pairs(queue: Queue, text: str) -> bool:
-    """Counters as `name value`, one behind the other, as most kinds print them."""
+    """Reads pairs `name value`, the form in which most kinds print counters."""
     text = text.replace(":", " ").replace(" pkts", "")
     for phrase in ("memory used", "capacity estimate", "drop_next", "average network hdr offset"):
         text = text.replace(phrase, phrase.replace(" ", "_"))
@@ -266,7 +276,7 @@ def _count(text: str) -> int:
 
 
 def _size(text: str) -> int:
-    """Bytes, in the units of an output: `K` has 1024."""
+    """Bytes, in the units of an output: `K` is 1024 bytes."""
     return units.size(text.lower())
 
 

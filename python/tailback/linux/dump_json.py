@@ -1,7 +1,7 @@
-"""What `tc -j qdisc show` and `tc -j class show` print: settings, and counters (as text: `dump.py`).
+"""Reads the settings and counters that `tc -j qdisc show` and `tc -j class show` print (`dump.py` reads text).
 
-Rates are in bytes a second there, times in microseconds, and those of `netem` in seconds with shares of 1 (iproute2,
-`print_opt` of each kind).
+There, rates are in bytes a second and times in microseconds; `netem` has times in seconds and shares as fractions of 1
+(iproute2, `print_opt` of each kind).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tailback.linux.forms import word_against
 from tailback.linux.statement import STAB, Statement
 from tailback.linux.tree import handle
 
-#: Letters of a name that is kept, and tins of one qdisc.
+#: The most characters of a name, and the most tins of a qdisc.
 _LONGEST, _MOST_TINS = 40, 16
 
 
@@ -27,7 +27,7 @@ def of_document(document: Any) -> list[Queue]:
 
 
 def is_document(document: Any) -> bool:
-    """Whether it is one of `tc -j`."""
+    """Whether a document is an output of `tc -j`."""
     rows = document if isinstance(document, list) else []
     first = next((r for r in rows if isinstance(r, Mapping) and r), None)
     if first is None:
@@ -38,11 +38,11 @@ def is_document(document: Any) -> bool:
 
 
 def _of_row(row: Mapping[str, Any]) -> Queue:
-    of = "class" if "class" in row else "qdisc"
-    kind = str(row.get("class" if of == "class" else "kind", ""))[:16]
+    object_name = "class" if "class" in row else "qdisc"
+    kind = str(row.get("class" if object_name == "class" else "kind", ""))[:16]
     name = handle(str(row.get("handle", "0:")))
     parent = str(row.get("parent", "root"))
-    if of == "class" and row.get("root"):
+    if object_name == "class" and row.get("root"):
         parent = f"{name.partition(':')[0]}:"
     if parent.lower().startswith("ffff:"):
         parent = "ingress"
@@ -50,14 +50,14 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
         parent = f"0{parent}"
     options = row.get("options")
     options = options if isinstance(options, Mapping) else {}
-    if of == "class":
+    if object_name == "class":
         options = {k: v for k, v in row.items() if k in _OF_CLASS}
     words, stab = _words(kind, options)
     device = str(row.get("dev", ""))[:16]
-    made = Queue(Statement(0, of, "add", device, handle(parent), name, kind, tuple(words), stab))
+    queue = Queue(Statement(0, object_name, "add", device, handle(parent), name, kind, tuple(words), stab))
     skipped = ("kind", "class", "handle", "parent", "dev", "root", "options", "refcnt", "tins", "level", *options)
     if isinstance(past := options.get(_PAST), int):
-        made.counters[_PAST] = past
+        queue.counters[_PAST] = past
     for key, value in row.items():
         if (
             key not in skipped
@@ -65,28 +65,28 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
             and not isinstance(value, bool)
             and len(key) <= _LONGEST
         ):
-            made.counters[key] = value
+            queue.counters[key] = value
     tins = row.get("tins")
     for number, tin in enumerate(tins if isinstance(tins, list) else []):
         if isinstance(tin, Mapping) and number < _MOST_TINS:
             numbers = {k: v for k, v in tin.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-            made.tins[f"Tin {number}"] = {str(k)[:_LONGEST]: v for k, v in numbers.items()}
-    return made
+            queue.tins[f"Tin {number}"] = {str(k)[:_LONGEST]: v for k, v in numbers.items()}
+    return queue
 
 
 #: Options whose number is in microseconds, and in bytes a second.
 _TIMES = ("target", "interval", "ce_threshold", "tupdate", "rtt", "lat")
 _RATES = ("rate", "ceil", "bandwidth", "peakrate", "maxrate")
-#: Options that a command has no word for.
+#: Options for which a command has no word.
 _PAST = "direct_packets_stat"
 _BOOKS = ("refcnt", _PAST, "ver", "autorate", "fwmark", EXPONENT, "Plog", "Scell_log")
-#: What a class is set to, among its counters.
+#: Settings of a class that stand among its counters.
 _OF_CLASS = ("rate", "ceil", "burst", "cburst", "prio", "quantum", "overhead", "linklayer", "mpu")
-#: Options whose text is the word, and those whose text says which.
+#: Options whose text is the word, and options whose text says which word.
 _OWN_WORDS = re.compile("diffserv|flowmode|atm")
 _ACK_FILTER = ("ack-filter",)
 _ACKS = {"disabled": "no-ack-filter", "enabled": "ack-filter", "aggressive": "ack-filter-aggressive"}
-#: Flags with a word for both sides.
+#: Flags with one word for on and one for off.
 _BOTH = {
     "nat": ("nat", "nonat"),
     "wash": ("wash", "nowash"),
@@ -96,7 +96,7 @@ _BOTH = {
 
 
 def _words(kind: str, options: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
-    """Options of a document as words of a command, and its table of sizes."""
+    """The options of a document as words of a command, and its size table."""
     if kind == "netem":
         return _netem(options), {}
     words: list[str] = []
@@ -125,14 +125,14 @@ def _said(kind: str, key: str, value: Any) -> list[str]:
     if key in _RATES:
         return [key, f"{round(8 * value)}bit"]
     if key in _TIMES:
-        # The kernel's clock of these counts 1.024 us and rounds down: 4999 is 5 ms.
+        # For these the kernel's clock counts units of 1.024 us and rounds down: 4999 us is 5 ms.
         whole = value + 1 if isinstance(value, int) and value % 10 == 9 else value
         return ["latency" if key == "lat" else key, f"{whole}us"]
     return [key, str(value)]
 
 
 def _netem(options: Mapping[str, Any]) -> list[str]:
-    """`netem` has tables of its own: shares of 1, times in seconds."""
+    """Reads the tables of `netem`: shares as fractions of 1, times in seconds."""
     words: list[str] = []
     for key, value in options.items():
         if key in ("limit", "gap", "seed") and isinstance(value, int):

@@ -1,7 +1,7 @@
-"""What Linux has of a discipline, as its row says: which word of `tc` says which parameter.
+"""A discipline's form in Linux, as its row declares it: which word of `tc` sets which parameter.
 
-The rows are those of `tailback describe --json`, under `linux`; a class of one's own has the same as its attribute
-`linux`, a dict, in which what is not needed may be left out.
+The rows are those of `tailback describe --json`, under `linux`. A user's own class has the same in its attribute
+`linux`, a dict from which keys that are not needed may be left out.
 """
 
 from __future__ import annotations
@@ -13,31 +13,32 @@ from typing import Any
 
 from tailback.linux.units import TcError
 
-#: The parameter that names a set of values. Values that are given replace those of the set.
+#: The parameter that names a profile, which is a set of values. Given values replace those of the profile.
 PROFILE = "profile"
 
 
 @dataclass(frozen=True)
 class TcWord:
-    """A word of `tc`, and the parameter it says."""
+    """A word of `tc`, and the parameter that it sets."""
 
     word: str = ""
-    #: Empty: it says nothing of the discipline itself, as the rate of the line.
+    #: Empty if the word sets no parameter of the discipline, such as the rate of the line.
     parameter: str = ""
-    #: Parameters that must have the same value, as the word says all of them.
+    #: Parameters that must have the same value, since the word sets all of them.
     also: tuple[str, ...] = ()
-    #: How the value is written: see `words.py`.
+    #: The way in which the value is written: see `words.py`.
     value: str = "whole"
-    #: Of a flag or a choice: values, and their words.
+    #: For a flag or a choice: its values and their words.
     words: tuple[tuple[str, str], ...] = ()
-    #: A whole number says so many times the value.
+    #: The factor between the value and the whole number that is written.
     times: int = 1
-    #: What Linux has without the word: `is` this default, what the `device` has, or it is always `told` or `needed`.
+    #: Linux's value without the word: it `is` this default, or the `device` has it. A word that is `told` or `needed`
+    #: is always written.
     unsaid: str = "told"
     default: str = ""
-    #: A parameter that has to be true for the word to mean something.
+    #: A parameter that must be true for the word to have an effect.
     only_with: str = ""
-    #: The largest number that is taken; 0 for any.
+    #: The largest number that Linux takes; 0 if it takes any.
     most: int = 0
 
 
@@ -48,13 +49,14 @@ class Form:
     #: By the simulator's name.
     discipline: str
     kind: str
-    #: The kind where the buffer counts bytes, if it is another.
+    #: The kind for a buffer in bytes, if it is a different kind.
     in_bytes: str = ""
     always: tuple[str, ...] = ()
     options: tuple[TcWord, ...] = ()
-    #: Words that say several values: word, parameters with values, and whether these are added to what stands before.
+    #: Words that set several values: the word, the parameters with their values, and whether these are added to the
+    #: earlier values.
     presets: tuple[Mapping[str, Any], ...] = ()
-    #: Parameters without a word, their values in Linux, and what differs where the simulator has others.
+    #: Parameters without a word, their values in Linux, and the difference if the simulator has other values.
     built_in: tuple[Mapping[str, str], ...] = ()
     since: str = ""
     differs: str = ""
@@ -68,13 +70,13 @@ class Form:
 
     @property
     def shapes(self) -> bool:
-        """It holds a rate by itself, as `cake` does; any other stands below a class of `htb`. RED asks for the rate of
-        its line for another reason."""
+        """Whether the discipline shapes to a rate by itself, as `cake` does. Any other discipline stands below a class
+        of `htb`. RED needs the rate of its line for another reason."""
         return any(option.value == "rate" and option.unsaid != "needed" for option in self.options)
 
     @property
     def first(self) -> str:
-        """Since when it is there."""
+        """The versions that first have it."""
         return self.since and f"{self.since} of Linux and of iproute2 are the first to have it."
 
     def of_profile(self, name: str) -> frozenset[str]:
@@ -95,7 +97,7 @@ def models() -> Mapping[str, Mapping[str, Any]]:
 
 
 def form(discipline: str) -> Form | None:
-    """What Linux has of a discipline; None where it has nothing like it."""
+    """The form of a discipline in Linux; None if Linux has no such discipline."""
     model = models().get(discipline)
     if model is None or model["linux"] is None:
         return None
@@ -104,7 +106,7 @@ def form(discipline: str) -> Form | None:
 
 
 def form_of_class(maker: Any, name: str) -> Form | None:
-    """The same for a class of one's own with an attribute `linux`. Its parameters are attributes of the class."""
+    """The form of a user's own class with an attribute `linux`. Its parameters are attributes of the class."""
     declared = getattr(maker, "linux", None)
     if declared is None:
         return None
@@ -116,12 +118,12 @@ def form_of_class(maker: Any, name: str) -> Form | None:
 
 @functools.cache
 def forms() -> tuple[Form, ...]:
-    """All that Linux has."""
+    """All forms that Linux has."""
     return tuple(one for name in models() if (one := form(name)) is not None)
 
 
 def nearest(discipline: str) -> str:
-    """Of the disciplines that Linux has the one that is most like this one."""
+    """The discipline of Linux that is most like this one."""
     return (models().get(discipline) or {}).get("nearest_in_linux") or "fq-codel"
 
 
@@ -132,34 +134,34 @@ def law(discipline: str) -> Mapping[str, Any] | None:
 
 
 def shaping(discipline: str) -> str | None:
-    """The parameter with the rate to which a discipline shapes; None where it does not."""
+    """The parameter with the rate to which a discipline shapes; None if it does not shape."""
     parameter: str | None = (models().get(discipline) or {}).get("shapes")
     return parameter
 
 
 @functools.cache
 def word_against(kind: str, word: str) -> str:
-    """The word that says the contrary of a flag of a kind, as `noecn` does; empty where there is none."""
+    """The word that turns a flag of a kind off, such as `noecn`; empty if there is none."""
     flags = [dict(o.words) for f in forms() if kind in f.kinds for o in f.options if o.value == "flag"]
     return next((words.get("false", "") for words in flags if words.get("true") == word), "")
 
 
 @functools.cache
 def token_bucket() -> str:
-    """The discipline that holds another one to a rate, and that Linux has as a class of `htb`."""
+    """The discipline that shapes another one to a rate; in Linux it is a class of `htb`."""
     return next(name for name in models() if shaping(name) and form(name) is None)
 
 
 def _declared(discipline: str, declared: Mapping[str, Any], defaults: Mapping[str, Any]) -> Form:
-    known = _known(Form, declared, f"{discipline}.linux")
-    if not known.get("kind"):
+    known_keys = _known(Form, declared, f"{discipline}.linux")
+    if not known_keys.get("kind"):
         raise TcError(f"{discipline}.linux has no kind; give the kernel's name, such as 'pfifo'")
     options = tuple(
         TcWord(**_known(TcWord, {**option, "words": tuple(map(tuple, option.get("words", ())))}, f"{discipline}.linux"))
-        for option in known.pop("options", ())
+        for option in known_keys.pop("options", ())
     )
-    known |= {key: tuple(known.get(key, ())) for key in ("always", "presets", "built_in")}
-    return Form(discipline=discipline, defaults=defaults, options=options, **known)
+    known_keys |= {key: tuple(known_keys.get(key, ())) for key in ("always", "presets", "built_in")}
+    return Form(discipline=discipline, defaults=defaults, options=options, **known_keys)
 
 
 def _known(what: type, given: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -1,15 +1,16 @@
-"""What a packet takes on a home line: a row for each kind of line, in the words of `cake`, `htb`, SQM and a scenario.
+"""The bytes that a packet takes on a home line. Each kind of line has a row, with the words of `cake`, `htb`, SQM and a
+scenario.
 
-A line adds headers to an IP packet (`overhead`), has a smallest packet (`mpu`), and may cut packets into cells or
-codes. A shaper that does not count them lets small packets fill the modem's buffer.
+A line adds headers to an IP packet (`overhead`) and has a smallest packet (`mpu`). It may cut packets into cells or add
+bytes of a code. A shaper that does not count these bytes lets small packets fill the modem's buffer.
 
-* `plain`: the packet and its headers, at least `mpu`.
-* `atm`: cells of 53 B that carry 48, the last one padded (ITU-T I.361; AAL5 in ITU-T I.363.5).
-* `ptm`: one more byte for each 64 begun (64/65 octets, IEEE 802.3 section 61.3, ITU-T G.992.3 annex N and G.993.2).
-  As `cake` counts it: tc-cake(8).
+* `plain`: the packet and its headers, but at least `mpu` bytes.
+* `atm`: cells of 53 B that carry 48 B each; the last cell is padded (ITU-T I.361; AAL5 in ITU-T I.363.5).
+* `ptm`: the code adds one byte to every 64 bytes or part of 64 (64/65 octets, IEEE 802.3 section 61.3, ITU-T G.992.3
+  annex N and G.993.2). `cake` counts it in the same way: tc-cake(8).
 
-`overhead` counts from the IP packet, as `cake` does. `htb` and tables of sizes (`stab`) count from the packet as the
-device has it, with its Ethernet header (tc-stab(8)), so that they get `overhead` less that header.
+`overhead` counts from the IP packet, as in `cake`. `htb` and size tables (`stab`) count from the device's packet, which
+includes its Ethernet header (tc-stab(8)). They therefore get `overhead` less that header.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-#: Bytes of the Ethernet header: two addresses and a type. A device for PPP has no header at this place.
+#: Bytes of the Ethernet header: two addresses and a type. A PPP device has no such header.
 ETHERNET_HEADER = 14
 #: PPPoE takes 6 B and PPP's protocol 2 (RFC 2516 sections 4 and 7).
 PPPOE = 8
@@ -26,24 +27,24 @@ VLAN = 4
 
 
 class FramingError(ValueError):
-    """A line that is not known; the message names the option, its value, and what to write instead."""
+    """An unknown line. The message names the option and its value, and says what to write instead."""
 
 
 @dataclass(frozen=True)
 class Framing:
-    """What a packet takes on a line."""
+    """The bytes that a line adds to a packet."""
 
     link: str
     title: str
     #: Bytes that an IP packet gains.
     overhead: int
-    #: Bytes of the smallest packet on the line, `overhead` included; 0 where there is none.
+    #: Bytes of the smallest packet on the line, `overhead` included; 0 if the line has no smallest packet.
     mpu: int
     #: "plain", "atm" or "ptm".
     cells: str
-    #: What `cake` is told.
+    #: The words for `cake`.
     cake: str
-    #: Where the numbers are from.
+    #: The source of the numbers.
     source: str
     pppoe: bool = False
     vlan: bool = False
@@ -63,23 +64,24 @@ class Framing:
 
     @property
     def device_header(self) -> int:
-        """Bytes of a packet's header that the device on which a shaper is put counts by itself: 14 on Ethernet, nothing
-        on a device for PPP, which is where a shaper belongs with PPPoE."""
+        """Bytes of header that the shaper's device counts by itself: 14 on Ethernet, 0 on a PPP device. With PPPoE the
+        shaper belongs on the PPP device."""
         return 0 if self.pppoe else ETHERNET_HEADER
 
     @property
     def device_overhead(self) -> int:
-        """`overhead` for `htb` and for tables of sizes, which count from the packet as the device has it."""
+        """`overhead` for `htb` and for size tables, which count from the device's packet."""
         return self.overhead - self.device_header
 
     @property
     def linklayer(self) -> str:
-        """The link layer of `htb`, of tables of sizes and of SQM, which know cells and nothing of `ptm`."""
+        """The link layer as `htb`, size tables and SQM name it. They know the cells of `atm`, but not `ptm`."""
         return "atm" if self.cells == "atm" else "ethernet"
 
     @property
     def rate_factor(self) -> float:
-        """What is left of a rate where the shaper does not know the line's code: 64 of 65 bytes under `ptm`."""
+        """The share of the rate that a shaper may use if it does not know the line's code: 64 of 65 bytes under
+        `ptm`."""
         return 64 / 65 if self.cells == "ptm" else 1.0
 
     def shaped(self, ip_bytes: int) -> int:
@@ -88,16 +90,17 @@ class Framing:
 
     @property
     def htb(self) -> str:
-        """What a class of `htb` is told."""
+        """The words for a class of `htb`."""
         mpu = f" mpu {self.mpu}" if self.mpu else ""
         return f"overhead {self.device_overhead}{mpu} linklayer {self.linklayer}"
 
     def simulated(self) -> dict[str, str]:
-        """As a scenario takes it, for a link and for `cake`."""
+        """The keys of a scenario, for a link and for `cake`."""
         return {"overhead": f"{self.overhead}B", "mpu": f"{self.mpu}B", "framing": self.cells}
 
 
-#: Lines without PPPoE and VLAN. The words for `cake` say the same as the numbers; a test reads them back from `tc`.
+#: Lines without PPPoE and VLAN. The words for `cake` say the same as the numbers; a test sets them and reads the
+#: numbers back from `tc`.
 _LINES = (
     Framing(
         "docsis",
@@ -161,13 +164,13 @@ _LINES = (
 #: The kinds of lines that can be asked for.
 LINKS = tuple(row.link for row in _LINES)
 
-#: With PPPoE two lines have a word of their own; the others are told the number.
+#: Two lines have their own word for PPPoE in `cake`; the others need the number.
 _PPPOE_WORDS = {"vdsl": "pppoe-ptm", "adsl": "pppoe-llcsnap"}
 _CELL_WORDS = {"plain": "noatm", "atm": "atm", "ptm": "ptm"}
 
 
 def framing(link: str, *, pppoe: bool = False, vlan: bool = False) -> Framing:
-    """What a packet takes on a line. Raises `FramingError`."""
+    """The framing of a line, by its name. Raises `FramingError`."""
     row = next((row for row in _LINES if row.link == link), None)
     if row is None:
         near = get_close_matches(link, LINKS, 1)
@@ -183,7 +186,7 @@ def framing(link: str, *, pppoe: bool = False, vlan: bool = False) -> Framing:
         row = replace(
             row,
             overhead=row.overhead + VLAN,
-            # Behind the other words, as it adds to what they set.
+            # `ether-vlan` adds to what the other words set, so it stands behind them.
             cake=f"{row.cake} ether-vlan",
             source=f"{row.source}; a VLAN tag takes {VLAN} B (IEEE 802.1Q)",
         )

@@ -1,5 +1,5 @@
-"""A tree of classes of `htb` as lines of `tc`: a class each with its rates, a discipline in each leaf, and filters by
-code point (tc-htb(8), tc-u32(8)). The other direction is `shaped.py`."""
+"""Writes a tree of `htb` classes as lines of `tc`: each class with its rates, the discipline of each leaf, and filters
+by code point (tc-htb(8), tc-u32(8)). `shaped.py` reads such lines."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tailback.linux.law import Path
 from tailback.linux.reading import of_words
 from tailback.linux.units import TcError
 
-#: The class at the top, and the first number of the others where their names are no numbers.
+#: The class at the top, and the first number of the classes whose names are not numbers.
 TOP, FIRST = "1:1", 0x10
-#: Code points whose names are no numbers.
+#: Code points whose names are not numbers.
 _CODES = {"EF": 46, "VA": 44, "LE": 1, "BE": 0}
 _NAMED = re.compile(r"1:[0-9a-f]{1,4}")
 
@@ -25,8 +25,8 @@ _NAMED = re.compile(r"1:[0-9a-f]{1,4}")
 def lines(
     device: str, table: Mapping[str, Any], framing: Framing, packet: int, ecn: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """The commands, the parameters that no word says, and remarks. Raises `TcError` for a class whose discipline Linux
-    has not."""
+    """The commands, the parameters that have no word in `tc`, and remarks. Raises `TcError` for a class with a
+    discipline that Linux does not have."""
     classes = [dict(c) for c in table["classes"]]
     names = _names(classes)
     rate = units.rate_text(_rate(table["rate"]))
@@ -44,10 +44,10 @@ def lines(
     for c in classes:
         name, above = names[c["name"]], names.get(str(c.get("parent")), TOP)
         own = units.rate_text(_rate(c["rate"]))
-        said = f"rate {own} ceil {units.rate_text(_rate(c.get('ceil', c['rate'])))}"
-        said += "".join(f" {k} {_bytes(c, k, 1600)}" for k in ("burst", "cburst"))
-        said += "".join(f" {k} {v}" for k, v in (("prio", c.get("prio")), ("quantum", _quantum(c))) if v is not None)
-        made.append(f"{head} parent {above} classid {name} htb {said} {framing.htb}")
+        rates = f"rate {own} ceil {units.rate_text(_rate(c.get('ceil', c['rate'])))}"
+        rates += "".join(f" {k} {_bytes(c, k, 1600)}" for k in ("burst", "cburst"))
+        rates += "".join(f" {k} {v}" for k, v in (("prio", c.get("prio")), ("quantum", _quantum(c))) if v is not None)
+        made.append(f"{head} parent {above} classid {name} htb {rates} {framing.htb}")
         if c["name"] in inner:
             continue
         leaf = c.get("queue", table.get("queue", {"kind": of_words("pfifo", [])[0]}))
@@ -68,7 +68,7 @@ def lines(
 
 
 def _names(classes: list[dict[str, Any]]) -> dict[str, str]:
-    """The names of classes in Linux: as they are where they are numbers, and counted otherwise."""
+    """The names of classes in Linux: names that are numbers stay, and the other classes are numbered in order."""
     named = [str(c["name"]) for c in classes]
     if all(_NAMED.fullmatch(n) and n != TOP for n in named):
         return {n: n for n in named}

@@ -1,7 +1,7 @@
-"""A queue of this kernel for a link of the box: lines for `tc`.
+"""The lines of `tc` that give a link of the live box a queue of this kernel.
 
-Lengths are those of IP packets, as a TUN device has no Ethernet header: `overhead` of `htb` counts from there, as the
-scenario's does, and not from the Ethernet packet as on a router's own device.
+Lengths are those of IP packets, since a TUN device has no Ethernet header. The `overhead` of `htb` therefore counts
+from the IP packet, as in a scenario. On a router's own device it counts from the Ethernet packet.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tailback.linux.units import TcError
 class Queue:
     """A queue for one direction of a link."""
 
-    #: Kinds that the kernel must have.
+    #: The kinds of qdisc that the kernel must have.
     needs: tuple[str, ...]
     #: The words of the discipline.
     words: words.Written
-    #: The rate is its own, and not that of the link.
+    #: Whether the queue has its own rate and not that of the link.
     holds_rate: bool
-    #: The class of `htb` around it: rate in bits a second, bytes that it may send at once, headers of the line.
+    #: The class of `htb` around the discipline: rate in bits a second, burst in bytes, headers of the line.
     around: tuple[float, int, str] | None = None
 
     def lines(self, device: str) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class Queue:
 
 
 def queue(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
-    """The queue of a scenario, for a link of this rate. Raises `TcError` for what no kernel has."""
+    """The kernel's queue for a scenario's queue, on a link of this rate. Raises `TcError` if no kernel has it."""
     kind = given["kind"]
     rate_of = shaping(kind)
     if given.get("classes"):
@@ -51,12 +51,12 @@ def queue(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
         written = _written(given, None, marking)
         return Queue((written.kind,), written, True)
     written = _written(given, Path(rate_bps, 1500, 0.1), marking)
-    # A class that is as fast as the link, and sends packet by packet as a link does.
+    # A class as fast as the link, which sends one packet at a time as a link does.
     return Queue(("htb", written.kind), written, False, (rate_bps, FULL_PACKET, ""))
 
 
 def _around(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
-    """A discipline below the class that a scenario's `htb` is."""
+    """The discipline below the class that stands for a scenario's `htb`."""
     inner = given.get("queue", "droptail")
     inner = {"kind": inner} if isinstance(inner, str) else inner
     overhead, mpu = (_core.parse_bytes(str(given.get(key, "0B"))) for key in ("overhead", "mpu"))
@@ -74,7 +74,7 @@ def _written(given: Mapping[str, Any], path: Path | None, marking: bool) -> word
         below = ", ".join(f.discipline for f in forms() if not f.shapes)
         alone = ", ".join(f.discipline for f in forms() if f.shapes and not f.always)
         raise TcError(f"Linux has no queue that is this {kind}; the kernel can have {below}, and {alone} with a rate")
-    # A limit that is the device's is said, as the scenario has one.
+    # A scenario always has a limit, so the limit is written even if it would be the device's.
     limits = {o.parameter: there.defaults[o.parameter] for o in there.options if o.unsaid == "device"}
     written = words.write(there, {**limits, **given}, path, ecn=marking)
     if unsaid := [p for p in written.unsaid if p in given]:

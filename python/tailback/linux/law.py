@@ -1,7 +1,7 @@
-"""How parameters follow from a link: each formula once, with its source.
+"""The formulas that set a discipline's parameters for a link, each with its source.
 
-A link here is a rate, the bytes of it that a largest packet takes, and the longest usual round trip. Times are in
-seconds. A discipline says in its row which of these laws it follows (`law` of `tailback describe --json`).
+A link here is a rate, the bytes of a largest packet on it, and the longest usual round trip. Times are in seconds. A
+discipline's row says which of these laws it follows (`law` of `tailback describe --json`).
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from typing import Any
 INTERVAL_S, LEAST_RTT_S, MOST_RTT_S = 0.100, 0.010, 0.300
 #: The delay that PIE holds: RFC 8033 section 4.2, QDELAY_REF.
 REFERENCE_S = 0.015
-#: With this quantum, bytes, small packets go before large ones: for FQ-CoDel below 100 Mbit/s ("Best practices for
-#: benchmarking CoDel and FQ CoDel", bufferbloat.net; tc-cake(8) has 300 to 1514 by the rate).
+#: A quantum, in bytes, with which small packets go before large ones. It is for FQ-CoDel below 100 Mbit/s ("Best
+#: practices for benchmarking CoDel and FQ CoDel", bufferbloat.net). tc-cake(8) has 300 to 1514, which depends on the
+#: rate.
 SMALL_QUANTUM, FAST_BPS = 300, 100e6
-#: RED averages over a second, and its lower threshold is half of what the line sends in this time.
+#: RED averages over a second. Its lower threshold is half of what the line sends in this time.
 RED_DELAY_S = 0.005
 RED_SOURCE = "Floyd, Gummadi and Shenker 2001, section 4"
-#: A limit of RED, as multiples of the upper threshold: "a few times" (tc-red(8)).
+#: The limit of RED as a multiple of the upper threshold: "a few times" (tc-red(8)).
 RED_LIMIT = 4
-#: The most that Linux's exponent of a weight can be.
+#: The largest exponent of a weight in Linux.
 MOST_EXPONENT = 31
 
 
 @dataclass(frozen=True)
 class Path:
-    """What a law asks of a link."""
+    """What a law needs to know of a link."""
 
     rate_bps: float
-    #: Bytes of the rate that a largest packet takes.
+    #: Bytes of a largest packet as the rate counts them.
     packet_bytes: int
     rtt_s: float
 
@@ -42,13 +43,13 @@ class Path:
 
     @property
     def least_s(self) -> float:
-        """No delay below this is a target: a packet that is being sent, and half of the next one."""
+        """The smallest delay that can be a target: the time to send one packet and half of the next."""
         return 1.5 * self.packet_s
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter as it is set here, and why; `value` is as a scenario has it."""
+    """A parameter's value, as a scenario has it, and the reason for it."""
 
     name: str
     value: Any
@@ -56,7 +57,8 @@ class Setting:
 
 
 def seconds(t: float) -> str:
-    """A time as a scenario has it, in whole microseconds as in Linux: the line says what is simulated."""
+    """A time as a scenario writes it. It has whole microseconds, as in Linux, so that the line of `tc` and the
+    simulation agree."""
     us = max(1, round(t * 1e6))
     return f"{us / 1000:g}ms" if us >= 1000 else f"{us}us"
 
@@ -72,10 +74,10 @@ def interval(rtt_s: float) -> tuple[float, str]:
 
 
 def sojourn_times(path: Path) -> tuple[float, float, str]:
-    """Target and interval of CoDel, and why. RFC 8289 sections 4.3 and 4.4: the target is 5 to 10 % of the interval,
-    and no less than a packet takes on the line. As a packet that is being sent keeps the one behind it for up to one of
-    these times, one and a half are given; the interval is then longer by as much, and at least twice the target, as in
-    Linux's `cake`."""
+    """Target and interval of CoDel, and the reasons. The target is 5 to 10 % of the interval, and no less than the time
+    to send a packet (RFC 8289 sections 4.3 and 4.4). A packet that is being sent can delay the next one by this time,
+    so the target is one and a half times it. The interval then grows by as much, and is at least twice the target, as
+    in Linux's `cake`."""
     length, why = interval(path.rtt_s)
     target = length / 20
     if path.least_s <= target:
@@ -90,7 +92,7 @@ def sojourn_times(path: Path) -> tuple[float, float, str]:
 
 
 def base_interval(target: float, stretched: float, path: Path | None) -> float | None:
-    """The interval from which [`sojourn_times`] makes these two; None where they have another origin."""
+    """The interval for which [`sojourn_times`] gives this target and interval; None if there is no such interval."""
 
     def same(a: float, b: float) -> bool:
         return abs(a - b) <= 2e-6
@@ -107,7 +109,7 @@ def base_interval(target: float, stretched: float, path: Path | None) -> float |
 
 
 def reference_delay(path: Path) -> tuple[float, str]:
-    """RFC 8033 section 4.2, and as for CoDel no less than one and a half packets take."""
+    """The target of PIE: RFC 8033 section 4.2, but at least the time of one and a half packets, as for CoDel."""
     if path.least_s > REFERENCE_S:
         return path.least_s, f"a packet takes {seconds(path.packet_s)} on this line: one and a half"
     return REFERENCE_S, "RFC 8033 section 4.2"
@@ -117,8 +119,8 @@ def reference_delay(path: Path) -> tuple[float, str]:
 
 
 def thresholds(path: Path, limit: int | None) -> tuple[int, int]:
-    """In whole packets: half of what the line sends in 5 ms, at least 5, at most a sixth of a limit; and three times
-    that. Floyd, Gummadi and Shenker 2001, section 4."""
+    """Both thresholds in whole packets. The lower is half of what the line sends in 5 ms, at least 5, and at most a
+    sixth of the limit; the upper is three times the lower. Floyd, Gummadi and Shenker 2001, section 4."""
     low = max(5, round(RED_DELAY_S / path.packet_s / 2))
     if limit is not None:
         low = min(low, max(limit // 6, 1))
@@ -126,23 +128,23 @@ def thresholds(path: Path, limit: int | None) -> tuple[int, int]:
 
 
 def automatic_thresholds(rate_bps: float, mean_packet: int, room: float, target_s: float | None) -> tuple[float, float]:
-    """Both thresholds of the simulator's RED if none is given, in packets: half of the mean packets that the line sends
-    in `target_s`, at least 5, and three times that. Without a target it is 5 ms, and the ramp ends within a buffer of
-    `room` packets (`tailback describe red`)."""
+    """Both default thresholds of the simulator's RED, in packets. The lower is half of the mean packets that the line
+    sends in `target_s`, and at least 5; the upper is three times the lower. Without a target, `target_s` is 5 ms and
+    the ramp ends within a buffer of `room` packets (`tailback describe red`)."""
     half = (RED_DELAY_S if target_s is None else target_s) * rate_bps / (8 * mean_packet) / 2
     low = max(half, 5.0) if target_s is not None else min(max(min(half, room / 6), 5.0), room / 3)
     return low, 3 * low
 
 
 def weight(path: Path) -> float:
-    """The average forgets in a second: 1 - exp(-1/C) for C packets a second."""
+    """The weight with which the average forgets in a second: 1 - exp(-1/C) for C packets a second."""
     return -math.expm1(-path.packet_s)
 
 
 def exponent_of_burst(min_packets: float, burst: int) -> int | None:
-    """The exponent w of the weight 2^-w that iproute2 makes of a burst (`tc_red_eval_ewma`): the first one for which a
-    burst of so many packets into an empty queue leaves the average at the lower threshold or below, by Floyd and
-    Jacobson 1993, equation 3: L + 1 + ((1 - W)^L - 1) / W. None where it takes none."""
+    """The exponent w of the weight 2^-w that iproute2 computes from a burst (`tc_red_eval_ewma`). It is the first
+    exponent for which a burst of L packets into an empty queue leaves the average at or below the lower threshold
+    (Floyd and Jacobson 1993, equation 3: L + 1 + ((1 - W)^L - 1) / W). None if iproute2 refuses the burst."""
     above = burst + 1 - min_packets
     if above < 1:
         return None
@@ -155,8 +157,8 @@ def _filtered(w: int, burst: int) -> float:
 
 
 def burst(min_packets: float, wanted: float) -> tuple[int, int]:
-    """The largest burst with which Linux has the weight nearest to the wanted one, by ratio, and the exponent of that
-    weight."""
+    """The largest burst for which Linux takes the weight nearest, by ratio, to the wanted weight; and the exponent of
+    Linux's weight."""
     target = min(max(round(-math.log2(wanted)), 1), MOST_EXPONENT)
     for w in range(target, 0, -1):
         largest = _largest_burst(min_packets, w)
@@ -166,7 +168,7 @@ def burst(min_packets: float, wanted: float) -> tuple[int, int]:
 
 
 def _largest_burst(min_packets: float, w: int) -> int | None:
-    """None where no burst has this exponent."""
+    """The largest burst that yields this exponent; None if no burst does."""
     below = max(1, math.ceil(min_packets))
     if (least := exponent_of_burst(min_packets, below)) is None or least > w:
         return None
@@ -179,16 +181,16 @@ def _largest_burst(min_packets: float, w: int) -> int | None:
     return below if exponent_of_burst(min_packets, below) == w else None
 
 
-# All of them, by the law that a discipline declares
+# All laws, by the name that a discipline declares
 
 
 def settings(
     law: Mapping[str, Any] | None, path: Path, limit: int | None = None, *, shapes: bool = False
 ) -> tuple[Setting, ...]:
-    """What a discipline of this law is given on a link; nothing without a law. `limit`: packets of its buffer.
-    `shapes`: it holds the rate by itself."""
+    """The parameters that this law sets on a link; empty without a law. `limit` is the buffer in packets. `shapes` says
+    that the discipline shapes to the rate by itself."""
     name = law["name"] if law else ""
-    # One that knows its rate adds the packets of the line by itself.
+    # A discipline that knows its rate adds the time of a packet by itself.
     match "sojourn" if name == "round-trip" and not shapes else name:
         case "sojourn":
             target, length, why = sojourn_times(path)

@@ -1,4 +1,4 @@
-"""`netem`: its words in `tc`, and the impairment of the same name that a scenario has (tc-netem(8))."""
+"""Reads the words of `netem` in `tc`, and turns them into a scenario's impairment of the same name (tc-netem(8))."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import Any
 from tailback.linux import units
 from tailback.linux.units import TcError
 
-#: Packets that `netem` holds when nothing is said.
+#: The default limit of `netem`, in packets.
 LIMIT = 1000
-#: Tables that a scenario has, too.
+#: Distributions of delay that a scenario has, too.
 _DISTRIBUTIONS = ("uniform", "normal", "pareto", "paretonormal")
-#: Words in the order in which `tc` tries them; it takes any beginning of one.
+#: Words in the order in which `tc` tries them. It accepts any beginning of a word.
 _WORDS = (
     ("limit",), ("delay", "latency"), ("loss", "drop"), ("ecn",), ("reorder",), ("corrupt",), ("gap",), ("duplicate",),
     ("distribution",), ("rate",), ("slot",), ("seed",),
 )  # fmt: skip
-#: Names that an output has before a value and a command has not: those of a word in the order of the command, and what
-#: stands for one that is not shown.
+#: The names that stand before values in an output but not in a command: for each word, its names in the command's
+#: order, and the value that stands for one that is not shown.
 _NAMED = {
     ("loss", "state"): ({"p13": "", "p31": "", "p32": "", "p23": "", "p14": ""}, "0%"),
     ("loss", "gemodel"): ({"p": "", "r": "", "1-h": "", "1-k": ""}, "0%"),
     ("rate",): ({"packetoverhead": "", "cellsize": "", "celloverhead": ""}, "0"),
 }
-#: The longest jitter of a scenario, seconds.
+#: The longest jitter of a scenario, in seconds.
 _MOST_JITTER_S = 2.147
-#: An ATM cell: its content, and its header (ITU-T I.361).
+#: Bytes of an ATM cell: payload and header (ITU-T I.361).
 _CELL, _CELL_HEADER = 48, 5
 
 
 @dataclass
 class Netem:
-    """What a line says. Shares are of 1."""
+    """The settings of a line. Shares are fractions of 1."""
 
     limit: int = LIMIT
     limit_said: bool = False
@@ -44,9 +44,10 @@ class Netem:
     #: Independent losses.
     loss: float = 0.0
     loss_correlation: float = 0.0
-    #: Gilbert and Elliott's: to the bad state, to the good one, loss in the bad and in the good one.
+    #: The probabilities of Gilbert and Elliott's model: to the bad state, to the good state, loss in the bad state,
+    #: loss in the good state.
     gemodel: tuple[float, float, float, float] | None = None
-    #: The model of four states: p13, p31, p32, p23, p14.
+    #: The probabilities of the model of four states: p13, p31, p32, p23, p14.
     states: tuple[float, ...] = ()
     duplicate: float = 0.0
     duplicate_correlation: float = 0.0
@@ -59,12 +60,12 @@ class Netem:
     rate_bps: float | None = None
     #: Bytes of a packet's header, of a cell, and of a cell's header.
     overheads: tuple[int, int, int] = (0, 0, 0)
-    #: Words that have no counterpart.
+    #: Words that have no counterpart in a scenario.
     others: list[str] = field(default_factory=list)
 
 
 class _Words:
-    """The words that are left, from the first on."""
+    """The words that are not read yet."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.left = list(words)
@@ -81,7 +82,7 @@ class _Words:
         return percent(self.next(of), of)
 
     def more(self, read: Callable[[str], Any]) -> Any:
-        """The next word as a value; None where it is none, and stays."""
+        """The next word as a value. If it is not a value, it stays, and the result is None."""
         if not self.left or (not self.left[0][:1].isdigit() and self.left[0][:1] not in ".-"):
             return None
         value = read(self.left[0])
@@ -94,7 +95,7 @@ class _Words:
 
 
 def percent(text: str, of: str) -> float:
-    """A share, with or without the sign."""
+    """A share from a percentage, with or without `%`."""
     try:
         value = float(text.removesuffix("%")) / 100
     except ValueError:
@@ -105,52 +106,52 @@ def percent(text: str, of: str) -> float:
 
 
 def parse(words: Sequence[str]) -> Netem:
-    """The words behind `netem`. Raises `TcError`."""
-    made, left = Netem(), _Words(words)
-    while left:
-        said = left.next("a word")
-        word = next((names[0] for names in _WORDS if any(said and n.startswith(said) for n in names)), "")
+    """The settings of the words behind `netem`. Raises `TcError`."""
+    settings, remaining = Netem(), _Words(words)
+    while remaining:
+        given_word = remaining.next("a word")
+        word = next((names[0] for names in _WORDS if any(given_word and n.startswith(given_word) for n in names)), "")
         if word == "delay":
-            made.delay_s = units.time(left.next(word))
-            made.jitter_s = left.more(units.time) or 0.0
-            made.delay_correlation = left.more_share(word) or 0.0
+            settings.delay_s = units.time(remaining.next(word))
+            settings.jitter_s = remaining.more(units.time) or 0.0
+            settings.delay_correlation = remaining.more_share(word) or 0.0
         elif word == "loss":
-            _loss(made, left, word)
+            _loss(settings, remaining, word)
         elif word in ("duplicate", "reorder", "corrupt"):
-            setattr(made, word, left.share(word))
-            setattr(made, f"{word}_correlation", left.more_share(word) or 0.0)
+            setattr(settings, word, remaining.share(word))
+            setattr(settings, f"{word}_correlation", remaining.more_share(word) or 0.0)
         elif word == "limit":
-            made.limit, made.limit_said = units.size(left.next(word)), True
+            settings.limit, settings.limit_said = units.size(remaining.next(word)), True
         elif word == "gap":
-            made.gap = _whole(left.next(word), word)
+            settings.gap = _whole(remaining.next(word), word)
         elif word == "distribution":
-            made.distribution = left.next(word)
+            settings.distribution = remaining.next(word)
         elif word == "ecn":
-            made.ecn = True
+            settings.ecn = True
         elif word == "rate":
-            made.rate_bps = units.rate(left.next(word))
-            numbers = [left.more(lambda text: int(_number(text, "rate"))) or 0 for _ in range(3)]
-            made.overheads = (numbers[0], numbers[1], numbers[2])
+            settings.rate_bps = units.rate(remaining.next(word))
+            numbers = [remaining.more(lambda text: int(_number(text, "rate"))) or 0 for _ in range(3)]
+            settings.overheads = (numbers[0], numbers[1], numbers[2])
         elif word == "slot":
-            made.others.append(word)
-            _slot(left)
+            settings.others.append(word)
+            _slot(remaining)
         elif word == "seed":
-            # It draws other packets, and no other share of them.
-            left.next(word)
+            # A seed changes which packets are drawn, not their share.
+            remaining.next(word)
         else:
             raise TcError(
-                f"netem: tc has no word {said[:40]!r} here; there are delay, loss, duplicate, reorder, corrupt, rate, "
-                "limit"
+                f"netem: tc has no word {given_word[:40]!r} here; there are delay, loss, "
+                "duplicate, reorder, corrupt, rate, limit"
             )
-    _check(made)
-    return made
+    _check(settings)
+    return settings
 
 
 def _check(made: Netem) -> None:
-    """What `tc` refuses itself, and how it understands a share to be reordered."""
+    """Refuses what `tc` refuses, and sets the gap as `tc` does for a share of reordered packets."""
     lost = made.loss or made.gemodel is not None or made.states
     for is_wrong, problem, remedy in (
-        (made.limit < 1, "limit 0 lets nothing pass", "give a number of packets"),
+        (made.limit < 1, "limit 0 lets no packet pass", "give a number of packets"),
         (made.distribution and not made.jitter_s, "distribution without a jitter", "write delay 100ms 10ms"),
         (made.reorder and not made.delay_s, "reorder without a delay: nothing overtakes", "write delay, too"),
         (made.gap and not made.reorder, "gap without reorder", "write reorder 25% gap 5"),
@@ -163,14 +164,15 @@ def _check(made: Netem) -> None:
 
 
 def _slot(left: _Words) -> None:
-    """The words of a slot: two times, or a distribution with two, and what a slot holds."""
+    """Reads the words of a slot: two times, or a distribution with two times, and the most that a slot holds."""
     while left and (left.left[0][:1].isdigit() or left.left[0] in ("distribution", "packets", "bytes")):
         if left.next("slot") == "distribution":
             left.next("slot distribution")
 
 
 def as_command(words: Sequence[str]) -> list[str]:
-    """The words of an output as a command has them: without the names of values, and with those that are not shown."""
+    """Turns the words of an output into those of a command: it removes the names of values, and adds the values that
+    the output does not show."""
     left, made = list(words), []
     while left:
         word = left.pop(0)
@@ -228,9 +230,9 @@ def _number(text: str, of: str) -> float:
 def impairment(
     netem: Netem, leave: Callable[[str, str], None], header: int, table: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """As a scenario has it. `leave` is told of what has no counterpart: what it is, and why. `header`: bytes that Linux
-    counts on an IP packet; `table`: overhead and layer of a table of sizes. What is not said has the default of `tc`,
-    which is that of a scenario."""
+    """The impairment as a scenario has it. `leave` is called with each setting that has no counterpart, and the reason.
+    `header` is the bytes that Linux counts on an IP packet; `table` is the overhead and layer of a size table. A
+    setting that is not given has the default of `tc`, which is also the scenario's."""
     for word in netem.others:
         leave(word, "no counterpart here")
     made: dict[str, Any] = {"kind": "netem"}
@@ -240,7 +242,7 @@ def impairment(
         made["delay"] = _time(netem.delay_s)
     if netem.jitter_s:
         if netem.jitter_s > _MOST_JITTER_S:
-            leave("a longer jitter", f"{_MOST_JITTER_S} s is the most that the kernel's arithmetic holds")
+            leave("a longer jitter", f"{_MOST_JITTER_S} s is the longest that the kernel's arithmetic holds")
         made["jitter"] = _time(min(netem.jitter_s, _MOST_JITTER_S))
         if netem.distribution in _DISTRIBUTIONS[1:]:
             made["distribution"] = netem.distribution
@@ -267,7 +269,7 @@ def impairment(
 
 
 def _line(netem: Netem, leave: Callable[[str, str], None], header: int, table: Mapping[str, Any]) -> dict[str, Any]:
-    """The rate, and what it counts of a packet."""
+    """The rate, and the bytes that it counts for a packet."""
     own, cell, cell_header = netem.overheads
     if table.get("linklayer") in ("atm", "adsl") and not cell:
         cell, cell_header = _CELL, _CELL_HEADER
@@ -291,7 +293,7 @@ def _time(seconds: float) -> str:
 
 
 def text(said: Netem) -> str:
-    """What a line says, for a person."""
+    """The settings of a line as text for a reader."""
 
     def share(name: str) -> str:
         correlation = getattr(said, f"{name}_correlation")

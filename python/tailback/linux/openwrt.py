@@ -1,4 +1,5 @@
-"""The same for SQM of OpenWrt: a block of /etc/config/sqm, the commands that write it, and how to undo them.
+"""Sets up SQM of OpenWrt for a home line: a block of /etc/config/sqm, the commands that write it, and those that undo
+it.
 
 Names and values of the options are those of the OpenWrt wiki, "SQM configuration /etc/config/sqm", and of luci-app-sqm.
 The scripts of SQM make lines of `tc` from them: `layer_cake.qos` and `piece_of_cake.qos` for `cake`, `simplest.qos` for
@@ -12,11 +13,11 @@ from dataclasses import dataclass, replace
 from tailback.linux import units
 from tailback.linux.shaper import OFFLOAD, PROCESSOR, Setup
 
-#: The kinds that SQM is asked for here.
+#: The disciplines for which SQM is set up here.
 OFFERED = ("cake", "fq_codel")
-#: The name of the section.
+#: The name of the section in /etc/config/sqm.
 SECTION = "wan"
-#: Largest packet and slots of a table of sizes: luci-app-sqm's.
+#: The largest packet and the slots of a size table, as luci-app-sqm has them.
 TABLE = {"tcMTU": "2047", "tcTSIZE": "128"}
 
 
@@ -26,18 +27,18 @@ class Sqm:
 
     discipline: str
     options: tuple[tuple[str, str], ...]
-    #: How to undo it, as commands.
+    #: The commands that undo it.
     undo: tuple[str, ...]
     remarks: tuple[str, ...]
 
     @property
     def block(self) -> str:
-        """For /etc/config/sqm."""
+        """The block for /etc/config/sqm."""
         return "\n".join([f"config queue '{SECTION}'", *(f"\toption {n} '{v}'" for n, v in self.options)]) + "\n"
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The block as commands, and flow offloading off."""
+        """The commands that write the block and turn flow offloading off."""
         return (
             f"uci set sqm.{SECTION}=queue",
             *(f"uci set sqm.{SECTION}.{name}='{value}'" for name, value in self.options),
@@ -58,12 +59,12 @@ _UNDO = (
 )
 _OFFLOAD_AGAIN = (
     "If flow offloading was on before (`uci get firewall.@defaults[0].flow_offloading`), set it to '1' again, commit "
-    "firewall and restart it. SQM works with software flow offloading by the wiki; off is the safe choice."
+    "firewall and restart it. The wiki says that SQM works with software flow offloading, but off is the safe choice."
 )
 
 
 def sqm(setup: Setup) -> Sqm | None:
-    """What SQM is told; None where it does not have the discipline."""
+    """The settings of SQM; None if SQM does not have the discipline."""
     if not _offered(setup):
         return None
     shapes = setup.form is not None and setup.form.shapes
@@ -78,7 +79,7 @@ def next_best(setup: Setup) -> Setup:
 
 
 def _offered(setup: Setup) -> bool:
-    """A kind of SQM's, and not one that needs fixed words."""
+    """Whether SQM has the kind, and the discipline needs no fixed words."""
     return setup.form is not None and setup.form.kind in OFFERED and not setup.form.always
 
 
@@ -87,7 +88,7 @@ _Options = list[tuple[str, str]]
 
 def _cake(setup: Setup) -> _Options:
     framing = setup.framing
-    # The script adds `besteffort` and `wash` for these; words of the options stand behind its own and would undo them.
+    # For these the script adds `besteffort` and `wash`. Words of the options would stand behind them and undo them.
     plain = setup.up.get("tins") == "besteffort"
     squash = {
         "wash": bool(setup.down.get("wash")),

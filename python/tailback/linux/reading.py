@@ -1,4 +1,4 @@
-"""A line of `tc` as the settings of a discipline; the other direction is `words.py`."""
+"""Reads the settings of a discipline from a line of `tc`; `words.py` writes such lines."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tailback.linux.forms import PROFILE, Form, TcWord, forms
 from tailback.linux.units import TcError
 from tailback.linux.words import linux_defaults
 
-#: Words of a line before the discipline, with a value of their own.
+#: Words before the discipline that have a value.
 _PLACES = ("dev", "parent", "handle")
 
 
 def read(line: str) -> tuple[str, dict[str, Any]]:
-    """The discipline of a line of `tc`, by the simulator's name, and its settings as a scenario has them.
+    """The simulator's name of the discipline of a line of `tc`, and its settings as a scenario has them.
 
-    They are those that the line says, and Linux's defaults where the simulator has others. Words before the kind, such
+    The settings are those of the line, and Linux's defaults where the simulator has others. Words before the kind, such
     as `tc qdisc replace dev eth0 root`, may be left out. Raises `TcError`.
     """
     words = _discipline(line.split())
@@ -48,14 +48,15 @@ def _others(kind: str) -> Mapping[str, int]:
 
 
 def of_words(kind: str, rest: Sequence[str], left: list[str] | None = None) -> tuple[str, dict[str, Any]]:
-    """The same from the kind and the words behind it. With `left`, words of `tc` that have no counterpart here are put
-    into it; without, they are refused."""
+    """The name and settings of a discipline from its kind and the words behind it. Words of `tc` that have no
+    counterpart here are put into `left`; without `left` they are refused."""
     all_forms = forms()
     of_kind = [f for f in all_forms if kind in f.kinds and set(f.always) <= set(rest)]
     if not of_kind:
         kinds = sorted({k for f in all_forms for k in f.kinds})
         raise TcError(f"{kind!r} is no discipline of Linux with a model here; {_near(kind, kinds)}")
-    # What has a word for all is the whole; one with fixed words, as adaptive RED, is what is left.
+    # A form with a word for every word of the line is the one. A form with fixed words, as adaptive RED has, takes the
+    # rest.
     plain = [f for f in of_kind if not f.always]
     chosen = plain[0] if plain and _knows(plain[0], rest) else max(of_kind, key=lambda f: len(f.always))
     return chosen.discipline, _Reader(chosen, kind, left).settings(list(rest))
@@ -90,8 +91,8 @@ def _discipline(words: list[str]) -> list[str]:
 
 
 def _near(word: str, known: Sequence[str]) -> str:
-    close = get_close_matches(word, known, 1)
-    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known))}"
+    close_words = get_close_matches(word, known, 1)
+    return f"did you mean {close_words[0]!r}?" if close_words else f"there are {', '.join(sorted(known))}"
 
 
 class _Reader:
@@ -127,7 +128,7 @@ class _Reader:
                 if option.parameter:
                     values[option.parameter] = value == "true" if option.value == "flag" else value
                 if option.parameter == PROFILE:
-                    # The last word counts: what a profile sets takes the place of what was said before it.
+                    # The last word counts: a profile replaces what earlier words set.
                     for other in [w for w in raw if self.valued[w].parameter in self.form.of_profile(value)]:
                         del raw[other]
             elif word in self.presets:
@@ -148,8 +149,9 @@ class _Reader:
         return {**self.understood(values), **values}
 
     def work_out(self, raw: dict[str, str]) -> None:
-        """What `tc` works out for RED where it is not said, in whole numbers (tc-red(8)): a quarter of the limit, a
-        third of that or three times `min`, and a burst of (2 min + max) / (3 avpkt)."""
+        """The values of RED that `tc` computes if they are not given, in whole numbers (tc-red(8)): `max` is a quarter
+        of the limit, `min` a third of `max` (or `max` is three times `min`), and the burst is (2 min + max) / (3
+        avpkt)."""
         if "burst" not in self.valued:
             return
         for word in ("limit", "avpkt"):
@@ -174,7 +176,7 @@ class _Reader:
             values |= {"interval": law.seconds(t), "target": law.seconds(t / 20)}
             return
         if option.value == "rate" and units.rate(text) < 8:
-            # In whole bytes a second it is 0, which is no limit.
+            # In whole bytes a second the rate is 0, which means no limit.
             return
         values[option.parameter] = self.value(option, text, raw or {})
         values |= dict.fromkeys(option.also, values[option.parameter])
@@ -235,7 +237,8 @@ class _Reader:
             values[parameter] = value
 
     def understood(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What Linux has without a word where the simulator has something else, and flags with a word for one side."""
+        """Adds Linux's defaults where the simulator has others, and the flags that have a word for one of their values
+        only."""
         there: dict[str, Any] = {}
         for option in self.form.options:
             silent = [value for value, word in option.words if not word and option.value == "flag"]

@@ -1,8 +1,8 @@
-"""What the qdiscs of a device are in a scenario: a shaper, the discipline in it, and the impairment that `netem` is.
+"""Turns the qdiscs of a device into those of a scenario: a shaper, the discipline in it, and an impairment for `netem`.
 
-A scenario has one queue for a direction. Where `tc` has several, as a tree of `htb` has, it is the one that packets
-without a filter reach; the others are left out, and named. Lengths of a scenario are those of IP packets, and most
-shapers of Linux count the Ethernet header too, so that theirs are larger by that header (`framing.py`).
+A scenario has one queue for a direction. If `tc` has several, as in a tree of `htb`, the scenario gets the queue that
+packets without a filter reach; the others are left out and named. Lengths in a scenario are those of IP packets. Most
+shapers of Linux also count the Ethernet header, so their lengths are larger by that header (`framing.py`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tailback.linux.statement import Statement
 from tailback.linux.tree import Device, Tree
 from tailback.linux.units import TcError
 
-#: Devices whose packets have no Ethernet header where a shaper counts them.
+#: Devices whose packets have no Ethernet header that a shaper would count.
 _BARE = re.compile(r"(?:ppp|tun|wg|wwan|sit|gre|ipip|he-)")
-#: Qdiscs that a device has when nobody set one up, and those that only hold others.
+#: Qdiscs that a device has by default, and those that only hold others.
 _DEVICES_OWN = ("pfifo_fast", "noqueue", "noop")
-#: Deeper than this no tree of queues stands.
+#: The most levels of a tree of queues.
 MOST_LEVELS = 16
 
 Leave = Callable[[str, str, int], None]
@@ -36,20 +36,20 @@ class Side:
     """One direction: what is set up on a device."""
 
     device: str
-    #: "down" behind an intermediate device that packets pass through as they come in, "up" beside one, else empty.
+    #: "down" for an intermediate device that incoming packets pass through, "up" for the device beside one, else empty.
     way: str = ""
-    #: As a scenario takes a queue; empty where only `netem` acts.
+    #: The queue as a scenario has it; empty if only `netem` acts.
     queue: dict[str, Any] = field(default_factory=dict)
-    #: By the name of the shaper in words of `tc`, and what it holds; None without a shaper.
+    #: The shaper's name in `tc`, and its settings; None without a shaper.
     rate_bps: float | None = None
-    #: As a scenario takes impairments: what `netem` is.
+    #: The impairments of a scenario that stand for `netem`.
     impair: list[dict[str, Any]] = field(default_factory=list)
-    #: What was understood, in order: line, what, and value.
+    #: The settings that were understood, in order: line, name, and value.
     said: list[tuple[int, str, str]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """For a list of disciplines: the innermost one, and the device where there are several."""
+        """The label in a list of disciplines: the innermost one, and the device if there are several."""
         queue = self.queue
         while isinstance(inner := queue.get("queue"), Mapping) and "classes" not in queue:
             queue = dict(inner)
@@ -57,7 +57,7 @@ class Side:
 
 
 def sides(tree: Tree, leave: Leave) -> list[Side]:
-    """The directions that a paste sets up. A device of which nothing can be read is left out."""
+    """The directions that a paste sets up. A device is left out if no setting of it can be read."""
     through = {d.through: d.name for d in tree.devices.values() if d.through}
     directions: list[Side] = []
     for device in tree.devices.values():
@@ -74,7 +74,7 @@ def sides(tree: Tree, leave: Leave) -> list[Side]:
 
 
 def _side(device: Device, source: str, leave: Leave) -> Side | None:
-    """`source`: the device whose packets pass here."""
+    """One device. `source` is the device whose packets pass through it."""
     root = device.qdiscs.get("root")
     if root is None:
         if device.classes or any(at != "ingress" for at in device.qdiscs):
@@ -82,7 +82,9 @@ def _side(device: Device, source: str, leave: Leave) -> Side | None:
             leave("what stands below a root", "no line sets up that root; paste the line with root, too", line)
         elif not device.through:
             line = device.qdiscs["ingress"].line
-            leave("ingress", "what comes in waits in no queue here; a filter with mirred redirects it to an ifb", line)
+            leave(
+                "ingress", "incoming packets wait in no queue here; a filter with mirred redirects them to an ifb", line
+            )
         return None
     made = Side(device.name)
     walk = _Walk(device, made, leave, 0 if _BARE.match(source.removeprefix("ifb4")) else ETHERNET_HEADER)
@@ -102,19 +104,19 @@ def _plain(kind: str) -> str:
 
 @dataclass
 class _Bucket:
-    """A shaper: bits a second, bytes at once, and what is counted of headers."""
+    """A shaper: its rate in bits a second, its burst in bytes, and the headers that it counts."""
 
     rate_bps: float
     burst: int
     overhead: int = 0
     mpu: int = 0
     cells: str = "plain"
-    #: Of a tree of classes: the classes and the one of other packets.
+    #: For a tree of classes: the classes, and the class of other packets.
     classes: dict[str, Any] = field(default_factory=dict)
 
 
 class _Walk:
-    """From the root down to the queue that packets without a filter reach."""
+    """Walks from the root down to the queue that packets without a filter reach."""
 
     def __init__(self, device: Device, side: Side, leave: Leave, header: int) -> None:
         self.device, self.side, self.leave, self.header = device, side, leave, header
@@ -143,7 +145,7 @@ class _Walk:
             self.leaf(one)
 
     def sizes(self, one: Statement) -> None:
-        """A table of sizes: tc-stab(8)."""
+        """A size table: tc-stab(8)."""
         self.table = one.stab
         self.say(one.line, "stab", " ".join(f"{k} {v}" for k, v in one.stab.items()))
 
@@ -159,7 +161,7 @@ class _Walk:
     # Shapers
 
     def tree(self, one: Statement, level: int) -> None:
-        """The qdisc that holds classes: the way to the class that packets without a filter reach."""
+        """Takes the qdisc that holds classes, and finds the class that packets without a filter reach."""
         said = classful.values(one.kind, one.words, classful.WORDS[one.kind])
         major = one.handle.partition(":")[0]
         unnamed = f"{major}:{said['default']:x}" if said.get("default") else ""
@@ -177,7 +179,7 @@ class _Walk:
                 why = "no class has this name" if unnamed else "htb lets packets without a class pass unshaped"
                 self.leave(
                     f"default {unnamed or 'of htb'}",
-                    f"{why}; the first class of a filter, or the first, stands for all",
+                    f"{why}; the first class that a filter chooses, or else the first class, stands for all",
                     one.line,
                 )
             leaf = (chosen or leaves)[0]
@@ -187,7 +189,7 @@ class _Walk:
             if other is not leaf:
                 self.leave(
                     f"class {other.handle}",
-                    "packets that no filter knows are in another; a scenario's htb has classes by code point",
+                    "packets that no filter matches are in another class; a scenario's htb has classes by code point",
                     other.line,
                 )
         self.classes(leaf)
@@ -198,7 +200,7 @@ class _Walk:
             self.fifo(leaf.line, f"class {leaf.handle} without a qdisc of its own: pfifo")
 
     def classes(self, leaf: Statement) -> None:
-        """The class and those above it: the rate that it has while no other sends."""
+        """Takes the class and those above it: they give the rate of the class while no other class sends."""
         chain: list[Statement] = []
         one: Statement | None = leaf
         while one is not None and one not in chain and len(chain) < MOST_LEVELS:
@@ -218,7 +220,8 @@ class _Walk:
         for _, said in reversed(read):
             before = rate
             rate, burst = self.alone(said, rate, burst)
-            # The headers are those that the bucket counts by which the class is held; of two equal ones, the greater.
+            # The headers are those that the limiting bucket counts; of two buckets with the same rate, the larger
+            # headers.
             if rate != before or _headers(said) > _headers(counted):
                 counted = said
         own = read[0][1]
@@ -232,12 +235,13 @@ class _Walk:
         self.shape(leaf.line, rate, burst, counted)
 
     def top(self, major: str) -> Statement | None:
-        """The one class at the top, with others below it; None where there are several, or it is alone."""
+        """The class at the top with others below it; None if there are several at the top, or if it is alone."""
         tops = self.device.children(f"{major}:")
         return tops[0] if len(tops) == 1 and self.device.children(tops[0].handle) else None
 
     def by_code_points(self, top: Statement, leaves: Sequence[Statement], unnamed: str, level: int, r2q: int) -> None:
-        """The tree as it is: filters choose classes by code points, and the simulator's shaper has such classes."""
+        """Takes the whole tree, if its filters choose classes by code points: the simulator's shaper has such
+        classes."""
         known = classful.CLASS_WORDS
         made: list[dict[str, Any]] = []
         counts: list[Statement] = []
@@ -290,8 +294,8 @@ class _Walk:
         return side.queue or {"kind": reading.of_words("pfifo", [])[0], "buffer": f"{CARD_PACKETS} packets"}
 
     def alone(self, said: Mapping[str, Any], lent: float, lent_burst: int) -> tuple[float, int]:
-        """What a class has while no other sends, and the bucket that holds it to that: its rate, or what is lent from
-        above, up to its ceiling (tc-htb(8)). The class at the top has nobody to borrow from."""
+        """The rate of a class while no other sends, and the bucket that limits it. The rate is its own, or what it
+        borrows from above, up to its ceiling (tc-htb(8)). The class at the top cannot borrow."""
         burst = said.get("burst", said.get("mtu", classful.HTB_MTU))
         cburst = said.get("cburst", said.get("mtu", classful.HTB_MTU))
         rate, bucket = (said["rate"], burst) if said["rate"] >= lent else (lent, lent_burst)
@@ -316,7 +320,7 @@ class _Walk:
         if limit is None:
             raise TcError(f"{one.kind}: limit or latency is missing; tc asks for one of them")
         if said["burst"] <= 0:
-            raise TcError(f"{one.kind}: burst 0 lets nothing pass; give at least a packet")
+            raise TcError(f"{one.kind}: burst 0 lets no packet pass; give at least one packet")
         parts = [f"rate {units.scenario_rate(said['rate'])}", f"burst {said['burst']} B", f"limit {limit} B"]
         if "latency" in said:
             parts.append(f"latency {law.seconds(said['latency'])}")
@@ -346,7 +350,7 @@ class _Walk:
                 table.get("linklayer", layer),
             )
         if rate < 1:
-            raise TcError("a rate of less than 1 bit a second lets nothing pass; give the rate of the line")
+            raise TcError("a rate of less than 1 bit a second lets no packet pass; give the rate of the line")
         counted = overhead + header
         if counted < 0:
             self.leave(f"overhead {overhead}", "a packet would be shorter than its IP packet", line)
@@ -361,20 +365,22 @@ class _Walk:
     # Other qdiscs
 
     def bands(self, one: Statement, level: int) -> None:
-        said = classful.values(one.kind, one.words, classful.WORDS[one.kind])
-        bands = said.get("bands", 3)
+        values = classful.values(one.kind, one.words, classful.WORDS[one.kind])
+        bands = values.get("bands", 3)
         self.say(one.line, one.kind, f"{bands} bands")
         # Band of packets without a type of service: tc-prio(8).
-        unmarked = said.get("priomap", classful.PRIOMAP)[0]
+        unmarked = values.get("priomap", classful.PRIOMAP)[0]
         band = f"{one.handle.partition(':')[0]}:{unmarked + 1:x}"
-        below = {at: q for at, q in self.device.qdiscs.items() if at.startswith(f"{one.handle.partition(':')[0]}:")}
-        if band not in below and (chosen := [at for at in self.device.chosen if at in below]):
+        below = {
+            place: q for place, q in self.device.qdiscs.items() if place.startswith(f"{one.handle.partition(':')[0]}:")
+        }
+        if band not in below and (chosen := [place for place in self.device.chosen if place in below]):
             band = chosen[0]
             self.leave("other packets", f"a filter chooses band {band}, which stands for all", one.line)
-        for at, q in below.items():
-            if at != band:
+        for place, q in below.items():
+            if place != band:
                 self.leave(
-                    f"band {at}", "a queue has one band here, that of packets without a mark or a filter", q.line
+                    f"band {place}", "a queue has one band here, that of packets without a mark or a filter", q.line
                 )
         if band in below:
             self.qdisc(below[band], level + 1)
@@ -382,7 +388,7 @@ class _Walk:
             self.fifo(one.line, f"band {band} without a qdisc of its own: pfifo")
 
     def netem(self, one: Statement, level: int) -> None:
-        """The impairment of that name: it acts before what is below it, as in Linux."""
+        """Takes `netem` as the impairment of that name. It acts before the queue below it, as in Linux."""
         said = netem.parse(one.words)
         self.say(one.line, one.kind, netem.text(said))
         if said.rate_bps is not None and self.header:
@@ -399,7 +405,7 @@ class _Walk:
             self.store(*reading.of_words("pfifo", ["limit", str(said.limit)]))
 
     def leaf(self, one: Statement) -> None:
-        """A kind with a row of its own."""
+        """Takes a kind that has its own row."""
         words = _known_words(one, self.leave)
         left: list[str] = []
         name, settings = reading.of_words(one.kind, words, left)
@@ -422,7 +428,7 @@ class _Walk:
         self.store(*reading.of_words("pfifo", ["limit", str(packets)]))
 
     def store(self, name: str, settings: Mapping[str, Any]) -> None:
-        """The innermost discipline, and the shapers around it."""
+        """The name of a direction: the innermost discipline, and the shapers around it."""
         queue: dict[str, Any] = {"kind": name, **settings}
         if name == reading.of_words("pfifo", [])[0] and "buffer" not in settings:
             packets = IFB_PACKETS if self.device.name.startswith("ifb") else CARD_PACKETS
@@ -438,7 +444,7 @@ class _Walk:
 
 
 def _headers(said: Mapping[str, Any]) -> tuple[bool, int, int]:
-    """What a class counts of headers: in cells or not, overhead, and the least that a packet takes."""
+    """The headers that a class counts: whether in cells, the overhead, and the smallest packet."""
     return said.get("linklayer") == "atm", said.get("overhead", 0), said.get("mpu", 0)
 
 
@@ -456,7 +462,7 @@ def _number(table: Mapping[str, str], word: str) -> int:
 
 
 def _known_words(one: Statement, leave: Leave) -> list[str]:
-    """Words that a paste may have and that say nothing of a discipline, taken out."""
+    """The words without those that a paste may have but that do not set the discipline."""
     words, kept = list(one.words), []
     while words:
         word = words.pop(0)

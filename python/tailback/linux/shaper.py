@@ -1,13 +1,13 @@
-"""The lines for `tc` and `ip` that shape a line, in both directions, and those that take it away again.
+"""Writes the commands of `tc` and `ip` that shape a line in both directions, and those that remove the shaper.
 
-* On the way up the shaper is the queue of the router's own device (`wan`).
-* On the way down a router has no queue of its own: packets that come in are sent through an intermediate device (IFB),
-  and the shaper is the queue of that.
-* `cake` shapes itself; any other discipline is the queue of one class of `htb`.
+* Upload: the shaper is the queue of the router's own device (`wan`).
+* Download: a router has no queue for incoming packets. They are sent through an intermediate device (IFB), whose queue
+  is the shaper.
+* `cake` shapes by itself; any other discipline is the queue of one class of `htb`.
 
-The rates are those of the shaper: a little below the line's, so that the queue is here and not in the modem. Parameters
-that are not given are Linux's own: an experiment gives all disciplines the same buffer, a router does not.
-`openwrt.py` says the same to SQM of OpenWrt.
+The shaper's rates are a little below the line's, so that packets queue here and not in the modem. Parameters that are
+not given have Linux's defaults: an experiment gives all disciplines the same buffer, but a router does not.
+`openwrt.py` does the same for SQM of OpenWrt.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from tailback.linux.framing import Framing
 from tailback.linux.law import Path
 from tailback.linux.units import TcError
 
-#: Bytes of a largest Ethernet packet as Linux counts it.
+#: Bytes of the largest Ethernet packet as Linux counts it.
 FULL_PACKET = 1514
 #: The length of a burst of `htb`, which is at least one packet. Longer ones save processor time, but wait in the
 #: modem's queue.
 BURST_S = 1e-3
-#: The default of the shaper's share of the line's rate: the queue is here, and not in front of the line.
+#: The default share of the line's rate that the shaper uses, so that packets queue here and not in front of the line.
 SHARE = 0.95
 #: The default lengths of the queues of a network card and of an IFB, packets.
 CARD_PACKETS, IFB_PACKETS = 1000, 32
-#: Bytes of an acknowledgement: IPv4, TCP, and timestamps.
+#: Bytes of an acknowledgement: the headers of IPv4 and TCP, with timestamps.
 ACK_BYTES = 52
 #: If acknowledgements of a full download take this share of the upload rate, they are filtered. The filter is for very
 #: asymmetrical lines, and can harm TCP (Linux, "sch_cake: Add optional ACK filter", 2018), so it is off elsewhere.
 ACK_SHARE = 1 / 6
 
-#: A device's name; no other sign may come into a line for a shell.
+#: A device's name. No other character may come into a line for a shell.
 _DEVICE = re.compile(r"[A-Za-z0-9._-]{1,15}")
 
-#: What a shaper costs, as published.
+#: The published cost of a shaper.
 PROCESSOR = (
     "A shaper works on the processor, packet by packet, and a slow router cannot keep up with a fast line (OpenWrt "
     "wiki, 'SQM'). Reported with cake: about 135 Mbit/s down on a MIPS processor of 680 MHz (Netgear WNDR3800, "
     "burntchrome.blogspot.com, December 2016), about 150 Mbit/s down on two cores of 1.7 GHz (Netgear R7800, OpenWrt "
     "forum, thread 50368). Watch the processor while a speed test runs: `top` shows the work as `sirq`."
 )
-#: What bypasses a shaper.
+#: The reason to turn flow offloading off.
 OFFLOAD = (
     "With hardware flow offloading packets bypass the kernel's queues, and so this shaper: turn it off "
     "(OpenWrt wiki, 'SQM')."
@@ -60,7 +60,8 @@ OFFLOAD = (
 
 
 def intermediate(device: str, ifb: str) -> tuple[str, str, str, str]:
-    """Commands that send the incoming packets of a device through an intermediate device (IFB), where they can wait."""
+    """Commands that send the incoming packets of a device through an intermediate device (IFB), where they can
+    queue."""
     redirect = f"action mirred egress redirect dev {ifb}"
     return (
         f"ip link add {ifb} type ifb",
@@ -71,7 +72,7 @@ def intermediate(device: str, ifb: str) -> tuple[str, str, str, str]:
 
 
 def htb(device: str, rate: str, burst: int, counted: str, leaf: str) -> tuple[str, str, str]:
-    """One class with a discipline in it. `counted`: its words for the line's headers."""
+    """One class with a discipline in it. `counted` is its words for the line's headers."""
     shape = f"rate {rate} ceil {rate} burst {burst} cburst {burst} quantum {FULL_PACKET} {counted}".rstrip()
     return (
         f"tc qdisc replace dev {device} root handle 1: htb default 1",
@@ -81,13 +82,13 @@ def htb(device: str, rate: str, burst: int, counted: str, leaf: str) -> tuple[st
 
 
 def burst_bytes(rate_bps: float, framing: Framing) -> int:
-    """What `htb` may send at once."""
+    """The burst of `htb`, in bytes."""
     return max(round(rate_bps * BURST_S / 8), FULL_PACKET + framing.device_overhead)
 
 
 def acks_share(framing: Framing, down_bps: float, up_bps: float) -> float:
-    """The part of the upload rate that acknowledgements of a full download take: one for two packets (RFC 5681 section
-    4.2)."""
+    """The share of the upload rate that the acknowledgements of a full download take, with one for every two packets
+    (RFC 5681 section 4.2)."""
     return framing.on_wire(ACK_BYTES) / (2 * framing.on_wire(1500)) * down_bps / up_bps
 
 
@@ -96,11 +97,11 @@ def acks_share(framing: Framing, down_bps: float, up_bps: float) -> float:
 
 @dataclass(frozen=True)
 class Setup:
-    """What is to be set up."""
+    """The shaper to set up."""
 
-    #: By the simulator's name.
+    #: The simulator's name of the discipline.
     discipline: str
-    #: Rates of the shaper.
+    #: Rates of the shaper, in bits a second.
     down_bps: float
     up_bps: float
     framing: Framing
@@ -109,14 +110,14 @@ class Setup:
     up: Mapping[str, Any] = field(default_factory=dict)
     #: The largest IP packet, bytes.
     packet: int = 1500
-    #: The usual round trip.
+    #: The usual round trip, in seconds.
     rtt_s: float = 0.03
-    #: Queues mark packets of hosts with ECN.
+    #: Whether queues mark packets of hosts that use ECN.
     ecn: bool = True
-    #: The router's device towards the modem; with PPPoE that of PPP.
+    #: The router's device towards the modem; with PPPoE, the PPP device.
     wan: str = "WAN"
     ifb: str = "ifb4wan"
-    #: What Linux has of a class of one's own.
+    #: The `linux` attribute of a user's own class of discipline.
     own_form: Form | None = None
 
     def __post_init__(self) -> None:
@@ -132,13 +133,13 @@ class Setup:
         return self.own_form or form(self.discipline)
 
     def path(self, rate_bps: float) -> Path:
-        """One direction as its queue sees it."""
+        """One direction of the line: what a law needs to know of it."""
         if self.form is not None and self.form.shapes:
             return Path(1000 * units.kbit(rate_bps), self.framing.on_wire(self.packet), self.rtt_s)
         return Path(rate_bps * self.framing.rate_factor, self.framing.shaped(self.packet), self.rtt_s)
 
     def written(self, direction: str, *, without: tuple[str, ...] = (), bare: bool = False) -> words.Written:
-        """The words of the discipline. `bare`: without the rate and the line's framing."""
+        """The words of the discipline. `bare` leaves out the rate and the line's framing."""
         if self.form is None:
             raise TcError(f"Linux has no {self.discipline}")
         up = direction == "up"
@@ -160,7 +161,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Line:
-    """A command for a shell, and what a reader should know of it."""
+    """A command for a shell, and a comment on it."""
 
     text: str
     comment: str = ""
@@ -168,15 +169,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Lines:
-    """What sets a discipline up, in order. Without lines, `why_not` says why, and `instead` names the next best."""
+    """The commands that set a discipline up, in order. If there are no commands, `why_not` says why, and `instead`
+    names the next best discipline."""
 
     discipline: str
     up: tuple[Line, ...] = ()
     down: tuple[Line, ...] = ()
     undo: tuple[Line, ...] = ()
-    #: Where the simulator's model differs from what the lines do, and what they do not say.
+    #: Remarks: where the simulator's model differs from these commands, and what they cannot say.
     remarks: tuple[str, ...] = ()
-    #: Parameters that were given, and that no line says.
+    #: Parameters that were given, but that no command can say.
     unsaid: tuple[str, ...] = ()
     why_not: str = ""
     instead: str = ""
@@ -186,7 +188,7 @@ class Lines:
         return tuple(line.text for line in (*self.up, *self.down))
 
     def script(self) -> str:
-        """All of it as a shell reads it, comments included."""
+        """The commands as a script for a shell, with comments."""
         parts = (("Up", self.up), ("Down", self.down), ("To undo", self.undo))
         blocks = ["\n".join([f"# {head}", *map(_commented, lines)]) for head, lines in parts if lines]
         return "\n\n".join(blocks) + "\n" if blocks else ""
@@ -197,7 +199,7 @@ def _commented(line: Line) -> str:
 
 
 def lines(setup: Setup) -> Lines:
-    """What sets this up on Linux."""
+    """The commands that set this up on Linux."""
     if setup.form is None:
         instead = nearest(setup.discipline)
         why = f"Linux has no {setup.discipline}; the nearest that it has is {instead}."
@@ -222,7 +224,7 @@ def lines(setup: Setup) -> Lines:
 
 
 def without_cake(setup: Setup) -> Setup:
-    """The next best for a router whose kernel has no `cake`: FQ-CoDel under `htb`."""
+    """The next best commands for a router whose kernel has no `cake`: FQ-CoDel under `htb`."""
     shapes = setup.form is not None and setup.form.shapes
     return replace(setup, discipline="fq-codel", up={}, down={}) if shapes else setup
 
@@ -254,7 +256,7 @@ def _up_comment(setup: Setup) -> str:
 
 
 def _down_comment(setup: Setup) -> str:
-    counted = "ingress: what is dropped here has crossed the line and counts" if setup.down.get("ingress") else ""
+    counted = "ingress: packets dropped here have crossed the line, and count" if setup.down.get("ingress") else ""
     tins = str(setup.down.get("tins", "besteffort"))
     if setup.down.get("wash"):
         marks = f"{tins} wash: the provider's code points are not trusted, and are cleared"

@@ -1,8 +1,8 @@
-"""What a person pastes from a shell, as commands of `tc` and `ip`: prompts, `sudo`, lines that go on, comments and
-variables are the shell's, and not `tc`'s.
+"""Finds the commands of `tc` and `ip` in text that a user pastes from a shell. It handles what belongs to the shell:
+prompts, `sudo`, continued lines, comments and variables.
 
-The grammar is that of POSIX's shell (XCU chapter 2) as far as lines of `tc` need it: words, quotes, `;` and `&&`,
-redirections, assignments, `${NAME:-DEFAULT}` and whole numbers in `$((...))`. Conditions and loops are not followed.
+The grammar is the part of POSIX's shell (XCU chapter 2) that lines of `tc` need: words, quotes, `;` and `&&`,
+redirections, assignments, `${NAME:-DEFAULT}` and whole numbers in `$((...))`. Conditions and loops are not evaluated.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-#: A paste is no longer than this, lines, letters of a line, and of what a variable holds.
+#: The most lines of a paste, characters of a line, and characters of a variable's value.
 MOST_LINES, MOST_LETTERS, MOST_VALUE = 20_000, 20_000, 4096
-#: Programs whose commands are read, and those that say how a queue is set up in words of their own.
+#: Programs whose commands are read, and programs that set up a queue with other words.
 TC, IP = "tc", "ip"
-#: What stands before a command and does not change it.
+#: Words before a command that do not change it.
 _BEFORE = _set(
     """sudo doas exec nohup time eval command env do then else if ! { up post-up pre-up down post-down pre-down
     nsenter docker podman kubectl ssh"""
 )
-#: What repeats a line and does not run it.
+#: Programs that print or look up a line and do not run it.
 _SAYS = _set("echo printf logger alias man which type help grep")
 #: Words of a shell that begin or end a block.
 _BLOCKS = _set("if then else elif fi for while until do done case esac function { } ;;")
-#: Where a command ends and the next one runs if it fails.
+#: The operator after which the next command runs only if the one before it fails.
 _ELSE = "||"
-#: Objects of `tc`, and those of `ip` that are looked at.
+#: Objects of `tc`, and the objects of `ip` that are read.
 _OBJECTS = ("qdisc", "class", "filter")
 
-#: A prompt: USER@HOST with a folder, in brackets or not; a lone sign before a command.
+#: A prompt: USER@HOST with a folder, with or without brackets; or one sign before a command.
 _PROMPT = re.compile(
     r"\A\s*(?:\([\w.-]{1,40}\)\s*)?(?:\[[^\]\s]{1,64}[^\]]{0,64}\]|[\w.-]{1,64}@[\w.-]{1,64}[^#$%>]{0,80})[#$%>]\s+"
 )
@@ -50,7 +50,7 @@ _ARITHMETIC = re.compile(r"\s*(\d{1,18}|[-+*/%()])")
 
 @dataclass(frozen=True)
 class Command:
-    """The words of a command from the program's name on, and the line it stands on."""
+    """The words of a command from the program's name on, and its line number."""
 
     line: int
     words: tuple[str, ...]
@@ -58,10 +58,10 @@ class Command:
 
 @dataclass
 class Paste:
-    """The commands of a text, and what is not one."""
+    """The commands of a text, and the parts that are not commands."""
 
     commands: list[Command] = field(default_factory=list)
-    #: What was left out: line, what it is, and why.
+    #: The parts that were left out: line, what it is, and why.
     left: list[tuple[int, str, str]] = field(default_factory=list)
     #: Variables that were assigned, by name.
     variables: dict[str, str] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def commands(text: str) -> Paste:
     """The commands of a paste, in order."""
     paste = Paste()
     logical = list(_logical(text))
-    # `# tc ...` is what root typed, unless other lines stand there without the sign: then it is a comment.
+    # `# tc ...` is a command of root, with its prompt. If other lines have no `#`, it is a comment.
     typed = any(_begins(line) for _, line in logical)
     for number, line in logical:
         bare = _without_prompt(line, keep_sign=typed)
@@ -81,16 +81,16 @@ def commands(text: str) -> Paste:
 
 
 def _logical(text: str) -> Iterator[tuple[int, str]]:
-    """Lines as a shell joins them, with the number of the first."""
+    """Lines as a shell joins them, each with the number of its first line."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\N{NO-BREAK SPACE}", " ").split("\n")
     if len(lines) > MOST_LINES:
         raise TcError(f"a paste of {len(lines)} lines is too long; give at most {MOST_LINES}")
     begun, at = "", 0
     for number, line in enumerate(lines, 1):
-        # A paste may have lost nothing but gained blanks behind the sign.
+        # A paste may have gained blanks behind the backslash.
         line = line.removeprefix("\ufeff").rstrip()
         if len(begun) + len(line) > MOST_LETTERS:
-            raise TcError(f"line {number} has more than {MOST_LETTERS} letters; give one command a line")
+            raise TcError(f"line {number} has more than {MOST_LETTERS} characters; give one command a line")
         at = at or number
         if line.endswith("\\") and not line.lstrip().startswith("#"):
             begun += line[:-1] + " "
@@ -107,7 +107,7 @@ def _begins(line: str) -> bool:
 
 
 def _without_prompt(line: str, keep_sign: bool) -> str:
-    # A shell's trace and a list in a mail have several signs.
+    # A shell's trace, or a list in a mail, has several signs.
     for _ in range(3):
         shorter = _SIGN.sub("", _PROMPT.sub("", line, count=1), count=1)
         if shorter == line:
@@ -143,15 +143,15 @@ def _split(paste: Paste, number: int, line: str) -> Iterator[list[str]]:
 
 
 def _left_over(paste: Paste, number: int, words: list[str]) -> bool:
-    """A command behind `||` runs only where the one before it fails."""
+    """A command behind `||` runs only if the one before it fails."""
     if _command(words) is None:
         return False
-    paste.left.append((number, "a line of tc", "it runs only where the command before it fails"))
+    paste.left.append((number, "a line of tc", "it runs only if the command before it fails"))
     return True
 
 
 def _words(paste: Paste, line: str) -> Iterator[str | None]:
-    """Words; None where a command ends."""
+    """The words of a line; None marks the end of a command."""
     at, word, skip = 0, None, False
     while at < len(line):
         c = line[at]
@@ -164,7 +164,7 @@ def _words(paste: Paste, line: str) -> Iterator[str | None]:
         if word is None and c == "#":
             break
         if word is None and (found := _REDIRECTION.match(line, at)):
-            # What it goes to is the next word, unless it is a number.
+            # The target is the next word, unless it is a number.
             at, skip = found.end(), found[0][-1] in "<>"
             continue
         if c in ";|&()\n":
@@ -183,7 +183,7 @@ def _words(paste: Paste, line: str) -> Iterator[str | None]:
             continue
         piece, at = _piece(paste, line, at)
         if c == "$" and (parts := piece.split()) != [piece]:
-            # Without quotes a shell makes words of what is in a variable.
+            # A shell splits the value of a variable into words if it has no quotes.
             for part in parts[:-1]:
                 yield (word or "") + part
                 word = None
@@ -192,13 +192,13 @@ def _words(paste: Paste, line: str) -> Iterator[str | None]:
                 continue
         word = (word or "") + piece
         if len(word) > MOST_VALUE:
-            raise TcError(f"a word of more than {MOST_VALUE} letters; give the value itself")
+            raise TcError(f"a word of more than {MOST_VALUE} characters; give the value itself")
     if word is not None and not skip:
         yield word
 
 
 def _piece(paste: Paste, line: str, at: int) -> tuple[str, int]:
-    """A quoted part, the value of a variable, or a letter."""
+    """A quoted part, the value of a variable, or one character."""
     c = line[at]
     if c == "'":
         end = line.find("'", at + 1)
@@ -223,7 +223,7 @@ def _piece(paste: Paste, line: str, at: int) -> tuple[str, int]:
 
 
 def _value(paste: Paste, line: str, at: int) -> tuple[str, int]:
-    """What a `$` stands for. A variable without a value keeps its name: whoever reads the word refuses it."""
+    """The value of `$...`. A variable without a value keeps its name, and the reader of the word refuses it."""
     if line.startswith("$((", at):
         end = line.find("))", at)
         if end < 0:
@@ -260,7 +260,7 @@ def _sum(paste: Paste, text: str) -> str:
     while at < len(text.rstrip()):
         token = _ARITHMETIC.match(text, at)
         if token is None or len(tokens) > 64:
-            raise TcError("the sum in $((...)) has something without a whole number; write the value in its place")
+            raise TcError("the sum in $((...)) has a variable that is not a whole number; write the value in its place")
         tokens.append(token[1])
         at = token.end()
     total = _Sum(tokens).total()
@@ -270,7 +270,7 @@ def _sum(paste: Paste, text: str) -> str:
 
 
 class _Sum:
-    """`+ - * / %` and brackets, by recursive descent."""
+    """Computes `+ - * / %` and brackets by recursive descent."""
 
     def __init__(self, tokens: list[str]) -> None:
         self.tokens = tokens
@@ -318,7 +318,7 @@ class _Sum:
 
 
 def _take(paste: Paste, number: int, words: list[str]) -> None:
-    """A command of a line: kept from its program on, or left out."""
+    """Keeps a command of a line from its program on, or leaves it out."""
     while words and words[0] in ("export", "local", "readonly", "declare", "set", "uci"):
         for word in words[1:]:
             if found := _ASSIGNED.fullmatch(word):
@@ -340,9 +340,9 @@ def _take(paste: Paste, number: int, words: list[str]) -> None:
 
 
 def _command(words: list[str]) -> tuple[str, ...] | None:
-    """From the name of the program on; None where there is none."""
+    """The words from the program's name on; None if there is no program."""
     plain = [_base(w) for w in words[:16]]
-    # As a script names it: TC=/sbin/tc, and `$TC`.
+    # A script may name the program TC=/sbin/tc and run `$TC`.
     plain = [TC if re.fullmatch(r"\$\{?TC(?:_BINARY|_CMD)?\}?", w, re.IGNORECASE) else w for w in plain]
     for at, word in enumerate(plain):
         if word == TC and (

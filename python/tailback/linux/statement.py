@@ -1,4 +1,5 @@
-"""A command of `tc` taken apart: object, verb, where it acts, and the words of the kind (tc(8), "tc commands")."""
+"""Takes a command of `tc` apart: object, verb, the place where it acts, and the words of the kind (tc(8), "tc
+commands")."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 from tailback.linux.units import TcError
 
 OBJECTS = ("qdisc", "class", "filter", "chain", "action", "monitor", "exec")
-#: As `tc` takes them, with its abbreviations; `show` and its kin set nothing up.
+#: Verbs of `tc`, with its abbreviations. `show` and the like set nothing up.
 SETS, TAKES_AWAY, SHOWS = ("add", "replace", "change", "link"), ("delete",), ("show", "list", "ls", "get")
 #: Options before the object that have a value.
 _VALUED = frozenset(["-n", "-netns", "--netns", "-cf", "-conf", "-b", "-batch", "-N", "-rp"])
@@ -28,7 +29,7 @@ class Statement:
     device: str = ""
     #: "root", "ingress", or a handle such as "1:" and "1:10".
     parent: str = ""
-    #: Of a qdisc its handle, of a class its name; empty where the kernel chooses.
+    #: The handle of a qdisc, or the name of a class; empty if the kernel chooses it.
     handle: str = ""
     kind: str = ""
     words: tuple[str, ...] = ()
@@ -37,7 +38,8 @@ class Statement:
 
 
 def statement(line: int, words: Sequence[str]) -> Statement | None:
-    """A command of `tc`, from `tc` on. None for one that only shows. Raises `TcError`."""
+    """The statement of a command of `tc`, from the word `tc` on. None for a command that only shows. Raises
+    `TcError`."""
     left = list(words[1:])
     while left and left[0].startswith("-"):
         option = left.pop(0)
@@ -59,15 +61,15 @@ def statement(line: int, words: Sequence[str]) -> Statement | None:
 
 
 def _matched(word: str, known: Sequence[str], what: str) -> str:
-    """`tc` takes the beginning of a word for the word."""
-    found = next((k for k in known if word and k.startswith(word)), None)
-    if found is None:
+    """The word that this is the beginning of, as `tc` matches words."""
+    match = next((k for k in known if word and k.startswith(word)), None)
+    if match is None:
         raise TcError(f"{word!r} is no word of tc here; {what} are {', '.join(known)}")
-    return found
+    return match
 
 
 def _place(of: str, left: list[str]) -> dict[str, Any]:
-    """Where it acts, and the kind with its words."""
+    """The place where it acts, and the kind with its words."""
     place: dict[str, Any] = {"stab": {}}
     named = {"dev": "device", "parent": "parent", "handle": "handle", "classid": "handle"}
     while left:
@@ -81,7 +83,7 @@ def _place(of: str, left: list[str]) -> dict[str, Any]:
             place["parent"] = "root"
             left = left[1:]
         elif word in ("ingress", "clsact") and of == "qdisc":
-            # Both a place and a kind.
+            # `ingress` is both a place and a kind.
             return {**place, "parent": "ingress", "kind": word, "words": ()}
         elif word == "stab" and of == "qdisc":
             left = _table(place, left[1:])

@@ -1,4 +1,4 @@
-"""The qdiscs and classes of each device, as the commands of a paste leave them: tc(8), "qdiscs", "classes"."""
+"""The qdiscs and classes of each device after the commands of a paste: tc(8), "qdiscs", "classes"."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tailback.linux.shell import IP, Command
 from tailback.linux.statement import TAKES_AWAY, Statement, statement
 from tailback.linux.units import TcError
 
-#: A filter of one match has no more words.
+#: The most words of a filter with one match.
 MOST_WORDS = 16
-#: The handle of what comes in.
+#: The handle of the ingress qdisc.
 INGRESS = "ffff:"
 _HANDLE = re.compile(r"(?:0x)?([0-9a-f]{0,4})(?::(?:0x)?([0-9a-f]{0,4}))?", re.IGNORECASE)
 
@@ -22,25 +22,25 @@ class Device:
     """The queues of one device."""
 
     name: str
-    #: By where they stand: "root", "ingress", a class such as "1:10".
+    #: Qdiscs by their place: "root", "ingress", or a class such as "1:10".
     qdiscs: dict[str, Statement] = field(default_factory=dict)
-    #: By name, such as "1:10".
+    #: Classes by name, such as "1:10".
     classes: dict[str, Statement] = field(default_factory=dict)
-    #: Classes that filters choose, and those that they are asked at.
+    #: Classes that filters choose, and the place where each filter is.
     chosen: list[str] = field(default_factory=list)
-    #: Code points (RFC 2474) whose packets filters put into a class, by its name.
+    #: Code points (RFC 2474) of the packets that filters put into a class, by the name of the class.
     coded: dict[str, list[int]] = field(default_factory=dict)
-    #: The device that packets which come in pass through; empty where they do not.
+    #: The device that incoming packets pass through; empty if they pass through no other.
     through: str = ""
-    #: What a filter polices packets to that come in: its words.
+    #: The words of a filter that polices incoming packets.
     policed: tuple[str, ...] = ()
 
     def below(self, handle: str) -> list[Statement]:
         """The qdiscs that stand directly below a qdisc or a class of this handle."""
         major, _, minor = handle.partition(":")
         if minor not in ("", "0"):
-            return [q for at, q in self.qdiscs.items() if at == handle]
-        return [q for at, q in self.qdiscs.items() if at.partition(":")[0] == major and ":" in at]
+            return [q for place, q in self.qdiscs.items() if place == handle]
+        return [q for place, q in self.qdiscs.items() if place.partition(":")[0] == major and ":" in place]
 
     def children(self, handle: str) -> list[Statement]:
         """The classes of a qdisc or a class."""
@@ -49,7 +49,7 @@ class Device:
 
 @dataclass
 class Tree:
-    """All devices of a paste, in the order in which they come."""
+    """All devices of a paste, in the order in which they are named."""
 
     devices: dict[str, Device] = field(default_factory=dict)
 
@@ -58,8 +58,8 @@ class Tree:
 
 
 def handle(text: str) -> str:
-    """A handle or the name of a class as it is known here: lower case, without zeros in front; `1:0` is `1:`.
-    Raises `TcError`."""
+    """A handle, or the name of a class, in the form used here: lower case, without leading zeros; `1:0` is `1:`. Raises
+    `TcError`."""
     if text in ("root", "ingress", "none", ""):
         return text
     match = _HANDLE.fullmatch(text)
@@ -71,7 +71,8 @@ def handle(text: str) -> str:
 
 
 def grow(commands: Sequence[Command], leave: Callable[[str, str, int], None]) -> Tree:
-    """What the commands set up. `leave` is told of what is left out: what, why, and the line."""
+    """The devices that the commands set up. `leave` is called with each part that is left out, the reason, and the
+    line."""
     tree = Tree()
     for command in commands:
         if command.words[0] == IP:
@@ -89,12 +90,12 @@ def grow(commands: Sequence[Command], leave: Callable[[str, str, int], None]) ->
 
 
 def _named(words: Sequence[str]) -> str:
-    """What a message calls a command: no address is in it."""
+    """The name of a command in a message. It has no address in it."""
     return " ".join(["tc", *[w for w in words[1:3] if re.fullmatch(r"[a-z-]{1,12}", w)]])
 
 
 def _link(command: Command, leave: Callable[[str, str, int], None]) -> None:
-    """`ip link` brings devices up, which nothing here depends on, and a length of their queue."""
+    """Reads `ip link`. It brings devices up, which changes nothing here, and can set the length of their queue."""
     words = command.words
     if "txqueuelen" in words or "qlen" in words:
         leave("ip link: txqueuelen", "give the qdisc a limit, such as pfifo limit 100", command.line)
@@ -103,13 +104,13 @@ def _link(command: Command, leave: Callable[[str, str, int], None]) -> None:
 
 
 def _without_value(one: Statement) -> str:
-    """A variable that the paste gives no value; empty where there is none. A device may be called anything."""
+    """The name of a variable to which the paste gives no value; empty if there is none. A device may have any name."""
     words = [one.parent, one.handle, one.kind, *one.words, *one.stab.values()]
     return next((found[0] for w in words if (found := re.search(r"\$\{?\w+\}?", w))), "")
 
 
 def put(tree: Tree, one: Statement, leave: Callable[[str, str, int], None]) -> None:
-    """One statement more. Raises `TcError`."""
+    """Adds one statement. Raises `TcError`."""
     if missing := _without_value(one):
         name = missing.strip("${}")
         raise TcError(f"{missing} has no value in what was pasted; write {name}=... above it")
@@ -126,19 +127,19 @@ def put(tree: Tree, one: Statement, leave: Callable[[str, str, int], None]) -> N
             raise TcError("a class without a kind; write one such as htb rate 10mbit")
         device.classes[one.handle] = one
     else:
-        at = one.parent or "root"
+        place = one.parent or "root"
         if not one.kind:
             raise TcError("a qdisc without a kind; write one such as fq_codel")
-        before = device.qdiscs.get(at)
-        if one.verb == "change" and before is not None and before.kind == one.kind:
-            one = Statement(one.line, *_same(one), (*before.words, *one.words), one.stab or before.stab)
-        elif one.verb == "add" and before is not None:
-            raise TcError(f"{before.kind} stands at {at} already, so that the kernel refuses it; write replace")
-        elif at == "root" and before is not None:
+        standing = device.qdiscs.get(place)
+        if one.verb == "change" and standing is not None and standing.kind == one.kind:
+            one = Statement(one.line, *_same(one), (*standing.words, *one.words), one.stab or standing.stab)
+        elif one.verb == "add" and standing is not None:
+            raise TcError(f"{standing.kind} stands at {place} already, so that the kernel refuses it; write replace")
+        elif place == "root" and standing is not None:
             for other in [a for a in device.qdiscs if a not in ("root", "ingress")]:
                 del device.qdiscs[other]
             device.classes.clear()
-        device.qdiscs[at] = one
+        device.qdiscs[place] = one
 
 
 def _same(one: Statement) -> tuple[str, str, str, str, str, str]:
@@ -146,7 +147,7 @@ def _same(one: Statement) -> tuple[str, str, str, str, str, str]:
 
 
 def _standing(one: Statement) -> Statement:
-    """With handles as they are known here."""
+    """The statement, with handles in the form used here."""
     parent = handle(one.parent)
     if parent == INGRESS:
         parent = "ingress"
@@ -163,8 +164,8 @@ def _take_away(device: Device, one: Statement) -> None:
         device.qdiscs.pop("ingress", None)
         device.through, device.policed = "", ()
     elif one.parent in ("root", "") and not one.handle:
-        for at in [a for a in device.qdiscs if a != "ingress"]:
-            del device.qdiscs[at]
+        for place in [a for a in device.qdiscs if a != "ingress"]:
+            del device.qdiscs[place]
         device.classes.clear()
         device.chosen.clear()
         device.coded.clear()
@@ -173,14 +174,14 @@ def _take_away(device: Device, one: Statement) -> None:
 
 
 def _filter(device: Device, one: Statement, leave: Callable[[str, str, int], None]) -> None:
-    """What a filter does: sends what comes in through a device, polices it, or chooses a class."""
+    """Takes a filter: it sends incoming packets through a device, polices them, or chooses a class."""
     if one.verb in TAKES_AWAY:
         return
     words = one.words
     if "redirect" in words and "dev" in words[words.index("redirect") :]:
-        at = words.index("dev", words.index("redirect"))
-        if at + 1 < len(words):
-            device.through = words[at + 1]
+        dev_index = words.index("dev", words.index("redirect"))
+        if dev_index + 1 < len(words):
+            device.through = words[dev_index + 1]
             return
     if "police" in words:
         device.policed = words[words.index("police") + 1 :]
@@ -196,7 +197,7 @@ def _filter(device: Device, one: Statement, leave: Callable[[str, str, int], Non
 
 
 def chooses(device: Device, chosen: str, code: int | None, leave: Callable[[str, str, int], None], line: int) -> None:
-    """A filter that puts packets into a class, by a code point or by something else."""
+    """Takes a filter that puts packets into a class, by a code point or by another field."""
     if chosen:
         device.chosen.append(chosen)
         if code is not None:
@@ -206,8 +207,8 @@ def chooses(device: Device, chosen: str, code: int | None, leave: Callable[[str,
 
 
 def _code_point(words: Sequence[str]) -> int | None:
-    """The code point by which a filter chooses and by nothing else: its type of service is that, above two bits of ECN
-    (RFC 3168 section 5). None for any other filter."""
+    """The code point of a filter that chooses by code point only; None for any other filter. The code point is the type
+    of service without its two bits of ECN (RFC 3168 section 5)."""
     if words.count("match") > 1 or len(words) > MOST_WORDS:
         return None
     for name in ("tos", "dsfield", "ip_tos", "precedence", "priority"):

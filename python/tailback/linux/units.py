@@ -1,8 +1,8 @@
 """Rates, sizes and times as `tc` reads and writes them: tc(8), parameters.
 
-They are not those of a scenario. A rate in `kbps` or `mbps` is in bytes; `kbit` and `mbit` are bits, and a rate
-without a unit is in bits a second. `k`, `m` and `g` of a size are powers of 1024, also before `bit`. A time without a
-unit is in microseconds. Upper and lower case are the same.
+They differ from those of a scenario. `kbps` and `mbps` are bytes a second; `kbit`, `mbit` and a rate without a unit are
+bits a second. In a size, `k`, `m` and `g` are powers of 1024, also before `bit`. A time without a unit is in
+microseconds. Upper and lower case mean the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 
 class TcError(ValueError):
-    """A word or a value that `tc` does not take, or that has no counterpart here; the message has the word and what to
+    """A word or a value that `tc` refuses, or that has no counterpart here. The message has the word and says what to
     write instead."""
 
 
@@ -53,7 +53,7 @@ TIMES: Mapping[str, float] = MappingProxyType(
     }
 )
 
-#: The most that the simulator takes of a rate, and the kernel of a size and of a time in microseconds: 32 bits.
+#: The largest rate of the simulator, and the kernel's largest size and time in microseconds (32 bits).
 MOST_RATE, MOST_SIZE, MOST_TIME = 1e14, 2.0**32 - 1, (2.0**32 - 1) * 1e-6
 
 #: Digits of a whole number.
@@ -90,23 +90,23 @@ def _read(text: str, units: Mapping[str, float], what: str, like: str, most: tup
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text is a whole number, of as many digits as a field of the kernel has."""
+    """Whether a text is a whole number with no more digits than a field of the kernel has."""
     return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def rate_text(bits_per_s: float) -> str:
-    """In the largest unit that keeps it whole, as whole bits a second."""
+    """A rate in whole bits a second, written in the largest unit that keeps the number whole."""
     bits = round(bits_per_s)
     return _largest(bits, ((10**9, "gbit"), (10**6, "mbit"), (10**3, "kbit"), (1, "bit")))
 
 
 def scenario_rate(bits_per_s: float) -> str:
-    """As a scenario has it: `18Mbps` where `tc` writes `18mbit`."""
+    """A rate as a scenario writes it: `18Mbps` where `tc` writes `18mbit`."""
     return _largest(max(1, round(bits_per_s)), ((10**9, "Gbps"), (10**6, "Mbps"), (10**3, "kbps"), (1, "bps")))
 
 
 def kbit_text(bits_per_s: float) -> str:
-    """In whole kilobits: never more than was asked for."""
+    """A rate in whole kilobits a second, rounded down."""
     return f"{kbit(bits_per_s)}kbit"
 
 
@@ -115,7 +115,7 @@ def kbit(bits_per_s: float) -> int:
 
 
 def time_text(seconds: float) -> str:
-    """In whole milliseconds, or else in whole microseconds, at least one."""
+    """A time in whole milliseconds if it has such a value, else in whole microseconds, at least one."""
     return _largest(max(1, round(seconds * 1e6)), ((1000, "ms"), (1, "us")))
 
 

@@ -1,7 +1,7 @@
-"""The settings of a discipline as words of `tc`; the other direction is `reading.py`.
+"""Writes the settings of a discipline as words of `tc`; `reading.py` reads them.
 
-Both follow the declared rows (`forms.py`). A word is written for every parameter that is given, and for every other one
-whose default here is not Linux's: what a line sets up is what was simulated. What `tc` cannot say is a remark.
+Both use the declared rows (`forms.py`). A word is written for every given parameter, and for every other parameter
+whose default here is not Linux's, so that a line sets up what was simulated. A remark names what `tc` cannot say.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tailback.linux.forms import PROFILE, Form, TcWord
 from tailback.linux.law import Path
 from tailback.linux.units import TcError
 
-#: The limit that is written for a queue without a limit, in packets and in bytes.
+#: The limit that is written for an unlimited queue, in packets and in bytes.
 UNLIMITED_PACKETS, UNLIMITED_BYTES = 1_000_000, 1_000_000_000
 
 
@@ -27,9 +27,9 @@ class Written:
 
     kind: str
     words: tuple[str, ...]
-    #: Sentences: what no word can say, and where Linux's discipline differs.
+    #: Sentences on what no word can say, and on where Linux's discipline differs.
     remarks: tuple[str, ...]
-    #: Parameters that were given, but for which there is no word.
+    #: Given parameters for which there is no word.
     unsaid: tuple[str, ...] = ()
 
     @property
@@ -52,15 +52,15 @@ def write(
 ) -> Written:
     """The words for these settings.
 
-    `path`: the line, for rates and for sizes in packets. `ecn`: whether the network marks, where the settings do not
-    say it. `as_linux`: parameters that are not given have Linux's defaults, not the simulator's. `behind`: words
-    that come last, as those of a kind of line.
+    `path` is the line, for rates and for sizes in packets. `ecn` says whether the network marks, if the settings do not
+    say it. With `as_linux`, parameters that are not given have Linux's defaults and not the simulator's. `behind` is
+    the words that come last, such as those of a kind of line.
     """
     return _Writer(form, settings, path, ecn, as_linux).written(tuple(behind))
 
 
 def linux_defaults(form: Form) -> dict[str, Any]:
-    """Linux's defaults, for those parameters whose default in the simulator is another."""
+    """Linux's defaults for the parameters that have another default in the simulator."""
     writer = _Writer(form, {}, None, None, False)
     others = [o for o in form.options if o.unsaid == "is" and not writer.is_understood(o)]
     return {o.parameter: int(o.default) if o.default.isdigit() else o.default for o in others if o.default != "none"}
@@ -79,7 +79,7 @@ class _Writer:
         self.unsaid: list[str] = []
 
     def value(self, parameter: str) -> Any:
-        """As given, as the network has it, or the default."""
+        """The value of a parameter: the given one, the network's, or the default."""
         if parameter in self.given:
             return self.given[parameter]
         if parameter == "ecn" and self.ecn is not None:
@@ -115,7 +115,7 @@ class _Writer:
         return Written(self.kind(), (*words, *behind), remarks, tuple(self.unsaid))
 
     def asked(self, option: TcWord) -> list[str]:
-        """The parameters that this word says and that are given."""
+        """The given parameters that this word says."""
         return [p for p in (option.parameter, *option.also) if p in self.given]
 
     def leave_out(self, parameter: str, why: str = "") -> None:
@@ -131,7 +131,7 @@ class _Writer:
         return self.form.in_bytes if self.form.in_bytes and counts_bytes else self.form.kind
 
     def word(self, option: TcWord) -> str | None:
-        """The word with its value; None where it is not needed."""
+        """The word with its value; None if it is not needed."""
         if option.value not in _WRITE:
             raise TcError(
                 f"{self.form.discipline}.linux: there is no value {option.value!r}; there are {', '.join(_WRITE)}"
@@ -159,7 +159,7 @@ class _Writer:
         return text if option.value in ("flag", "choice") else f"{option.word} {text}"
 
     def is_understood(self, option: TcWord) -> bool:
-        """Whether Linux does what is wanted without the word."""
+        """Whether Linux does the wanted thing without the word."""
         if option.unsaid == "device":
             return True
         if option.unsaid != "is":
@@ -182,7 +182,7 @@ class _Writer:
         return self.path is not None and option.parameter in ("min_threshold", "max_threshold", "mean_packet")
 
     def what_is_left(self) -> None:
-        """Add remarks: parameters that were given but have no word, and values that Linux has in another way."""
+        """Adds remarks on given parameters that have no word, and on values that Linux has in another form."""
         fixed = {b["parameter"]: b for b in self.form.built_in}
         with_word = {p for option in self.form.options for p in (option.parameter, *option.also)}
         for parameter, value in self.given.items():
@@ -226,11 +226,11 @@ class _Writer:
 
     @property
     def mean_packet(self) -> int:
-        """Bytes of the packets by which a RED averages."""
+        """Bytes of the mean packet of RED."""
         return _bytes(self.value("mean_packet") or self.packet)
 
     def threshold(self, parameter: str) -> float:
-        """In packets, of a RED that works its thresholds out from the line."""
+        """The threshold in packets of a RED that computes its thresholds from the line."""
         if self.path is None:
             raise _NoWordError("it follows from the line")
         number, unit = _size(self.value("buffer"))

@@ -1,4 +1,4 @@
-"""What people hold in their hands, read: measurements, traces, captures, flow lists and lines of `tc`.
+"""Readers of the files and texts that people have: measurements, traces, captures, flow lists and lines of `tc`.
 
-`recognise.read` takes any of them; a kind is a row of `kinds.py` and a module of its own.
+`recognise.read` takes any of them. Each kind has a row in `kinds.py` and its own module.
 """

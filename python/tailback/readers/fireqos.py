@@ -1,7 +1,7 @@
-"""FireQOS: the interfaces of a fireqos.conf and their default class, as the classes of `htb` that it makes of them.
+"""Reads FireQOS: the interfaces of a fireqos.conf and their default class, as the `htb` classes that FireQOS makes.
 
 Words and units are those of fireqos.conf(5) and fireqos-params-class(5): a rate without a unit is in kilobits a second,
-and `kbps` is 1024 bytes a second. Classes beside the default one are filled by matches, which a scenario has not.
+and `kbps` is 1024 bytes a second. Matches put packets into the other classes; a scenario has no such matches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tailback.readers.reading import Notes, ReadError, Reading
 NAME = "fireqos"
 _INTERFACE = re.compile(r"interface(?:4|6|46)?\s+\S+\s+\S+\s+(?:input|output|bidirectional|both)\b")
 _SPEED = re.compile(r"(\d{1,12})\s*([a-zA-Z]*|%)")
-#: Bits a second of a unit.
+#: Bits a second of each unit.
 _UNITS = {
     "": 1e3,
     "bit": 1.0,
@@ -31,7 +31,7 @@ _UNITS = {
     "mbps": 8.0 * 1024**2,
     "gbps": 8.0 * 1024**3,
 }
-#: Bytes of headers of a line of ADSL, from the IP packet on, where the router has the modem; 14 less where it has not.
+#: Bytes that an ADSL line adds to an IP packet if the router has the modem; 14 fewer if it does not.
 _ADSL = {
     "ipoa-vc": 8,
     "ipoa-llc": 16,
@@ -42,16 +42,16 @@ _ADSL = {
     "pppoe-vc": 32,
     "pppoe-llc": 40,
 }
-#: The default class has this name, and this number.
+#: The name and the number of the default class.
 DEFAULT, DEFAULT_CLASS = "default", 8000
-#: Of an interface's rate a class has at least this part, and its queue is this one, with Linux's defaults.
+#: The least share of an interface's rate for a class, and the queue of a class, with Linux's defaults.
 LEAST_PART, QDISC = 100, "fq_codel"
 _QDISCS = re.compile(r"sfq|pfifo|bfifo|fq_codel|codel|none")
 
 
 @dataclass
 class Params:
-    """What the words of an interface or a class say, for one direction."""
+    """The parameters of an interface or a class, for one direction."""
 
     rate: float | None = None
     ceil: float | None = None
@@ -74,7 +74,7 @@ def read(given: Given) -> Reading:
 
 
 def _words(given: Given) -> list[tuple[int, list[str]]]:
-    """Lines as words, with the values of variables: a fireqos.conf is read by a shell."""
+    """Splits lines into words and replaces variables, since a shell reads a fireqos.conf."""
     variables: dict[str, str] = {}
 
     def value(found: re.Match[str]) -> str:
@@ -119,19 +119,21 @@ def _lines(given: Given, notes: Notes) -> list[str]:
                 shapers.leave(
                     notes,
                     "a class",
-                    "matches fill it, which a scenario has not; packets without one are in the default class",
+                    "its packets are chosen by matches, which a scenario does not have; other packets are in the "
+                    "default class",
                     number,
                 )
         elif words[0] in ("match", "match4", "match6", "match46", "server", "client"):
             shapers.leave(notes, words[0], "the simulator's flows are not told apart by addresses and ports", number)
         elif "=" not in words[0]:
-            shapers.leave(notes, "a line", "no interface and no class", number)
+            shapers.leave(notes, "a line", "it has no interface and no class", number)
     done()
     return made
 
 
 def _params(words: list[str], way: str, base: float | None, notes: Notes, line: int) -> Params:
-    """The words behind an interface or a class; `input` and `output` say for which direction what follows is."""
+    """Reads the words behind an interface or a class. `input` and `output` give the direction of the words that
+    follow."""
     made, current, left = Params(), way, list(words)
     while left:
         word = left.pop(0)
@@ -157,9 +159,9 @@ def _params(words: list[str], way: str, base: float | None, notes: Notes, line: 
         elif word in ("linklayer", "overhead", "mpu", "mtu", "tsize") and left:
             made.stab[word] = left.pop(0)
         elif word in ("burst", "cburst", "quantum", "r2q", "prio") and left:
-            shapers.leave(notes, f"{word} {left.pop(0)}", "tc's own is taken", line)
+            shapers.leave(notes, f"{word} {left.pop(0)}", "tc's default is taken", line)
         elif word not in ("balanced", "priority"):
-            shapers.leave(notes, word, "no word of an interface or a class here", line)
+            shapers.leave(notes, word, "it is no known word of an interface or a class", line)
     return made
 
 

@@ -1,7 +1,7 @@
-"""Lists of flows: who sends how much to whom, and when. HPCC's and ns3-datacenter's `flow.txt`, htsim's connection
-matrices, and tables whose head names the columns (source, destination, bytes, time).
+"""Reads lists of flows: source, destination, size and start of each. Forms: `flow.txt` of HPCC and ns3-datacenter,
+connection matrices of htsim, and tables whose header names the columns (source, destination, bytes, time).
 
-Hosts become numbers in the order in which they appear, whatever they were called.
+Hosts become numbers in the order in which they appear; their names are dropped.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _HEADS = {
         ]
     ),
 }
-#: The unit at the end of a head.
+#: The unit at the end of a column's name.
 _UNIT = re.compile(r"_(?:s|ms|us|ns|sec|seconds|b)$")
-#: A list of HPCC has these columns behind a line with the number of flows.
+#: The columns of an HPCC list; its first line is the number of flows.
 _HPCC = ("source", "destination", "priority group", "port", "bytes", "time")
 _MOST_HOSTS, _MOST_PAIRS, _MOST_FLOWS = 1000, 5000, 500_000
 
@@ -57,7 +57,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class FlowList:
-    """Flows in the order in which they begin; hosts are numbered from 0."""
+    """Flows in the order of their starts; hosts are numbered from 0."""
 
     flows: tuple[Flow, ...]
     hosts: int
@@ -99,14 +99,14 @@ def read(given: Given) -> Reading:
     flows.sort(key=lambda f: f.at_s)
     made = FlowList(tuple(flows), len(hosts))
     if first:
-        notes.say("beginning", f"the first flow begins at 0 s; in the list at {first:g} s")
+        notes.say("beginning", f"the first flow begins at 0 s; in the list it begins at {first:g} s")
     notes.leave("names of hosts", "they are numbered in the order in which they appear")
     total = sum(f.size for f in flows)
     length = flows[-1].at_s
     notes.say("flows", f"{len(flows)}, between {len(hosts)} hosts, {len(made.pairs)} pairs")
     notes.say("bytes", f"{amount(float(total), 'bytes')}, mean {amount(total / len(flows), 'bytes')}")
     notes.say(
-        "begin within",
+        "starts within",
         f"{amount(length, 's')}" + (f": {amount(8 * total / length, 'bit/s')} offered" if length else ""),
     )
     usable = len(hosts) <= _MOST_HOSTS and len(made.pairs) <= _MOST_PAIRS
@@ -115,7 +115,11 @@ def read(given: Given) -> Reading:
         Next("tailback run flows.toml", "run it"),
     )
     if not usable:
-        steps = (Next("tailback read FILE", f"cut the list to {_MOST_PAIRS} pairs of {_MOST_HOSTS} hosts to write it"),)
+        steps = (
+            Next(
+                "tailback read FILE", f"cut the list to {_MOST_PAIRS} pairs of {_MOST_HOSTS} hosts to write a scenario"
+            ),
+        )
     written = (
         Written("a scenario in which these flows begin at their times", lambda: scenario(made)) if usable else None
     )
@@ -126,7 +130,7 @@ _Row = tuple[str, str, int, float]
 
 
 def _columns(found: Table, given: Given) -> dict[str, int] | None:
-    """Where each part stands: by the head, or in the form of HPCC."""
+    """The column of each part, from the header or from the form of HPCC."""
     if found.names:
         names = [re.sub(r"\W+", "_", n.strip().lower()).strip("_") for n in found.names]
         names = [_UNIT.sub("", n) or n for n in names]
@@ -140,7 +144,8 @@ def _columns(found: Table, given: Given) -> dict[str, int] | None:
 
 
 def _counted(found: Table, given: Given) -> bool:
-    """Whether the lone first line has the number of flows, as far as it is not cut; its other columns are whole."""
+    """Whether the first line, which has one column, is the number of flows. A cut list may have fewer flows than
+    that."""
     first = given.filled[0][1] if given.filled else ""
     return first.isdigit() and all(all(c.isdigit() for c in row[:5]) for _, row in found.rows[:50])
 
@@ -159,7 +164,7 @@ def _rows(found: Table, at: dict[str, int], given: Given, notes: Notes) -> list[
             "columns",
             "those of HPCC's flow.txt" if found.width == len(_HPCC) else "assumed: source, destination, bytes, time",
         )
-    notes.say("time", f"{word}, by the head" if head and word else "assumed: seconds")
+    notes.say("time", f"{word}, from the header" if head and word else "assumed: seconds")
     rows: list[_Row] = []
     for line, row in found.rows:
         size = number(row[at["bytes"]], found.decimal_comma)
@@ -178,7 +183,7 @@ def _rows(found: Table, at: dict[str, int], given: Given, notes: Notes) -> list[
         if not (line == given.filled[0][0] and given.filled[0][1].isdigit()):
             notes.leave("a line with another number of columns", "it is no flow", line)
         else:
-            notes.say("number of flows, by the first line", given.filled[0][1], line)
+            notes.say("number of flows, from the first line", given.filled[0][1], line)
     return rows
 
 
@@ -190,7 +195,7 @@ def _time_unit(head: str) -> tuple[float, str]:
 
 
 def _htsim(given: Given, notes: Notes) -> list[_Row] | None:
-    """The connections of htsim's connection matrix; None where the text is none."""
+    """The connections of htsim's connection matrix; None for any other text."""
     rows: list[_Row] = []
     is_htsim = False
     for line, text in given.filled:
@@ -219,14 +224,18 @@ def _htsim(given: Given, notes: Notes) -> list[_Row] | None:
         unit = 1e-6 if "." in start[1] else 1e-12
         if not rows:
             notes.say(
-                "time", "microseconds, as start has a point" if unit == 1e-6 else "picoseconds, as start is whole"
+                "time",
+                "microseconds, since start has a decimal point"
+                if unit == 1e-6
+                else "picoseconds, since start is a whole number",
             )
         rows.append((hit[1], hit[2], int(size[1]), float(start[1]) * unit))
     return rows if is_htsim else None
 
 
 def scenario(found: FlowList) -> str:
-    """Each pair of hosts is a session whose transfers begin at their times; all hosts hang on one switch."""
+    """A scenario in which each pair of hosts is a session with transfers at their times. All hosts are connected to one
+    switch."""
     length = found.flows[-1].at_s
     lines = [
         "# Flows of a list, each over its own connection. assumed: all hosts on one switch, with links of 10 Gb/s.",

@@ -1,4 +1,5 @@
-"""The kinds of things that are read: a row each. The first row whose module recognises a text reads it."""
+"""The kinds of files and texts that can be read, one row for each. The first row whose module recognises a text reads
+it."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ from types import ModuleType
 
 @dataclass(frozen=True)
 class Kind:
-    """A row: its name, its title, by what in the content it is recognised, and the module of `readers/` that reads it.
+    """A kind: its name, its title, the mark in the content by which it is recognised, and the module of `readers/` that
+    reads it.
 
-    A module may have several kinds: its functions take the text, and the name in the `Reading` says which it is.
+    A module may read several kinds; the name in its `Reading` says which kind it found.
     """
 
     name: str
@@ -23,7 +25,7 @@ class Kind:
         return import_module(f"tailback.readers.{self.module}")
 
 
-#: In the order in which they are tried: what has a mark of its own before what is only numbers.
+#: The kinds in the order in which they are tried: those with a distinct mark before those that are only numbers.
 KINDS: tuple[Kind, ...] = (
     Kind("capture", "captures (pcap, pcapng)", "the first four bytes", "captures.capture"),
     Kind("flent", "Flent's files", "JSON with metadata, results and x_values", "measured.flent"),

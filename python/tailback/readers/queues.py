@@ -1,5 +1,5 @@
-"""What `--queue` is given where it is neither a name nor a table: a pasted line, a file, or standard input; as
-disciplines to compare, and as changes of a scenario."""
+"""Reads the value of `--queue` if it is neither a name nor a table: a pasted line, a file, or standard input. It
+becomes disciplines to compare, or changes of a scenario."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tailback.readers.recognise import read
 from tailback.readers.shapers import Queues
 from tailback.readers.tc import kinds
 
-#: Remarks of a message; the others are in `tailback read`.
+#: The most remarks of a message; `tailback read` shows all.
 _MOST_NAMED = 6
 
 
 def is_pasted(text: str) -> bool:
-    """Whether it is a paste or a file of one, and neither a name, names between commas, nor a table."""
+    """Whether the value is a paste or a file of one, and not a name, names between commas, or a table."""
     if text == "-":
         return True
     if not text.strip() or text.lstrip().startswith("{"):
@@ -40,7 +40,7 @@ def is_pasted(text: str) -> bool:
 
 
 def pasted(text: str) -> Reading:
-    """The reading of it, whose data are `Queues`. Raises ReadError."""
+    """The reading of the value; its data are `Queues`. Raises ReadError."""
     if text == "-":
         if sys.stdin is None:
             raise ReadError("standard input is closed", "name a file, or paste the line")
@@ -63,7 +63,7 @@ def pasted(text: str) -> Reading:
 
 
 def remarks(found: Reading) -> str:
-    """What was left out, in one sentence; empty where nothing was."""
+    """One sentence on what was left out; empty if nothing was."""
     if not found.left:
         return ""
     named = [f"{x.what}{f' (line {x.line})' if x.line else ''}: {x.why}" for x in found.left[:_MOST_NAMED]]
@@ -75,12 +75,12 @@ def remarks(found: Reading) -> str:
 
 
 def beside() -> str:
-    """What one pasted discipline alone is compared with: a queue that drops at its end."""
+    """The queue with which a single pasted discipline is compared: drop-tail."""
     return of_words("pfifo", [])[0]
 
 
 def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str, Any]], list[str]]:
-    """The queues as tables, each with its name, and sentences on what belongs to the path. Raises ReadError."""
+    """The queues as tables with their names, and sentences on settings that belong to the path. Raises ReadError."""
     made: list[dict[str, Any]] = []
     said: list[str] = []
     wanted: dict[str, None] = {}
@@ -91,7 +91,7 @@ def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str
             options = [option for key, option in (("delay", "--rtt"), ("rate", "--rate")) if key in one]
             wanted |= dict.fromkeys(options)
             said.append(
-                f"netem on {side.device or 'the device'} ({', '.join(given)}) is the path's and is not compared"
+                f"netem on {side.device or 'the device'} ({', '.join(given)}) belongs to the path and is not compared"
                 + (f"; give {' and '.join(options)}" if options else "")
             )
         if not side.queue:
@@ -106,7 +106,7 @@ def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str
     if not made:
         if said:
             remedy = f"give {' and '.join(wanted)}, or tailback run" if wanted else "tailback run takes it"
-            raise ReadError(f"{found.title}: netem alone is a path, and no queue", remedy)
+            raise ReadError(f"{found.title}: netem alone is a path and not a queue", remedy)
         raise ReadError(f"{found.title}: no queue is in it", "give a line with a qdisc")
     return made, said
 
@@ -115,10 +115,10 @@ def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str
 
 
 def changes(found: Reading, scenario: _core.Scenario) -> tuple[list[str], list[str]]:
-    """What `--set` takes to put the queues at the link that is the bottleneck, and sentences on what was done.
+    """The settings for `--set` that put the queues at the bottleneck link, and sentences on what was done.
 
-    What a paste sets up downwards is the way of the link; what it sets up upwards is the way back. One direction alone
-    leaves the other as it is.
+    The paste's download direction is that of the link; its upload direction is the way back. If the paste has one
+    direction only, the other stays as it is.
     """
     from tailback.core.scenario.watched import explicit, watched
 
@@ -131,7 +131,7 @@ def changes(found: Reading, scenario: _core.Scenario) -> tuple[list[str], list[s
     made: list[str] = []
     said: list[str] = []
     unused = [s for s in queues.sides if s is not forward and s is not backward]
-    said += [f"{s.device}: one device is put at {name}; this one is left out" for s in unused]
+    said += [f"{s.device}: only one device is put at {name}; this one is left out" for s in unused]
     old = link.get("queue"), link.get("reverse_queue") or link.get("queue")
     for side, key, before in ((forward, "queue", old[0]), (backward, "reverse_queue", old[1])):
         if side is not None and side.queue:

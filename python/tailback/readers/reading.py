@@ -1,8 +1,8 @@
-"""The contract of a reader: a `Reading` says what was understood, in our units, and what was left out and why.
+"""The contract of a reader. A `Reading` says what was understood, in our units, and what was left out and why.
 
-A reader is a module with two functions. `recognises(given)` says by the content alone whether the text is of its kind;
-it never raises. `read(given)` gives a `Reading` or raises `ReadError`. Nothing is guessed in silence: an assumption is
-among what was understood, with the word "assumed". Addresses and names of persons or machines are in no reading.
+A reader is a module with two functions. `recognises(given)` says from the content alone whether the text is of its
+kind, and never raises. `read(given)` returns a `Reading` or raises `ReadError`. Every assumption is listed with what
+was understood, with the word "assumed". A reading contains no addresses and no names of persons or machines.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 from tailback.core.text.plain import plain
 
-#: Letters of a value that a message repeats.
+#: The most characters of a value that a message repeats.
 SHOWN = 60
 
 
 class ReadError(ValueError):
-    """A text of a known kind with something wrong in it: the place, the value and what to do about it, in one line."""
+    """An error in a text of a known kind. One line gives the place, the value and the remedy."""
 
     def __init__(self, problem: str, remedy: str, line: int = 0, name: str = "") -> None:
         place = ", ".join([*([name] if name else []), *([f"line {line}"] if line else [])])
@@ -26,18 +26,18 @@ class ReadError(ValueError):
 
 
 class UnknownTextError(ReadError):
-    """A text of no kind that has a reader."""
+    """A text for which there is no reader."""
 
 
 def short(value: object) -> str:
-    """A value from outside, cut to what a message can repeat."""
+    """A value from the input, cut to the length that a message can repeat."""
     text = plain(str(value)).replace("\n", " ")
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 @dataclass(frozen=True)
 class Understood:
-    """One thing that was understood, in our units; `line` is 0 for what the whole says."""
+    """One thing that was understood, in our units. `line` is 0 if it comes from the whole text."""
 
     what: str
     value: str
@@ -46,7 +46,7 @@ class Understood:
 
 @dataclass(frozen=True)
 class Left:
-    """One thing that was left out, and why; `line` is 0 for what has no line."""
+    """One thing that was left out, and why. `line` is 0 if it has no line."""
 
     what: str
     why: str
@@ -55,7 +55,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Next:
-    """A command that uses what was read, and what it does with it. `FILE` stands for what the user gave."""
+    """A command that uses the reading, and what the command does. `FILE` stands for the user's file."""
 
     command: str
     why: str
@@ -63,7 +63,7 @@ class Next:
 
 @dataclass(frozen=True)
 class Written:
-    """What `--write` writes: the text in a form that a scenario takes, and what this form is."""
+    """The output of `--write`: the text in a form that a scenario takes, and the name of this form."""
 
     what: str
     text: Callable[[], str]
@@ -71,10 +71,10 @@ class Written:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a text says.
+    """The content of a text.
 
-    `data` is what other rooms work with: each kind says in its module which type it has. `written` makes the form that
-    a scenario takes; None where there is no such form.
+    `data` is for other packages; the module of each kind says which type it has. `written` makes the form that a
+    scenario takes; it is None if there is no such form.
     """
 
     kind: str
@@ -86,7 +86,7 @@ class Reading:
     written: Written | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """For `--json`; the values of `data` are in what `understood` says, and in what `--write` writes."""
+        """The document for `--json`. The values of `data` appear in `understood`, and in the output of `--write`."""
         return {
             "kind": self.kind,
             "title": self.title,
@@ -98,7 +98,7 @@ class Reading:
 
 @dataclass
 class Notes:
-    """What a reader collects as it goes through a text. Equal remarks on many lines become one, with their number."""
+    """The remarks that a reader collects. Equal remarks on many lines become one, with the number of lines."""
 
     understood: list[Understood] = field(default_factory=list)
     _left: dict[tuple[str, str], list[int]] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class Notes:
         self.understood.append(Understood(what, plain(value), line))
 
     def leave(self, what: str, why: str, line: int = 0) -> None:
-        """`what` is left out because of `why`."""
+        """Notes that `what` is left out because of `why`."""
         lines = self._left.setdefault((short(what), why), [])
         lines.append(line)
 
@@ -115,6 +115,6 @@ class Notes:
     def left(self) -> tuple[Left, ...]:
         made = []
         for (what, why), lines in self._left.items():
-            more = f" ({len(lines)} lines, the first is this)" if len(lines) > 1 else ""
+            more = f" ({len(lines)} lines; this is the first)" if len(lines) > 1 else ""
             made.append(Left(what, why + more, lines[0]))
         return tuple(made)

@@ -1,4 +1,4 @@
-"""From a text of any kind to its reading: the one door of this room."""
+"""Gives the reading of a text of any kind; other packages call only this module."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from tailback.readers.given import Given, Wishes, check_lines, unpacked
 from tailback.readers.kinds import KINDS, Kind
 from tailback.readers.reading import ReadError, Reading, UnknownTextError
 
-#: A table that only scenarios have.
+#: A table header that only scenarios have.
 _SCENARIO = re.compile(r"^\[(?:link|flows|sessions|topology)(?:\.[\w-]+)?\]$", re.MULTILINE)
 
 
 def kind_of(given: Given) -> Kind | None:
-    """The kind that the content says; None if no row recognises it."""
+    """The kind of a text by its content; None if no kind recognises it."""
     return next((kind for kind in KINDS if kind.load().recognises(given)), None)
 
 
 def read(given: Given) -> Reading:
-    """The reading of a text of any kind. Raises ReadError: for one that no kind recognises it lists the kinds."""
+    """The reading of a text of any kind. Raises ReadError; if no kind recognises the text, the error lists the
+    kinds."""
     if not given.data.strip():
-        raise ReadError("there is nothing in it", "give a file, or pipe a text into -", name=given.name)
+        raise ReadError("it is empty", "give a file, or pipe a text into -", name=given.name)
     check_lines(given)
     kind = kind_of(given)
     if kind is None:
@@ -29,11 +30,11 @@ def read(given: Given) -> Reading:
             raise ReadError("it is a scenario", "`tailback run FILE` runs it", name=given.name)
         titles = ", ".join(kind.title for kind in KINDS)
         readers = f"there are readers for {titles}"
-        raise UnknownTextError("it is nothing that can be read here", readers, name=given.name)
+        raise UnknownTextError("it is of no kind that can be read here", readers, name=given.name)
     reading: Reading = kind.load().read(given)
     return reading
 
 
 def read_stream(name: str, stream: BinaryIO, wishes: Wishes = Wishes()) -> Reading:  # noqa: B008
-    """The same from an open file."""
+    """The reading of an open file."""
     return read(unpacked(name, stream, wishes))

@@ -1,4 +1,4 @@
-"""What the readers of shapers share: from the queues of devices to a reading, in which no address stands."""
+"""Shared by the readers of shapers: turns the queues of devices into a reading without addresses."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tailback.linux.shaped import Side, sides
 from tailback.linux.tree import Tree
 from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
 
-#: What may be the address or the name of someone: of IPv4, of IPv6, of a card, of a person at a machine.
+#: Patterns of addresses and names: IPv4, IPv6, MAC addresses, and a user at a machine.
 _ADDRESS = re.compile(
     r"\b\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?\b|(?:[0-9a-f]{1,4}:){2,7}[0-9a-f:]{1,4}(?:/\d{1,3})?"
     r"|\b[\w.-]{1,64}@[\w.-]{1,64}",
     re.IGNORECASE,
 )
-#: Letters of one sentence of a message.
+#: The most characters of one sentence of a message.
 _LONGEST = 300
-#: Ways, as a message calls them.
+#: The names of the directions in a message.
 _WAYS = {"down": "down", "up": "up", "": "one direction"}
-#: Left-out things that a message lists.
+#: The most left-out parts that a message lists.
 _MOST_LISTED = 8
 
 
 @dataclass(frozen=True)
 class Queues:
-    """What runs of a paste, and what an output has counted."""
+    """The queues of a paste, and the counters of an output."""
 
     sides: tuple[Side, ...]
     counters: tuple[dump.Queue, ...] = field(default=())
@@ -44,7 +44,7 @@ def masked(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """What a message repeats: without addresses, signs that a terminal obeys, and more than a person reads."""
+    """The text for a message: without addresses and terminal control characters, and cut to a readable length."""
     shown = plain(masked(text))
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
 
@@ -54,7 +54,7 @@ def leave(notes: Notes, what: str, why: str, line: int = 0) -> None:
 
 
 def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters: Sequence[dump.Queue] = ()) -> Reading:
-    """The reading of what is set up. Raises ReadError where nothing of it can be simulated."""
+    """The reading of the queues. Raises ReadError if no queue can be simulated."""
     directions = sides(tree, lambda what, why, line: leave(notes, what, why, line))
     for side in directions:
         for line, what, value in side.said:
@@ -69,7 +69,7 @@ def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters
         _count(notes, one)
     if not directions and not counters:
         raise ReadError(
-            f"nothing of it can be simulated: {_why(notes)}",
+            f"no part of it can be simulated: {_why(notes)}",
             "give a line of tc such as cake bandwidth 20mbit",
             name=name,
         )

@@ -1,4 +1,4 @@
-"""A reading as text for a terminal: what was understood, what was left out and why, which command is next."""
+"""A reading as text for a terminal: what was understood, what was left out and why, and the next commands."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tailback.core.text.terminal import columns
 from tailback.core.text.width import terminal_width
 from tailback.readers.reading import Reading
 
-#: More lines of a part are counted instead.
+#: The most lines of a part; further lines are counted only.
 _MOST = 60
-#: A value stands beside a name of at most so many characters.
+#: The longest name, in characters, that has its value beside it.
 _BESIDE = 30
 
 
 def text(found: Reading, file: str) -> str:
-    """The whole; `file` is what the user named."""
+    """The whole text; `file` is the name that the user gave."""
     width = max(terminal_width(), 40)
     lines = [plain(found.title[:1].upper() + found.title[1:])]
     lines += _part("understood", [(u.what, _at(u.value, u.line)) for u in found.understood], width)
@@ -43,7 +43,7 @@ def _part(name: str, rows: list[tuple[str, str]], width: int) -> list[str]:
         if len(what) <= _BESIDE:
             beside.append([f"  {plain(what)}", value])
             continue
-        # What is long, such as a line of tc, stands above its value, which has the whole width then.
+        # A long name, such as a line of tc, stands above its value, which then has the whole width.
         lines += [*columns(beside, wrap=1, width=width), f"  {plain(what)}"]
         lines += columns([["     ", value]], wrap=1, width=width)
         beside = []

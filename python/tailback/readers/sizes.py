@@ -1,8 +1,8 @@
-"""Distributions of sizes as files of points: those that HPCC's, ns3-datacenter's, htsim's and Homa's repositories have.
+"""Reads distributions of sizes from files of points, as in the repositories of HPCC, ns3-datacenter, htsim and Homa.
 
-A line has a size and the share of flows (or messages) that are not larger, from 0 to 1 or to 100. In the form of ns-2
-there is a column between the two. Between two points the distribution is a straight line, as the programs that read
-these files have it. Homa's files begin with a line that has the mean; there each size stands for itself.
+A line has a size and the share of flows (or messages) that are not larger, from 0 to 1 or to 100. The form of ns-2 has
+one more column between the two. Between two points the distribution is a straight line, as in the programs that read
+these files. Homa's files begin with the mean; in them, the only sizes are those of the points.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from tailback.readers.reading import Next, Notes, ReadError, Reading, Written, s
 from tailback.readers.traces.table import Table, number, table
 
 KIND = "sizes"
-#: A packet of these files, where sizes are in packets.
+#: Bytes of a packet in files whose sizes are in packets.
 PACKET_BYTES = 1460
-#: The sizes that stand for a distribution in a scenario.
+#: The number of sizes by which a scenario represents a distribution.
 _POINTS = 400
 _MOST_BYTES = 2.0**50
 
 
 @dataclass(frozen=True)
 class Points:
-    """Sizes in bytes, and the share that is not larger, from the first point up to 1."""
+    """Sizes in bytes, and for each the share that is not larger, up to 1."""
 
     sizes: Numbers
     shares: Numbers
-    #: Each size stands for itself; otherwise there is a straight line between two points.
+    #: Whether only the sizes of the points occur; otherwise the distribution is a straight line between two points.
     alone: bool = False
 
     @property
@@ -44,13 +44,14 @@ class Points:
         return float(self.sizes[0] * self.shares[0] + (steps * middle).sum())
 
     def quantile(self, share: float) -> float:
-        """Bytes that this share does not exceed."""
+        """The size in bytes that this share of flows does not exceed."""
         if self.alone:
             return float(self.sizes[min(int(np.searchsorted(self.shares, share)), len(self.sizes) - 1)])
         return float(np.interp(share, self.shares, self.sizes))
 
     def listed(self) -> tuple[list[int], list[float]]:
-        """Sizes and weights with the same mean: each stretch is cut into equal parts, for which their middles stand."""
+        """Sizes and weights with the same mean. Each stretch is cut into equal parts, and the middle of a part
+        represents it."""
         sizes: list[int] = [round(float(self.sizes[0]))] if self.shares[0] > 0 else []
         weights: list[float] = [float(self.shares[0])] if self.shares[0] > 0 else []
         for i, step in enumerate(np.diff(self.shares)):
@@ -86,7 +87,7 @@ def read(given: Given) -> Reading:
     for at in found.ragged:
         if at == given.filled[0][0]:
             stated = number(given.lines[at - 1], found.decimal_comma)
-            notes.say("mean, by the first line", short(given.lines[at - 1]), at)
+            notes.say("mean, from the first line", short(given.lines[at - 1]), at)
         else:
             notes.leave("a line with another number of columns", "it is no point", at)
     unit = given.wishes.unit.lower()
@@ -108,13 +109,15 @@ def read(given: Given) -> Reading:
     alone = Points(sizes, shares / last, alone=True)
     if abs(alone.mean - stated) < abs(made.mean - stated):
         made = alone
-        notes.say("between two points", "nothing: each size stands for itself, as the mean of the first line says")
+        notes.say("between two points", "no sizes: only those of the points occur, as the mean of the first line shows")
     else:
         notes.say("between two points", "assumed: a straight line")
     if (made.sizes > _MOST_BYTES).any():
         raise ReadError("a size is above 1 PB", "give sizes in bytes", name=given.name)
     if made.shares[0] > 0:
-        notes.say("first point", f"{100 * made.shares[0]:.3g} % have just {amount(float(made.sizes[0]), 'bytes')}")
+        notes.say(
+            "first point", f"{100 * made.shares[0]:.3g} % of flows have exactly {amount(float(made.sizes[0]), 'bytes')}"
+        )
     notes.say("points", str(len(made.sizes)))
     notes.say("mean", amount(made.mean, "bytes"))
     for share in (0.5, 0.9, 0.99):

@@ -19,18 +19,18 @@ from tailback.readers.reading import Notes, ReadError, Reading
 
 #: The names of the rows.
 COMMANDS, SHOWN, DOCUMENT = "tc", "tc-show", "tc-json"
-#: A line of words from the kind on is no longer than this.
+#: The longest line of words that begins with the kind, in characters.
 _LONGEST_ALONE = 400
 _DEVICE = re.compile(r"\bdev\s+([\w.@$-]{1,24})")
 
 
 def kinds() -> frozenset[str]:
-    """The kinds of qdiscs that have a name here: read or refused."""
+    """The kinds of qdiscs that are known here: those that are read and those that are refused."""
     return frozenset({k for f in forms() for k in f.kinds} | {*WORDS, *CLASS_WORDS, *REFUSED, "netem", "ingress", "mq"})
 
 
 def recognises(given: Given) -> bool:
-    """Whether the text has a command of `tc`, or is what `tc` shows."""
+    """Whether the text has a command of `tc`, or is the output of `tc ... show`."""
     return kind_of(given) is not None
 
 
@@ -51,7 +51,7 @@ def kind_of(given: Given) -> str | None:
 
 
 def _likely(text: str) -> str:
-    """The lines that may be commands of `tc`, as far as one has to look."""
+    """The lines that may be commands of `tc`, from the part of the text that is searched."""
     if "tc" not in text.lower() and not re.search(r"^\s*(?:qdisc|class)\s", text, re.MULTILINE):
         return ""
     return text
@@ -65,7 +65,7 @@ def _sets(command: Command) -> bool:
 
 
 def _alone(given: Given) -> list[str] | None:
-    """A line with words from the kind on, such as `fq_codel limit 1000`; None where it is none."""
+    """A line that begins with the kind, such as `fq_codel limit 1000`; None for any other line."""
     lines = [line for line in given.lines if line]
     if len(lines) != 1 or len(lines[0]) > _LONGEST_ALONE:
         return None
@@ -80,7 +80,7 @@ def read(given: Given) -> Reading:
         if kind == DOCUMENT:
             shown = dump_json.of_document(given.document)
             for one in shown:
-                # A document of classes names no device.
+                # A document of classes does not name the device.
                 if not one.statement.device:
                     one.statement = _at(one.statement, _of_handle(shown, one.statement))
             return _of_queues(DOCUMENT, "output of tc -j", shown, notes, given.name)
@@ -102,14 +102,14 @@ def script(kind: str, title: str, text: str, notes: Notes, name: str) -> Reading
     paste = commands(text)
     for line, what, why in paste.left:
         if dump.looks_like(text.split("\n")[line - 1]):
-            shapers.leave(notes, "what tc shows", "commands stand beside it, and they are read", line)
+            shapers.leave(notes, "the output of tc", "the text also has commands, and these are read", line)
         else:
             shapers.leave(notes, what, why, line)
     return shapers.reading(kind, title, grow(paste.commands, _leave(notes)), notes, name)
 
 
 def made(kind: str, title: str, lines: Sequence[str], notes: Notes, name: str) -> Reading:
-    """The reading of commands that a program makes of its settings. They have no lines in what was given."""
+    """The reading of commands that a program makes from its settings. They have no line numbers in the input."""
     for line in lines:
         if line.startswith("tc "):
             notes.say("makes", line)
@@ -127,7 +127,7 @@ def _leave(notes: Notes) -> Leave:
 
 
 def _shown(given: Given, notes: Notes) -> Reading:
-    """What `tc ... show` prints; the device may stand in the command above it."""
+    """The reading of an output of `tc ... show`. The command above it may name the device."""
     queues: list[dump.Queue] = []
     filters: list[dump.Filter] = []
     device = ""
@@ -146,7 +146,7 @@ def _shown(given: Given, notes: Notes) -> Reading:
 
 
 def _of_handle(found: Sequence[dump.Queue], one: Statement) -> str:
-    """The device of the qdisc that a class without one belongs to."""
+    """The device of the qdisc to which a class without a device belongs."""
     major = one.handle.partition(":")[0]
     return next((q.statement.device for q in found if q.statement.handle.partition(":")[0] == major), "")
 
@@ -159,7 +159,7 @@ def _of_queues(
     kind: str, title: str, found: Sequence[dump.Queue], notes: Notes, name: str, filters: Sequence[dump.Filter] = ()
 ) -> Reading:
     tree = Tree()
-    # A root takes away what stood there before, so that roots come first.
+    # A root removes the earlier queues, so roots come first.
     for one in sorted(found, key=lambda q: q.statement.parent != "root"):
         if one.statement.kind == "noqueue":
             continue
@@ -167,7 +167,7 @@ def _of_queues(
             put(tree, one.statement, _leave(notes))
         except TcError as e:
             shapers.leave(notes, f"{one.statement.object} {one.statement.handle}", str(e), one.statement.line)
-    # A line of a table of filters alone chooses nothing.
+    # A line of a filter's hash table chooses no class by itself.
     for shown in (f for f in filters if f.chosen or f.matches):
         chooses(_with_class(tree, shown.chosen), shown.chosen, shown.code, _leave(notes), shown.line)
     if any("avpkt" in q.statement.words for q in found):
@@ -178,7 +178,7 @@ def _of_queues(
 
 
 def _with_class(tree: Tree, name: str) -> Device:
-    """The device that has a class; one without any where none has it."""
+    """The device that has a class; an empty device if no device has it."""
     return next((d for d in tree.devices.values() if name in d.classes), Device(""))
 
 

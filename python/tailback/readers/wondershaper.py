@@ -1,9 +1,9 @@
-"""Wonder Shaper: `wondershaper eth0 DOWN UP`, `wondershaper -a eth0 -d DOWN -u UP`, and its file of presets.
+"""Reads Wonder Shaper: `wondershaper eth0 DOWN UP`, `wondershaper -a eth0 -d DOWN -u UP`, and its file of presets.
 
 Rates are in kilobits a second.
 
-What it sets up, by version 1.4.1: upwards three classes of `htb`, of which packets without a filter have the middle one
-with 95 % of the rate, with `sfq`; downwards one class of the rate on an intermediate device.
+Version 1.4.1 sets up three `htb` classes for the upload. Packets without a filter go to the middle class, which has 95
+% of the rate and `sfq`. The download has one class with the whole rate on an intermediate device.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def read(given: Given) -> Reading:
         words = [variables.get(w.strip("\"'${}"), w) for w in call[1].split()]
         own = _arguments(words)
         if own is None:
-            shapers.leave(notes, "wondershaper", "it takes limits away, or shows them", number)
+            shapers.leave(notes, "wondershaper", "it removes limits, or shows them", number)
         else:
             values, line = own, number
     if not values:
@@ -85,7 +85,7 @@ def _variables(given: Given) -> dict[str, str]:
 
 
 def _arguments(words: list[str]) -> dict[str, str] | None:
-    """Device and rates; None for a call that sets none."""
+    """The device and the rates; None for a call that sets no rates."""
     if words and words[0] in ("clear", "-c", "-s", "-h", "-v", "status"):
         return None
     if words and not words[0].startswith("-"):
@@ -115,7 +115,7 @@ def _rate(text: str, name: str, line: int, source: str) -> int:
 
 
 def lines(device: str, down: int, up: int) -> list[str]:
-    """The commands of `tc` that it gives."""
+    """The commands of `tc` that Wonder Shaper runs."""
     made = []
     if up:
         made += [

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core
 from tailback.core.scenario import controls
+from tailback.core.scenario.controls import RATE
 from tailback.core.scenario.names import check_names
 from tailback.core.scenario.read import load_scenario, read
 from tailback.core.text import given as check
@@ -121,6 +122,26 @@ def drive_congestion(control: Any, *, tcp: Mapping[str, Any] | None = None, seed
 
 
 @checked
+def drive_rate_control(control: Any, *, rtp: Mapping[str, Any] | None = None) -> _core.DrivenRateControl:
+    """A rate control of media driven by hand, one call at a time, as a sender of `rtp` would drive it.
+
+    `control` is a class of your own, `tb.rate_control(...)`, `"FILE.py:CLASS"`, or the name of a built-in one; `rtp`
+    has other parameters, such as `max_rate`. Times are seconds, sizes bytes, rates bit/s on the wire. Each call gives
+    back the target after it. A packet of a report is (number, bytes, sent, received) or has whether it was marked, too.
+
+    >>> nada = tb.drive_rate_control("nada", rtp={"max_rate": "2Mbps"})
+    >>> nada.feedback(now=0.1, packets=[(0, 1240, 0.03, 0.05), (1, 1240, 0.06, 0.08)], rtt=0.04)
+    300000.0
+    >>> nada.pacing, nada.window, nada.probe("queueing")
+    (300000.0, None, 0.0)
+    """
+    if RATE.key in (rtp or {}):
+        raise ValueError(f"rtp has `{RATE.key}` as well as `control`; leave it out of rtp")
+    media = {RATE.transport: {**(rtp or {}), RATE.key: control}}
+    return _core.DrivenRateControl(read(dumbbell(flows={"media": media})._with(duration="1s"), name=RATE.family))
+
+
+@checked
 def mark(
     conditioner: str | Mapping[str, Any],
     packets: Iterable[Sequence[float]],
@@ -128,7 +149,7 @@ def mark(
     rate: str = "100Mbps",
     seed: int = 1,
 ) -> list[int | None]:
-    """What a conditioner makes of packets: the DiffServ code point each leaves with, None if it is dropped.
+    """The effect of a conditioner on packets: the DiffServ code point of each leaving packet, None if it is dropped.
 
         tb.mark({"kind": "trtcm", ...}, [(0.0, 1000), (0.001, 1000)])          # seconds and bytes
         tb.mark({"kind": "trtcm", "mode": "aware", ...}, [(0.0, 1000, 12)])    # and the code point it came with
@@ -150,7 +171,7 @@ def mark(
 
 
 def _row(i: int, given: Any) -> tuple[float, ...]:
-    """When a packet comes and how long it is, and perhaps its code point."""
+    """The arrival time and the length of a packet, and perhaps its code point."""
     try:
         row = tuple(float(x) for x in given)
     except (TypeError, ValueError):

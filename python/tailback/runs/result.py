@@ -96,7 +96,7 @@ class Result:
 
     @property
     def replications(self) -> int:
-        """How many runs there are."""
+        """The number of runs."""
         return len(self.results.runs)
 
     @checked
@@ -108,7 +108,7 @@ class Result:
         return text(self, check.width(width))
 
     def to_dict(self) -> dict[str, Any]:
-        """What `tailback run --json` prints."""
+        """The document of `tailback run --json`."""
         from tailback.core.results.document import document
 
         return document(self)

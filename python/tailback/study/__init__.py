@@ -1,1 +1,1 @@
-"""Published studies: read, run, measured, and held against what was published."""
+"""Published studies: reads them, runs them, measures the runs, and compares the results with the published ones."""

@@ -70,7 +70,7 @@ class Bundle(Table, kw_only=True, frozen=True):
 
 
 def digest_of(study: Study) -> str:
-    """Of all files of a study; what Python compiles from its code is none of it."""
+    """The digest of all files of a study, without the files that Python compiles."""
     h = hashlib.sha256()
     for p in sorted(study.path.rglob("*")):
         if p.is_file() and not p.name.startswith(".") and p.parent.name != "__pycache__":

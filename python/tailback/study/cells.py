@@ -1,4 +1,4 @@
-"""A published cell, what it allows, and tables of cells printed beside ours.
+"""A published cell with its tolerance, and tables of cells printed beside ours.
 
 A deviation that is not printed is below 0.005, and counts as 0.005 in class B: that is all that is known of it.
 Statistics over intervals: the mean of the interval means and their sample standard deviation; with several seeds the
@@ -17,20 +17,20 @@ from tailback.core.text.terminal import GAP, columns
 #: Allowed distance of a class A cell: packets/s, and s for delays.
 EXACT = {"delay": 0.03}
 EXACT_RATE = 0.02
-#: Of class B where the table says nothing.
+#: The tolerance of class B if the table gives none.
 TOLERANCE = 0.10
-#: What is not printed.
+#: Values below this are not printed.
 SMALLEST = 0.005
 #: A cell that differs by more than this share of what is published leans, however wide its class is.
 LOOSE = 0.25
 CLASSES = "ABQD"
-#: Of a cell that is damaged in print: there is nothing to compare.
+#: The class of a cell that is damaged in print, so that it cannot be compared.
 DAMAGED = "D"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One published value, and what is allowed around it."""
+    """One published value and its tolerance."""
 
     mean: float
     sd: float | None
@@ -90,7 +90,7 @@ LEGEND = (
 
 
 def mark(cell: Cell | None, mean: float, compared: bool) -> str:
-    """What stands behind a measured value."""
+    """The text behind a measured value."""
     if cell is None:
         return ""
     if cell.meets(mean):

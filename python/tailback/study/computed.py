@@ -59,6 +59,6 @@ def is_live(name: str) -> bool:
 
 
 def fingerprint(name: str) -> str:
-    """What decides a function's results beside its labels, seed and options: the source file it stands in."""
+    """The source file of a function, which decides its results beside its labels, seed and options."""
     file = inspect.getsourcefile(FUNCTIONS[name])
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else ""

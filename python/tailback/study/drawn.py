@@ -47,7 +47,7 @@ Made = dict[str, Any]
 
 
 class Drawn:
-    """What a folder of results has of figures, and drawing the others."""
+    """Finds the existing figures of a folder of results, and draws the missing ones."""
 
     def __init__(self, out: Path, beside: Sequence[str] = ()) -> None:
         from tailback.core.figure_style import IN_PAGE
@@ -71,7 +71,7 @@ class Drawn:
         return {"key": key, "figures": self.before[key]}
 
     def _there(self, key: str, d: Drawing, number: int) -> bool:
-        """Whether every file is what was written under this key."""
+        """Whether every file is unchanged since it was written under this key."""
         try:
             for x in self.before[key]:
                 if not isinstance(x["caption"], str):
@@ -178,7 +178,7 @@ def _words(d: Drawing, number: int) -> str:
 
 
 def _runs(d: Drawing) -> Iterator[str | bytes]:
-    """Which runs there are of each point."""
+    """The runs of each point."""
     sets = _sets(d.experiment, d.output)
     for (name, point), (_, _, sources) in d.samples.stored.items():
         if name in sets:

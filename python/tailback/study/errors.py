@@ -1,4 +1,4 @@
-"""What is wrong with a study's data."""
+"""An error in a study's data."""
 
 from tailback.core.declared import FileError
 

@@ -1,4 +1,4 @@
-"""All studies, one after the other, and what they came to on one page.
+"""Runs all studies in turn, and writes their outcomes on one page.
 
 report.html     a single file: each study's counts, its five sentences, its figures
 summary.md      the same in short, for a page of documentation

@@ -54,7 +54,7 @@ class Judge:
         self.open: set[RunsPoint] = set()
 
     def all(self, experiments: set[str]) -> list[Verdict]:
-        """Verdicts of everything that belongs to these experiments, and of what is arithmetic."""
+        """Verdicts of all rows of these experiments, and of the rows that are arithmetic."""
         rows = [self.number(p) for p in self.study.published if p.experiment in experiments]
         statements = [s for s in self.study.statements if s.experiment in (*experiments, "predict")]
         rows += [self.statement(s) for s in statements]
@@ -84,7 +84,7 @@ class Judge:
         left_out = len(findings) - len(decided) - len(single)
         remarks = [f"{left_out} of {len(findings)} checks were not run."] if decided and left_out else []
         if single and not any(f.outcome == NO for f in decided):
-            # What one seed says is no order; told, for it was measured.
+            # One seed gives no order. The finding is still reported, since it was measured.
             decisive = single if not decided else decisive
             remarks.append(f"{len(single)} of {len(findings)} checks ask for an order, and one seed gives none.")
         own = [f"A limit of its own: {s.own_limit}."] if s.own_limit else []
@@ -116,7 +116,7 @@ class Judge:
         )
 
     def separately(self, decided: Iterable[Decided]) -> Iterator[Decided]:
-        """What a check decides one after the other, with a finding for each."""
+        """The single decisions of a check, with a finding for each."""
         self._read = []
         for decision in decided:
             self._read.append(set())
@@ -141,7 +141,7 @@ class Judge:
         return findings
 
     def _first(self, s: Statement) -> str:
-        """What the rule says that a sentence had before it was read anew."""
+        """The outcome by the rule that a sentence had before it was read anew."""
         if not s.first:
             return ""
         verdicts = []
@@ -217,7 +217,7 @@ def unsettled(study: Study, samples: Samples) -> set[RunsPoint]:
 
 
 def tell_readings(rows: Mapping[str, Verdict], statements: Sequence[Statement]) -> None:
-    """What came of other readings of a sentence, told beside it."""
+    """The outcomes of other readings of a sentence."""
     for s in statements:
         v = rows[s.id]
         if v.outcome == OPEN:

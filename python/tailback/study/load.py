@@ -281,10 +281,10 @@ def _computed(runs: dict[str, Runs], package: str) -> None:
             near = difflib.get_close_matches(r.compute, functions, 1)
             hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(functions) or 'none'}"
             raise StudyError(f'{r.file}: runs.{r.name}.compute = "{r.compute}": there is no such function; {hint}')
-        if r.first_seeds and not (r.compute and computed.is_live(r.compute)):
-            does = f"{r.compute} does none" if r.compute else "these simulate"
+        if r.first_seeds and r.compute and not computed.is_live(r.compute):
             raise StudyError(
-                f"{r.file}, [runs.{r.name}]: first_seeds is for live runs, and {does}; leave it out: all seeds are run"
+                f"{r.file}, [runs.{r.name}]: first_seeds is for runs with packets, and {r.compute} has none; leave it "
+                "out: all seeds are computed"
             )
 
 

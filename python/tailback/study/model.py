@@ -28,7 +28,7 @@ class AxisByMode(Axis):
         return list(self.values[mode])
 
     def point_of(self, mode: str, label: str) -> Point:
-        """What a label changes in the scenario."""
+        """The changes of a label in the scenario."""
         return self.point(label, self.values[mode][label])
 
 
@@ -44,7 +44,7 @@ class Case:
     changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def overrides(self, labels: dict[str, str]) -> list[str]:
-        """What the case changes in the scenario, at a point with these labels."""
+        """The changes of the case in the scenario, at a point with these labels."""
         return [*self.set, *(c for pair in labels.values() for c in self.changes.get(pair, ()))]
 
 

@@ -26,7 +26,7 @@ from tailback.core.verdict import (
     kinds,
 )
 
-#: As many claims stand in one sentence.
+#: The most claims in one sentence.
 MOST = 3
 
 
@@ -88,7 +88,7 @@ def _told(rows: Sequence[Verdict]) -> str:
 
 
 def _said(v: Verdict) -> str:
-    """What was measured, in which part it holds, and that it was read anew."""
+    """The measured value, the part in which it holds, and a note if it was read anew."""
     return "; ".join(x for x in (f"measured: {first_parts(v.measured)}", v.part, ANEW if v.anew else "") if x)
 
 

@@ -31,7 +31,7 @@ Texts = list[str] | UnsetType
 Text = str | UnsetType
 Numbers = list[float] | UnsetType
 
-#: What may stand in an output of each kind.
+#: The keys of each kind of output.
 KINDS: Registry[type[Output]] = Registry(__name__, "kinds of outputs")
 output = KINDS.named
 
@@ -44,7 +44,7 @@ class Output(Table, kw_only=True, frozen=True):
 
     kind: str
     caption: Text = UNSET
-    #: Which sets of runs, and which of their points.
+    #: The sets of runs, and the points of each.
     runs: str | list[str] | UnsetType = UNSET
     where: Where | UnsetType = UNSET
 

@@ -85,7 +85,7 @@ def code_of(place: Path) -> Code:
 
 
 def forget(package: str) -> None:
-    """Take back what the code of a study has registered."""
+    """Unregisters the entries of a study's code."""
     for r in REGISTRIES:
         for entry in [x for x, of in r.brought.items() if of == package]:
             del r[entry], r.brought[entry]
@@ -134,7 +134,7 @@ def _import(package: str, name: str, file: Path) -> None:
 
 
 def _told(e: Exception, file: Path) -> str:
-    """What is wrong with a module, where in it."""
+    """The error of a module, with the place in it."""
     if isinstance(e, SyntaxError):
         return f"{e.filename}:{e.lineno}: {e.msg}; correct the Python of this study"
     lines = [f.lineno for f in traceback.extract_tb(e.__traceback__) if f.filename == str(file)]

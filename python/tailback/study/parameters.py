@@ -12,7 +12,7 @@ from typing import Any
 
 from tailback.study.study import Study
 
-#: Where models stand in a scenario: key -> family of models.
+#: The keys of models in a scenario, with the family of each.
 _PLACES = {
     "transport": "transport",
     "queue": "queue",
@@ -96,7 +96,7 @@ def _plain(x: Any) -> str:
 
 
 def _short(names: list[str]) -> str:
-    """Names of scenarios without what they have in common: `scenario-1, 3`."""
+    """Names of scenarios without their common prefix: `scenario-1, 3`."""
     names = sorted(names)
     lead = names[0].rpartition("-")[0]
     if lead and all(n.startswith(lead + "-") for n in names):

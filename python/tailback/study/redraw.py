@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +59,12 @@ def _named(study: Study, name: str) -> tuple[Experiment, int]:
 
 
 def _work(study: Study, e: Experiment, said: told.Told, folder: Path) -> tuple[Study, Work]:
-    """What the figure needs, if all of it is stored."""
+    """The data of the figure, if all of it is stored."""
     if said.overrides:
         study, _ = with_asked(study, said.overrides, [e], said.mode)
     for seeds in (None, said.seeds or None):
         work = Work(study, [e], Repeat(said.mode, seeds, said.overrides), folder)
-        while work.spare and (added := work.one_more_seed(unsettled(study, work.read({}, {})))):
-            if not all(work.jobs[i].kept for i in added):
-                break
+        work.settle(partial(unsettled, study))
         ahead = work.estimate()
         if ahead.stored == ahead.runs:
             return study, work

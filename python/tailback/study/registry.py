@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Registry(dict[str, T]):
-    """Entries by name; `what` says in messages what they are."""
+    """Entries by name; `what` is their word in messages."""
 
     def __init__(self, package: str, what: str) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Registry(dict[str, T]):
         self[name] = entry
 
     def named(self, name: str) -> Callable[[T], T]:
-        """A decorator that registers what it stands on."""
+        """A decorator that registers a function."""
 
         def take(f: T) -> T:
             self.add(name, f)

@@ -45,7 +45,7 @@ def reproduce(
     *,
     command: str = "",
 ) -> Reproduction:
-    """Run what is not stored yet, decide every verdict, and write the folder `out`."""
+    """Runs the points that are not stored yet, decides every verdict, and writes the folder `out`."""
     started = time.monotonic()
     mode = how.mode
     experiments = experiments or study.experiments

@@ -17,7 +17,7 @@ from tailback.study.model import MODES, AxisByMode, Case, Runs
 
 @dataclass(frozen=True)
 class Columns:
-    """What a set of runs may name as its columns."""
+    """The names that a set of runs may use as columns."""
 
     disciplines: dict[str, Discipline]
     pairs: dict[str, Pair]
@@ -53,11 +53,6 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     contradiction = clash(axes)
     if contradiction is not None:
         raise StudyError(f"{file}, [{at}]: {contradiction}")
-    if t.first_seeds and not t.not_repeatable:
-        raise StudyError(
-            f"{file}, [{at}]: first_seeds is for runs with not_repeatable, since others are stored as one plan; "
-            "leave it out"
-        )
     if wrong := [m for m, n in t.first_seeds.items() if not 2 <= n <= t.seeds.get(m, 0)]:
         raise StudyError(
             f"{file}, [{at}]: first_seeds.{wrong[0]} = {t.first_seeds[wrong[0]]}; an interval takes at least 2 seeds, "

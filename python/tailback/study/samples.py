@@ -55,7 +55,7 @@ class Samples:
         return cls()
 
     def view(self, runs: str, key: tuple[str, ...], replication: int = 0) -> RunView | None:
-        """One stored run; None where it was not run."""
+        """One stored run; None if it was not run."""
         entry = self.stored.get((runs, key))
         if entry is None or replication >= len(entry[2]):
             return None

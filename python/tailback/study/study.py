@@ -21,7 +21,7 @@ class Study:
     id: str
     path: Path
     about: About
-    #: What it brings beside its data.
+    #: Its own code, beside its data.
     code: Code
     disciplines: dict[str, Discipline]
     runs: dict[str, Runs]
@@ -62,7 +62,7 @@ class Study:
         raise StudyError(f'study {self.id} has no experiment "{name}"; {hint} `tailback reproduce --list` lists all')
 
     def needs(self, experiments: list[Experiment]) -> dict[str, list[dict[str, Any]]]:
-        """Which sets of runs some experiments read, and the conditions of the points they need."""
+        """The sets of runs that some experiments read, with the conditions of the needed points."""
         needed: dict[str, list[dict[str, Any]]] = {}
         for e in experiments:
             for name in e.runs:

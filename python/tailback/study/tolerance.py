@@ -73,7 +73,7 @@ class Limits:
         return self.low <= mean <= self.high
 
     def margin(self, mean: float) -> float:
-        """How far a mean lies inside; negative outside."""
+        """The distance of a mean from the nearest limit; negative outside of the limits."""
         return min(mean - self.low, self.high - mean)
 
     def close(self, e: OverSeeds) -> bool:
@@ -82,7 +82,7 @@ class Limits:
         return any(math.isfinite(x) and abs(e.mean - x) < reach for x in (self.low, self.high))
 
     def outcome(self, e: OverSeeds) -> str:
-        """Which side the mean is on, and whether its interval is clear of the other."""
+        """The side of the mean, and whether its interval excludes the other side."""
         if not self.hold(e.mean):
             return NO
         return LEANS if self.close(e) else YES

@@ -25,6 +25,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from tailback.study import bundle
 from tailback.study import load as studies
 from tailback.study.bundle import NAME, BundledStudy
 from tailback.study.errors import StudyError
+from tailback.study.judge import unsettled
 from tailback.study.model import Experiment
 from tailback.study.repeat import Repeat, with_asked
 from tailback.study.reproduce import reproduce
@@ -48,13 +50,13 @@ from tailback.study.write import COLUMNS
 
 #: A bundle may unpack to this many times its length plus this many bytes: tables hardly get shorter by packing.
 MOST_UNPACKED, MOST_SMALL = 50, 64_000_000
-#: How gzip, bzip2 and xz begin.
+#: The first bytes of gzip, bzip2 and xz.
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
 #: A file of an archive counts as at least this many bytes, since an archive may have very many empty files.
 LEAST = 4096
 #: The longest file of a bundle that is read as a whole, bytes.
 LONGEST_TABLE = 1 << 30
-#: At most this many differences of a file are reported.
+#: The most differences of a file that are reported.
 MOST = 5
 #: Entries of study.json and verdicts.json that are about the whole study, or about figures.
 WHOLE = ("count", "kinds", "opening", "runs", "seeds", "experiments", "sections", "verdicts")
@@ -192,10 +194,15 @@ def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
         drawn, made_again = Path(d) / "drawn", Path(d) / p.study
         how = _as_bundled(p, how)
         changed = with_asked(study, p.overrides, again, p.mode)[0] if p.overrides else study
+        bundled = Work(changed, again, how, theirs)
+        bundled.settle(partial(unsettled, changed))
+        needed = [i for i in range(len(bundled.jobs)) if i not in bundled.spare]
+        result.of = len(needed)
+        missing = _missing(bundled, theirs / "runs", needed)
         work = Work(changed, again, how, drawn)
-        result.of = len(work.jobs)
-        missing = _missing(work, theirs / "runs")
-        work.only(random.Random(f"{sample.seed} {p.study}").sample(range(result.of), min(sample.runs, result.of)))
+        work.only(random.Random(f"{sample.seed} {p.study}").sample(needed, min(sample.runs, result.of)))
+        # What is drawn is run, also where a row asked for its seed.
+        work.spare.clear()
         course.run(work, {}, how.progress)
         _runs(drawn / "runs", theirs / "runs", result)
         _answers(drawn / "runs", theirs / "runs", result)
@@ -229,10 +236,11 @@ def _as_bundled(p: BundledStudy, how: Repeat) -> Repeat:
     return replace(how, mode=p.mode, seeds=p.seeds, overrides=p.overrides, figures=None)
 
 
-def _missing(work: Work, theirs: Path) -> list[str]:
+def _missing(work: Work, theirs: Path, needed: Sequence[int]) -> list[str]:
     """Runs that should be in the bundle, and are incomplete there."""
     runs, answers = _core.StoredRuns(theirs), Answers(theirs)
-    keys = [j.key for i, j in enumerate(work.jobs) if j.key not in (runs if i < work.packets else answers)]
+    jobs = [(work.jobs[i].key, runs if i < work.packets else answers) for i in needed]
+    keys = [key for key, stored in jobs if key not in stored]
     ending = [f"{len(keys) - MOST} more runs are incomplete in the bundle"] if len(keys) > MOST else []
     return [f"run {key} is incomplete in the bundle" for key in keys[:MOST]] + ending
 
@@ -376,7 +384,7 @@ def _rows(path: Path) -> list[Any] | None:
 
 
 def _said(name: str, ours: Any, theirs: Any) -> list[str]:
-    """In what two structures differ, each with the place and both values."""
+    """The differences of two structures, each with the place and both values."""
     all_of = list(_differences("", ours, theirs))
     lines = [f"{name}{place}: {_short(b)} in the bundle, {_short(a)} here" for place, a, b in all_of[:MOST]]
     return lines + ([f"{name}: {len(all_of) - MOST} more"] if len(all_of) > MOST else [])

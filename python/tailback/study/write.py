@@ -1,4 +1,4 @@
-"""Writing the folder of a reproduction: what the report is made from, the verdicts, and the report."""
+"""Writes the folder of a reproduction: the data of the report, the verdicts, and the report."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ pub enum Kind {
     Named(&'static str),
 }
 
-/// What each item of a [`Kind::Each`] list is for.
+/// The subject of each item of a [`Kind::Each`] list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Per {
     /// The flows take the values of a list in turn.
@@ -252,7 +252,7 @@ impl Kind {
         Refusal::new(format!("the {noun} {} has no unit", raw.show()), remedy)
     }
 
-    /// What a value of this kind is called.
+    /// The name of a value of this kind.
     pub fn noun(&self) -> String {
         match self {
             Kind::Bool => "true or false".into(),

@@ -2,7 +2,7 @@
 
 use super::kind::{Kind, Per};
 
-/// What values a parameter takes, without words.
+/// The values of a parameter, as data.
 ///
 /// ```
 /// use tailback_base::model::Kind;
@@ -26,7 +26,7 @@ pub struct KindData {
     pub family: Option<&'static str>,
 }
 
-/// From here on a bound stands for "as much as there can be".
+/// A bound from this number on means "unlimited".
 const NO_BOUND: f64 = 1e17;
 
 impl Kind {
@@ -86,7 +86,7 @@ impl Kind {
 }
 
 impl Per {
-    /// What each item of a list is for, in a word.
+    /// One word for the subject of each item of a list.
     pub fn word(self) -> &'static str {
         match self {
             Per::Flow => "flow",

@@ -42,7 +42,7 @@ pub struct Model {
     pub family: &'static str,
     /// The full name, such as `Random Early Detection`.
     pub title: &'static str,
-    /// What it is and why, in a few sentences.
+    /// Its description and its reason, in a few sentences.
     pub summary: &'static str,
     /// Paper or RFC, with section.
     pub source: &'static str,
@@ -57,7 +57,7 @@ pub struct Param {
     pub kind: Kind,
     /// The default as a user would write it. Empty if the user must give a value; `none` if absence has a meaning.
     pub default: &'static str,
-    /// One sentence: what it does.
+    /// One sentence on its effect.
     pub doc: &'static str,
     /// Where the default or the rule comes from, with section. May be empty for a parameter without a rule.
     pub source: &'static str,
@@ -71,7 +71,7 @@ pub struct ProbeDef {
     pub name: &'static str,
     pub unit: &'static str,
     pub doc: &'static str,
-    /// What an index counts (`queue`, `colour`), empty for a single value.
+    /// The subject of an index (`queue`, `colour`); empty for a single value.
     pub per: &'static str,
 }
 

@@ -36,7 +36,7 @@ use std::ops::Deref;
 pub trait Registered {
     /// The family of its model: where a scenario may name it.
     const FAMILY: &'static str;
-    /// What messages call it.
+    /// Its name in messages.
     const WHAT: &'static str;
     fn model(&self) -> &'static Model;
 }

@@ -274,15 +274,21 @@ impl Settings {
     }
 
     pub fn value(&self, name: &str) -> &Value {
-        let i = self.model.params.iter().position(|p| p.name == name);
-        i.and_then(|i| self.values[i].as_ref())
+        self.place(name)
+            .and_then(|i| self.values[i].as_ref())
             .unwrap_or_else(|| panic!("{}.{name} is not declared or not set", self.model.name))
     }
 
     /// The value of a parameter, if the model has it and it is set.
     pub fn find(&self, name: &str) -> Option<&Value> {
-        let i = self.model.params.iter().position(|p| p.name == name)?;
-        self.values[i].as_ref().filter(|v| **v != Value::None)
+        self.values[self.place(name)?].as_ref().filter(|v| **v != Value::None)
+    }
+
+    /// Where a parameter stands. A declaration is most often asked for by itself, so its text is one and the same.
+    fn place(&self, name: &str) -> Option<usize> {
+        let params = self.model.params;
+        let same = params.iter().position(|p| std::ptr::eq(p.name, name));
+        same.or_else(|| params.iter().position(|p| p.name == name))
     }
 
     /// The number that a parameter represents, whatever its kind: a count, a real number, packets or bytes of a size,

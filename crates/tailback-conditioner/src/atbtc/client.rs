@@ -51,7 +51,7 @@ impl Profile {
     }
 }
 
-/// What is known of one flow of a client.
+/// The state of one flow of a client.
 #[derive(Clone, Copy, Debug)]
 struct FlowState {
     weight: f64,
@@ -209,7 +209,7 @@ impl Client {
         self.meter.known(came) != Colour::Red
     }
 
-    /// What can be read of it.
+    /// Its probes.
     pub const READ: [Probe<Client, Time>; 5] = [
         Probe::new(
             "committed_tokens",

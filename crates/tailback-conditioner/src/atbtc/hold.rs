@@ -12,7 +12,7 @@ use super::client::Client;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_base::{Packet, Time};
 
-/// What became of a packet that would be red.
+/// The fate of a packet that would be red.
 pub(super) enum HoldAnswer<P> {
     Waits,
     /// The shaper is full: this packet is dropped.
@@ -59,7 +59,7 @@ impl<P: Packet> Hold<P> {
         self.waiting.keys().copied().collect()
     }
 
-    /// When the next packet may leave.
+    /// The time at which the next packet may leave.
     pub fn next(&self) -> Option<Time> {
         self.waiting.values().map(|l| l.due).min()
     }

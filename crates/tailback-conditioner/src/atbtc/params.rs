@@ -6,7 +6,7 @@ use tailback_base::{BitRate, Duration, Key, Kind, params};
 const THESIS: &str = "Liu 2001 chapter 4";
 
 tailback_base::choice! {
-    /// Where the round trip is known from.
+    /// The source of the round trip.
     pub enum SrttSource { Sender = "sender", Snoop = "snoop" }
 }
 

@@ -45,7 +45,7 @@ impl StampsPassed {
     }
 }
 
-/// What is known of one flow.
+/// The state of one flow.
 #[derive(Debug, Default)]
 pub(super) struct Snooper {
     below: StampsPassed,

@@ -1,4 +1,4 @@
-//! What an edge has done, by stage, and what it remembers: the values of its probes.
+//! Counts of an edge's actions by stage, and the sizes of its tables: the values of its probes.
 
 use super::flow_table::FlowTable;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub enum Stage {
 
 pub const STAGES: usize = 7;
 
-/// What a table of flows contains and has contained.
+/// The present and past number of flows in a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
     pub most: usize,
@@ -116,11 +116,11 @@ pub enum EdgeProbe {
     Drop,
     Shaped,
     Window,
-    /// Of the packets of an aggregate.
+    /// The colours of an aggregate's packets.
     Aggregate(Counted),
 }
 
-/// What is counted of an aggregate's packets.
+/// The counts of an aggregate's packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counted {
     /// By the colour the marker asked for.

@@ -73,14 +73,14 @@ tailback_base::choice! {
     pub enum TargetRule { Square = "square", Difference = "difference" }
 }
 
-/// What the weight of an aggregate depends on.
+/// The inputs of an aggregate's weight.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Weighing {
     pub round_trip: Option<Relation>,
     pub target: Option<TargetRule>,
 }
 
-/// Who has a target: an aggregate, or a flow.
+/// The owner of a target: an aggregate or a flow.
 #[derive(Clone, Copy, Debug)]
 struct Party {
     rate: SlidingWindow,
@@ -185,7 +185,7 @@ impl Excess {
         loss.map_or(1.0, |loss| timeouts::share(own, least, loss))
     }
 
-    /// What the weight depends on.
+    /// The inputs of the weight.
     pub fn weighing(&self) -> Weighing {
         self.weighing
     }

@@ -88,12 +88,12 @@ impl Exchange {
         }
     }
 
-    /// When the next delayed message is sent.
+    /// The time of the next delayed message.
     pub fn next(&self) -> Option<Time> {
         self.late.first().map(|l| l.0)
     }
 
-    /// Send what is due.
+    /// Send the due messages.
     pub fn release<P>(&mut self, now: Time, out: &mut dyn EdgeOut<P>) {
         let due = self.late.iter().take_while(|l| l.0 <= now).count();
         for (_, to, what) in self.late.drain(..due) {

@@ -29,7 +29,7 @@ const DOWN: f64 = 0.02;
 /// Weight of an interval in the smoothed bytes.
 const SMOOTHING: f64 = 1.0 / 8.0;
 
-/// What an entry does.
+/// The actions of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
     Drops,
@@ -50,7 +50,7 @@ impl Intervals {
     }
 }
 
-/// What an entry knows about an aggregate.
+/// The state of an aggregate at an entry.
 #[derive(Default)]
 struct Entered {
     red: Intervals,

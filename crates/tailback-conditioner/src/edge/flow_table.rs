@@ -1,4 +1,4 @@
-//! What an edge remembers about flows: one entry each, forgotten after a silence, and never more than a limit.
+//! An edge's table of flows: one entry each, removed after a silence, and at most a given number.
 //!
 //! State: the entries by flow. Silent flows are removed once per timeout, so at most twice the flows of one timeout
 //! are stored; silent entries are never used or counted. Cost: a search per packet.
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tailback_base::work::{counted_as, done_if_long};
 use tailback_base::{Duration, FlowId, Time};
 
-/// How much an edge may remember, and for how long.
+/// The most entries of a table, and their lifetime.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableBounds {
     /// A flow that is silent for longer is forgotten.

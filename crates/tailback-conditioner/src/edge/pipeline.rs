@@ -18,7 +18,7 @@ use tailback_base::{Colour, DropReason, Dscp, Duration, FlowId, KeyField, Packet
 /// Expedited forwarding (RFC 3246).
 const EXPEDITED: Dscp = Dscp(46);
 
-/// What gives packets their colour.
+/// The marker that colours packets.
 pub enum Marker {
     Meters(Meters),
     Excess(Box<Excess>),
@@ -31,7 +31,7 @@ tailback_base::choice! {
     /// How packets of other classes, and of EF, are treated.
     pub enum Others { Mark = "mark", Pass = "pass" }
 
-    /// Where packets wait for the shaper.
+    /// The queue in front of the shaper.
     pub enum Position { AfterMarker = "after_marker", BeforeMarker = "before_marker" }
 }
 
@@ -254,7 +254,7 @@ impl<P: Packet> Edge<P> {
         });
     }
 
-    /// From now on the stages of this mode are in use.
+    /// Switch to the stages of this mode.
     fn change_mode(&mut self, mode: Keeping, now: Time, out: &mut dyn EdgeOut<P>) {
         if let Some(s) = &mut self.small_window {
             s.clear();

@@ -104,7 +104,7 @@ impl<P> Shaper<P> {
         self.waiting.drain(..).for_each(|(p, _)| out(p));
     }
 
-    /// When the next packet is to leave.
+    /// The time at which the next packet is to leave.
     pub fn next(&self) -> Option<Time> {
         (!self.waiting.is_empty()).then_some(self.free_at)
     }

@@ -25,14 +25,14 @@ use tailback_base::{FlowId, Time};
 tailback_base::choice! {
     /// Which distance from the ACK is taken as the window.
     pub enum Estimate {
-        /// That of this packet.
+        /// The number of this packet.
         Packet = "packet",
-        /// That of the farthest byte so far.
+        /// The number of the farthest byte so far.
         Window = "window",
     }
 }
 
-/// What a packet shows about its flow's window.
+/// The information of a packet about its flow's window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WindowSize {
     Small,
@@ -130,7 +130,7 @@ impl SmallWindow {
         self.flows.peek(flow).map(|w| w.estimate)
     }
 
-    /// What it remembers about flows.
+    /// Its table of flows.
     pub fn memory(&self) -> &impl Remembers {
         &self.flows
     }

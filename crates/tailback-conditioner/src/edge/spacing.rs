@@ -23,7 +23,7 @@ use super::counts::Remembers;
 use super::flow_table::{FlowTable, TableBounds};
 use tailback_base::{Colour, FlowId, Time};
 
-/// What is remembered of a flow.
+/// The entry of a flow.
 struct FlowSpacing {
     /// Packets since the last mark.
     since: u64,
@@ -92,7 +92,7 @@ impl Spacing {
         }
     }
 
-    /// What it remembers about flows.
+    /// Its table of flows.
     pub fn memory(&self) -> &impl Remembers {
         &self.flows
     }

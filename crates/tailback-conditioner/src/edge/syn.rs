@@ -10,7 +10,7 @@ use super::counts::Remembers;
 use super::flow_table::{FlowTable, TableBounds};
 use tailback_base::{FlowId, Time};
 
-/// Where a flow begins.
+/// The first sequence number of a flow.
 struct Start {
     first_byte: u64,
     mss: u32,
@@ -59,7 +59,7 @@ impl Syn {
         self.first > 0
     }
 
-    /// What it remembers about flows.
+    /// Its table of flows.
     pub fn memory(&self) -> &impl Remembers {
         &self.flows
     }

@@ -21,7 +21,7 @@ const ROWS: &[MeterRow] = &[
 pub struct MeterList(Registry<MeterRow>);
 
 impl MeterList {
-    /// What tailback ships.
+    /// The meters of tailback.
     pub fn standard() -> MeterList {
         MeterList(Registry::new(ROWS.iter().copied()))
     }

@@ -43,7 +43,7 @@ pub static MODEL: Model = Model {
     probes: &Probe::defs(&READ),
 };
 
-/// What can be read of it.
+/// Its probes.
 const READ: [Probe<MarkingEngine>; 3] = [
     Probe::of(RATE_PROBE, |m, _| m.rate.bits_per_second()),
     Probe::new("green_probability", "1", "The probability of green.", |m, _| {

@@ -12,7 +12,7 @@ use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, KeyField, Packet, ProbeDef, Settings, Stream, Time};
 
-/// Whose packets one meter counts.
+/// The packets that one meter counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     Port,
@@ -29,7 +29,7 @@ impl Choice for Scope {
 }
 
 impl Scope {
-    /// What the index of a probe counts.
+    /// The subject of a probe's index.
     pub fn counts(self) -> &'static str {
         match self {
             Scope::Port => "",

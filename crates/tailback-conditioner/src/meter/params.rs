@@ -44,11 +44,11 @@ params! {
         "Whether the meter looks at the colour that a packet arrives with. With `aware` it never gives a better one.",
         "RFC 2697 section 3, RFC 2698 section 3");
 
-    /// How long a sliding window remembers.
+    /// The length of a sliding window.
     pub WINDOW: Duration = Key::new("window", Kind::Time { min: 1e-3, max: 1e3 }, "1s",
         "The time over which the rate is estimated.", "RFC 2859 section 3; 1 s in Clark and Fang 1998 section III");
 
-    /// Whose packets one meter counts.
+    /// The packets that one meter counts.
     pub PER: Scope = Key::choice("per", "port",
         "One meter for all that passes, or one with these values for each aggregate, or for each flow.",
         "RFC 2475 section 2.3.3");
@@ -58,7 +58,7 @@ params! {
         "The class of assured forwarding whose code points are given: in class 1 AF11, AF12, AF13.",
         "RFC 2597 section 6");
 
-    /// What is not let through.
+    /// The packets that are not let through.
     pub POLICE: Option<Police> = Key::new("police", Kind::Choice(Police::WORDS), "none",
         "Which packets the meter drops at once: red ones, or yellow ones and worse.", "RFC 2475 section 2.3.3.4");
 }

@@ -49,7 +49,7 @@ params! {
 }
 
 tailback_base::choice! {
-    /// What happens to packets out of profile.
+    /// The treatment of packets out of profile.
     pub enum OutOfProfile { Mark = "mark", Drop = "drop" }
 }
 

@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use tailback_scenario::regular::open;
 
-/// Who has written a file, in its metadata.
+/// The writer of a file, in its metadata.
 pub const MAKER: &str = "tailback";
 /// Begins the text. Then follow its checksum, the end of the rows, and its length, in hexadecimal digits.
 const MARK: &str = "tailback-contents:";
@@ -18,12 +18,12 @@ const LENGTH: usize = 8;
 const TAIL: u64 = 8;
 const MAGIC: &[u8] = b"PAR1";
 
-/// What a file says about itself.
+/// The metadata of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FooterText {
     /// A Parquet file without such a text in its footer.
     Nothing,
-    /// What follows the rows has been changed.
+    /// The part behind the rows has been changed.
     Damaged,
     Text {
         text: String,
@@ -51,7 +51,7 @@ pub fn seal(file: &mut File, start: u64) -> io::Result<()> {
     file.write_all(sum.as_bytes())
 }
 
-/// Read what a file says about itself.
+/// Read the metadata of a file.
 ///
 /// # Errors
 /// A file that cannot be read. A damaged file is not an error.

@@ -24,7 +24,7 @@ pub const FILE: &str = "manifest.json";
 /// The form that is written here.
 const FORMAT: u64 = 1;
 
-/// What the caller adds about a plan: versions, the command line, the machine.
+/// The caller's data about a plan: versions, the command line, the machine.
 pub type About = Map<String, Value>;
 
 pub struct Manifest {
@@ -198,7 +198,7 @@ pub struct Said {
     pub runs: Vec<SaidRun>,
 }
 
-/// What a manifest says about a run.
+/// The entry of a run in a manifest.
 pub struct SaidRun {
     pub key: Key,
     pub point: Option<usize>,

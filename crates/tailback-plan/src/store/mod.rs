@@ -1,4 +1,4 @@
-//! A folder of results. It survives whatever happens to the process that fills it.
+//! A folder of results. It stays valid if the process that fills it is killed.
 //!
 //! ```text
 //! manifest.json         what this is: the plan (scenarios, points, seeds, keys), and what each run cost
@@ -50,7 +50,7 @@ const STAGED: &str = ".next";
 /// Says that all staged files are complete; it is the manifest that belongs to them.
 const PUBLISH: &str = "publish.json";
 
-/// What happens to stored runs that are not in the plan.
+/// The treatment of stored runs that are not in the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Others {
     /// They are kept, in chunks next to the plan's tables.
@@ -71,7 +71,7 @@ pub enum Finish {
     Chunks,
 }
 
-/// Where a plan's results are kept, and how.
+/// The place and form of a plan's results.
 #[derive(Clone, Debug, Default)]
 pub struct Keep {
     pub dir: PathBuf,
@@ -94,7 +94,7 @@ impl Keep {
     }
 }
 
-/// Where the rows of a run are.
+/// The place of a run's rows.
 #[derive(Clone, Copy, Debug)]
 struct ChunkPlace {
     source: usize,

@@ -1,4 +1,4 @@
-//! Finds what a folder holds, and reads runs from it.
+//! Lists the contents of a folder, and reads runs from it.
 
 use super::folders::file_of;
 use super::manifest::{self, ReadManifest, Said};
@@ -241,7 +241,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Open what is intact in a folder.
+    /// Open the intact files of a folder.
     pub fn open(dir: &Path) -> Stored {
         let found = Folder::look(dir);
         let mut places = HashMap::new();

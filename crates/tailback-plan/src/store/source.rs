@@ -30,7 +30,7 @@ pub struct Contents {
     pub keys: Vec<Vec<Key>>,
     /// The runs that failed: their rows say why, and they are run again.
     pub failed: BTreeSet<Key>,
-    /// What is known about each file, by table.
+    /// The facts about each file, by table.
     pub files: Vec<(String, Layout)>,
 }
 
@@ -230,7 +230,7 @@ impl Source {
         Ok(())
     }
 
-    /// Where a table is: in its place, or still under its temporary name.
+    /// The path of a table: its final place, or still its temporary name.
     pub fn path(&self, name: &str) -> PathBuf {
         file_of(&self.dir, name, self.suffix)
     }

@@ -1,4 +1,4 @@
-//! What a folder of results holds, finished or interrupted; nothing in it is changed.
+//! Reports the contents of a folder of results, finished or interrupted, without changing it.
 
 use super::manifest::SaidRun;
 use super::read::Folder;

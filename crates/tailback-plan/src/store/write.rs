@@ -17,7 +17,7 @@ use tailback_scenario::key::Key;
 use tailback_sim::results::Table;
 
 impl Store {
-    /// Write into the folder what is about to be done there.
+    /// Write the plan of the next changes into the folder.
     ///
     /// # Errors
     /// An error of the file system.

@@ -2,14 +2,13 @@
 //!
 //! It drives built-in controls too, so that one of one's own can be held against them ACK by ACK.
 
+use super::clock::{HasInstant, at, caught};
 use crate::control::{library, phase_name};
 use crate::given;
 use crate::scenario::Scenario;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
-use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Stream, Time};
 use tailback_transport::Limit;
 use tailback_transport::tcp::Config;
@@ -27,14 +26,10 @@ struct Hand {
 #[pyclass(frozen, module = "tailback._core")]
 pub struct DrivenControl(Mutex<Hand>);
 
-/// What unwinds from a control written in Python is a message.
-fn caught<T>(f: impl FnOnce() -> T) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(f)).map_err(|e| {
-        PyRuntimeError::new_err(match e.downcast::<Refusal>() {
-            Ok(r) => r.to_string(),
-            Err(_) => "the congestion control stopped; please report this".into(),
-        })
-    })
+impl HasInstant for Hand {
+    fn last(&mut self) -> &mut Time {
+        &mut self.now
+    }
 }
 
 fn positive(what: &str, seconds: Option<f64>) -> PyResult<Option<Duration>> {
@@ -52,21 +47,7 @@ impl DrivenControl {
     where
         T: Send,
     {
-        let done = py.detach(|| {
-            let mut hand = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let t = Time::from_seconds(now);
-            if !now.is_finite() || t < hand.now {
-                return Err(hand.now.seconds());
-            }
-            hand.now = t;
-            Ok(caught(|| f(&mut hand)))
-        });
-        match done {
-            Ok(answer) => answer,
-            Err(last) => Err(PyValueError::new_err(format!(
-                "time does not go back: the last call was at {last} s, this one is at {now} s"
-            ))),
-        }
+        at(&self.0, py, now, f)
     }
 
     fn see<T: Send>(&self, py: Python, f: impl FnOnce(&Hand) -> T + Send) -> T {

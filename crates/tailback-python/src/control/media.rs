@@ -57,4 +57,6 @@ pub struct MediaDeparture {
     pub bytes: u32,
     /// Bytes sent and not reported, this packet included.
     pub in_flight: u64,
+    /// It carries no media.
+    pub padding: bool,
 }

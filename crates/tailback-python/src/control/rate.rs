@@ -1,11 +1,11 @@
 //! A rate control of media written in Python, as a sender of `rtp` drives it.
 //!
 //! The class is called with the terms ([`MediaTerms`]) and its own parameters. The object has `on_feedback(feedback)`
-//! and the attribute `target`. It may have `pacing`, `window` and `timer`, and the methods `on_frame(frame)`,
-//! `on_sent(sent)` and `on_timer(now)`. The class may have `report_every`, `report_packets`, `report_frames` and
-//! `report_step`, which say when the receiver reports and how exactly. This is the contract of the built-in rate
-//! controls ([`RateControl`](tailback_transport::rtp::control::RateControl)), call for call; without `pacing` packets
-//! leave at 1.5 times the target, without `window` all that is paced may be in flight.
+//! and the attribute `target`. It may have `pacing`, `window`, `burst`, `padding` and `timer`, and the methods
+//! `on_frame(frame)`, `on_sent(sent)` and `on_timer(now)`. The class may have `report_every`, `report_packets`,
+//! `report_frames` and `report_step`, which say when the receiver reports and how exactly. This is the contract of the
+//! built-in rate controls ([`RateControl`](tailback_transport::rtp::control::RateControl)), call for call; without
+//! `pacing` packets leave at 1.5 times the target, without `window` all that is paced may be in flight.
 //!
 //! What is read after a call is checked, and an error ends only the run in which it occurs, as for congestion controls.
 
@@ -26,6 +26,9 @@ const PACE: f64 = 1.5;
 /// The longest time between reports, s, and the least step of their arrival times.
 const LONGEST: f64 = 3600.0;
 const LEAST_STEP: f64 = 1e-9;
+/// The longest burst, s, and the most payload of a packet of padding.
+const LONGEST_BURST: f64 = 60.0;
+const MOST_PADDING: f64 = 65_000.0;
 
 /// The attributes that hold for all senders.
 const FIXED: [&str; 4] = ["report_every", "report_packets", "report_frames", "report_step"];
@@ -35,6 +38,8 @@ const FIXED: [&str; 4] = ["report_every", "report_packets", "report_frames", "re
 struct RateParts {
     pacing: bool,
     window: bool,
+    burst: bool,
+    padding: bool,
     timer: bool,
     on_frame: bool,
     on_sent: bool,
@@ -102,6 +107,8 @@ impl ScriptedRate {
             let parts = RateParts {
                 pacing: has("pacing"),
                 window: has("window"),
+                burst: has("burst"),
+                padding: has("padding"),
                 timer: has("timer"),
                 on_frame: own.has_method(py, "on_frame")?,
                 on_sent: own.has_method(py, "on_sent")?,
@@ -146,7 +153,7 @@ impl ScriptedRate {
         });
     }
 
-    /// Read target, pacing, window and timer.
+    /// Read target, pacing, window, burst, padding and timer.
     fn take(&mut self, py: Python, method: &'static str) -> Result<(), Refusal> {
         let left = |what: &str, hint: &str| self.own.left(py, method, what, self.now, hint);
         let unfit =
@@ -176,6 +183,28 @@ impl ScriptedRate {
                 _ => {
                     let remedy = "give bytes of at least 1, or None for no limit of what is in flight";
                     return unfit("window", &value, remedy);
+                }
+            };
+        }
+        if self.parts.burst {
+            let value = left("burst", "")?;
+            self.output.burst = match value.extract::<Option<f64>>() {
+                Ok(None) => Duration::ZERO,
+                Ok(Some(s)) if (0.0..=LONGEST_BURST).contains(&s) => Duration::from_seconds(s),
+                _ => {
+                    let remedy = "give seconds from 0 to 60: what takes so long at the pacing rate may leave at once";
+                    return unfit("burst", &value, remedy);
+                }
+            };
+        }
+        if self.parts.padding {
+            let value = left("padding", "")?;
+            self.output.padding = match value.extract::<Option<f64>>() {
+                Ok(None) => 0,
+                Ok(Some(bytes)) if (0.0..=MOST_PADDING).contains(&bytes) => bytes as u32,
+                _ => {
+                    let remedy = "give bytes of payload from 0 to 65000, or None for no padding";
+                    return unfit("padding", &value, remedy);
                 }
             };
         }
@@ -224,6 +253,7 @@ impl RateControl for ScriptedRate {
                 number: s.number,
                 bytes: s.bytes,
                 in_flight: s.in_flight,
+                padding: s.is_padding,
             };
             self.tell("on_sent", |py| Ok(Bound::new(py, sent)?.into_any()));
         }

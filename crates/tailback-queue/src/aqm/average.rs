@@ -20,18 +20,18 @@ use tailback_base::{BitRate, Duration, Time};
 #[derive(Clone, Debug)]
 pub struct Average {
     value: f64,
-    /// What it began with.
+    /// Its first value.
     initial: f64,
     /// Weight `w` of a new sample, 0 to 1; with 0 the average is constant, for tests.
     weight: f64,
     /// `S`, bytes.
     mean_packet: u64,
-    /// When the line began to find nothing to send.
+    /// The time at which the line became idle.
     idle_since: Option<Time>,
     ends: IdleEnds,
 }
 
-/// What ends an idle period.
+/// The event that ends an idle period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IdleEnds {
     /// The first arrival, stored or not (RED).
@@ -68,10 +68,10 @@ impl Average {
         self
     }
 
-    /// Go on where an average with other parameters stands.
+    /// Continue from the state of an average with other parameters.
     ///
     /// # Errors
-    /// It began with another value; `key` gives that.
+    /// It began with another value, which `key` gives.
     pub fn follow(&mut self, before: &Average, key: &str) -> Result<(), Refusal> {
         unchanged(key, &before.initial, &self.initial)?;
         (self.value, self.idle_since) = (before.value, before.idle_since);
@@ -126,7 +126,7 @@ impl Average {
         self.idle_since = Some(now);
     }
 
-    /// A dequeue found nothing. Only the first of several consecutive calls counts.
+    /// A dequeue found an empty queue. Only the first of several consecutive calls counts.
     #[inline]
     pub fn idle(&mut self, now: Time) {
         self.idle_since.get_or_insert(now);

@@ -192,7 +192,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     )
 }
 
-/// Without a filter and with both thresholds at one number of packets, RED is a step: what decides is what waits.
+/// Without a filter and with both thresholds at one number of packets, RED is a step on the present queue.
 fn step(s: &Settings) -> Option<Arithmetic> {
     let limit = s.get(&BUFFER);
     let (Some(Level::Packets(low)), Some(Level::Packets(high))) = (s.get(&MIN_THRESHOLD), s.get(&MAX_THRESHOLD)) else {
@@ -236,7 +236,7 @@ pub struct Red {
     idle_starts: IdleStarts,
     class: RedClass,
     hot: Hot,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

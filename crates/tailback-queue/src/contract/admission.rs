@@ -1,10 +1,9 @@
-//! Admissions: the part of a discipline that decides about a packet when it arrives.
-//!
-//! RED, Blue, PI, PIE, CHOKe and their kin do not schedule; they look at an arriving packet and at what waits, and let
-//! the packet in, mark it, or drop it, perhaps with others that wait already. An [`Admission`] is that decision alone.
-//! Two hosts make disciplines of it: [`Fifo<P, A>`](crate::fifo::Fifo) puts it over one first-in-first-out queue, and
-//! [`Admitted<P, A, D>`](crate::contract::admitted::Admitted) in front of any discipline that shows its packets through
-//! [`QueueView`] (DRR, fair queueing, or another `Fifo`, which is how a pre-filter stands before RED).
+//! Admissions: the part of a discipline that decides about a packet when it arrives. RED, Blue, PI, PIE, CHOKe and
+//! similar AQMs do not schedule; they look at an arriving packet and at the queue, and let the packet in, mark it, or
+//! drop it, perhaps with others that wait already. An [`Admission`] is that decision alone. Two hosts make disciplines
+//! of it: [`Fifo<P, A>`](crate::fifo::Fifo) puts it over one first-in-first-out queue, and [`Admitted<P, A,
+//! D>`](crate::contract::admitted::Admitted) in front of any discipline that shows its packets through [`QueueView`]
+//! (DRR, fair queueing, or another `Fifo`, which is how a pre-filter stands before RED).
 //!
 //! The division of work, so that no packet is lost or reported twice:
 //!
@@ -58,7 +57,7 @@ pub trait Admission<P: Packet> {
     fn leaving(&mut self, _p: &mut P, _line: &Line, _out: &mut dyn Out<P>) {}
     /// An admitted packet has left; `rest` is what waits now.
     fn left(&mut self, _p: &P, _how: Exit, _rest: Backlog, _line: &Line) {}
-    /// A dequeue found nothing: the line is idle from now on.
+    /// A dequeue found an empty queue: the line is idle from now on.
     fn idle(&mut self, _line: &Line) {}
     /// As [`QueueDiscipline::next_timer`](crate::contract::discipline::QueueDiscipline::next_timer).
     fn next_timer(&self) -> Option<Time> {
@@ -102,7 +101,7 @@ pub fn early<P: Packet>(selected: bool, p: &mut P, ecn: bool, out: &mut dyn Out<
 /// The queue as an admission sees it: a view, the host's rule about what counts, and a list for evicted packets.
 pub struct Waiting<'a, P> {
     queue: &'a mut dyn QueueView<P>,
-    /// What the packet on the wire adds to the backlog, if the host counts it.
+    /// The amount that the packet on the wire adds to the backlog, if the host counts it.
     in_service: Backlog,
     gone: &'a mut Vec<(P, DropReason)>,
     line: &'a Line,
@@ -131,7 +130,7 @@ impl<'a, P: Packet> Waiting<'a, P> {
         self
     }
 
-    /// What counts as waiting.
+    /// The packets that count as waiting.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         let b = self.queue.stored();

@@ -21,7 +21,7 @@ pub struct Admitted<P, A, D> {
     pub queue: D,
     /// Which of the AQMs that the discipline's settings put before it this is, if they do.
     number: Option<usize>,
-    /// It clears the code points of what leaves, after all admissions have counted by them.
+    /// Whether it clears the code points of leaving packets, after all admissions have counted by them.
     washes: bool,
     probes: Vec<ProbeDef>,
     gone: Vec<(P, DropReason)>,
@@ -65,13 +65,13 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<
         }
     }
 
-    /// It is this one of those that the settings of the discipline put before it (`before`), from 0.
+    /// Set its position among the admissions before the discipline (`before`), from 0.
     pub fn standing_at(mut self, number: usize) -> Self {
         self.number = Some(number);
         self
     }
 
-    /// It is the outermost of a discipline that has left the clearing of code points to it.
+    /// Make it the outermost admission, to which the discipline leaves the clearing of code points.
     pub fn washing(mut self, washes: bool) -> Self {
         self.washes = washes;
         self

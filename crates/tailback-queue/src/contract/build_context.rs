@@ -1,4 +1,4 @@
-//! What a discipline may use when it is built, in addition to its own settings.
+//! The context in which a discipline is built, in addition to its own settings.
 
 use tailback_base::{BitRate, Duration, Stream};
 

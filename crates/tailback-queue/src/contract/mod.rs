@@ -1,4 +1,4 @@
-//! What a discipline promises and is promised, and what drives one; it knows no discipline.
+//! The contract between a discipline and its driver, and the drivers. This module knows no discipline.
 //!
 //! | file | what |
 //! |---|---|

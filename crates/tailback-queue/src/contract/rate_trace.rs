@@ -17,7 +17,7 @@
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Time};
 
-/// What a line follows.
+/// The trace that a line follows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     steps: Steps,
@@ -38,7 +38,7 @@ enum Steps {
 struct Step {
     at: Time,
     rate: u64,
-    /// What the line offers in a lap before this step, billionths of a bit.
+    /// The capacity of a lap before this step, in billionths of a bit.
     before: u128,
 }
 
@@ -49,7 +49,7 @@ pub enum Fault {
     Empty,
     /// This step is earlier than the one before it; for rates, not later.
     Order(usize),
-    /// Nothing is ever delivered, or nothing after the last step.
+    /// The trace delivers nothing at all, or nothing after the last step.
     Dead,
 }
 
@@ -164,7 +164,7 @@ impl Trace {
         }
     }
 
-    /// What a lap offers, billionths of a bit; 0 for a trace that does not begin again.
+    /// The capacity of a lap, in billionths of a bit; 0 for a trace that does not repeat.
     fn of_a_lap(&self) -> u128 {
         match (&self.steps, self.lap) {
             (Steps::Rates(steps), Some(lap)) => steps.last().map_or(0, |s| s.offered(Time(lap.0))),
@@ -190,7 +190,7 @@ impl Trace {
 }
 
 impl Step {
-    /// What the line offers in a lap before this instant of the step, billionths of a bit.
+    /// The capacity of a lap before this instant of the step, in billionths of a bit.
     fn offered(&self, until: Time) -> u128 {
         self.before + u128::from(self.rate) * u128::from((until - self.at).0)
     }
@@ -204,9 +204,9 @@ pub struct Follower {
     began: Time,
     /// The step in force, or the opportunity that is used next.
     at: usize,
-    /// What the last packet left: of a nanosecond, in bit times 1e-9; of the opportunity, in bytes.
+    /// The unused rest after the last packet: of a nanosecond, in bit times 1e-9; of the opportunity, in bytes.
     left: u64,
-    /// What a lap of rates sends, in bit times 1e-9.
+    /// The capacity of a lap of rates, in bit times 1e-9.
     a_lap: u128,
 }
 

@@ -6,8 +6,7 @@
 //! the same service everywhere.
 //!
 //! ```text
-//! arrive        a packet comes
-//! next          when something happens by itself: the line falls free, or a timer is due
+//! arrive        a packet comes next          the time of the next own event: the line becomes free, or a timer is due
 //! advance       let that happen
 //! ```
 //!
@@ -113,7 +112,7 @@ pub struct Sent<P> {
 pub struct Server<P> {
     pub queue: Box<dyn QueueDiscipline<P>>,
     clock: LineClock,
-    /// What the rate of the line follows, if it follows a trace.
+    /// The trace of the line's rate, if there is one.
     trace: Option<Box<Follower>>,
     /// When the line has sent everything it was given.
     free_at: Time,
@@ -135,7 +134,7 @@ pub struct Server<P> {
 struct Rated {
     /// A packet on the line keeps the rate before, so the change takes effect when this packet has left.
     since: Time,
-    /// What the line offered until then, billionths of a bit.
+    /// The line's capacity until then, in billionths of a bit.
     offered: u128,
     /// The rate before, bit/s.
     before: u64,
@@ -287,7 +286,7 @@ impl<P: Packet> Server<P> {
         self.timer_at
     }
 
-    /// Whether the discipline can never continue; once it is stuck, nothing happens without a call.
+    /// Whether the discipline can never continue. Once it is stuck, only a call changes its state.
     pub fn stuck(&self) -> Option<Stuck> {
         self.stuck
     }

@@ -47,7 +47,7 @@ pub struct TestPacket {
     pub weight: f64,
     /// Source and destination host, if flows share hosts.
     pub hosts: Option<(u64, u64)>,
-    /// What it acknowledges, if it is a pure ACK.
+    /// The number that it acknowledges, if it is a pure ACK.
     pub ack: Option<PureAck>,
 }
 

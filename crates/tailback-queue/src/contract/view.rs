@@ -1,4 +1,4 @@
-//! What a queue shows to an admission before it or over it.
+//! The view of a queue for an admission before it or over it.
 
 use crate::contract::capacity;
 use crate::contract::line::Line;
@@ -15,10 +15,10 @@ pub enum Exit {
     Dropped(Place, DropReason),
 }
 
-/// What an AQM measures, and the value above which it acts.
+/// The quantity that an AQM measures, and the value above which it acts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Congestion {
-    /// In the unit of the buffer.
+    /// The backlog in the unit of the buffer.
     pub average: f64,
     /// The average above which packets are signalled.
     pub threshold: f64,
@@ -28,7 +28,7 @@ pub struct Congestion {
 pub trait PacketSource<P> {
     /// Take the head out of the backlog.
     fn pop(&mut self) -> Option<P>;
-    /// What waits now.
+    /// The present backlog.
     fn waiting(&self) -> Backlog;
     /// Drop a packet that was taken out. The host reports it with [`Place::Dequeued`].
     fn drop(&mut self, p: P, why: DropReason, out: &mut dyn Out<P>);
@@ -38,7 +38,7 @@ pub trait PacketSource<P> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handle(pub u64);
 
-/// What a queue shows to an admission before it. A port of several queues shows all of them as one.
+/// The view of a queue for an admission before it. A port of several queues shows them as one.
 pub trait QueueView<P> {
     /// What is stored, without the packet on the wire.
     fn stored(&self) -> Backlog;

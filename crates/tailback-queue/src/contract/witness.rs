@@ -1,4 +1,4 @@
-//! Remembers what a discipline has answered, for whoever checks that its line does not idle.
+//! Remembers the answers of a discipline, for the check that its line is not idle while packets wait.
 //!
 //! The only thing that a line cannot know of a discipline is whether it would give a packet now: to ask changes it. So
 //! each answer is kept, and whether anything has happened since that may have changed it. Costs a few stores a call.
@@ -17,7 +17,7 @@ pub enum Answer {
     /// A packet, or that it has none; or something has happened since it was asked.
     #[default]
     Open,
-    /// It gives none before this instant.
+    /// It gives no packet before this instant.
     Waits(Time),
 }
 

@@ -93,7 +93,7 @@ pub struct Cake<P> {
 }
 
 impl<P: Packet> Cake<P> {
-    /// What can be read of it.
+    /// Its probes.
     const READ: [Probe<Cake<P>>; 9] = [
         Probe::of(BACKLOGGED, |c, _| f64::from(c.store.backlogged())),
         Probe::of(QUEUE_PACKETS, |c, q| c.of_queue(q, |s| f64::from(s.packets(q)))),

@@ -35,7 +35,7 @@ pub struct MapperRow<P> {
     pub build: fn(&Settings, u32, &mut Stream) -> Result<Box<dyn Classifier<P>>, Refusal>,
 }
 
-/// What determines the number of queues.
+/// The rule for the number of queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueCount {
     /// There is a queue for each flow, so the number cannot be given.

@@ -9,7 +9,7 @@
 //! | [`port`] | the frame |
 //! | [`store`], [`arena`] | the queues and their packets, which all pieces may look at |
 //! | [`classify`] | a queue a flow, a queue a conversation, hashing, Bloom-filter groups |
-//! | [`schedule`] | deficit round robin, fair queueing and its kin |
+//! | [`schedule`] | deficit round robin, fair queueing and similar schedulers |
 //! | [`mod@drop`] | policies that evict, policies that refuse, and fair queueing's mark |
 //! | [`index`] | the longest, the shortest, the fastest of many queues at once |
 //! | [`catalogue`] | the pieces a scenario can name, a row each |

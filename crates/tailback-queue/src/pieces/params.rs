@@ -86,7 +86,7 @@ pub const fn flow_params(quantum: Key<u64>) -> [Param; 7] {
     ]
 }
 
-/// What all of them can show; the probes of the AQM follow.
+/// The probes of all ports; the probes of the AQM follow.
 pub const FLOW_PROBES: &[ProbeDef] = join!(ProbeDef:
     &[BACKLOGGED, QUEUE_PACKETS, QUEUE_BYTES, EVICTED_BYTES, EVICTED_SHARE],
     &COUNTS,

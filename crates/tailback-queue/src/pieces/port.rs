@@ -57,7 +57,7 @@ pub const BACKLOGGED: ProbeDef = ProbeDef {
     doc: "Queues that hold packets.",
     per: "",
 };
-/// The length of a queue, in packets whatever the buffer counts.
+/// The length of a queue in packets, with any unit of the buffer.
 pub const QUEUE_PACKETS: ProbeDef = ProbeDef {
     name: "queue_packets",
     unit: "packets",
@@ -97,7 +97,7 @@ enum ProbeSource {
     Classifier(usize),
     Scheduler(usize),
     Policy(usize),
-    /// From the AQM of the queue with the given index.
+    /// A probe of the AQM of the queue with the given index.
     Aqm(ProbeId),
     Unknown,
 }

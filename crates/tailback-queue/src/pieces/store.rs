@@ -15,7 +15,7 @@ use tailback_base::{Packet, Size, Time};
 
 pub use crate::contract::queue_aqms::QueueId;
 
-/// What the buffer counts.
+/// The unit of the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     Packets,
@@ -23,7 +23,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// What a buffer of this size counts; an unlimited one counts packets.
+    /// The unit of a buffer of this size; an unlimited one counts packets.
     pub fn of(size: Size) -> Unit {
         match size {
             Size::Bytes(_) => Unit::Bytes,
@@ -67,7 +67,7 @@ impl<P: Packet> Store<P> {
         }
     }
 
-    /// Bound what waits by another size of the same unit. What is stored stays.
+    /// Change the limit to another size of the same unit. Stored packets stay.
     pub fn set_size(&mut self, size: Size) {
         self.limit = match size {
             Size::Packets(n) | Size::Bytes(n) => n,
@@ -186,7 +186,7 @@ impl<P: Packet> Store<P> {
         slots.filter_map(|slot| self.arena.packet(slot))
     }
 
-    /// What a queue holds.
+    /// The backlog of a queue.
     pub fn backlog_of(&self, q: QueueId) -> Backlog {
         Backlog {
             packets: u64::from(self.packets(q)),

@@ -54,7 +54,7 @@ pub static MODEL: Model = Model {
     probes: &PROBES,
 };
 
-/// Of a shaper with classes; without any they have no values.
+/// Probes of a shaper with classes; without classes they have no values.
 const PROBES: [ProbeDef; 2] = [
     ProbeDef {
         name: "class_packets",
@@ -181,7 +181,7 @@ pub struct Htb<P> {
     last: Option<OnWire>,
     /// The discipline inside has been asked for a packet since its line fell free, and had none.
     is_told: bool,
-    /// What the discipline inside is made of.
+    /// The settings of the discipline inside.
     inside: Settings,
     queue: Box<dyn QueueDiscipline<P>>,
     /// Those of classes, then those of the discipline inside.
@@ -235,7 +235,7 @@ impl<P: Packet> Htb<P> {
         service
     }
 
-    /// When the line of the discipline inside falls free with nothing to send, which no service of ours tells it.
+    /// The time at which the inner discipline's line becomes idle; no service of the shaper tells it.
     fn falls_free(&self) -> Option<Time> {
         let last = self.last.filter(|_| !self.is_told)?;
         (self.queue.backlog().packets == 0).then_some(last.until)

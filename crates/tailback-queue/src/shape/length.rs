@@ -3,7 +3,7 @@
 use tailback_base::{Key, Kind, Settings, params};
 
 params! {
-    /// What the link adds to a packet.
+    /// The bytes that the link adds to a packet.
     pub OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
         "How many bytes the link adds to each packet.", "tc-cake(8), tc-stab(8)");
     /// The least length.
@@ -36,7 +36,7 @@ pub struct Length {
 }
 
 impl Length {
-    /// Of a model with these three parameters.
+    /// Reads a model with these three parameters.
     pub fn from_settings(s: &Settings) -> Length {
         Length {
             overhead: s.get(&OVERHEAD),

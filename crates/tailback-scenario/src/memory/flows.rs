@@ -32,6 +32,8 @@ const BINS: f64 = 1024.0;
 const CONTROL: f64 = 480.0;
 /// The state of a connection whose losses are judged by time.
 const BY_TIME: f64 = 700.0;
+/// What the two ends of a connection know of their hosts.
+const HOSTS: f64 = 2.0 * 96.0;
 /// The ends of the other transports.
 const OTHER_ENDS: f64 = 1100.0;
 /// A datagram of a stack besides its data: its number, twice, and what holds the data.
@@ -63,7 +65,8 @@ fn ends_bytes(transport: &Settings, control: ControlFacts) -> f64 {
         ConnectionForm::OneWay => of::<Sender>() + of::<Receiver>(),
     };
     let records = if control.records { BY_TIME } else { 0.0 };
-    ends + CONTROL + 4.0 * BLOCK + records
+    let hosts = if control.limits_host { HOSTS + 2.0 * BLOCK } else { 0.0 };
+    ends + CONTROL + 4.0 * BLOCK + records + hosts
 }
 
 /// A connection that an application opens.

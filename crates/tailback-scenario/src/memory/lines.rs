@@ -77,7 +77,7 @@ pub struct Use {
 
 pub struct Lines<'a> {
     pub all: Vec<Line<'a>>,
-    /// In the order of the scenario.
+    /// Lines in the order of the scenario.
     pub flows: Vec<Use>,
     pub sessions: Vec<Use>,
 }

@@ -16,6 +16,8 @@ const RING: f64 = 2.0;
 const SLOT: f64 = 40.0;
 /// The record of a sent segment, and its place in the order of sending.
 const RECORD: f64 = 80.0 + 16.0;
+/// When a segment leaves its host, in a ring that doubles.
+const LEAVING: f64 = 2.0 * 16.0;
 /// Other data about it at sender and receiver: a reported range, a range out of order.
 const RANGE: f64 = 16.0;
 
@@ -57,5 +59,7 @@ fn remembered(brings: &Brings) -> f64 {
     if !brings.connection {
         return 0.0;
     }
-    FLYING + RANGE + of::<Extra>() + if brings.control.records { RING * RECORD } else { 0.0 }
+    let records = if brings.control.records { RING * RECORD } else { 0.0 };
+    let leaving = if brings.control.limits_host { LEAVING } else { 0.0 };
+    FLYING + RANGE + of::<Extra>() + records + leaving
 }

@@ -75,7 +75,7 @@ pub fn queues(s: &Settings, l: &Line) -> f64 {
     }
 }
 
-/// What one of its queues takes, in each of its sets.
+/// The memory of one of its queues, in each of its sets.
 fn each(s: &Settings, library: &Library) -> f64 {
     let aqms = library.queues.nested().family("aqm");
     let nested = s

@@ -32,7 +32,7 @@ const PERCENT: f64 = 101.0;
 /// Rows of a sample by colour or class.
 const COLOURS: f64 = 64.0;
 
-/// Add what is recorded.
+/// Add the recordings.
 pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     let seconds = spec.duration.seconds();
     for r in &spec.record {

@@ -48,11 +48,13 @@ pub struct Brings {
     pub control: ControlFacts,
 }
 
-/// What is known of the senders of a group.
+/// The facts about the senders of a group.
 #[derive(Clone, Copy)]
 pub struct ControlFacts {
     /// Each outstanding segment has a record.
     pub records: bool,
+    /// It knows when each segment leaves its host.
+    pub limits_host: bool,
     /// Losses do not slow it.
     pub ignores_losses: bool,
     /// Marks are its signal.
@@ -67,6 +69,7 @@ impl ControlFacts {
         let facts = tcp.as_ref().map(|c| c.controller.facts);
         ControlFacts {
             records: tcp.as_ref().is_none_or(tcp::Config::keeps_records),
+            limits_host: tcp.as_ref().is_some_and(|c| c.host.most.is_some()),
             ignores_losses: facts.is_some_and(|f| f.ignores_losses),
             needs_marks: facts.is_some_and(|f| f.marks == Marks::Needs),
             capable: tcp.is_some_and(|c| c.ecn != EcnMode::Off),
@@ -147,7 +150,7 @@ pub fn over(seconds: f64, gap: f64) -> f64 {
     times + 4.0 * times.sqrt() + 1.0
 }
 
-/// When the first flow starts, seconds.
+/// The start of the first flow, in seconds.
 pub fn first_start(start: &Instants) -> f64 {
     match start {
         Instants::Listed(list) => list.iter().min().copied().unwrap_or(Time::ZERO).seconds(),

@@ -45,7 +45,7 @@ enum OfFlows {
     Congestion,
 }
 
-/// What a table may change, each by its key.
+/// The quantities that a table may change, each by its key.
 const THINGS: [(&Param, Changed); 9] = [
     (&RATES.param, Changed::OfLink(OfLink::Rate)),
     (&DELAYS.param, Changed::OfLink(OfLink::Delay)),
@@ -58,7 +58,7 @@ const THINGS: [(&Param, Changed); 9] = [
     (&CONGESTION, Changed::OfFlows(OfFlows::Congestion)),
 ];
 
-/// What the tables may change.
+/// The parts that the tables may change.
 pub struct Changeable<'n> {
     pub links: &'n mut [LinkSpec],
     pub groups: &'n mut [GroupSpec],
@@ -90,7 +90,7 @@ impl Changeable<'_> {
     }
 }
 
-/// What the scenario says of the queue in a direction of a link.
+/// The table of the queue in a direction of a link.
 fn queue_of<'d>(root: &'d Node, direction: &str) -> Option<&'d Node> {
     let (name, reverse) = direction_of(direction);
     let table = &root.given(&top::LINKS)?.get(name)?.node;
@@ -118,7 +118,7 @@ fn over(own: &Node, given: &Node) -> Node {
     merged
 }
 
-/// What a model's table, or its short form, names.
+/// The model that a table, or its short form, names.
 fn kind(node: &Node) -> Option<Raw> {
     node.get("kind").and_then(|e| e.node.raw()).or_else(|| node.raw())
 }
@@ -294,7 +294,7 @@ impl Table<'_> {
         (r.seen() == before).then_some(controls)
     }
 
-    /// When the values take effect.
+    /// The times at which the values take effect.
     fn when(&self, r: &mut Reader, values: &Values) -> Option<Schedule> {
         let when = self.schedule(r, values)?;
         let first = when.nth(0)?;

@@ -7,7 +7,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Stream};
 use tailback_conditioner::{BuildContext, EdgeId, Stands};
 
-/// What a conditioner stands before.
+/// The part before which a conditioner is placed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Before {
     Link(BitRate),

@@ -20,7 +20,7 @@ pub struct Made {
     pub keys: Vec<Entry>,
 }
 
-/// What a topology makes.
+/// The tables that a topology makes.
 #[derive(Default)]
 pub struct Fabric {
     pub links: Vec<Made>,

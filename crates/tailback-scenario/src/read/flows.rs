@@ -31,14 +31,14 @@ const MOST_GROUPS: usize = 100_000;
 /// Bytes a flow takes, roughly: two endpoints, its counters, its private links. For the message only.
 const FLOW_BYTES: u64 = 4_000;
 
-/// What a group of flows is checked against.
+/// The data against which a group of flows is checked.
 pub struct Around<'a> {
     pub links: &'a [LinkSpec],
     /// Their tables, for the places of what is warned of.
     pub link_tables: Option<&'a Node>,
     /// The scenario's own sets of tcp values.
     pub profiles: &'a Profiles,
-    /// Where flows begin and end unless they say otherwise.
+    /// The default ends of flows.
     pub ends: Option<(String, String)>,
     /// All links could be read; otherwise an unknown node may be on a broken one, and nothing is said about it.
     pub whole: bool,
@@ -208,7 +208,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     })
 }
 
-/// When what arrives is played or shown.
+/// The playout of arriving data.
 fn playout_of(
     r: &mut Reader,
     node: &Node,

@@ -15,12 +15,12 @@ use tailback_sim::spec::{LinkSpec, Spec, WorkloadFlows, WorkloadSpec};
 /// Beyond so many switches with hosts the pairs are too many, and no load of a layer is found.
 pub const MOST_SWITCHES: usize = 1000;
 
-/// What the flows of a workload come to at a layer.
+/// The load of a workload's flows on a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerLoad {
     pub workload: String,
     pub layer: String,
-    /// Payload over what the links carry.
+    /// Payload divided by the capacity of the links.
     pub load: f64,
 }
 

@@ -1,4 +1,4 @@
-//! From a document to a [`Spec`]: the whole scenario here, each kind of table in a file of its own.
+//! Reads a document into a [`Spec`]: the whole scenario here, and each kind of table in its own file.
 //!
 //! All problems of a file are collected. What depends on a broken part is left out rather than reported twice: flows
 //! are not routed over links that could not be read.
@@ -50,11 +50,11 @@ const MOST_LINKS: usize = 10_000;
 pub struct Read {
     /// The engine's description of the run.
     pub spec: Spec,
-    /// What looks like a mistake.
+    /// The warnings.
     pub warnings: Vec<String>,
     /// Values that depend on the path.
     pub settled: Vec<Settled>,
-    /// What workloads come to at each layer of the topology.
+    /// The loads of workloads on each layer of the topology.
     pub loads: Vec<LayerLoad>,
 }
 

@@ -73,7 +73,7 @@ fn which(r: &mut Reader, root: &Node) -> Option<WhichTrip> {
     }
 }
 
-/// What the values of a tree depend on.
+/// The path data on which the values of a tree depend.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Wanted {
     Nothing,

@@ -32,7 +32,7 @@ pub fn too_much(rows: u64, bytes: u64) -> Option<(String, u64)> {
     })
 }
 
-/// What can be recorded.
+/// The quantities that can be recorded.
 pub struct Known<'a> {
     pub links: &'a [LinkSpec],
     pub groups: &'a [GroupSpec],

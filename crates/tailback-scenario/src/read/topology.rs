@@ -15,7 +15,7 @@ use tailback_sim::declare::tables::{PARKING_LOT, link, top};
 /// The document with the topology's links in it.
 pub struct Expanded {
     pub root: Node,
-    /// Where flows begin and end unless they say otherwise.
+    /// The default ends of flows.
     pub ends: Option<(String, String)>,
 }
 
@@ -100,7 +100,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     Expanded { root, ends }
 }
 
-/// What a topology stands for, and where flows begin and end unless they say otherwise.
+/// The links of a topology, and the default ends of flows.
 struct WrittenOut {
     fabric: Fabric,
     ends: Option<(String, String)>,

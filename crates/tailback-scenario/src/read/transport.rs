@@ -1,4 +1,4 @@
-//! What the flows of a group send: transport, and the sizes of packets.
+//! Reads the transport of a group's flows, and the sizes of their packets.
 //!
 //! What the engine could not run is refused here: bulk data over datagrams, which would know no rate; packets no longer
 //! than their header; sources so fast that time would stand still between two packets.
@@ -18,7 +18,7 @@ use tailback_sim::traffic::paced::RATE;
 use tailback_sim::traffic::packet_sizes::{self, FIXED};
 use tailback_transport::{datagram, tcp};
 
-/// What is known of a source.
+/// The facts about a source.
 fn facts(library: &Library, traffic: &Settings) -> Option<Facts> {
     library.source(traffic.model).ok().map(|e| e.facts)
 }
@@ -35,8 +35,10 @@ fn is_media(library: &Library, traffic: &Settings) -> bool {
 
 /// Whether something arrives as it was sent: a datagram, or a frame.
 pub fn frames_or_datagrams(library: &Library, traffic: &Settings, transport: &Settings) -> bool {
-    let has_frames = facts(library, traffic).is_some_and(|f| f.output == Output::Media);
-    has_frames || library.transports.carries_datagrams(transport.model)
+    let output = facts(library, traffic).map(|f| f.output);
+    output == Some(Output::Media)
+        || (output == Some(Output::Datagrams) && library.transports.adapts(transport.model))
+        || library.transports.carries_datagrams(transport.model)
 }
 
 /// The deadline of a group: for what arrives as it was sent, packet by packet or frame by frame.
@@ -200,7 +202,7 @@ fn misfit(library: &Library, traffic: &Settings, transport: &Settings) -> Option
              traffic = \"transfer\" with start = { kind = \"poisson\", ... }",
         ));
     }
-    if facts.output == Output::Datagrams {
+    if facts.output == Output::Datagrams && !library.transports.adapts(transport.model) {
         return Some((
             format!("packets of {source} leave when they are made, and {name} would decide when to send them"),
             "leave the transport out, or give transport = \"udp\"; traffic = \"video\" can be written to a connection",

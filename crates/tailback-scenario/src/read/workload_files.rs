@@ -15,7 +15,7 @@ use tailback_sim::traffic::workload::ListedFlow;
 
 /// The largest flow of a list, bytes.
 const MOST_BYTES: u64 = 1 << 50;
-/// What helps where a line of a list cannot be read.
+/// The remedy if a line of a list cannot be read.
 const A_FLOW: &str = "write source, destination, bytes and seconds, such as: host1 host9 20000 0.0015";
 
 /// The lines of a file, each as its numbers, with their number in the file.

@@ -82,7 +82,7 @@ fn workload(r: &mut Reader, entry: &Entry, file: &str, around: &Around, routes: 
     })
 }
 
-/// Whether a transport has connections that repeat what is lost.
+/// Whether a transport has connections that retransmit lost data.
 fn connects(r: &mut Reader, filled: &Filled, t: &Settings) -> bool {
     if r.library.transports.repeats_losses(t.model) {
         return true;
@@ -158,7 +158,7 @@ fn sizes(r: &mut Reader, filled: &Filled, given: Option<Filled>) -> Option<Setti
     Some(given.settings)
 }
 
-/// What a workload draws.
+/// The random draws of a workload.
 fn drawn(
     r: &mut Reader,
     filled: &Filled,

@@ -49,7 +49,7 @@ const QUEUES: [&str; 32] = [
     "\"droptail\"",
 ];
 
-const TCP: [&str; 23] = [
+const TCP: [&str; 26] = [
     "{}",
     "{ profile = \"linux\" }",
     "{ profile = \"linux\", congestion = \"bbr\" }",
@@ -73,6 +73,9 @@ const TCP: [&str; 23] = [
     "{ connection = \"two-way\", offload = \"64KB\", initial_window = \"30 packets\" }",
     "{ profile = \"linux\", offload = \"3000B\" }",
     "{ variant = \"sack\", prr = \"losses\", prr_bound = \"rate_halving\" }",
+    "{ small_queues = \"20kB\" }",
+    "{ profile = \"linux\", small_queues = \"1MB\", pacing = \"window\" }",
+    "{ connection = \"two-way\", small_queues = \"3000B\", initial_window = \"30 packets\" }",
 ];
 
 const CONDITIONERS: [&str; 8] = [

@@ -1,7 +1,8 @@
-//! A flow's source without a network: what it writes, and when, for code that writes the same to a real connection.
+//! A flow's source without a network: the sizes and times of its writes, for code that makes the same writes to a real
+//! connection.
 //!
-//! It is the object that a simulation drives, with the same random stream, so the same scenario and seed write the same
-//! at the same instants. This holds for sources that get no events from their connections.
+//! It is the object that a simulation drives, with the same random stream. The same scenario and seed therefore write
+//! the same bytes at the same instants. This holds for sources that get no events from their connections.
 //!
 //! State: the source; when it wants to be called; what it has written and the caller has not yet taken.
 
@@ -20,7 +21,7 @@ use tailback_base::{Duration, FlowId, Named, Stream, Time};
 use tailback_transport::Amount;
 use tailback_transport::datagram::HEADER;
 
-/// Whether such a source needs to hear nothing.
+/// Whether such a source needs no events.
 pub fn writes_alone(source: &Entry) -> bool {
     !source.facts.listens && !source.facts.own_address && source.facts.output != Output::Stream
 }
@@ -100,7 +101,7 @@ impl Alone {
     }
 }
 
-/// A network that only writes down. What a source that hears nothing has no use for does nothing.
+/// A network that only records writes. Calls that a source without events does not use have no effect.
 struct Paper {
     now: Time,
     rng: Stream,

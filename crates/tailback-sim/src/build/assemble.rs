@@ -246,9 +246,9 @@ impl Network {
                 Carrier::Member(Box::default())
             }
         };
-        let colours = match &carrier {
-            Carrier::Connection(ends) => ends.iter().any(|e| e.colours()),
-            _ => false,
+        let [colours, limits_host] = match &carrier {
+            Carrier::Connection(ends) => Flow::wishes(ends),
+            _ => [false; 2],
         };
         let mut flow = Flow {
             group: def.group,
@@ -263,6 +263,7 @@ impl Network {
             hears: Hears::Nothing,
             followed: false,
             colours,
+            limits_host,
             in_flight: 0,
             watched: false,
             awaits: [NOTHING_AWAITED; 2],
@@ -441,7 +442,7 @@ fn add_changes(sim: &mut Sim, port: u32, alters: Alters, route_delay: Duration) 
     }
 }
 
-/// What comes to the far end of a port is looked at there.
+/// Packets at the far end of a port are inspected there.
 fn at_far_end(sim: &mut Sim, port: u32) {
     sim.net.ports[port as usize].watched_exit = true;
 }
@@ -511,7 +512,7 @@ impl Built {
         self.tick(Tick::Interval(period), first);
     }
 
-    /// End when every member has said that it asks for nothing more, if that comes before the end of the run.
+    /// End the run when every member has finished its requests, if that is earlier than the end of the run.
     pub fn end_with_sessions(&mut self) {
         self.sim.end_tick = Some(self.sim.watch.ticks.len() as u32);
         self.sim.watch.ticks.push(Tick::End);
@@ -526,7 +527,7 @@ impl Built {
             .map(|(p, _)| p)
     }
 
-    /// What ports and declared flows are called.
+    /// The names of ports and declared flows.
     pub fn names(&self) -> Names {
         let rows = &self.sim.flows.all[..self.sim.declared()];
         Names {

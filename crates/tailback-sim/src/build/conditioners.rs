@@ -9,7 +9,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Settings, Stream};
 use tailback_conditioner::{BuildContext, EdgeId, Stands};
 
-/// Where a conditioner is to stand. An edge has the name of its port.
+/// The place of a conditioner. An edge has the name of its port.
 pub(super) struct Site<'s> {
     pub name: String,
     pub link: LinkId,

@@ -26,7 +26,7 @@ use tailback_base::{Named, Time};
 use tailback_transport::Connection;
 use tailback_transport::datagram::{ECHO, ECHO_SIZE, HEADER, codepoint};
 
-/// What all groups of a run share.
+/// The data that all groups of a run share.
 pub(super) struct Around<'a> {
     pub hooks: &'a Hooks<'a>,
     pub seed: u64,
@@ -50,12 +50,12 @@ impl Around<'_> {
     }
 }
 
-/// What the names of a group's flows begin with; a number follows.
+/// The prefix of the names of a group's flows; a number follows it.
 pub(super) fn stem(group: &str) -> String {
     format!("flows.{group}.")
 }
 
-/// When each flow of a group starts, and when it stops if that is given; drawn from streams of their own.
+/// The start of each flow of a group, and its stop if that is given. Both are drawn from separate streams.
 pub(super) fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) {
     let drawn = |what: &str| Named::new(seed).text(&stem(&g.name)).text(what).stream();
     let starts = instants(&g.start, g.count, &[], &mut drawn("start"));
@@ -83,7 +83,7 @@ fn media(g: &GroupSpec, source: &Entry, connection: bool, echo: bool) -> Option<
     };
     let shown = g.playout.as_ref().and_then(playout::fixed_delay);
     Some(Media {
-        quality: (!connection).then_some(quality),
+        quality: (!connection || output == Output::Datagrams).then_some(quality),
         frames: has_frames.then(|| FrameStats::new(shown.map(PicturePlayout::new))),
     })
 }

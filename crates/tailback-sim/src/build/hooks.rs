@@ -1,4 +1,4 @@
-//! What a caller adds to a scenario from outside: disciplines, transports, a library, a tap, and how far a run is.
+//! Additions of a caller to a scenario: disciplines, transports, a library, a tap, and the progress of a run.
 
 use crate::library::{Library, outside};
 use crate::wire::packet::SimPacket;
@@ -10,7 +10,7 @@ use tailback_base::{Settings, Time};
 use tailback_queue::{BuildContext, QueueDiscipline};
 use tailback_transport::Connection;
 
-/// The port at which a discipline from outside stands, and what a discipline of the registry would know there.
+/// The port of a discipline from outside, and the context that a discipline of the registry would get there.
 pub struct PortContext<'a> {
     /// `bottleneck`, `bottleneck.reverse`.
     pub port: &'a str,
@@ -22,7 +22,7 @@ pub struct PortContext<'a> {
 /// Makes a discipline for one run at this port.
 pub type QueueMaker<'a> = &'a (dyn Fn(PortContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
 
-/// What a caller adds to a scenario from outside.
+/// The additions of a caller to a scenario.
 #[derive(Default)]
 pub struct Hooks<'a> {
     /// Disciplines that no scenario can name (written in Python, or in a test), by port: `bottleneck`,
@@ -31,7 +31,7 @@ pub struct Hooks<'a> {
     /// Transports that no scenario can name, by the group of flows, the sessions or the workload that are to have them
     /// in place of the scenario's.
     pub connections: HashMap<String, Connection>,
-    /// What the scenario was read with, if not the standard library.
+    /// The library with which the scenario was read, if it is not the standard library.
     pub library: Option<&'a Library>,
     /// Makes what sees every packet of a run at every port.
     pub tap: Option<TapMaker<'a>>,
@@ -51,7 +51,7 @@ pub struct Hooks<'a> {
     pub until: Option<Time>,
 }
 
-/// Who sends and receives the packets of the flows of a scenario.
+/// The senders and receivers of the packets of a scenario's flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FlowEnds {
     /// The endpoints and sources that the scenario names.
@@ -65,7 +65,7 @@ impl<'a> Hooks<'a> {
     /// Tell how far the run is.
     ///
     /// # Errors
-    /// It is to stop.
+    /// The run is to stop.
     pub fn go_on(&self, share: f64) -> Result<(), Refusal> {
         match self.progress.is_some_and(|p| !p(share)) {
             true => Err(interrupted()),

@@ -13,7 +13,7 @@ use tailback_queue::BuildContext;
 use tailback_queue::registry::Outside;
 use tailback_queue::shared::{MemoryShare, SharedMemory, SharingPort};
 
-/// Put both directions of every link into the network. Answers where conditioners are to stand.
+/// Put both directions of every link into the network. Returns the places of conditioners.
 pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hooks) -> Result<Vec<Site<'s>>, Refusal> {
     let mut edges = vec![];
     let memory = |s: &SwitchSpec| Rc::new(SharedMemory::new(s.buffer));
@@ -72,7 +72,8 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
     Ok(edges)
 }
 
-/// What a caller hands in for a port: in place of the innermost discipline if the scenario says so, or of all of it.
+/// The caller's discipline for a port. It replaces the innermost discipline if the scenario says so, else the whole
+/// queue.
 fn handed_in(
     hooks: &Hooks,
     marking: bool,
@@ -111,7 +112,7 @@ fn discipline(
     }))
 }
 
-/// What a discipline may know of the port it is built for.
+/// The data about its port that a discipline gets when it is built.
 fn context(d: &DirectionSpec, seed: u64, port: &str) -> BuildContext {
     BuildContext {
         stream: Stream::new(seed, &format!("link.{port}.queue")),

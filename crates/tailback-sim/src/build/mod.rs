@@ -1,4 +1,4 @@
-//! From a scenario to a network: links, flows and recordings, each thing found by its name.
+//! Builds a network from a scenario: links, flows and recordings, which are found by name.
 //!
 //! [`prepare`] reads a [`Spec`] and calls a [`network::Network`] by its public steps, as a Rust user would.
 

@@ -1,4 +1,4 @@
-//! What a run is built from: nodes, links, flows, applications and conditioners by name, handed in in any order.
+//! The parts of a run: nodes, links, flows, applications and conditioners by name, given in any order.
 //!
 //! [`Network::build`] then numbers everything (see `assemble.rs`).
 
@@ -25,7 +25,7 @@ use tailback_queue::entry::Arithmetic;
 use tailback_queue::rate_trace::Trace;
 use tailback_transport::Connection;
 
-/// What it takes to build a flow, or a port of a private link, as units of [`tailback_base::work`].
+/// The work to build a flow, or a port of a private link, in units of [`tailback_base::work`].
 pub(super) const UNITS: usize = 256;
 
 /// A link, as returned by [`Network::link`].
@@ -36,7 +36,7 @@ pub struct LinkId(pub(super) u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FlowHandle(pub(super) u32);
 
-/// What stands before a line.
+/// The queue before a line.
 pub enum QueueChoice {
     /// FIFO drop-tail with this limit, computed rather than simulated.
     DropTail(Size),
@@ -51,17 +51,17 @@ pub struct Direction {
     pub delay: Duration,
     pub queue: QueueChoice,
     pub impairments: Vec<Impairment>,
-    /// What changes during the run; most private links have none.
+    /// The changes during the run; most private links have none.
     pub alters: Option<Box<Alters>>,
     /// Keep a histogram of the time in the queue.
     pub quantiles: bool,
 }
 
-/// What changes in a direction of a link.
+/// The changes of one direction of a link.
 #[derive(Default)]
 pub struct Alters {
     pub changes: Vec<Change>,
-    /// What the rate follows in place of that of the link.
+    /// The trace that replaces the link's rate.
     pub trace: Option<Arc<Trace>>,
 }
 
@@ -100,7 +100,7 @@ pub(super) struct LinkDef {
     pub directions: [Option<Direction>; 2],
 }
 
-/// What carries a flow's data.
+/// The carrier of a flow's data.
 pub enum Transport {
     /// Made for its path, once that is known.
     Described(Connection),
@@ -116,7 +116,7 @@ pub enum Transport {
     },
     /// Its ends are outside: packets come by [`Sim::inject`](crate::sim::Sim::inject).
     Injected,
-    /// Opened by the application of the row, while the run goes on.
+    /// Opened by the application of the row during the run.
     Member,
 }
 
@@ -213,11 +213,11 @@ pub struct Network {
     /// Their names; empty for the host of one flow.
     pub(super) nodes: Vec<String>,
     pub(super) node_by_name: HashMap<String, NodeId>,
-    /// What the names of links begin with.
+    /// The prefixes of the names of links.
     pub(super) stems: Vec<String>,
     pub(super) links: Vec<LinkDef>,
     pub(super) groups: Vec<String>,
-    /// What the names of the streams of each group's flows begin with.
+    /// The prefixes of the names of the streams of each group's flows.
     group_streams: Vec<Named>,
     pub(super) flows: Vec<FlowDef>,
     pub(super) transports: Vec<TransportMaker>,

@@ -1,4 +1,4 @@
-//! What a scenario wants recorded, found by the names of things and of their probes.
+//! Finds the recordings of a scenario by the names of parts and of their probes.
 
 use super::network::Built;
 use crate::declare::tables::{
@@ -82,7 +82,7 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What a series is called, its unit, and where its values come from.
+/// The name of a series, its unit, and the source of its values.
 type ProbeSource = (String, &'static str, Source);
 
 fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) -> Result<(), Refusal> {

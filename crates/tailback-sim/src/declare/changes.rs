@@ -1,13 +1,13 @@
-//! What may change while a run goes on: the table `[change.NAME]`.
+//! Declares the changes during a run: the table `[change.NAME]`.
 
 use super::kinds::{PROBABILITY, RATE_OR_OUTAGE, SOME_TIME, TIME, WEIGHT};
 use tailback_base::model::{Kind, Model, Param, Per};
 use tailback_base::{BitRate, Duration, Key, choice, params};
 
 choice! {
-    /// What follows the end of a trace.
+    /// The behaviour at the end of a trace.
     pub enum TraceEnd {
-        /// It begins again.
+        /// The trace repeats.
         Wrap = "wrap",
         /// Its last rate stays.
         Hold = "hold",

@@ -1,4 +1,4 @@
-//! What links do to packets before their queue: the models of the family `impairment`, and a row for each.
+//! Impairments of packets before a link's queue: the models of the family `impairment`, with a row for each.
 
 use crate::declare::kinds::{self, SOME_TIME};
 use crate::declare::netem::{self, Netem};
@@ -6,7 +6,7 @@ use tailback_base::model::{Choice, Key, Kind, Model, Settings};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, params};
 
-/// What a link does to a packet before its queue.
+/// The effect of a link on a packet before its queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Impairment {
     /// Drop (or CE-mark) the packets with these arrival indices; the first packet to arrive has index 0.
@@ -36,7 +36,7 @@ pub enum Impairment {
 }
 
 impl Impairment {
-    /// What it does to a packet that it strikes; only some strike.
+    /// The effect on a selected packet; only some impairments select packets.
     pub fn harm(&self) -> Option<Harm> {
         match self {
             Impairment::ByIndex { action, .. }
@@ -67,7 +67,7 @@ impl Impairment {
     }
 }
 
-/// What an impairment that strikes a packet does. Only data packets are struck when `data_only`.
+/// The effect on a selected packet. With `data_only`, only data packets are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Harm {
     Drop,

@@ -44,7 +44,7 @@ pub enum Instants {
         mean_gap: Duration,
         shuffled: bool,
     },
-    /// This long after the flow's own start.
+    /// The offset from the flow's own start.
     After(Vec<Duration>),
     /// After its own start, by a time that each flow draws uniformly in [from, to).
     AfterUniform { from: Duration, to: Duration },
@@ -101,7 +101,7 @@ pub static AFTER_UNIFORM: Model = Model {
     probes: &[],
 };
 
-/// What may be wrong with a table of instants: problem, key, value, remedy.
+/// An error in a table of instants: problem, key, value, remedy.
 pub type Wrong = (&'static str, String, String, &'static str);
 
 /// A way to say when, and how its table is read; `stop` tells starts and stops apart.

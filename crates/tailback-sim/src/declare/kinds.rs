@@ -29,7 +29,7 @@ pub const WEIGHT: Kind = Kind::Real { min: 0.001, max: 1e6 };
 pub const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 1.0 };
 
 choice! {
-    /// What becomes of connections after an exchange, or a flow.
+    /// The fate of connections after an exchange, or after a flow.
     pub enum Connections {
         Keep = "keep",
         New = "new",

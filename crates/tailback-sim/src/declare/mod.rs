@@ -1,4 +1,4 @@
-//! What the engine declares itself: the tables of a scenario, impairments, instants. The queue, transport and
+//! The declarations of the engine: the tables of a scenario, impairments, instants. The queue, transport and
 //! conditioner crates declare their own models, and each traffic source stands in [`crate::traffic`].
 
 pub mod changes;

@@ -1,4 +1,4 @@
-//! What a scenario says of `netem`, Linux's emulator of networks, in the words of tc-netem(8).
+//! Declares `netem`, Linux's network emulator, with the words of tc-netem(8).
 
 use super::impairments::{Harm, Impairment};
 use super::kinds::{self, TIME};

@@ -13,7 +13,7 @@ tailback_base::choice! {
         Flowlet = "flowlet",
     }
 
-    /// What becomes of packets on a link that fails.
+    /// The fate of packets on a link that fails.
     pub enum OnFailure {
         Lose = "lose",
         Keep = "keep",

@@ -13,7 +13,7 @@ pub const MOST_FLOWS: u64 = 2_000_000;
 /// The rate of a private link that is there only to delay: fast enough to take no time.
 pub const DELAY_ONLY_BPS: u64 = 100_000_000_000_000;
 
-/// What stands at the top of the file.
+/// The keys at the top of the file.
 pub static SCENARIO: Model = Model {
     name: "scenario",
     family: "table",
@@ -83,12 +83,12 @@ pub mod top {
     }
 }
 
-/// What ends a run.
+/// The end of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// Its duration.
     Duration,
-    /// The last session that has nothing more to ask for, or its duration.
+    /// The end of the last session's requests, or the duration, if that is earlier.
     Sessions,
 }
 
@@ -161,7 +161,7 @@ pub mod link {
         pub HOPS: u32 = Key::new("hops", Kind::Count { min: 1, max: 10_000 }, "", "How many links in a row.", "");
     }
 
-    /// The parts of one direction that have tables of their own.
+    /// The parts of one direction that have their own tables.
     pub struct Parts {
         pub queue: Param,
         pub conditioner: Param,
@@ -214,7 +214,7 @@ pub mod switch {
     }
 }
 
-/// What any link can be asked for, whatever its discipline.
+/// The probes of every link, with any discipline.
 pub static LINK_PROBES: [ProbeDef; 4] = [WAITING_PACKETS, WAITING_BYTES, DELIVERED_BYTES, SOJOURN_PERCENTILES];
 
 pub const WAITING_PACKETS: ProbeDef = ProbeDef {
@@ -246,7 +246,7 @@ pub const SOJOURN_PERCENTILES: ProbeDef = ProbeDef {
     per: "percent",
 };
 
-/// What any edge can be asked for, whatever its conditioner.
+/// The probes of every edge, with any conditioner.
 pub static EDGE_PROBES: [ProbeDef; 1] = [PASSED_PACKETS];
 
 pub const PASSED_PACKETS: ProbeDef = ProbeDef {
@@ -256,7 +256,7 @@ pub const PASSED_PACKETS: ProbeDef = ProbeDef {
     per: "colour",
 };
 
-/// What any flow can be asked for, whatever its transport.
+/// The probes of every flow, with any transport.
 pub static FLOW_PROBES: [ProbeDef; 1] = [GOODPUT];
 
 pub const GOODPUT: ProbeDef = ProbeDef {
@@ -301,7 +301,7 @@ pub static FLOWS: Model = Model {
 };
 
 tailback_base::choice! {
-    /// What keeps flows in a tunnel apart.
+    /// How queues tell flows in a tunnel apart.
     pub enum TunnelHash {
         Outer = "outer",
         Inner = "inner",
@@ -398,7 +398,7 @@ pub static SESSIONS: Model = Model {
     probes: &[],
 };
 
-/// The keys of sessions. What flows have too is read by the keys of [`flows`].
+/// The keys of sessions. Keys that flows have too are those of [`flows`].
 pub mod sessions {
     pub use super::flows::{ACCESS_DELAY, DSCP, EXIT_DELAY, PATHS, TUNNEL, TUNNEL_HASH};
     use super::*;

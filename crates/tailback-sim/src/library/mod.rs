@@ -1,4 +1,4 @@
-//! What a scenario can name: the queue disciplines, transports and the engine's own models, by family.
+//! The models that a scenario can name: queue disciplines, transports and the engine's own models, by family.
 //!
 //! Everything that reads a scenario or builds a network asks a [`Library`]. The standard one has what tailback ships; a
 //! caller adds to a copy of it.
@@ -24,7 +24,7 @@ use tailback_queue::row::AqmEntry;
 use tailback_transport::rtp::control::RateController;
 use tailback_transport::tcp::congestion::Controller;
 
-/// What can be named, and what builds it.
+/// The names of models, and their builders.
 ///
 /// ```
 /// use tailback_sim::library::Library;
@@ -39,12 +39,12 @@ use tailback_transport::tcp::congestion::Controller;
 pub struct Library {
     /// Every model by family, in the order the reference shows them.
     pub catalogue: Catalogue,
-    /// What makes the transports and congestion controls in it.
+    /// The builders of transports and congestion controls.
     pub transports: tailback_transport::Registry,
-    /// What makes the queue disciplines and AQMs in it.
+    /// The builders of queue disciplines and AQMs.
     pub queues: tailback_queue::Registry<SimPacket>,
     conditioners: Registry<conditioner::Entry<SimPacket>>,
-    /// What makes the meters in conditioners.
+    /// The builders of meters in conditioners.
     pub meters: conditioner::MeterList,
     sources: Registry<&'static source::Entry>,
     sizes: Registry<&'static packet_sizes::Entry>,
@@ -71,7 +71,7 @@ fn topologies() -> Vec<&'static Model> {
 }
 
 impl Library {
-    /// What tailback ships, and the rows of [a crate of one's own](own) that this program contains.
+    /// The models of tailback, and the rows of a [user's crate](own) that this program contains.
     pub fn standard() -> &'static Library {
         STANDARD.get_or_init(Library::new)
     }
@@ -224,7 +224,7 @@ additions! {
     &'static session::Entry: |library| library.sessions;
 }
 
-/// By itself, and its decision alone before other disciplines or on each of their queues.
+/// Used alone, or as a decision before other disciplines or on each of their queues.
 impl Addition for Entry<SimPacket> {
     fn add_to(self, library: &mut Library) {
         library.catalogue.add(Self::FAMILY, self.model);
@@ -238,7 +238,7 @@ impl Addition for Entry<SimPacket> {
     }
 }
 
-/// As a conditioner by itself, and in others.
+/// Used as a conditioner alone, and inside others.
 impl Addition for conditioner::MeterRow {
     fn add_to(self, library: &mut Library) {
         library.catalogue.add(Self::FAMILY, self.model);
@@ -248,7 +248,7 @@ impl Addition for conditioner::MeterRow {
     }
 }
 
-/// Of sizes of transfers and of pauses.
+/// Laws of transfer sizes and of pauses.
 impl Addition for &'static laws::Law {
     fn add_to(self, library: &mut Library) {
         library.catalogue.add("transfer-size", &self.size);

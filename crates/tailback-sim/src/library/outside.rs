@@ -1,5 +1,5 @@
-//! What no scenario can hold, and a run is handed from outside: a queue written in Python or in a test, and somebody
-//! else's transport, a stack without I/O of its own.
+//! Parts that no scenario can hold, so that a run gets them from outside: a queue written in Python or in a test, and a
+//! foreign transport stack without its own I/O.
 //!
 //! Where a scenario is stored or handed on, these models stand in its place and name the class. They are not in the
 //! standard library, so that a scenario with it is refused wherever the class itself is not at hand; and a run that is
@@ -19,7 +19,7 @@ use tailback_transport::Endpoint;
 use tailback_transport::entry::{self as transport, Carries, Connection, Ends};
 use tailback_transport::path::Path;
 
-/// What stands in a scenario for a discipline from outside.
+/// The placeholder in a scenario for a discipline from outside.
 pub static MODEL: Model = Model {
     name: "python",
     family: "queue",
@@ -36,7 +36,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// What stands in a scenario for a transport from outside.
+/// The placeholder in a scenario for a transport from outside.
 pub static STACK: Model = Model {
     name: "stack",
     family: "transport",
@@ -108,7 +108,7 @@ pub fn library() -> &'static Library {
     &LIBRARY
 }
 
-/// Whether these settings stand for a transport from outside.
+/// Whether these settings are the placeholder of a transport from outside.
 pub fn is_stack(transport: &Settings) -> bool {
     std::ptr::eq(transport.model, &STACK)
 }
@@ -121,17 +121,17 @@ pub fn no_stack(group: &str) -> Refusal {
     )
 }
 
-/// Whether these settings stand for a discipline from outside.
+/// Whether these settings are the placeholder of a discipline from outside.
 pub fn is_outside(queue: &Settings) -> bool {
     queue.model.name == MODEL.name
 }
 
-/// What stands for a discipline from outside in these settings: they themselves, or what is inside of a shaper.
+/// The placeholder of a discipline from outside in these settings: the settings themselves, or those inside a shaper.
 pub fn outside_in(queue: &Settings) -> Option<&Settings> {
     Some(innermost(queue)).filter(|own| is_outside(own))
 }
 
-/// A discipline in place of one from outside, to check what stands around it.
+/// A discipline in place of one from outside, for checks of the settings around it.
 pub fn stand_in(queue: &Settings, _context: &BuildContext) -> Option<Box<dyn QueueDiscipline<SimPacket>>> {
     is_outside(queue).then(|| Box::new(Fifo::new(Size::Unlimited, DropTail)) as Box<dyn QueueDiscipline<SimPacket>>)
 }

@@ -1,4 +1,4 @@
-//! Rows of a crate of one's own: what a program contains beside what tailback ships.
+//! Rows of a user's crate: the models that a program contains beside those of tailback.
 //!
 //! A program has at most one such crate, which hands in its rows before anything asks for the standard library. From
 //! then on everything knows them: scenarios, the reference, messages, runs. Its source is part of the fingerprint of
@@ -31,7 +31,7 @@ macro_rules! own_crate {
     };
 }
 
-/// What was handed in.
+/// The rows that were given.
 #[derive(Debug)]
 pub struct Installed {
     pub of: OwnCrate,
@@ -49,7 +49,7 @@ pub fn installed() -> Option<&'static Installed> {
 /// Add the rows of a crate to the standard library. The same crate may call it again.
 ///
 /// # Errors
-/// A row without a name of its own, another crate was here before, or the standard library is in use.
+/// A row whose name is taken, a second crate, or a standard library that is already in use.
 pub fn install(of: OwnCrate, rows: fn(&mut Library)) -> Result<(), Refusal> {
     if let Some(first) = INSTALLED.get() {
         return match (first.of.name, first.of.source) == (of.name, of.source) {

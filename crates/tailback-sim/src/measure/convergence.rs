@@ -159,7 +159,7 @@ impl ConvergenceMeter {
         self.recent.clear();
     }
 
-    /// This many bytes arrive at the destination.
+    /// Count bytes that arrive at the destination.
     pub fn deliver(&mut self, now: Time, bytes: u32) {
         match self.origin {
             Some(_) => self.pass(now),

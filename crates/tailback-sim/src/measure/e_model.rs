@@ -15,17 +15,17 @@
 
 /// R without delay and loss (G.107, default values).
 const BEST: f64 = 93.2;
-/// From here on a delay disturbs a conversation, s.
+/// The delay in seconds from which a conversation is disturbed.
 const NOTICED: f64 = 0.1773;
 /// Robustness of G.711 with concealment against random losses, per cent.
 const ROBUSTNESS: f64 = 25.1;
 
-/// What R loses by a delay from mouth to ear, s.
+/// The reduction of R by a delay from mouth to ear in seconds.
 pub fn delay_impairment(one_way: f64) -> f64 {
     1e3 * (0.024 * one_way + 0.11 * (one_way - NOTICED).max(0.0))
 }
 
-/// What R loses by this share of lost packets, with this burst ratio.
+/// The reduction of R by this share of lost packets, with this burst ratio.
 pub fn loss_impairment(share: f64, burst_ratio: f64) -> f64 {
     let percent = 100.0 * share;
     95.0 * percent / (percent / burst_ratio + ROBUSTNESS)
@@ -38,7 +38,7 @@ pub fn rating(one_way: f64, share: f64, burst_ratio: f64) -> f64 {
     if rating < 0.0 { 0.0 } else { rating }
 }
 
-/// The mean opinion score that R stands for, from 1 to 4.5 (G.107 annex B).
+/// The mean opinion score for R, from 1 to 4.5 (G.107 annex B).
 pub fn opinion(rating: f64) -> f64 {
     let r = rating.clamp(0.0, 100.0);
     let score = 1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r);

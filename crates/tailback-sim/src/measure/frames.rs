@@ -31,7 +31,7 @@ pub struct FrameStats {
     pub failed: u64,
     pub skipped: u64,
     pub chained: u64,
-    /// From the creation of a frame to the delivery of its last packet, late or not.
+    /// The time from the creation of a frame to the delivery of its last packet, late or not.
     pub delay: Histogram,
     /// Runs of consecutive frames that were not shown.
     pub freezes: u64,

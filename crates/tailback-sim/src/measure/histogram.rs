@@ -10,7 +10,7 @@ const SUB: u64 = 1 << BITS;
 /// Times are counted in units of 2^7 ns; shorter times fall into the first bins, which are 128 ns wide.
 const UNIT: u32 = 7;
 
-/// Bins are added in blocks of so many, an eighth of a power of two.
+/// The number of bins that are added at once: an eighth of a power of two.
 const BLOCK: usize = 4;
 
 /// Counts of times, with an exact sum and maximum. Nothing wraps in the longest possible run: what does not fit into
@@ -67,6 +67,20 @@ impl Histogram {
                 }
             }
             None => self.grow(bin),
+        }
+    }
+
+    /// Add so many times of no length.
+    pub fn add_nothing(&mut self, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.count += times;
+        let room = self.room(0);
+        let sum = u64::from(*room) + times;
+        *room = sum as u32;
+        for _ in 0..sum >> 32 {
+            self.wrap(0);
         }
     }
 
@@ -155,6 +169,11 @@ impl Histogram {
         }
     }
 
+    /// The mean with so many times of no length beside, seconds.
+    pub fn mean_beside(&self, times: u64) -> f64 {
+        self.sum() * 1e-9 / (self.count + times) as f64
+    }
+
     /// Seconds; NaN if nothing was counted.
     pub fn max(&self) -> f64 {
         if self.count == 0 {
@@ -212,6 +231,22 @@ mod tests {
         }
         assert_eq!(h.max(), 0.1);
         assert!((h.mean() - 0.0500005).abs() < 1e-9);
+    }
+
+    #[test]
+    fn times_of_no_length_are_counted_together() {
+        let (mut a, mut b) = (Histogram::default(), Histogram::default());
+        for ns in [300, 5_000_000, 70] {
+            a.add(Duration(ns));
+            b.add(Duration(ns));
+        }
+        let mean = a.mean_beside(1000);
+        a.add_nothing(1000);
+        (0..1000).for_each(|_| b.add(Duration::ZERO));
+        assert_eq!((a.mean(), mean, a.max()), (b.mean(), b.mean(), b.max()));
+        assert!(a.filled().eq(b.filled()) && a.quantile(0.999) == b.quantile(0.999));
+        a.add_nothing(1 << 33);
+        assert_eq!(a.filled().next().map(|f| f.2), Some(1001 + (1 << 33)));
     }
 
     #[test]

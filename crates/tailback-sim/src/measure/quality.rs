@@ -18,7 +18,7 @@ use tailback_base::{Duration, Time};
 /// served well (ITU-T G.114).
 pub const DEADLINE: Duration = Duration::from_millis(150);
 
-/// What became of the answers to these datagrams.
+/// The fate of the answers to these datagrams.
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
     heard: Numbers,
@@ -30,11 +30,11 @@ pub struct Answers {
 /// What is known about the datagrams of one flow that were sent in the measured time.
 #[derive(Clone, Debug)]
 pub struct Quality {
-    /// What takes longer is late.
+    /// The delay above which a datagram is late.
     deadline: Option<Duration>,
     /// The first number that counts.
     first: u64,
-    /// By number, minus `first`.
+    /// By the datagram's number minus `first`.
     arrived: Numbers,
     dropped: Numbers,
     pub delay: Histogram,
@@ -189,7 +189,7 @@ impl Quality {
         self.runs(next, |n| self.is_lost(n))
     }
 
-    /// Those that were not played: lost, or too late. `None` where nothing is played.
+    /// The datagrams that were not played: lost or too late. `None` if nothing is played.
     pub fn missing(&self, next: u64) -> Option<Losses> {
         let playout = self.playout.as_ref()?;
         Some(self.runs(next, |n| self.is_lost(n) || playout.is_late(n)))
@@ -317,7 +317,7 @@ mod tests {
         let times = q.round_trip().expect("they are answered");
         assert_eq!((times.count(), times.max()), (2, 0.035));
         assert!(q.late == 0 && !q.has_deadline());
-        // What was sent before the measured time has no answer in it.
+        // Datagrams sent before the measured time have no answer in it.
         q.restart(5);
         q.hear(4, ms(25));
         q.hear(5, ms(15));

@@ -23,9 +23,9 @@ pub struct Column<R> {
     pub unit: &'static str,
     pub doc: &'static str,
     get: Get<R>,
-    /// What it is called; by its name where nothing is said.
+    /// The title; the column's name if no title is given.
     quantity: Option<(&'static Quantity, Option<Stat>)>,
-    /// It says, alone or with others, what a row is of.
+    /// Whether it identifies a row, alone or with others.
     key: bool,
     shown: Option<Shown>,
     /// The page of a sweep draws it.
@@ -48,7 +48,7 @@ pub struct Called {
     pub unit: &'static str,
     /// The quantity that the column is a statistic of.
     pub quantity: String,
-    /// In sentences, on axes and in pages.
+    /// The title in sentences, on axes and in pages.
     pub title: String,
     /// As the head of a column in a terminal.
     pub short: String,

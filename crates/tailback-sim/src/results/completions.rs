@@ -132,7 +132,7 @@ const MEASURES: [Measure<Asked, RequestClass>; 3] = [
     (Asked::slowdown, |c| &mut c.slowdown),
 ];
 
-/// What was asked for once.
+/// One request.
 struct Asked {
     group: u32,
     what: &'static str,

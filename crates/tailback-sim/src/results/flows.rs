@@ -13,7 +13,7 @@ use crate::traffic::bursts::BurstStats;
 use std::sync::Arc;
 use tailback_base::Duration;
 
-/// What happened to a flow in the measured time.
+/// The counts of a flow in the measured time.
 struct FlowRow {
     id: Arc<str>,
     group: Arc<str>,
@@ -251,7 +251,7 @@ impl FlowRow {
         self.bursts.active_bps() * wire_ratio(&self.counted)
     }
 
-    /// What the destination has sent to the source, if anything.
+    /// The counts of the data from the destination to the source, if there are any.
     fn reverse(&self) -> Option<&Snapshot> {
         self.counted.reverse.as_deref()
     }

@@ -25,7 +25,7 @@ use tailback_base::{Duration, Time};
 /// A table of a run.
 pub struct TableRow {
     pub name: &'static str,
-    /// What stands above it.
+    /// The title above it.
     pub title: &'static str,
     pub filled: Filled,
     pub called: fn() -> Vec<Called>,
@@ -91,7 +91,7 @@ impl Index<&str> for Outcome {
     }
 }
 
-/// What the outcome needs to know in addition to the simulator's state.
+/// The data that the outcome needs in addition to the simulator's state.
 pub struct Frame<'a> {
     pub port_names: &'a PortNames,
     /// The reported ports, in order.

@@ -1,7 +1,7 @@
-//! What the columns of results are called. A quantity has one long and one short word, in whichever table it stands;
-//! a column is a quantity, or a statistic of one.
+//! The names of columns of results. A quantity has one long and one short word in all tables; a column is a quantity,
+//! or a statistic of one.
 
-/// Whether more or less of a quantity is better, where people agree.
+/// Whether a larger or a smaller value is better, if that is undisputed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Better {
     More,
@@ -11,7 +11,7 @@ pub enum Better {
 /// What is measured.
 #[derive(Debug)]
 pub struct Quantity {
-    /// In sentences, on axes and in pages.
+    /// The word in sentences, on axes and in pages.
     pub title: &'static str,
     /// As the head of a column in a terminal.
     pub short: &'static str,
@@ -98,13 +98,13 @@ impl Quantity {
         stat.map_or(self.title.into(), |s| s.title(self.title))
     }
 
-    /// The short word of the same.
+    /// The short word of the same quantity.
     pub fn short_of(&self, stat: Option<Stat>) -> String {
         stat.map_or(self.short.into(), |s| s.short(self.short))
     }
 }
 
-// What a row is of.
+// The columns that identify a row.
 pub static LINK: Quantity = Quantity::new("link", "link");
 pub static LAYER: Quantity = Quantity::new("layer", "layer");
 pub static FLOW: Quantity = Quantity::new("flow", "flow");

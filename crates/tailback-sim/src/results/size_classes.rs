@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The class of all sizes, and the row over all groups.
 pub(super) const ALL: &str = "all";
 
-/// What a row is of.
+/// The labels that identify a row.
 pub(super) struct SizeClass {
     pub group: Arc<str>,
     sizes: Arc<str>,
@@ -48,13 +48,13 @@ pub(super) struct SizeEdges<'a> {
     edges: Vec<u64>,
 }
 
-/// What is put into classes, of a group and with a size.
+/// An item that is put into classes: it has a group and a size.
 pub(super) trait Classed {
     fn group(&self) -> u32;
     fn bytes(&self) -> u64;
 }
 
-/// A value of what is put into classes, and where its class keeps it.
+/// A value of an item, and its place in its class.
 pub(super) type Measure<T, C> = (fn(&T) -> Option<f64>, fn(&mut C) -> &mut Vec<f64>);
 
 impl SizeEdges<'_> {

@@ -17,7 +17,7 @@ use super::{Reading, Table};
 struct Class {
     count: u64,
     bytes: u64,
-    /// Of those that were done.
+    /// Values of the finished flows.
     done_bytes: u64,
     /// Sorted, as the two after it.
     ideal: Vec<f64>,

@@ -78,7 +78,7 @@ static COLUMNS: &[Column] = &[
 ];
 
 impl TransferLine {
-    /// From the request to an instant.
+    /// The time from the request to an instant.
     fn after(&self, t: Option<Time>) -> f64 {
         t.map_or(f64::NAN, |t| (t - self.transfer.asked).seconds())
     }

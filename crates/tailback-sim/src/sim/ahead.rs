@@ -28,11 +28,9 @@
 //!    packet has arrived. All ports of such a way have several feeders, and its ends are called by events.
 //!
 //! So every queue that several ports share meets its packets in the order of events, and every other object its calls
-//! in the order of time: no result can tell whether a run ran ahead.
-//!
-//! What would be lost without: in a dumbbell of plain TCP one event a data packet is left, its arrival at the
-//! bottleneck, where there were four, and a packet is stored once a round trip; that is a quarter to a third of the
-//! time.
+//! in the order of time: no result can tell whether a run ran ahead. Benefit: in a dumbbell of plain TCP only one event
+//! a data packet is left, its arrival at the bottleneck, where there were four, and a packet is stored once a round
+//! trip; that is a quarter to a third of the time.
 //!
 //! What follows a packet by these rules is `sim/travel.rs`.
 //!
@@ -52,13 +50,13 @@ use std::collections::BinaryHeap;
 use tailback_base::Time;
 use tailback_base::work::counted_as;
 
-/// What a run knows of running ahead.
+/// The state of running ahead.
 #[derive(Default)]
 pub(crate) struct Ahead {
     /// Whether the network has been looked at; it is when the first event runs, since until then things are added to
     /// it.
     known: bool,
-    /// Nothing may run ahead and no segment is predicted, whatever the network: for tests that compare.
+    /// No packet may run ahead and no segment is predicted, in any network. For tests that compare both.
     pub never: bool,
     /// Nothing may be done as of a later time.
     pub horizon: Time,
@@ -66,7 +64,7 @@ pub(crate) struct Ahead {
     pub ticks: Vec<Time>,
     /// When flows change next, if they do.
     pub change: Option<Time>,
-    /// By port: whether it takes packets before they have arrived.
+    /// For each port, whether it takes packets before they have arrived.
     pub takes: Vec<bool>,
     /// Armed timers of the destinations behind each port, if they share the port of their answers: time and entity of
     /// the event.
@@ -84,12 +82,12 @@ impl Ahead {
     }
 }
 
-/// What enters a port.
+/// The packets that enter a port.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Feeder {
     #[default]
     Nothing,
-    /// This port alone, or ends that it alone drives.
+    /// Packets of this port only, or of ends that only it drives.
     Port(u32),
     Several,
 }
@@ -104,7 +102,7 @@ impl Feeder {
     }
 }
 
-/// What uses a port.
+/// The users of a port.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Use {
     feeder: Feeder,
@@ -112,7 +110,7 @@ pub(super) struct Use {
     first: bool,
     /// How many directions of flows, and of connections that may be opened.
     pub ways: u32,
-    /// Some of these may be opened while the run goes on.
+    /// Some of these connections may be opened during the run.
     opened: bool,
 }
 
@@ -168,7 +166,7 @@ impl Sim {
         Looks::of(recorder, self.net.ports.len(), self.flows.all.len())
     }
 
-    /// The rules, for the network as it stands.
+    /// Apply the rules to the present network.
     fn find_what_runs_ahead(&mut self) {
         let opened = self.ways_to_be_opened();
         self.ahead.never = self.hears_within_bursts(opened.as_deref()) || self.net.router.equal.may_fail;
@@ -188,7 +186,7 @@ impl Sim {
             self.ahead.takes[port] = is_fed_by_port && keeps && self.is_open(port, &looks);
             self.net.ports[port].hands_ahead = !first && !self.net.ports[port].watched_exit && !looks.exit[port];
         }
-        // A conditioner that hears of senders follows those that join while the run goes on.
+        // A conditioner that knows senders follows those that join during the run.
         let heard = self.edges.all.iter().any(|e| e.hears);
         for flow in counted_as(8, 0..self.flows.all.len()) {
             let f = &self.flows.all[flow];
@@ -202,7 +200,7 @@ impl Sim {
                 Carrier::Datagrams {
                     echo: Echo::Nothing, ..
                 } => [false, quiet],
-                // A source counts answers, and does nothing else about them.
+                // A source only counts answers.
                 Carrier::Datagrams { .. } => {
                     let answers = self.ports_of(back)[0] as usize;
                     let alone = used[answers].ways == 1 && self.is_open(answers, &looks);
@@ -290,7 +288,7 @@ impl Sim {
         ways.any(|way| self.net.one_path(*way).first().is_some_and(|port| asks(*port)))
     }
 
-    /// What uses each port: flows, connections that applications may open, and requests of disciplines.
+    /// The users of each port: flows, connections that applications may open, and requests of disciplines.
     fn what_enters(&self, opened: &[[Route; 2]]) -> Vec<Use> {
         let mut used = vec![Use::default(); self.net.ports.len()];
         for (flow, ways) in counted_as(16, &self.net.ways).enumerate() {
@@ -369,7 +367,7 @@ impl Sim {
         }
     }
 
-    /// Whether a flow's destination acts on what comes to it and on its timers, and on nothing else.
+    /// Whether a flow's destination acts only on arriving packets and on its timers.
     fn destination_only_answers(&self, flow: usize) -> bool {
         let app = self.flows.all[flow].app;
         app != NO_APP
@@ -383,7 +381,7 @@ impl Sim {
         self.net.entries(way)
     }
 
-    /// Whether a port takes packets by arithmetic alone, and nothing looks on.
+    /// Whether a port takes packets by arithmetic only, and its queue is not observed.
     pub(super) fn is_open(&self, port: usize, looks: &Looks) -> bool {
         let p = &self.net.ports[port];
         let is_fused = matches!(p.queue, Queue::Fused(_));
@@ -491,6 +489,6 @@ impl Sim {
 
 /// Whether a tick looks at the whole network.
 pub(crate) fn looks_at_everything(tick: &Tick) -> bool {
-    // What a sample reads never runs ahead.
+    // A port that a sample reads never runs ahead.
     !matches!(tick, Tick::Sample { .. })
 }

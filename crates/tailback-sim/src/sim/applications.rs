@@ -103,7 +103,7 @@ impl Sim {
         }
     }
 
-    /// What queues look at in the packets of a flow is another from now on.
+    /// Change the classification keys of a flow's packets from now on.
     pub(super) fn alter_keys(&mut self, flow: FlowId, alter: impl FnOnce(&mut Keys)) {
         let present = self.flows.all[flow.0 as usize].present;
         if present {
@@ -289,6 +289,24 @@ impl Net for View<'_> {
         match &self.sim.flows.all[flow.0 as usize].carrier {
             Carrier::Connection(ends) => ends[Side::Source as usize].target(),
             _ => None,
+        }
+    }
+
+    fn write_packet(&mut self, flow: FlowId, payload: u64) {
+        self.sim.flows.all[flow.0 as usize].stats.datagrams += 1;
+        self.write(flow, Side::Source, Amount::Bytes(payload));
+    }
+
+    fn packet_arrived(&mut self, flow: FlowId, number: u64, made: Time) {
+        let now = self.sim.now;
+        if let Some(quality) = self.sim.flows.all[flow.0 as usize].stats.quality() {
+            quality.deliver(number, made, now - made);
+        }
+    }
+
+    fn packet_lost(&mut self, flow: FlowId, number: u64) {
+        if let Some(quality) = self.sim.flows.all[flow.0 as usize].stats.quality() {
+            quality.lose(number);
         }
     }
 

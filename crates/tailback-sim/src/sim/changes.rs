@@ -9,13 +9,13 @@ use crate::wire::port::{Before, Queue};
 use tailback_base::work::counted_as;
 use tailback_base::{FlowId, Stream, Time};
 
-/// What a change alters.
+/// The target of a change.
 #[derive(Clone, Debug)]
 pub(crate) enum Altered {
     Port(u32),
-    /// What routes know of this port.
+    /// The state of this port in routes.
     Routes(u32),
-    /// What a new congestion control leaves to chance is drawn from `rng`.
+    /// A new congestion control draws its random numbers from `rng`.
     Flows {
         flows: Vec<u32>,
         rng: Stream,

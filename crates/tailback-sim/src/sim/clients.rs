@@ -17,9 +17,7 @@
 //!    nothing outstanding, because then they only send ACKs.
 //!
 //! The last byte of a transfer waits on the wire for its event, and what comes behind it waits too. So applications are
-//! still called in the order of events.
-//!
-//! What would be lost without: one event more for most packets of a web page.
+//! still called in the order of events. Benefit: one event less for most packets of a web page.
 //!
 //! State: whether rule 3 holds for an application ([`AppSlot::alone`]), and how many connections it has open.
 //!

@@ -18,11 +18,11 @@ pub(crate) struct EdgeSlot {
     pub port: u32,
     /// Time of the pending timer event.
     pub timer_at: Time,
-    /// It gets the state of every sender whose packets pass.
+    /// Whether it gets the state of every sender whose packets pass.
     pub hears: bool,
     /// Some probe of it is recorded at every change.
     pub watched: bool,
-    /// What it let through since the start of statistics, by colour.
+    /// The packets that it let through since the start of statistics, by colour.
     pub sent: Vec<(Dscp, Tally)>,
 }
 
@@ -166,7 +166,7 @@ impl Sim {
         };
         let (there, back) = (ports(backward), ports(1 - backward));
         let before = there.iter().take_while(|p| **p != port).count();
-        // What comes back reaches the host behind the link that leads to this edge.
+        // Returning packets reach the host behind the link that leads to this edge.
         let returned = back.iter().position(|p| *p == self.net.peer[port as usize]);
         let to_edge = delay(&there[..before]);
         let from_edge = returned.map_or(to_edge, |i| delay(&back[i + 1..]));
@@ -259,7 +259,7 @@ impl Sim {
         }
         self.edges.all[edge as usize].timer_at = Time::NEVER;
         self.edge_call(edge, |c, now, out| {
-            // It may have been put off, or given up, since.
+            // It may have been postponed or cancelled since.
             if c.next_timer().is_some_and(|t| t <= now) {
                 c.on_timer(now, out);
             }

@@ -9,8 +9,8 @@ pub struct Conservation {
     pub arrived: u64,
     pub delivered: u64,
     pub dropped: u64,
-    /// In the queue, on the line and on the wire. Packets that an impairment or a conditioner holds have not arrived
-    /// yet.
+    /// Packets in the queue, on the line and on the wire. Packets that an impairment or a conditioner holds have not
+    /// arrived yet.
     pub inside: u64,
 }
 

@@ -67,7 +67,7 @@ impl Sim {
         None
     }
 
-    /// What the destination sends back for a datagram, and the first port of its way.
+    /// The answer of the destination to a datagram, and the first port of its way.
     fn answer(&mut self, p: &WirePacket, ecn: Ecn, echo: Echo) -> (u32, WirePacket) {
         let bytes = match echo {
             Echo::Bytes(bytes) => bytes,

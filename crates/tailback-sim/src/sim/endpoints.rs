@@ -13,7 +13,7 @@ use tailback_transport::{AppEvent, AppEvents, Flags, Transmit, Wake};
 /// Bytes of a control packet on the wire: two headers of 20 bytes, as a segment without data.
 const CONTROL_BYTES: u32 = 40;
 
-/// So many packets of an endpoint in one event are counted as work: some tenth of a millisecond.
+/// The number of an endpoint's packets in one event that count as a unit of work, about a tenth of a millisecond.
 const LONG_BURST: u32 = 1 << 10;
 
 /// Collects an endpoint's news, as far as its application wants to hear it.
@@ -250,6 +250,7 @@ impl Sim {
                     } else {
                         None
                     };
+                    let (limits, payload) = (flow.limits_host && s.payload > 0, s.payload);
                     flow.in_flight += 1;
                     burst += 1;
                     if burst == LONG_BURST {
@@ -258,6 +259,9 @@ impl Sim {
                     let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
                     let first = self.net.routes[route.start as usize];
                     self.offer(first, p.with_tos(own.map_or(route.tos, |d| d.0 << 2)));
+                    if limits {
+                        self.note_in_host((id, side), first, payload);
+                    }
                     continue;
                 }
                 Transmit::NotBefore(t) => (*t).max(now + Duration(1)),
@@ -302,7 +306,7 @@ impl Sim {
         );
         let flow = &mut self.flows.all[id.0 as usize];
         if flow.timers[side as usize] != now {
-            // It has run ahead, or was put forward.
+            // It has run ahead, or was rescheduled to an earlier time.
             return;
         }
         flow.timers[side as usize] = Time::NEVER;
@@ -334,7 +338,7 @@ impl Sim {
     /// Send a request from the near end of `port` back to where `about` came from, along the links it took.
     pub(super) fn send_request(&mut self, port: u32, about: &WirePacket, r: Request) {
         if self.ahead.has_any() && !self.net.ports[port as usize].sends_requests() {
-            // What has been done ahead of time could not know of it.
+            // Work that was done ahead of time could not know of it.
             return self.give_up(Broken {
                 port,
                 does: "sends a request to a source and had not said that it would".into(),

@@ -34,7 +34,7 @@ use tailback_base::work::done;
 use tailback_base::{Duration, Time};
 use tailback_queue::DropReason;
 
-/// From here on an entry of a way is no port but a choice.
+/// An entry of a way from this number on is a choice and not a port.
 pub const CHOICE: u32 = 1 << 31;
 /// Of a choice: it is made for a flowlet, or by the hash of the flow, and else for a packet.
 const FLOWLET: u32 = 1 << 30;
@@ -83,13 +83,13 @@ struct Flowlet {
 /// Where a packet goes from a node.
 pub(super) enum Next {
     Port(u32),
-    /// It is at its end.
+    /// The packet is at its destination.
     End,
     /// No way is left.
     Lost,
 }
 
-/// What a way with choices may use.
+/// The ports that a way with choices may use.
 struct Within {
     from: u32,
     ports: Vec<u32>,
@@ -115,7 +115,7 @@ pub struct EqualPaths {
     goals: Vec<Vec<u32>>,
     goal_nodes: Vec<u32>,
     goal_of: BTreeMap<u32, u32>,
-    /// Where the entries of a way from this node stand in the table of routes.
+    /// The place of this node's entries in the table of routes.
     laid: BTreeMap<(u32, Vec<u32>), u32>,
     /// By their start in that table: the ways with choices.
     within: BTreeMap<u32, Within>,
@@ -278,7 +278,10 @@ impl Sim {
     #[cold]
     pub(super) fn lose_at_far_end(&mut self, port: u32, p: &WirePacket) {
         let far = self.net.peer[port as usize];
-        self.outlet(far).drop_before(p, DropReason::Impairment);
+        // It has left the port before.
+        let mut p = *p;
+        p.next_hop();
+        self.outlet(far).drop_before(&p, DropReason::Impairment);
     }
 
     /// A packet that its source has just sent has no way.

@@ -31,7 +31,7 @@ impl Route {
     }
 }
 
-/// What moves the data.
+/// The carrier of the data.
 pub enum Carrier {
     Connection(Ends),
     /// Datagrams, counted where they arrive.
@@ -49,7 +49,7 @@ pub enum Carrier {
     Closed,
 }
 
-/// What the destination of datagrams sends back for each.
+/// The answer of the destination to each datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Echo {
     Nothing,
@@ -65,7 +65,7 @@ pub struct Closed {
     pub connections: u64,
     /// Sum of the lifetimes, seconds.
     pub lifetime: f64,
-    /// What their two ends sent: source first.
+    /// The packets that the two ends sent, source first.
     pub senders: [SenderReport; 2],
     /// New payload that reached the destinations, and the sources, bytes.
     pub arrived: [u64; 2],
@@ -82,7 +82,7 @@ impl Closed {
     }
 }
 
-/// What the application of a flow wants to hear of its ends.
+/// The events of its ends that a flow's application gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hears {
     /// The start and the stop of the flow alone.
@@ -166,6 +166,8 @@ pub struct Flow {
     pub followed: bool,
     /// One of its senders gives each segment its code point.
     pub colours: bool,
+    /// One of its senders limits what it has in its host.
+    pub limits_host: bool,
     pub hears: Hears,
     pub watched: bool,
     /// Of what its source and its destination have written: how many bytes have to be acknowledged until the first
@@ -179,7 +181,7 @@ pub struct Flow {
     pub coming: Coming,
     /// It is declared in the scenario, and has a row in the results. Applications open other flows during the run.
     pub declared: bool,
-    /// Between its start and its stop: the queues on its way have been told of it.
+    /// Whether it is between its start and its stop; the queues on its way know of it.
     pub present: bool,
 }
 
@@ -204,13 +206,13 @@ pub struct FlowStats {
 /// What is measured of single datagrams and frames.
 #[derive(Debug, Clone, Default)]
 pub struct Media {
-    /// Of datagrams.
+    /// The state of a source of datagrams.
     pub quality: Option<Quality>,
-    /// Of a source of video.
+    /// The state of a source of video.
     pub frames: Option<FrameStats>,
 }
 
-/// What became of the data that go one way.
+/// The fate of the data of one direction.
 #[derive(Default, Debug, Clone)]
 #[repr(C)]
 pub struct DataStats {
@@ -289,7 +291,7 @@ tailback_base::counters! {
         pub datagrams: u64,
         pub delay_sum: f64,
         pub delay_count: u64,
-        /// Of the interval that ends at the snapshot.
+        /// Values of the interval that ends at the snapshot.
         pub convergence: ConvergenceTimes,
         /// The same of the data from the destination to the source, if there have been any.
         pub reverse: Option<Box<Snapshot>>,
@@ -297,6 +299,11 @@ tailback_base::counters! {
 }
 
 impl Flow {
+    /// Whether one of these ends gives its segments code points, and whether one limits what it has in its host.
+    pub fn wishes(ends: &Ends) -> [bool; 2] {
+        [ends.iter().any(|e| e.colours()), ends.iter().any(|e| e.limits_host())]
+    }
+
     /// Its connection is over and nothing of it is in flight.
     pub fn is_reusable(&self) -> bool {
         self.in_flight == 0 && matches!(self.carrier, Carrier::Closed)
@@ -315,7 +322,7 @@ impl Flow {
             }
             Hears::Everything => false,
         };
-        unheard && !(self.followed | self.watched)
+        unheard && !(self.followed | self.watched | self.limits_host)
     }
 
     /// New payload from this side that the other has got in order, bytes.
@@ -434,10 +441,10 @@ impl Snapshot {
 impl Snapshot {
     /// Data packets or datagrams sent, retransmissions included.
     pub fn sent_packets(&self) -> u64 {
-        if self.datagrams > 0 {
-            self.datagrams
-        } else {
+        if self.sender.sent_packets > 0 {
             self.sender.sent_packets
+        } else {
+            self.datagrams
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a transfer takes where nothing else is on its path: by the papers' ideal, and by the same sender alone.
+//! The time of a transfer on an empty path: by the papers' ideal, and with the same sender alone.
 //!
 //! The ideal has no handshake and no window: the source sends its packets back to back at the rate of its line from the
 //! first byte on, each link stores a packet before it sends it on, and the last byte arrives after the delays of all
@@ -73,7 +73,7 @@ pub fn ideal(bytes: u64, [packet, header]: [u64; 2], links: &[(BitRate, Duration
 }
 
 impl LoneSender {
-    /// How long the lone sender took for so many bytes; `None` if it did not deliver as many.
+    /// The time of the lone sender for this number of bytes; `None` if it did not deliver them all.
     pub fn time(&self, bytes: u64) -> Option<Duration> {
         let after = self.delivered.partition_point(|d| d.0 < bytes);
         let (delivered, at) = *self.delivered.get(after)?;
@@ -101,7 +101,7 @@ impl Sim {
         };
         let end = &ends[Side::Source as usize];
         let header = end.wire_bytes(1) - 1;
-        // So many bytes that packets are full.
+        // A number of bytes that fills packets.
         const MANY: u64 = 1 << 40;
         let packets = (end.wire_bytes(MANY) - MANY) / header.max(1);
         let packet = MANY.div_ceil(packets.max(1));

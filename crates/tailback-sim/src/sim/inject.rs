@@ -63,7 +63,7 @@ impl Sim {
         self.offer(first, p);
     }
 
-    /// What has arrived since the last call, in order; `into` is emptied first.
+    /// The packets that have arrived since the last call, in order; `into` is emptied first.
     pub fn take_emitted(&mut self, into: &mut Vec<Emitted>) {
         into.clear();
         std::mem::swap(into, &mut self.flows.emitted);

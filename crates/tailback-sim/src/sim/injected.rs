@@ -28,7 +28,7 @@ struct Repair {
     /// One past the last byte sent.
     sent: u64,
     acknowledged: u64,
-    /// An acknowledgement said nothing new while data were on their way.
+    /// Acknowledgements without news while data were on their way.
     duplicate: bool,
     /// Acknowledged up to here a repair is over.
     until: u64,
@@ -54,7 +54,7 @@ impl Repair {
     }
 }
 
-/// What one end has got of the other's bytes.
+/// The bytes of the other end that one end has received.
 #[derive(Clone, Debug, Default)]
 struct Stream {
     /// Payload in order, bytes.
@@ -123,7 +123,7 @@ impl Injected {
     }
 }
 
-/// Who sent a packet.
+/// The sender of a packet.
 pub(super) fn side(backward: bool) -> Side {
     match backward {
         false => Side::Source,
@@ -158,7 +158,7 @@ impl Emitted {
     }
 }
 
-/// The source of an injected flow: nothing.
+/// The source of an injected flow, which does nothing.
 pub(crate) struct Silent;
 
 impl Application for Silent {
@@ -171,7 +171,7 @@ mod tests {
 
     const MSS: u32 = 1000;
 
-    /// A sender that has sent so many segments, of which none is acknowledged.
+    /// A sender that has sent this number of segments, all unacknowledged.
     fn sender(segments: u64) -> Repair {
         let mut r = Repair::default();
         r.hear(1, false);

@@ -24,7 +24,7 @@ use tailback_base::{BitRate, Time};
 use tailback_queue::server::Server;
 use tailback_queue::witness::Answer;
 
-/// What to do about a broken law.
+/// The reaction to a broken law.
 const REMEDY: &str = "send this message with the scenario and the seed to who wrote the discipline, or to tailback";
 
 /// The laws of a run.
@@ -45,7 +45,7 @@ struct PortLaw {
     free_at: Time,
 }
 
-/// What a port says of itself after a call.
+/// The state of a port after a call.
 #[derive(Clone, Copy, Debug)]
 struct Served {
     now: Time,
@@ -102,7 +102,7 @@ impl PortLaw {
 }
 
 impl Laws {
-    /// For a network of so many ports. `answers` has those of explicit ports, by number.
+    /// For a network with this number of ports. `answers` has the states of explicit ports, by number.
     pub fn new(ports: usize, answers: impl IntoIterator<Item = (u32, Rc<Cell<Answer>>)>) -> Laws {
         let law = || PortLaw {
             due: Time::NEVER,

@@ -15,15 +15,15 @@
 //! joins or leaves, before the counts of a closed connection are added up, before the number of a closed connection is
 //! used again, before a tick that looks at everything, and at the end of the time that may be run. Each port has one
 //! event. It comes one delay after the next service or timer, because nothing that is sent then can be at the far end
-//! before. Then what was due is done, and the event is set again.
+//! before. Then what was due is done, and the event is set again. While something is on the port's wire, its arrival is
+//! that event: what is sent later arrives later.
 //!
 //! At one instant the order is that of events: line, timer, arrivals. There is one special case: a service may be due
 //! at the instant at which it was set (after a transmission of no length). It waits for its event, because the rest of
-//! the burst arrives before that.
+//! the burst arrives before that. Benefit: with 100 flows, half of all events would be services.
 //!
-//! What would be lost without: with 100 flows half of all events are services.
-//!
-//! State: two fields of [`Explicit`](crate::wire::port::Explicit), and the list of lazy ports.
+//! State: a flag of each port, the time of the event of an [`Explicit`](crate::wire::port::Explicit) one, and the list
+//! of lazy ports.
 //!
 //! [`QueueDiscipline::is_shared`]: tailback_queue::QueueDiscipline::is_shared
 
@@ -57,7 +57,7 @@ impl Sim {
                 && port.delay > Duration::ZERO
                 && !e.server.queue.is_shared()
             {
-                e.lazy = true;
+                port.lazy = true;
                 self.ahead.lazy.push(number);
                 self.await_service(number);
             }
@@ -67,8 +67,9 @@ impl Sim {
     /// Do what was due by now at a lazy port. No effect at other ports.
     #[inline]
     pub(super) fn catch_up(&mut self, port: u32) {
-        if let Queue::Explicit(e) = &self.net.ports[port as usize].queue
-            && e.lazy
+        let at = &self.net.ports[port as usize];
+        if let Queue::Explicit(e) = &at.queue
+            && at.lazy
             && e.server.next().is_some_and(|due| due <= self.now)
             && e.armed != self.now
         {
@@ -85,10 +86,11 @@ impl Sim {
 
     /// The event of a lazy port. Returns false if the port is not lazy.
     pub(super) fn on_lazy_service(&mut self, port: u32) -> bool {
-        let Queue::Explicit(e) = &mut self.net.ports[port as usize].queue else {
+        let at = &mut self.net.ports[port as usize];
+        let Queue::Explicit(e) = &mut at.queue else {
             return false;
         };
-        if !e.lazy {
+        if !at.lazy {
             return false;
         }
         if e.armed == self.now {
@@ -103,9 +105,15 @@ impl Sim {
     pub(super) fn await_service(&mut self, port: u32) {
         let at = &mut self.net.ports[port as usize];
         let Queue::Explicit(e) = &mut at.queue else { return };
-        if let Some(t) = e.needs_event(self.now, at.delay) {
+        if let Some(t) = e.needs_event(self.now, at.delay, &at.wire) {
             self.events.push(t, EventKind::Service, port);
         }
+    }
+
+    /// The last packet on the wire of a lazy port has arrived, which was its event: see what is due.
+    pub(super) fn look_behind(&mut self, port: u32) {
+        self.catch_up(port);
+        self.await_service(port);
     }
 
     /// Serve the line and run the timers that were due by now, each as of its time.

@@ -52,7 +52,8 @@ impl Sim {
         None
     }
 
-    /// A packet, or the second of two, meets the impairments of a port. Another copy of it that meets them anew.
+    /// A packet, or the second of two copies, meets the impairments of a port. Returns a further copy, which meets them
+    /// again.
     fn impair(&mut self, port: u32, mut p: WirePacket, is_copy: bool) -> Option<WirePacket> {
         let (now, capable) = (self.now, p.ecn_bits() != Ecn::NotEct);
         let i = self.net.ports[port as usize].impair.as_mut()?;
@@ -95,7 +96,7 @@ impl Sim {
         self.extras.duplicate(p)
     }
 
-    /// A packet has passed what stands before a queue.
+    /// A packet has passed the stages before a queue.
     fn enter(&mut self, port: u32, mut p: WirePacket) {
         if let Some(arrives) = self.take_shown(port, &mut p) {
             self.depart(port, p, arrives);
@@ -176,6 +177,9 @@ impl Sim {
             keys: self.flows.all[p.flow_id().0 as usize].keys,
         };
         packet.set_stamp(now);
+        if self.flows.all[p.flow_id().0 as usize].limits_host && p.hop() == 0 {
+            self.let_port_tell(port);
+        }
         self.work(port, None, |server, out| {
             out.stats.arrived_packets += 1;
             out.stats.arrived_bytes += u64::from(p.size());
@@ -205,7 +209,8 @@ impl Sim {
     /// Whether an event still holds: a server that has changed its mind leaves the old one in the list, and a lazy port
     /// has an event of its own.
     fn is_due(&self, port: u32, at: impl FnOnce(&Server<SimPacket>) -> Time) -> bool {
-        matches!(&self.net.ports[port as usize].queue, Queue::Explicit(e) if !e.lazy && at(&e.server) == self.now)
+        let port = &self.net.ports[port as usize];
+        matches!(&port.queue, Queue::Explicit(e) if !port.lazy && at(&e.server) == self.now)
     }
 
     /// Call an explicit port's server because of an event, if one was due; then the packet that begins its
@@ -223,6 +228,7 @@ impl Sim {
             mut out,
             watched,
             delay,
+            lazy,
         } = self.at(port);
         let Queue::Explicit(e) = queue else { return };
         // The event that is due has left the list: what wants this instant again needs another one.
@@ -236,21 +242,21 @@ impl Sim {
         if let Some(sent) = &sent {
             out.stats.transmit(sent);
             out.show_sent(&sent.packet.wire);
+            if e.tells {
+                out.sent_until(&sent.packet.wire, sent.end);
+            }
         }
         let not_before = e.not_before;
-        if e.lazy {
-            // After a service that was made up for, more may be due: the event is set when all is done.
-            let event = if due.is_none() { e.needs_event(now, delay) } else { None };
-            if let Some(t) = event {
-                self.events.push(t, EventKind::Service, port);
-            }
-        } else {
+        if !lazy {
             if service != service_at && service != Time::NEVER {
                 self.events.push(service, EventKind::Service, port);
             }
             if timer != timer_at && timer != Time::NEVER {
                 self.events.push(timer, EventKind::QueueTimer, port);
             }
+        }
+        if !self.flows.told.is_empty() {
+            self.look_at_told();
         }
         if let Some(stuck) = stuck {
             return self.stuck(port, stuck);
@@ -268,6 +274,10 @@ impl Sim {
         if let Some(sent) = sent {
             let arrives = (sent.end + delay).max(not_before);
             self.depart(port, sent.packet.wire.without_stamp(), arrives);
+        }
+        // After a service that was made up for, more may be due: the event is set when all is done.
+        if lazy && due.is_none() {
+            self.await_service(port);
         }
     }
 
@@ -293,9 +303,11 @@ impl Sim {
         let mut packet = f.packet;
         p.count_delivered(&packet);
         self.counters.packet_hops += 1;
-        let (is_long, is_watched) = (p.wire.slots() > LONG_WIRE, p.watched_exit);
+        let (is_long, is_watched, is_lazy) = (p.wire.slots() > LONG_WIRE, p.watched_exit, p.lazy);
         if !hands_ahead && let Some((arrives, born)) = p.wire.next_arrival() {
             self.events.push_delivery(arrives, port, born);
+        } else if is_lazy && !hands_ahead {
+            self.look_behind(port);
         }
         if is_long {
             self.look_ahead(port);

@@ -1,10 +1,8 @@
-//! Members: applications that open connections while the run goes on, and what is counted of them.
-//!
-//! A member has a row of its own among the declared flows, without ends ([`Carrier::Member`]). Each connection it opens
-//! takes a free slot behind those rows; when the connection is over, what it counted is added to the member's row and
-//! the slot is given back. So memory follows the connections that are open at one time, and the end of the warm-up and
-//! the intervals apply to a member as to any flow: its totals are those of the connections that are over and of those
-//! still open.
+//! Members: applications that open connections during the run, with their counts. A member has its own row among the
+//! declared flows, without ends ([`Carrier::Member`]). Each connection it opens takes a free slot behind those rows;
+//! when the connection is over, what it counted is added to the member's row and the slot is given back. So memory
+//! follows the connections that are open at one time, and the end of the warm-up and the intervals apply to a member as
+//! to any flow: its totals are those of the connections that are over and of those still open.
 
 use super::{Broken, Sim, Topology};
 use crate::declare::paths::Paths;
@@ -30,7 +28,7 @@ pub(crate) struct TransportMaker {
     pub paths: Paths,
     /// Its ends are somebody else's code.
     pub from_outside: bool,
-    /// Where paths are chosen by a hash: stands for its connections, and is another number after each.
+    /// The hash input of its connections for the choice of paths; it changes after each connection.
     pub bits: u64,
 }
 
@@ -106,9 +104,8 @@ impl Sim {
         transport: TransportId,
         opener: Side,
     ) -> FlowId {
-        let now = self.now;
         if self.flows.closing > 0 {
-            // What lazy ports have still to drop may free a slot.
+            // Packets that lazy ports have yet to drop may free a slot.
             self.catch_up_all();
         }
         // One call of an application may open any number.
@@ -120,7 +117,7 @@ impl Sim {
         let was_declared = between.as_ref().is_none_or(|all| all.contains(&[from, to]))
             && self.apps.all[app as usize].transport.is_none_or(|own| own == transport);
         if !was_declared && self.ahead.has_any() {
-            // What has been done ahead of time could not know of it.
+            // Work that was done ahead of time could not know of it.
             self.give_up(Broken {
                 port: self.net.one_path(forward).first().copied().unwrap_or(0),
                 does: "is on the way of a connection that an application opened and had not said that it would".into(),
@@ -152,7 +149,7 @@ impl Sim {
             }
             None => (self.apps.all[app as usize].group, 0, Keys::default()),
         };
-        let colours = ends.iter().any(|e| e.colours());
+        let [colours, limits_host] = Flow::wishes(&ends);
         let flow = Flow {
             group,
             index,
@@ -166,13 +163,14 @@ impl Sim {
             hears: self.apps.all[app as usize].hears,
             followed: false,
             colours,
+            limits_host,
             in_flight: 0,
             watched: false,
             awaits: [NOTHING_AWAITED; 2],
             coming: Coming::NOTHING,
             declared: false,
             present: false,
-            opened: now,
+            opened: self.now,
             stats: FlowStats::default(),
         };
         let id = match self.flows.take_free() {
@@ -189,7 +187,7 @@ impl Sim {
         };
         self.net.router.equal.note_bits(id.0 as usize, bits);
         if self.apps.transports[transport.0 as usize].from_outside {
-            self.ask_at(id.0, opener.other(), now);
+            self.ask_at(id.0, opener.other(), self.now);
         }
         self.apps.all[app as usize].open += 1;
         self.announce(id, true);
@@ -226,7 +224,7 @@ impl Sim {
         let stats = std::mem::take(&mut f.stats);
         let member = self.apps.all[f.app as usize].own_flow?;
         let member = &mut self.flows.all[member.0 as usize];
-        // An application that feeds a connection of its own has no row for others.
+        // An application that feeds its own connection has no row for others.
         let Carrier::Member(closed) = &mut member.carrier else {
             return None;
         };
@@ -247,7 +245,7 @@ impl Sim {
         }
     }
 
-    /// A member asks for nothing more. When all have, a run that ends with its sessions ends after this instant.
+    /// A member has finished its requests. When all have, a run that ends with its sessions ends after this instant.
     pub(super) fn member_finished(&mut self, app: u32) {
         let slot = &mut self.apps.all[app as usize];
         if std::mem::replace(&mut slot.finished, true) {

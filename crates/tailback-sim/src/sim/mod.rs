@@ -15,6 +15,7 @@ mod datagrams;
 mod endpoints;
 pub(crate) mod equal;
 pub mod flow;
+mod host;
 pub(crate) mod ideal;
 mod inject;
 pub mod injected;
@@ -34,7 +35,7 @@ mod travel;
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Carrier, Flow, Hears, Route, Snapshot};
 use crate::sim::recorder::Recorder;
-use crate::traffic::application::{AppInput, Application, TransportId};
+use crate::traffic::application::{AppInput, Application, Side, TransportId};
 use crate::wire::event::{EventKind, EventList};
 use crate::wire::packet::{Extras, SimPacket, WirePacket};
 use crate::wire::port::Port;
@@ -48,15 +49,15 @@ use tailback_base::{Duration, FlowId, Request, Stream, Time};
 use tailback_conditioner::{EdgeId, EdgeMessage};
 use tailback_transport::Plain;
 
-/// What the engine did, for `engine` in the results.
+/// Counts of the engine's work, for `engine` in the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineCounters {
     /// Packets, data or ACK, fully received at the far end of a link.
     pub packet_hops: u64,
     pub events: u64,
-    /// Packet-hops that were no events of their own, since the packet was handed on ahead of time.
+    /// Packet-hops without an event, since the packet was handed on ahead of time.
     pub handed_ahead: u64,
-    /// Services of lines and timers of disciplines that were no events of their own (`sim/lazy.rs`).
+    /// Services of lines and timers of disciplines without an event (`sim/lazy.rs`).
     pub made_up: u64,
     /// Packets that clients of sessions got before their arrival time (`sim/clients.rs`).
     pub clients_ahead: u64,
@@ -71,7 +72,7 @@ impl EngineCounters {
     }
 }
 
-/// What each application takes beside its own state, bytes.
+/// The memory of each application beside its own state, bytes.
 pub const APPLICATION_BYTES: usize = size_of::<AppSlot>();
 
 pub(crate) struct AppSlot {
@@ -87,9 +88,9 @@ pub(crate) struct AppSlot {
     pub stopped: bool,
     /// Group of the flows it opens.
     pub group: u32,
-    /// A member that asks for nothing more.
+    /// Whether the member has finished its requests.
     pub finished: bool,
-    /// What it hears of the connections that it opens.
+    /// The events that it gets from the connections that it opens.
     pub hears: Hears,
     /// The transport of all connections that it opens, if that is known.
     pub transport: Option<TransportId>,
@@ -130,7 +131,7 @@ pub(crate) enum Tick {
 #[derive(Clone, Debug)]
 pub(crate) struct Broken {
     pub port: u32,
-    /// What it does, after its name.
+    /// Its activity; the word follows its name.
     pub does: String,
     pub remedy: String,
 }
@@ -166,7 +167,8 @@ pub(crate) struct Topology {
     pub peer: Vec<u32>,
     /// The ports of all ways, one way after the other.
     pub routes: Vec<u32>,
-    /// Ways there and back of each flow, apart from the rest of it: a packet on its way needs nothing else.
+    /// The ways of each flow there and back. They are separate from its other state, since a packet on its way needs
+    /// only them.
     pub ways: Vec<[Route; 2]>,
     pub router: route::Router,
     /// What is on the way over a link that fails still arrives.
@@ -183,10 +185,12 @@ pub(crate) struct Flows {
     free: BinaryHeap<(Time, u32)>,
     /// How many closed connections still have packets in the network.
     pub closing: u32,
-    /// What ends have to send after segments that were predicted.
+    /// Packets that ends have to send after predicted segments.
     outbox: Vec<Plain>,
     /// Packets of injected flows that have reached their destinations.
     emitted: Vec<injected::Emitted>,
+    /// Ends that have been told what leaves their host, and whose timers have not been looked at since.
+    told: Vec<(FlowId, Side)>,
 }
 
 impl Flows {
@@ -246,15 +250,15 @@ pub(crate) struct Edges {
     pub messages: Vec<Option<Message>>,
     /// Places among them that are free: the first is taken, since its number breaks ties.
     pub free_messages: BinaryHeap<Reverse<u32>>,
-    /// What a conditioner lets through, during its call.
+    /// Packets that a conditioner lets through during its call.
     forwarded: Vec<SimPacket>,
 }
 
-/// What is recorded while the run goes on.
+/// The recordings of the run.
 #[derive(Default)]
 pub(crate) struct Watch {
     pub recorder: Option<Box<Recorder>>,
-    /// Laws that are checked while the run goes on, if they are.
+    /// The laws that are checked during the run, if any.
     pub laws: Option<Box<laws::Laws>>,
     pub tap: Option<Box<dyn Tap>>,
     pub ticks: Vec<Tick>,

@@ -1,4 +1,4 @@
-//! What links and their ports are called, without a string for each of a million private links.
+//! The names of links and ports, without a string for each of a million private links.
 //!
 //! The private links of a group have the beginning of their names in common, their stem, and differ by a number:
 //! "flows.bulk.", 17, ".access". A link with a name of its own is a stem alone. The port of the reverse direction has
@@ -36,7 +36,7 @@ pub fn natural(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// What stands after the stem of a private link and its number, in natural order.
+/// The suffixes after the stem and number of a private link, in natural order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum PrivateEnd {
     Access,
@@ -122,7 +122,7 @@ impl PortNames {
         self.ports.len()
     }
 
-    /// What the port of this number is called.
+    /// The name of the port with this number.
     pub fn of(&self, port: u32) -> String {
         self.ports[port as usize].written(&self.stems).to_string()
     }

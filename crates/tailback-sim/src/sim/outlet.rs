@@ -1,6 +1,7 @@
-//! What a port's queue, and what stands before it, report to: counters of the port and the flow, the log, the tap.
+//! The receiver of reports from a port's queue and from the stages before it: counters of the port and the flow, the
+//! log, the tap.
 
-use super::{Flows, Sim};
+use super::{Carrier, Flows, Sim};
 use crate::sim::recorder::{ALL, LogRow, PacketFate, Recorder, Source};
 use crate::wire::event::EventList;
 use crate::wire::packet::{Extras, SimPacket, WirePacket};
@@ -34,12 +35,12 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// What a discipline reports to, at one port.
+/// The receiver of a discipline's reports at one port.
 pub(super) struct Outlet<'a> {
     port: u32,
     now: Time,
     pub(super) stats: &'a mut PortStats,
-    flows: &'a mut Flows,
+    pub(super) flows: &'a mut Flows,
     extras: &'a mut Extras,
     recorder: &'a mut Option<Box<Recorder>>,
     shown: Option<Shown<'a>>,
@@ -67,15 +68,22 @@ impl Outlet<'_> {
         f.in_flight -= 1;
         if p.is_counted() {
             f.stats.of(p).data.dropped += 1;
-            if let Some(quality) = f.stats.quality() {
+            // The packets of a call over a connection have numbers of their own.
+            if !matches!(f.carrier, Carrier::Connection(_))
+                && let Some(quality) = f.stats.quality()
+            {
                 match p.is_backward() {
                     false => quality.lose(p.seq()),
                     true => quality.lose_answer(p.seq()),
                 }
             }
         }
+        let limits = f.limits_host;
         if f.is_reusable() {
             self.flows.reuse(p.flow_id(), self.now);
+        }
+        if limits {
+            self.flows.tell_sender(p, self.now);
         }
         self.log(p, PacketFate::Dropped(place, why));
         if let Some(shown) = &mut self.shown {
@@ -105,7 +113,7 @@ impl Outlet<'_> {
         }
     }
 
-    /// A packet that never gets to the queue: what stands before it drops it.
+    /// A packet that a stage before the queue drops.
     pub(super) fn drop_before(&mut self, p: &WirePacket, why: DropReason) {
         self.stats.arrived_packets += 1;
         self.stats.arrived_bytes += u64::from(p.size());
@@ -147,6 +155,7 @@ pub(super) struct WorkingPort<'a> {
     /// A probe of it is recorded at every change.
     pub watched: bool,
     pub delay: Duration,
+    pub lazy: bool,
 }
 
 impl Sim {
@@ -169,10 +178,11 @@ impl Sim {
             out,
             watched: at.watched,
             delay: at.delay,
+            lazy: at.lazy,
         }
     }
 
-    /// What a port reports to.
+    /// The receiver of a port's reports.
     pub(super) fn outlet(&mut self, port: u32) -> Outlet<'_> {
         self.at(port).out
     }

@@ -59,7 +59,7 @@ pub enum Source {
     Outside,
 }
 
-/// What the arrival of a datagram shows.
+/// The values that the arrival of a datagram shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     /// The delay of a datagram.
@@ -74,7 +74,7 @@ pub enum Arrival {
 /// depends on what a million queues hold, not on what they may hold.
 pub const ALWAYS: u32 = 4096;
 
-/// Whether a value at an index has a row of its own.
+/// Whether a value at an index has its own row.
 pub fn is_written(index: u32, value: f64) -> bool {
     index < ALWAYS || value != 0.0
 }
@@ -206,7 +206,7 @@ impl Series {
     }
 }
 
-/// What happened to a packet, and where.
+/// An event of a packet, and its place.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum PacketFate {
     Dropped(Place, DropReason),

@@ -66,7 +66,7 @@ impl Sim {
         }
     }
 
-    /// Of an indexed source: look at every index up to the first that has no value.
+    /// For an indexed source: read every index up to the first without a value.
     fn record_changes_at(&mut self, series: u32, source: Source) {
         let now = self.now;
         for index in counted(0..u32::MAX) {

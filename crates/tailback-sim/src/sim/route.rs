@@ -102,7 +102,7 @@ impl Graph {
 }
 
 impl Router {
-    /// So many nodes, and the arcs that leave them.
+    /// The number of nodes, and the arcs that leave them.
     pub fn new(nodes: usize, leaving: impl Iterator<Item = (NodeId, Arc)> + Clone) -> Router {
         let mut starts = vec![0u32; nodes + 1];
         leaving.clone().for_each(|(node, _)| starts[node.0 as usize + 1] += 1);
@@ -187,7 +187,7 @@ impl Router {
 }
 
 impl Sim {
-    /// What the endpoints of a flow may know of the lines under it.
+    /// The data about its lines that the endpoints of a flow get.
     pub(crate) fn path(&mut self, from: NodeId, to: NodeId) -> Path {
         let mut path = Path::default();
         let (ports, peer) = (&self.net.ports, &self.net.peer);

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use tailback_base::{Duration, FlowId, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 
-/// A transfer, as it stands.
+/// The state of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct TransferRow {
     /// Slot of the flow or member whose application asked for it.
@@ -23,7 +23,7 @@ pub struct TransferRow {
     pub transfer: Transfer,
     /// Bytes that have arrived.
     pub arrived: u64,
-    /// Of a transfer of a workload: its least time by the papers, and the kind of its path.
+    /// For a transfer of a workload: its least time by the papers, and the kind of its path.
     pub ideal: Duration,
     pub path: u32,
 }
@@ -36,7 +36,7 @@ impl TransferRow {
     }
 }
 
-/// A page, as it stands.
+/// The state of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRow {
     /// Slot of the member.
@@ -50,7 +50,7 @@ pub(crate) struct OpenTransfer {
     /// How many bytes had been written to its side, up to and including its last byte.
     written: u64,
     id: TransferId,
-    /// What its sender had done before.
+    /// The counts of its sender before the transfer.
     before: Repairs,
 }
 

@@ -18,7 +18,7 @@ use crate::wire::port::{Before, Offer};
 use tailback_base::Time;
 use tailback_base::work::done;
 
-/// So many packets that are handed on in one event are counted as work.
+/// The number of packets handed on in one event that count as a unit of work.
 const LONG_RUN: usize = 256;
 
 impl Sim {
@@ -154,6 +154,9 @@ impl Sim {
             if handed % LONG_RUN == 0 {
                 done(64 * LONG_RUN);
             }
+        }
+        if self.net.ports[port as usize].lazy {
+            self.look_behind(port);
         }
     }
 

@@ -109,7 +109,7 @@ pub struct Page {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageId(pub(crate) u32);
 
-/// What an application may do.
+/// The calls of an application.
 pub trait Net {
     fn now(&self) -> Time;
     /// The application's own random stream.
@@ -159,6 +159,13 @@ pub trait Net {
     fn target(&self, _flow: FlowId) -> Option<f64> {
         None
     }
+    /// Write a packet of a call to a transport that numbers packets and repeats none: its fate is measured as that of a
+    /// datagram. It fits into one.
+    fn write_packet(&mut self, _flow: FlowId, _payload: u64) {}
+    /// A packet of a call that was made then has arrived, with this number.
+    fn packet_arrived(&mut self, _flow: FlowId, _number: u64, _made: Time) {}
+    /// It is not expected any more.
+    fn packet_lost(&mut self, _flow: FlowId, _number: u64) {}
     /// Take back this many of the bytes written last to this side, as far as they have not been sent. `u64::MAX` takes
     /// back what was written without end, too, if the end counts what it has sent.
     fn withdraw(&mut self, flow: FlowId, side: Side, bytes: u64);

@@ -1,4 +1,4 @@
-//! What the rest of the engine needs to know about a traffic source.
+//! The facts about a traffic source that the engine needs.
 
 use super::application::Application;
 use super::conflict::Conflict;
@@ -62,13 +62,13 @@ impl Offer {
 #[derive(Clone, Copy)]
 pub struct Facts {
     pub output: Output,
-    /// It reacts to events of its connection, not only to its own wakes.
+    /// Whether it reacts to events of its connection, and not only to its own wakes.
     pub listens: bool,
     /// Each flow begins with a random destination label and changes it later, which is impossible for a connection.
     pub own_address: bool,
 }
 
-/// What a source produces.
+/// The output of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
     /// Bytes, for a transport that decides when to send them and how to cut them: the source needs a connection.
@@ -90,7 +90,7 @@ impl Output {
     }
 }
 
-/// What a source is built with, in addition to its own settings.
+/// The context in which a source is built, in addition to its own settings.
 pub struct Context<'a> {
     /// Number of the flow in its group.
     pub index: u32,
@@ -102,10 +102,10 @@ pub struct Context<'a> {
     pub connection: bool,
     /// Payload of a full segment of that connection, bytes; 1 for datagrams.
     pub segment: u32,
-    /// What arrives later than this is late.
+    /// The delay above which data are late.
     pub deadline: Duration,
     pub streams: Streams,
-    /// What the flows of its group share.
+    /// The data that the flows of its group share.
     pub group: &'a superposed::Shared,
 }
 

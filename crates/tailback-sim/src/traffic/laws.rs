@@ -45,9 +45,9 @@ impl Distribution {
 
 /// A law: its two models, and how it is made. Sizes are drawn in bytes, pauses in nanoseconds.
 pub struct Law {
-    /// Of the family `transfer-size`.
+    /// The model of the family `transfer-size`.
     pub size: Model,
-    /// Of the family `pause`.
+    /// The model of the family `pause`.
     pub pause: Model,
     pub build: fn(&Settings) -> Box<dyn Draw>,
     /// Values that contradict each other.

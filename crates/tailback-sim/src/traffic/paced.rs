@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use tailback_base::{BitRate, Key, Kind, Per, Time};
 use tailback_transport::{Amount, AppEvent};
 
-/// The parameter every such source has; most have a sentence of their own for it.
+/// The parameter that every such source has; most sources have their own description of it.
 pub const RATE: Key<Vec<BitRate>> = Key::new(
     "rate",
     Kind::Each(Per::Flow, &kinds::RATE),

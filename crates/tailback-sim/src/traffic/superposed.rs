@@ -32,14 +32,14 @@ pub const SUPERPOSED: Key<bool> = Key::new(
     "D. R. Cox, Renewal Theory, 1962, chapter 6",
 );
 
-/// What happens next in a group, and to which flow.
+/// The next event of a group, and its flow.
 #[derive(Clone, Copy)]
 enum NextEvent {
     Packet(FlowId),
     Address(FlowId),
 }
 
-/// What the flows of a group share.
+/// The data that the flows of a group share.
 pub struct Superposition {
     /// Numbers of the flows that take part, in any order.
     members: Vec<u32>,

@@ -6,13 +6,20 @@
 //! phase of a call relative to other calls does not change. The phase is drawn once, uniformly. A call in both
 //! directions is two flows.
 //!
-//! State: the talker's clock, and the end of the present talk. Phase, talk and silence are drawn from separate
-//! streams.
+//! Over a transport that adapts, each packet has what the target of its rate control leaves for samples, between
+//! `least` and `payload`: 6 to 64 kbit/s, the range in which Opus codes speech (RFC 6716 section 2.1.1). A codec
+//! changes its rate from one packet to the next. What has not arrived a second after it was made is lost to the
+//! listener.
+//!
+//! State: the talker's clock, the end of the present talk, and over a transport that adapts when the packets of the
+//! last second were made. Phase, talk and silence are drawn from separate streams.
 
-use super::application::{AppInput, Application, Net};
+use super::application::{AppInput, Application, Net, Side};
 use super::entry::{Context, Entry, Facts, Offer, Output, anything};
 use crate::declare::kinds::SOME_TIME;
-use tailback_base::{Duration, Key, Kind, Model, Settings, Stream, Time, choice, params};
+use std::collections::VecDeque;
+use tailback_base::{Duration, FlowId, Key, Kind, Model, Settings, Stream, Time, choice, params};
+use tailback_transport::AppEvent;
 
 pub static MODEL: Model = Model {
     name: "voice",
@@ -37,6 +44,8 @@ params! {
 
     PAYLOAD: u32 = Key::new("payload", Kind::Bytes { min: 1, max: 60_000 }, "160B",
         "How many bytes of samples a packet has.", "ITU-T G.711 at 20 ms");
+    LEAST: u32 = Key::new("least", Kind::Bytes { min: 1, max: 60_000 }, "15B",
+        "How many it has at least where a rate control makes it smaller.", "RFC 6716 section 2.1.1: 6 kbit/s at 20 ms");
     HEADERS: u32 = Key::new("headers", Kind::Bytes { min: 0, max: 5_000 }, "40B",
         "How many bytes a packet has beside its samples: RTP, UDP and IP.", "RFC 3550: 12 + 8 + 20 B");
     PERIOD: Duration = Key::new("period", SOME_TIME, "20ms", "The time from one packet to the next.", "");
@@ -73,10 +82,14 @@ pub fn has_silences(traffic: &Settings) -> bool {
     std::ptr::eq(traffic.model, &MODEL) && traffic.get(&SPEECH) == Talker::OnOff
 }
 
+/// After so long a packet that has not arrived is lost.
+const LOST_AFTER: Duration = Duration::from_millis(1000);
+
 struct Voice {
     /// Bytes on the wire, and how many of them are not samples.
     packet: u32,
     headers: u32,
+    followed: Option<Followed>,
     period: Duration,
     phase: Stream,
     speech: Option<Speech>,
@@ -111,6 +124,48 @@ impl Speech {
     }
 }
 
+/// A call that follows the target of its transport.
+struct Followed {
+    /// Bytes of samples in a packet, and the payload of a full one.
+    least: u32,
+    most: u32,
+    full: f64,
+    /// When packets were made whose fate is open, and the number of the first of them.
+    made: VecDeque<Time>,
+    first: u64,
+}
+
+impl Followed {
+    /// Bytes of samples where the transport would like this rate of payload, bit/s, of full packets.
+    fn samples(&self, target: f64, headers: u32, period: Duration) -> u32 {
+        let headers = f64::from(headers);
+        let wire = target * (self.full + headers) / self.full * period.seconds() / 8.0;
+        ((wire - headers) as u32).clamp(self.least, self.most)
+    }
+
+    fn send(&mut self, flow: FlowId, (headers, period): (u32, Duration), net: &mut dyn Net) {
+        let target = net.target(flow).unwrap_or(f64::INFINITY);
+        let samples = self.samples(target, headers, period);
+        self.made.push_back(net.now());
+        net.write_packet(flow, u64::from(samples));
+    }
+
+    fn settle(&mut self, flow: FlowId, net: &mut dyn Net) {
+        while self.made.front().is_some_and(|made| *made + LOST_AFTER <= net.now()) {
+            self.made.pop_front();
+            net.packet_lost(flow, self.first);
+            self.first += 1;
+        }
+    }
+
+    fn arrived(&self, flow: FlowId, number: u64, net: &mut dyn Net) {
+        let place = number.checked_sub(self.first);
+        if let Some(made) = place.and_then(|i| self.made.get(i as usize)) {
+            net.packet_arrived(flow, number, *made);
+        }
+    }
+}
+
 impl Voice {
     fn new(s: &Settings, context: &Context) -> Voice {
         let stream = |quantity: &str| context.streams.of(quantity);
@@ -123,6 +178,16 @@ impl Voice {
         Voice {
             packet: s.get(&PAYLOAD) + headers,
             headers,
+            followed: context.connection.then(|| {
+                let most = s.get(&PAYLOAD).min(context.segment);
+                Followed {
+                    least: s.get(&LEAST).min(most),
+                    most,
+                    full: f64::from(context.segment),
+                    made: VecDeque::new(),
+                    first: 0,
+                }
+            }),
             period: s.get(&PERIOD),
             phase: stream("phase"),
             speech,
@@ -151,19 +216,63 @@ impl Application for Voice {
                 let phase = Duration(self.phase.below(self.period.0));
                 self.wait(now + phase, net);
             }
-            AppInput::Wake if !self.stopped => {
-                net.datagram(flow, self.packet, self.headers);
+            AppInput::Wake => {
+                if let Some(followed) = &mut self.followed {
+                    followed.settle(flow, net);
+                }
+                if self.stopped {
+                    return;
+                }
+                match &mut self.followed {
+                    Some(followed) => followed.send(flow, (self.headers, self.period), net),
+                    None => net.datagram(flow, self.packet, self.headers),
+                }
                 self.wait(net.now() + self.period, net);
             }
-            AppInput::Stop => self.stopped = true,
+            AppInput::Transport {
+                side: Side::Destination,
+                event: AppEvent::Packet(number),
+                ..
+            } => {
+                if let Some(followed) = &self.followed {
+                    followed.arrived(flow, number, net);
+                }
+            }
+            AppInput::Stop => {
+                self.stopped = true;
+                if self.followed.is_some() {
+                    net.close(flow, Side::Source);
+                    net.wake(net.now() + LOST_AFTER);
+                }
+            }
             _ => {}
         }
+    }
+
+    fn listens(&self) -> bool {
+        self.followed.is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 80 kbit/s on the wire are 160 B of samples each 20 ms after 40 B of headers; the wish is for the payload of full
+    /// packets of 1200 B, which is 1200/1240 of that. Less than 22 kbit/s leaves the least.
+    #[test]
+    fn samples_are_what_a_target_leaves_after_the_headers() {
+        let call = Followed {
+            least: 15,
+            most: 160,
+            full: 1200.0,
+            made: VecDeque::new(),
+            first: 0,
+        };
+        let samples = |wire: f64| call.samples(wire * 1200.0 / 1240.0 + 1e-6, 40, Duration::from_millis(20));
+        assert_eq!([80e3, 48e3, 32e3, 22e3].map(samples), [160, 80, 40, 15]);
+        assert_eq!([2e6, f64::INFINITY, 10e3].map(samples), [160, 160, 15]);
+    }
 
     /// The clock continues during silences: packets are sent only at its ticks, and none in a silence.
     #[test]

@@ -31,7 +31,7 @@ pub struct Gaps {
     pub arrivals: Arrivals,
     /// Mean time from one arrival to the next, seconds.
     pub mean: f64,
-    /// Of log-normal times: the standard deviation of the logarithm.
+    /// For log-normal times: the standard deviation of the logarithm.
     pub shape: f64,
 }
 
@@ -67,7 +67,7 @@ pub enum Flows {
     Listed(Arc<[ListedFlow]>),
 }
 
-/// What a workload is built with.
+/// The context in which a workload is built.
 pub struct Parts {
     pub hosts: Vec<NodeId>,
     pub flows: Flows,
@@ -96,7 +96,7 @@ pub struct Workload {
     times: Stream,
     pairs: Stream,
     sizes: Stream,
-    /// Of each host the one that it sends to, where that is drawn once.
+    /// The destination of each host, if it is drawn once.
     partners: Vec<u32>,
     /// When the next flow, or event, comes.
     next: Time,
@@ -136,7 +136,7 @@ impl Workload {
         workload
     }
 
-    /// When the flow or event after this instant comes; none if there is no more.
+    /// Plan the next flow or event after this instant, if there is one.
     fn plan(&mut self, now: Time) {
         self.next = match &self.flows {
             Flows::Drawn { gaps, .. } => now + gaps.draw(&mut self.times),

@@ -9,7 +9,7 @@ use tailback_transport::{EcnCounts, Plain, SackBlocks};
 /// its number, a window and time stamps.
 pub(super) const BARE: u32 = 1 << 30;
 
-/// What does not fit in 32 bytes.
+/// Fields of a packet that do not fit in 32 bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
     /// The sequence number that is not in the packet: the ACK of a segment that carries data, or the other way round.
@@ -76,7 +76,7 @@ impl Extras {
         }
     }
 
-    /// What hangs on a packet, if it has a slot.
+    /// The extras of a packet, if it has a slot.
     pub(super) fn of(&self, p: &WirePacket) -> Option<&Extra> {
         (p.extra < ECHO).then(|| self.slots.get((p.extra & !BARE) as usize))?
     }
@@ -85,7 +85,7 @@ impl Extras {
         (p.extra < ECHO).then(|| self.slots.get_mut((p.extra & !BARE) as usize))?
     }
 
-    /// A second copy of a packet, with extras of its own.
+    /// A second copy of a packet, with its own extras.
     pub fn duplicate(&mut self, p: WirePacket) -> WirePacket {
         let Some(copy) = self.of(&p).cloned() else { return p };
         let mut second = p;

@@ -1,4 +1,4 @@
-//! What a link does to packets before its queue: losing, marking, duplicating, reordering and delaying them.
+//! Impairments before a link's queue: loss, marks, duplication, reordering and delay of packets.
 //!
 //! The impairments of a direction act in the order they are listed. Losses and marks follow arrival indices, which
 //! count every packet that reaches the impairment from 0. A send delay never reorders: a packet is released no earlier
@@ -38,14 +38,14 @@ pub struct Impairments {
     pub release_at: Time,
 }
 
-/// A second copy of a packet: it meets all impairments anew, and is not copied again.
+/// A second copy of a packet: it meets all impairments again, and is not copied again.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Again {
     /// The copy was made of a packet that had been marked.
     pub marked: bool,
 }
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Treatment {
     pub drop: bool,
@@ -58,7 +58,7 @@ pub struct Treatment {
 }
 
 impl Impairments {
-    /// `None` when there is nothing to do.
+    /// `None` if there are no impairments.
     pub fn new(list: &[Impairment], mut rng: Stream) -> Option<Box<Impairments>> {
         if list.is_empty() {
             return None;

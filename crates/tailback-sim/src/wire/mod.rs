@@ -1,4 +1,4 @@
-//! The hot path: packets, the event list, ports and what stands before them. It knows no flow.
+//! The hot path: packets, the event list, ports and the stages before them. It does not know flows.
 
 pub mod event;
 mod extras;

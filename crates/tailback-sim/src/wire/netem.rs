@@ -38,7 +38,7 @@ const LENGTH: usize = 4096;
 /// How finely the formulas divide what the values are taken from.
 const FINE: usize = 4 * LENGTH;
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// At least the time of its arrival; `None` if it is lost.
@@ -83,7 +83,7 @@ impl Numbers {
     }
 }
 
-/// What happens with a probability.
+/// An event with a probability.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     part: u32,
@@ -98,7 +98,7 @@ impl Event {
         }
     }
 
-    /// Whether it happens; nothing is drawn if it never does.
+    /// Whether it happens; no number is drawn if it never does.
     fn happens(&mut self, rng: &mut Stream) -> bool {
         self.part > 0 && self.part >= self.numbers.next(rng)
     }

@@ -172,7 +172,7 @@ impl WirePacket {
         })
     }
 
-    /// What its time stamp echoes, if that is in the packet itself.
+    /// The echo of its time stamp, if that is in the packet itself.
     #[inline]
     fn echo(&self) -> Option<Time> {
         let stamped = self.extra >= ECHO && self.extra != NO_EXTRA;
@@ -257,7 +257,7 @@ impl WirePacket {
         }
     }
 
-    /// What its time stamp echoes.
+    /// The echo of its time stamp.
     #[inline]
     pub fn echoed(&self, extras: &Extras) -> Option<Time> {
         match extras.of(self) {
@@ -336,7 +336,7 @@ impl WirePacket {
         }
     }
 
-    /// What a conditioner reads of the transport's header.
+    /// The fields of the transport's header that a conditioner reads.
     pub fn header(&self, extras: &Extras) -> Header {
         let flags = self.flags();
         let carries = self.payload() > 0 || flags.has(Flags::SYN) || flags.has(Flags::FIN);
@@ -412,7 +412,7 @@ impl WirePacket {
         Time(self.born_flags_tos >> 16)
     }
 
-    /// What tells it apart from all other packets of a run.
+    /// The key that distinguishes it from all other packets of a run.
     pub fn id(&self) -> PacketId {
         PacketId {
             flow: self.flow_id(),

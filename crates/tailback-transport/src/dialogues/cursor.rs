@@ -81,7 +81,7 @@ impl<'a> Cursor<'a> {
         Some((line, name, value))
     }
 
-    /// Whether the next word stands in a line below the last one taken.
+    /// Whether the next word is on a later line than the last one taken.
     pub fn is_at_line_end(&self) -> bool {
         let taken = self.at.checked_sub(1).and_then(|n| self.words.get(n));
         let (Some(next), Some(taken)) = (self.words.get(self.at), taken) else {
@@ -90,13 +90,13 @@ impl<'a> Cursor<'a> {
         next.line > taken.line
     }
 
-    /// The word after the next one, if it stands in the same line.
+    /// The word after the next one, if it is on the same line.
     pub fn peek_second(&self) -> Option<Kind<'a>> {
         let (next, second) = (self.words.get(self.at)?, self.words.get(self.at + 1)?);
         (next.line == second.line).then_some(second.kind)
     }
 
-    /// Whether nothing stands between the last word taken and the next one.
+    /// Whether there is no gap between the last word taken and the next one.
     pub fn touches(&self) -> bool {
         let taken = self.at.checked_sub(1).and_then(|n| self.words.get(n));
         matches!((self.words.get(self.at), taken), (Some(next), Some(taken)) if next.span.0 == taken.span.1)

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-/// At most so many characters of a word are shown.
+/// The most characters of a word that are shown.
 const SHOWN: usize = 60;
 
 /// A text that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
     /// The word at which reading ended, shortened; empty at the end of the text.
     pub word: String,

@@ -69,7 +69,7 @@ pub struct JacobsonKarelsConfig {
     pub first_samples: u32,
     /// Each packet's timer runs from its own transmission.
     pub packet_timer: bool,
-    /// Each packet whose timer expires is sent again, and nothing else is.
+    /// Only packets whose timers expire are sent again.
     pub generic_repair: bool,
 }
 

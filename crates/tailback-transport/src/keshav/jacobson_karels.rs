@@ -51,7 +51,7 @@ pub struct JacobsonKarels {
     duplicates: u32,
     /// The next packet to send: a new one, or one that is sent again while going back.
     nxt: u64,
-    /// The oldest packet is sent again at once, whatever the window.
+    /// The oldest packet is sent again at once, independent of the window.
     resend: bool,
     /// Seconds.
     mean: f64,
@@ -60,7 +60,7 @@ pub struct JacobsonKarels {
     first_estimate: f64,
     backoff: f64,
     deadline: Time,
-    /// In place of its own repairs.
+    /// The repair that replaces its own.
     timers: Option<Box<PacketTimers>>,
 }
 

@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(expire(&mut one, &mut state), (30.25, vec![1]));
     }
 
-    /// What was sent after the timer started is not repeated with the rest.
+    /// Packets sent after the timer started are not repeated with the others.
     #[test]
     fn an_expiry_repeats_what_is_older_than_the_timer() {
         let (mut all, mut state) = source("restart-all");

@@ -90,7 +90,7 @@ choice! {
     /// The timers of a generic source.
     pub enum GenericTimers { One = "restart", All = "restart-all", Each = "packet" }
 
-    /// What decides about repeats.
+    /// The rule for repeats.
     pub enum Repair { Own = "own", Timers = "timers" }
 
     /// Which packets have a timer.
@@ -169,7 +169,7 @@ const KESHAV_LAW: &str = "Keshav 1991, 1994";
 const THREE: Kind = Kind::List(&Kind::Real { min: 0.0, max: 1.0 });
 
 choice! {
-    /// What the window holds back.
+    /// The packets that the window limits.
     pub enum Limited { Packet = "packet", Pair = "pair" }
 
     pub enum QueueFrom { Outstanding = "outstanding", RoundTrip = "rtt" }

@@ -21,7 +21,7 @@ use tailback_base::{Duration, Ecn, Time};
 pub struct AckSeen {
     /// The next packet expected is later than before.
     pub advances: bool,
-    /// It repeats the last acknowledgement, while packets are outstanding.
+    /// Whether it repeats the last acknowledgement while packets are outstanding.
     pub duplicate: bool,
     /// The congestion bit of the packet it answers.
     pub bit: bool,

@@ -79,11 +79,11 @@ const LOST: ProbeDef = probe("lost", "packets", "packets reported as lost, in al
 /// The probes of the source; those of its rate control follow.
 pub const SOURCE_PROBES: &[ProbeDef] = &[TARGET, PACING, RTT, WAITING, LOST];
 
-/// The connection that these settings describe.
+/// What these settings describe.
 ///
 /// # Errors
 /// Rates that contradict each other, and a rate control that is not in the list.
-pub fn connection(s: &Settings, controllers: &model::Registry<&'static RateController>) -> Result<Connection, Refusal> {
+pub fn config(s: &Settings, controllers: &model::Registry<&'static RateController>) -> Result<Config, Refusal> {
     let (controller, settings) = match s.value(CONTROL.name) {
         Value::Model(m) => {
             // Several may have one name: a class of Python that was defined again.
@@ -106,7 +106,7 @@ pub fn connection(s: &Settings, controllers: &model::Registry<&'static RateContr
         ));
     }
     let ecn = s.get(&ECN).code_point();
-    Ok(Connection::new(Arc::new(Config {
+    Ok(Config {
         payload: s.get(&PAYLOAD),
         header: s.get(&HEADER),
         ecn,
@@ -114,5 +114,13 @@ pub fn connection(s: &Settings, controllers: &model::Registry<&'static RateContr
         rule: controller.rule,
         controller,
         settings,
-    })))
+    })
+}
+
+/// The connection that these settings describe.
+///
+/// # Errors
+/// As of [`config`].
+pub fn connection(s: &Settings, controllers: &model::Registry<&'static RateController>) -> Result<Connection, Refusal> {
+    Ok(Connection::new(Arc::new(config(s, controllers)?)))
 }

@@ -17,7 +17,7 @@ use tailback_base::{Ecn, Settings, Stream};
 #[derive(Clone, Debug)]
 pub struct ControlChange(Arc<Config>);
 
-/// What a connection agrees on with its other side when it opens, so that the control cannot change it later.
+/// Options that a connection negotiates when it opens, so that the control cannot change them later.
 fn agreed(control: &Controller) -> (EchoRule, Ecn) {
     (control.facts.echo, control.facts.codepoint)
 }

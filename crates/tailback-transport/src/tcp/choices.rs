@@ -4,12 +4,14 @@ use super::config::EcnMode;
 use super::congestion::Marks;
 
 tailback_base::choice! {
+    pub enum Pacing { Control = "control", Window = "window" }
+
     pub enum Variant { Tahoe = "tahoe", Reno = "reno", NewReno = "newreno", Sack = "sack" }
 
     /// How the amount in the network (`pipe`) is estimated.
     pub enum SackForm { Rfc6675 = "rfc6675", Pipe = "pipe", PipeEager = "pipe-eager" }
 
-    /// What indicates a loss.
+    /// The sign of a loss.
     pub enum LossSign { Dupthresh = "dupthresh", Rack = "rack" }
 
     /// The smallest window that a reduction leaves.
@@ -17,14 +19,14 @@ tailback_base::choice! {
 
     pub enum TimeoutWindow { Segment = "segment", Pipe = "pipe" }
 
-    /// What a second timeout of the same segment does to the threshold.
+    /// The effect of a second timeout of the same segment on the threshold.
     pub enum RepeatedTimeout { Keep = "keep", Lower = "lower" }
 
     pub enum SynLossWindow { Segment = "segment", SegmentAfterTwo = "segment_after_two", Initial = "initial" }
 
     pub enum LimitedTransmitForm { Rfc3042 = "rfc3042", PerDuplicate = "per_duplicate" }
 
-    /// What a timeout does with the duplicates counted so far.
+    /// The effect of a timeout on the duplicates counted so far.
     pub enum TimeoutDuplicates { Forget = "forget", Keep = "keep" }
 
     /// Where the excess of a partial ACK is taken from.
@@ -37,7 +39,7 @@ tailback_base::choice! {
 
     pub enum ExitWindow { Ssthresh = "ssthresh", Flight = "flight" }
 
-    /// What the handshake does with the backoff of a lost SYN.
+    /// The effect of the handshake on the backoff of a lost SYN.
     pub enum SynBackoff { Clear = "clear", Keep = "keep" }
 
     pub enum BackoffEnds { Sample = "sample", Ack = "ack" }
@@ -45,7 +47,7 @@ tailback_base::choice! {
     /// What is counted to decide when an ACK is due.
     pub enum DelayedAckCount { Segments = "segments", Bytes = "bytes" }
 
-    /// What starts the timer of a delayed ACK.
+    /// The event that starts the timer of a delayed ACK.
     pub enum DelayedAckClock { Segment = "segment", Grid = "grid" }
 
     pub enum AckRule { Rfc5681 = "rfc5681", Sink = "sink" }
@@ -62,7 +64,7 @@ tailback_base::choice! {
         NoEcho = "no_echo",
     }
 
-    /// What the two ends count, where they agree on accurate ECN.
+    /// The counts of both ends, if they agree on accurate ECN.
     pub enum AccurateEcnUse { Off = "off", Ace = "ace", Option = "option" }
 
     /// Which packets without new data are ECN-capable, where the connection uses ECN.
@@ -89,7 +91,7 @@ tailback_base::choice! {
 }
 
 impl EcnUse {
-    /// What it comes to with a control that does this about marks.
+    /// The result with a control that responds to marks in this way.
     pub fn with(self, marks: Marks) -> EcnMode {
         let on = match self {
             EcnUse::WhereAnswered => marks != Marks::Ignores,

@@ -16,7 +16,7 @@ use tailback_base::{Duration, Ecn, Settings};
 tailback_base::choice! {
     pub enum RtoForm { Rfc6298 = "rfc6298", Linux = "linux", Ticks = "ticks" }
 
-    /// What an idle period does to the window.
+    /// The effect of an idle period on the window.
     pub enum IdleForgets {
         Window = "window",
         All = "all",
@@ -46,7 +46,7 @@ tailback_base::choice! {
     pub enum PrrUse { Off = "off", Losses = "losses", LossesAndEchoes = "losses_and_echoes" }
 }
 
-/// What a connection does about ECN.
+/// The use of ECN by a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnMode {
     Off,
@@ -91,7 +91,16 @@ pub struct RepairRules {
     pub prr_bound: PrrBound,
 }
 
-/// What a controller asks for, by its [facts](super::congestion::Facts); found once for all its connections.
+/// The limits of the host of a sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostRules {
+    /// The most bytes that a connection may have in it.
+    pub most: Option<u64>,
+    /// It paces senders by their window where the controller names no rate.
+    pub paces: bool,
+}
+
+/// The needs of a controller, from its [facts](super::congestion::Facts); found once for all its connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asked {
     pub records: bool,
@@ -117,7 +126,7 @@ pub struct Config {
     pub controller: &'static Controller,
     /// The controller's own parameters.
     pub controller_settings: Settings,
-    /// What the controller asks for.
+    /// The needs of the controller.
     pub asked: Asked,
     /// The parameters that all controllers share.
     pub window: Arc<WindowRules>,
@@ -132,13 +141,14 @@ pub struct Config {
     pub max_burst: u32,
     /// Segments of a train of segmentation offload.
     pub offload: Option<u32>,
+    pub host: HostRules,
     pub idle_restart: bool,
     /// Idle time after which the window restarts; `None`: the RTO.
     pub idle_after: Option<Duration>,
-    /// What such a restart does to the window.
+    /// The effect of such a restart on the window.
     pub idle_forgets: IdleForgets,
     pub syn_loss_lowers_ssthresh: bool,
-    /// This many lost SYNs cost the initial window.
+    /// The number of lost SYNs that reduces the initial window.
     pub syn_losses: u32,
     /// A timeout leaves one segment more than is in the network, instead of one segment.
     pub timeout_keeps_pipe: bool,
@@ -146,7 +156,7 @@ pub struct Config {
     pub inflates_window: bool,
     /// The backoff of a lost SYN lasts until a round trip of data is measured.
     pub syn_backoff_lasts: bool,
-    /// A second timeout of the same segment lowers the threshold again.
+    /// Whether a second timeout of the same segment lowers the threshold again.
     pub repeated_timeout_lowers: bool,
     pub dupack_threshold: u32,
     pub limited_transmit: bool,
@@ -179,7 +189,7 @@ pub struct Config {
     pub timestamps: bool,
     pub delayed_ack: u32,
     pub delayed_ack_timeout: Duration,
-    /// This many segments are acknowledged one by one at the start.
+    /// The number of segments that are acknowledged one by one at the start.
     pub quick_acks: u32,
     /// When an ACK is due depends on the bytes it covers, not on the number of segments.
     pub delayed_ack_by_bytes: bool,
@@ -200,7 +210,7 @@ pub struct Config {
     pub ect_on_acks: bool,
     pub ect_on_retransmissions: bool,
     pub cwr_on_retransmissions: bool,
-    /// CWR also stands on new data of connections without ECN.
+    /// Whether new data of connections without ECN also have CWR.
     pub cwr_without_ecn: bool,
     /// CWR follows any reduction, not only one for an echo.
     pub cwr_after_any_reduction: bool,
@@ -291,7 +301,7 @@ impl Config {
         payload + self.header + options
     }
 
-    /// What the option of accurate ECN takes on the wire, beside so many SACK blocks.
+    /// The bytes of accurate ECN's option on the wire, beside this number of SACK blocks.
     pub fn wire_counts(&self, fields: u8, sack_blocks: usize) -> u32 {
         match self.option_bytes {
             OptionBytes::Uncounted => 0,

@@ -28,7 +28,7 @@ pub enum Connecting {
     Closed,
 }
 
-/// What a SYN asks for, and what both ends agree on.
+/// The options that a SYN requests, or that both ends agree on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Agreed {
     /// No ECN.

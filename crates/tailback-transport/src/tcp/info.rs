@@ -1,4 +1,4 @@
-//! What a connection shows of itself under the names of Linux's `tcp_info` (include/uapi/linux/tcp.h).
+//! The state of a connection under the names of Linux's `tcp_info` (include/uapi/linux/tcp.h).
 //!
 //! Windows and segments are whole segments, rounded down where the sender has fractions; times are microseconds. While
 //! a reduction is spread (RFC 9937), Linux's window is what is in the network and what the last acknowledgement lets
@@ -19,7 +19,7 @@ const UNLIMITED: u64 = 0x7fff_ffff;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CaState {
     Open = 0,
-    /// Duplicates or reports, but nothing judged lost.
+    /// Duplicates or reports, but no segment judged lost.
     Disorder = 1,
     /// The window is reduced for an ECN echo.
     Cwr = 2,

@@ -79,20 +79,23 @@ impl Ends for Arc<Config> {
     fn ends(&self, _path: &mut dyn FnMut() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2] {
         if self.two_way {
             return [Opening::Active, Opening::Passive].map(|opening| {
-                let end = ConnectionEnd::new(self.clone(), draw_controller(self, rng), opening);
-                let end: Box<dyn Endpoint> = Box::new(match draw_phase(self, rng) {
-                    Some(phase) => end.with_clock_phase(phase),
-                    None => end,
-                });
-                end
+                let mut end = Box::new(ConnectionEnd::new(self.clone(), draw_controller(self, rng), opening));
+                if let Some(phase) = draw_phase(self, rng) {
+                    end.set_clock_phase(phase);
+                }
+                end as Box<dyn Endpoint>
             });
         }
-        let (sender, receiver) = draw_pair(self, rng);
-        [Box::new(sender), Box::new(receiver)]
+        // Ends are large: each is made where it stays.
+        let mut sender = Box::new(Sender::new(self.clone(), draw_controller(self, rng)));
+        if let Some(phase) = draw_phase(self, rng) {
+            sender.set_clock_phase(phase);
+        }
+        [sender, Box::new(Receiver::new(self.clone()))]
     }
 }
 
-/// Both ends of a connection. A clock phase that is not given is 0; nothing here is random.
+/// Both ends of a connection. A clock phase that is not given is 0; there are no random draws here.
 pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
     (
         Sender::new(cfg.clone(), cfg.build_controller()),
@@ -100,17 +103,7 @@ pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
     )
 }
 
-/// Both ends of a connection. What the configuration leaves to chance is drawn from `rng`: the controller's random
-/// choices, and the phase of a clock with ticks.
-pub fn draw_pair(cfg: &Arc<Config>, rng: &mut Stream) -> (Sender, Receiver) {
-    let mut sender = Sender::new(cfg.clone(), draw_controller(cfg, rng));
-    let receiver = Receiver::new(cfg.clone());
-    if let Some(phase) = draw_phase(cfg, rng) {
-        sender = sender.with_clock_phase(phase);
-    }
-    (sender, receiver)
-}
-
+/// A controller with what it leaves to chance.
 fn draw_controller(cfg: &Config, rng: &mut Stream) -> Box<dyn CongestionControl> {
     let mut control = cfg.build_controller();
     control.draw(rng);
@@ -132,7 +125,7 @@ mod tests {
     fn only_a_ticking_clock_without_a_phase_draws_one() {
         let drawn = |values: &[(&str, &str)]| {
             let (mut rng, untouched) = (Stream::new(1, "x"), Stream::new(1, "x").bits());
-            draw_pair(&Arc::new(config(values)), &mut rng);
+            Arc::new(config(values)).ends(&mut Path::default, &mut rng);
             rng.bits() != untouched
         };
         assert!(drawn(&[("profile", "ns2")]));

@@ -98,6 +98,15 @@ params! {
          sender spaces trains of a millisecond. Default: each segment leaves by itself.",
         "64KB: Linux, ip-sysctl, tcp_tso_win_divisor and tcp_min_tso_segs");
 
+    pub SMALL_QUEUES: Option<u64> = Key::new("small_queues", Kind::Bytes { min: 1, max: 1 << 30 }, "none",
+        "What the connection may have in the queue of its own host, the first port on its way: a millisecond of its \
+         rate, at least two segments and at most this. More waits in the sender, and the window does not grow for it. \
+         Default: no limit.", "1MB: Linux, ip-sysctl, tcp_limit_output_bytes; E. Dumazet 2012, 2013");
+    pub PACING: Pacing = Key::choice("pacing", "control",
+        "Who is paced: senders whose congestion control names a rate; or all, others at a window for each round trip, \
+         times 2 below half the slow-start threshold and 1.2 above.",
+        "window: Linux with `fq`, tcp_pacing_ss_ratio and tcp_pacing_ca_ratio");
+
     // Reductions.
     pub HALVE: Halve = Key::choice("halve", "flight",
         "What a loss halves: the bytes outstanding, or the congestion window up to the cap.",

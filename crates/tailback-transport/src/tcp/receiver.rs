@@ -44,7 +44,7 @@ enum Echoes {
     Rfc3168,
     /// [`EchoRule::EveryAck`].
     EveryAck,
-    /// They are counted (RFC 9768).
+    /// Whether marks are counted (RFC 9768).
     Counts,
 }
 
@@ -72,7 +72,7 @@ pub struct Receiver {
     /// How the other end's SYN arrived.
     syn_arrived: Ecn,
     rule: Echoes,
-    /// Of pure ACKs.
+    /// The code point of pure ACKs.
     codepoint: Ecn,
     /// RFC 3168: echo until the sender says CWR. With [`EchoRule::EveryAck`]: the last segment was marked.
     echo: bool,
@@ -83,7 +83,7 @@ pub struct Receiver {
     /// RFC 7323: TS.Recent and Last.ACK.sent.
     ts_recent: Option<Time>,
     last_ack: u64,
-    /// In order, bytes.
+    /// Bytes received in order.
     delivered: u64,
     /// The unit of the other side's FIN once it has arrived; until then larger than any unit.
     fin: u64,
@@ -97,7 +97,7 @@ pub struct Receiver {
 struct Rare {
     /// The duplicate to report (RFC 2883).
     duplicate: Option<(u64, u64)>,
-    /// While the application does not read: nothing beyond this is accepted.
+    /// While the application does not read, no data beyond this are accepted.
     edge: Option<u64>,
     /// How many more segments are acknowledged one by one, and when the last one in order arrived.
     quick: u32,
@@ -155,7 +155,7 @@ impl Receiver {
         receiver
     }
 
-    /// What both ends do about marks from now on.
+    /// Set the use of marks by both ends from now on.
     fn agree(&mut self, agreed: Agreed) {
         let by_counts = self.cfg.capable_by_counts(agreed);
         self.agreed = agreed;
@@ -306,7 +306,7 @@ impl Receiver {
         self.earlier.is_some() || (self.alone && self.due == AckDue::Now && !self.cfg.acks_always_ride)
     }
 
-    /// Make an ACK due, whatever has arrived.
+    /// Make an ACK due.
     pub(super) fn answer(&mut self) {
         self.due = AckDue::Now;
     }

@@ -2,7 +2,9 @@
 //! endpoints, and contradictions are refused.
 
 use super::choices::*;
-use super::config::{AccurateEcn, Asked, Config, IdleForgets, OptionBytes, PrrUse, RackForm, RepairRules, UndoForm};
+use super::config::{
+    AccurateEcn, Asked, Config, HostRules, IdleForgets, OptionBytes, PrrUse, RackForm, RepairRules, UndoForm,
+};
 use super::congestion::{AfterTimeout, Controller, Growth, WindowRules, list};
 use super::params::*;
 use super::recovery::Algorithm;
@@ -108,6 +110,7 @@ impl Config {
             offload: s
                 .get(&OFFLOAD)
                 .map(|bytes| (bytes / u64::from(s.get(&PAYLOAD))).max(1) as u32),
+            host: host(s),
             idle_restart: s.get(&IDLE_RESTART),
             idle_after,
             idle_forgets: s.get(&IDLE_FORGETS),
@@ -177,6 +180,14 @@ impl Config {
     }
 }
 
+/// What its host does with what it sends.
+fn host(s: &Settings) -> HostRules {
+    HostRules {
+        most: s.get(&SMALL_QUEUES),
+        paces: s.get(&PACING) == Pacing::Window,
+    }
+}
+
 /// Times that bound each other: the least and the greatest timeout, and the idle time after which the window
 /// restarts.
 fn times(s: &Settings) -> Result<(Duration, Duration, Option<Duration>), Refusal> {
@@ -241,7 +252,7 @@ fn prr(s: &Settings, recovery: Algorithm) -> Result<PrrUse, Refusal> {
     }
 }
 
-/// What a spurious repair gives back, and whether timeouts are tested for being spurious.
+/// The undo of a spurious repair, and whether timeouts are tested for being spurious.
 fn undo(s: &Settings) -> Result<(UndoForm, bool), Refusal> {
     let undo = s.get(&UNDO);
     let frto = s.get(&FRTO);

@@ -65,10 +65,8 @@ impl Sender {
     }
 
     /// Where the ticks of this sender's clock lie, see `clock_phase`.
-    #[must_use]
-    pub fn with_clock_phase(mut self, phase: Duration) -> Sender {
+    pub fn set_clock_phase(&mut self, phase: Duration) {
         self.block.set_clock_phase(phase);
-        self
     }
 
     /// Congestion window, bytes, without fast-recovery inflation.
@@ -307,6 +305,10 @@ impl Sender {
         c.before_sending(now);
         if now < self.pace_at && !c.continues_train(now) {
             return Transmit::NotBefore(self.pace_at);
+        }
+        if c.keeps_more() && c.waits_for_host(now) {
+            self.note_limit(now);
+            return Transmit::Idle;
         }
         let Some(piece) = self.recovery.next(c) else {
             self.note_limit(now);
@@ -575,7 +577,9 @@ impl Endpoint for Sender {
         let mut t = self.block.deadline().min(self.wake);
         // A recovery with its own timer keeps records.
         if self.block.keeps_more() {
-            t = t.min(self.recovery.deadline(&self.block));
+            t = t
+                .min(self.recovery.deadline(&self.block))
+                .min(self.block.host_deadline());
         }
         (t != Time::NEVER).then_some(t)
     }
@@ -592,6 +596,15 @@ impl Endpoint for Sender {
         if now >= self.block.deadline() {
             self.on_expiry(now, up);
         }
+        self.block.stop_waiting_for_host(now);
+    }
+
+    fn limits_host(&self) -> bool {
+        self.block.limits_host()
+    }
+
+    fn leaves_host(&mut self, bytes: u32, at: Time) {
+        self.block.leaves_host(bytes, at);
     }
 
     fn on_request(&mut self, r: Request, now: Time) {

@@ -1,6 +1,6 @@
 //! The rate that TCP Reno would have (RFC 5348 section 3.1), and its inverse.
 
-/// What the equation knows about the path, besides the loss event rate.
+/// The inputs of the equation from the path, beside the loss event rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// Segment size, bytes.

@@ -23,7 +23,7 @@ const SMOOTHING: f64 = 0.9;
 /// Section 4.2: the timer before the first report.
 const FIRST_SILENCE: Duration = Duration::from_millis(2000);
 
-/// What the sender did in the interval that a report is about.
+/// The sender's activity in the interval that a report is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SentOfAllowed {
     /// At some time it sent as much as was allowed.

@@ -1,4 +1,4 @@
-//! What the two ends send each other, and how a segment carries it.
+//! The messages between the two ends, and their encoding in a segment.
 //!
 //! | RFC 5348 section 3.2 | data packet | report |
 //! |---|---|---|

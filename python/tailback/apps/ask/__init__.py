@@ -1,5 +1,5 @@
-"""One mechanism for questions: what was asked (`given.py`), how candidates are tried (`trial.py`), what is looked at
-(`measure.py`), what counts as better (`ranking.py`), and the answer as words, tables and JSON (`answer.py`).
+"""The shared mechanism of questions: it reads the question (`given.py`), runs the candidates (`trial.py`), measures
+them (`measure.py`), ranks them (`ranking.py`), and gives the answer as text, tables and JSON (`answer.py`).
 
-A question of its own (`comparison`, `home`) says what a link is, which candidates it has and how a run is read.
+Each question (`comparison`, `home`) defines its link, its candidates, and how it reads a run.
 """

@@ -1,4 +1,4 @@
-"""An answer, whatever was asked: candidates with their runs in the order of a ranking, as text, page and JSON."""
+"""The answer to any question: ranked candidates with their runs, as text, page and JSON."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ class Answer(ABC, Generic[M]):
 
     @abstractmethod
     def page(self, folder: Path, kinds: Sequence[str]) -> Path:
-        """Write the page and its figures, as these kinds of files; its path."""
+        """Writes the page, and its figures in these formats; returns the page's path."""
 
     @abstractmethod
     def first_text(self) -> str:
-        """What one seed of each candidate says, for a terminal, while further seeds run."""
+        """The text for a terminal after one seed of each candidate, while further seeds run."""
 
     @abstractmethod
     def document(self) -> dict[str, Any]:
-        """What is said in JSON beside measures and differences."""
+        """The entries of the JSON document beside measures and differences."""
 
     @checked
     def write_page(self, folder: str | os.PathLike[str], figures: Sequence[str] = ()) -> Path:
-        """One HTML file that needs nothing else, with its figures beside it; gives back its path. The figures are also
-        written as files of the kinds `figures`, `pdf` or `png`."""
+        """Writes one self-contained HTML file, with its figures also as files beside it, and returns its path.
+        `figures` gives further formats of these files, `pdf` or `png`."""
         from tailback.show.plots.style import in_page
 
         return self.page(Path(folder), in_page(figures))
 
     @property
     def tables(self) -> dict[str, _core.Table]:
-        """What the page shows, as tables for data frames: `places`, a row for each candidate with the mean of each
-        measure and half of its 95 % interval, and `differences` between candidates."""
+        """The contents of the page as tables for data frames. `places` has a row for each candidate, with the mean of
+        each measure and half of its 95 % interval; `differences` compares candidates."""
         from tailback.apps.ask.tables import tables
 
         return tables(self.ranking)

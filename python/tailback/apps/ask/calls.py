@@ -1,8 +1,8 @@
-"""The video of a call that adapts its rate: what home lines and links take for one.
+"""Video that adapts its rate, of a call or alone: what home lines and links take for it.
 
-A call of today is audio and video. The audio keeps its rate, as that of a browser does in practice; the video follows a
+A call of today is audio and video. The audio keeps its rate, as that of a browser does by default; the video follows a
 rate control. It begins at 300 kbit/s and has at most 2.5 Mbit/s, as in a browser, and 30 frames a second with the sizes
-of RFC 8593.
+of RFC 8593. A stream that somebody watches is the same video, one way; without a rate control it keeps 2.5 Mbit/s.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from tailback.apps.ask.given import LinkError, named
 from tailback.core.scenario.controls import RATE, rate_control
 from tailback.core.scenario.own_file import NAMED
 
-#: The rate at which the video begins, which is that of the transport, and its largest.
+#: The first rate of the video, which is the transport's default, and its largest rate.
 START_BPS, MOST_BPS = 300e3, 2.5e6
-#: On a slower line no video is asked for.
+#: The slowest line on which a call may have video.
 LEAST_LINE_BPS = 2 * START_BPS
-#: How much later than they are made frames are shown.
+#: The playout delay: the time from the making of a frame to its display.
 PLAYOUT_S = 0.100
 #: The mark of the video of a conference (RFC 4594 section 4.3).
 MARK = "AF41"
 
 
-def control(given: str | None, calls: bool, slowest_bps: float, add: str) -> str:
-    """The rate control that was asked for; empty without one. `add` says how a question gets a call. Raises
+def control(given: str | None, has_video: bool, slowest_bps: float, add: str) -> str:
+    """The rate control that was asked for; empty without one. `add` says how a question gets a call or a stream. Raises
     `LinkError`."""
     if given is None:
         return ""
@@ -36,8 +36,8 @@ def control(given: str | None, calls: bool, slowest_bps: float, add: str) -> str
         rate_control(name)
     except _core.ScenarioError as e:
         raise LinkError(f"adapt = {given}: {e.problems[0]['problem']}; {e.problems[0]['remedy']}") from e
-    if not calls:
-        raise LinkError(f"adapt = {given}: this is the rate control of a call's video, and nobody calls; {add}")
+    if not has_video:
+        raise LinkError(f"adapt = {given}: this is the rate control of video, and nobody calls or watches; {add}")
     if slowest_bps < LEAST_LINE_BPS:
         raise LinkError(
             f"adapt = {given}: video begins at {START_BPS / 1e3:g} kbit/s, too much for a line of "
@@ -47,19 +47,26 @@ def control(given: str | None, calls: bool, slowest_bps: float, add: str) -> str
 
 
 def video(adapt: str) -> dict[str, Any]:
-    """One direction of the video, as a group of flows has it."""
+    """One direction of the video, as a group of flows has it; it keeps its largest rate without a rate control."""
+    encoder: dict[str, Any] = {"kind": "video", "preset": "rfc8593"}
+    most = f"{MOST_BPS:.0f}bps"
+    carried: dict[str, Any] = {RATE.transport: {RATE.key: adapt, "max_rate": most}} if adapt else {}
     return {
-        "traffic": {"kind": "video", "preset": "rfc8593"},
-        RATE.transport: {RATE.key: adapt, "max_rate": f"{MOST_BPS:.0f}bps"},
+        "traffic": encoder if adapt else {**encoder, "rate": most},
+        **carried,
         "playout": {"kind": "fixed", "delay": f"{PLAYOUT_S * 1e3:g}ms"},
     }
 
 
+def streamed(adapt: str) -> str:
+    """What a stream is, in a sentence."""
+    if not adapt:
+        return f"video that keeps {MOST_BPS / 1e6:g} Mbit/s"
+    return f"video that adapts ({adapt}), from {START_BPS / 1e3:g} kbit/s to at most {MOST_BPS / 1e6:g} Mbit/s"
+
+
 def said(adapt: str) -> str:
-    """What a call is, in a sentence."""
+    """One phrase that describes a call."""
     if not adapt:
         return "audio alone"
-    return (
-        f"audio that keeps its 80 kbit/s and video that adapts ({adapt}), from {START_BPS / 1e3:g} kbit/s to at most "
-        f"{MOST_BPS / 1e6:g} Mbit/s"
-    )
+    return f"audio that keeps its 80 kbit/s and {streamed(adapt)}"

@@ -1,4 +1,4 @@
-"""How far an answer is: the runs that it is expected to need, those that are done, and what they took."""
+"""The progress of an answer: the expected runs, the finished runs, and their computing time."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tailback.runs.campaign.progress import HowFar, ProgressLine, Tell, span
 
 
 class Course:
-    """Counts the runs of a question. `each` is how many runs a seed of a candidate has. `others` is how many runs there
-    are beside these; each of them takes `part` of the time of such a run."""
+    """Counts the runs of a question. `each` is the number of runs for one seed of a candidate. `others` is the number
+    of other runs; each takes the share `part` of the time of such a run."""
 
     def __init__(
         self, trial: Trial, tell: Tell, candidates: int, *, each: int = 1, others: int = 0, part: float = 1.0
     ) -> None:
         self.trial, self.tell, self.each, self.others, self.part = trial, tell, each, others, part
-        #: Seeds, unless the answer needs more.
+        #: The number of seeds, unless the answer needs more.
         self.seeds = trial.replications if trial.sure else min(LEAST, trial.replications)
         expected = candidates * self.seeds * each + others
         self.far = HowFar(tell, expected, 0, expected)
@@ -25,14 +25,14 @@ class Course:
         self.cpu_s: dict[str, float] = {}
 
     def begin(self, runs: int) -> None:
-        """So many runs begin: more than were expected, perhaps."""
+        """Notes that so many runs begin, perhaps more than expected."""
         more = self.far.done + runs - self.far.total
         if more > 0:
             self.far.total, self.far.work = self.far.total + more, self.far.work + more
 
     def ended(self, runs: int, results: _core.Results, *, counted: bool = True) -> None:
-        """So many runs have ended, with these results. Stored ones took no time here; those that are not `counted` say
-        nothing of what a seed takes."""
+        """Notes that so many runs have ended, with these results. Stored runs took no time here. Runs that are not
+        `counted` do not enter the estimate of the time of a seed."""
         reports = list(results.reports)
         for row in results.runs.rows() if counted else ():
             took = reports[row["run"]]["cpu_s"] if row["run"] < len(reports) else 0.0
@@ -40,7 +40,7 @@ class Course:
         self.far.ended(runs, runs)
 
     def announce(self, best: str, duration_s: float) -> None:
-        """Say what remains after the first seed, and how long that takes if its runs took any time."""
+        """Reports the remaining runs after the first seed, and their expected time if it is known."""
         rest = self.far.total - self.far.done
         if not isinstance(self.tell, ProgressLine) or rest <= 0:
             return

@@ -1,4 +1,5 @@
-"""What was asked for is read: quantities with units, words of a list, names of models. One error for all of it."""
+"""Reads the options of a question: quantities with units, words of a list, names of models. All raise the same
+error."""
 
 from __future__ import annotations
 
@@ -13,11 +14,12 @@ T = TypeVar("T")
 
 
 class LinkError(ValueError):
-    """A question without an answer; the message names the option, its value, and what to write instead."""
+    """A question that cannot be answered. The message names the option and its value, and says what to write
+    instead."""
 
 
 def parsed(option: str, parse: Callable[[str], T], text: str) -> T:
-    """What this parser makes of the value of an option. Raises `LinkError`."""
+    """The value of an option, read by this parser. Raises `LinkError`."""
     try:
         return parse(text)
     except (ValueError, TypeError) as e:
@@ -25,7 +27,8 @@ def parsed(option: str, parse: Callable[[str], T], text: str) -> T:
 
 
 def named(option: str, family: str, given: object, what: str) -> str:
-    """The own name of a model of a family, of which Linux, ns-2 and ns-3 may have another. Raises `LinkError`."""
+    """tailback's name of a model of a family; the model may be given by its name in Linux, ns-2 or ns-3. Raises
+    `LinkError`."""
     from tailback.core.scenario.reference import describe
 
     if not isinstance(given, str):
@@ -45,17 +48,17 @@ def named(option: str, family: str, given: object, what: str) -> str:
 
 
 def own_name(given: object) -> str:
-    """The own name of a discipline, of which Linux, ns-2 and ns-3 may have another. Raises `LinkError`."""
+    """tailback's name of a discipline, which may be given by its name in Linux, ns-2 or ns-3. Raises `LinkError`."""
     return named("queue", "queue", given, "discipline")
 
 
 def class_shown(given: object) -> str:
-    """What was given instead of a name, short."""
+    """A short text for a value that was given instead of a name."""
     return getattr(given, "__qualname__", None) or shown(given)
 
 
 def chosen(option: str, given: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
-    """The words that are given, all of them known and each given once. Raises `LinkError`."""
+    """The given words. Raises `LinkError` if a word is unknown or is given twice."""
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, 1)
@@ -63,5 +66,5 @@ def chosen(option: str, given: Sequence[str], known: Sequence[str], what: str) -
             raise LinkError(f"{option} = {','.join(given)}: there is no {name!r}; {hint}")
     repeated = {n for n in given if list(given).count(n) > 1}
     if repeated:
-        raise LinkError(f"{option} = {','.join(given)}: {sorted(repeated)[0]!r} stands there twice")
+        raise LinkError(f"{option} = {','.join(given)}: {sorted(repeated)[0]!r} is given twice")
     return tuple(given)

@@ -1,5 +1,5 @@
-"""What the senders of a question make of congestion marks: whether hosts have ECN unless it is said, and the sentences
-about those that do not go with it."""
+"""How the senders of a question respond to congestion marks: the default of ECN at hosts, and sentences about senders
+that do not fit it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from tailback import _core
 
 
 def of(control: str | Mapping[str, Any]) -> str:
-    """`needs`, `answers` or `ignores`, of a congestion control as a scenario has it: its name, or a table with its
-    kind."""
+    """`needs`, `answers` or `ignores`, for a congestion control of a scenario: its name, or a table with its kind."""
     known = _core.control_facts(control if isinstance(control, str) else control["kind"])
     return str(known["marks"]) if known else "answers"
 
 
 def has_ecn(asked: bool | None, controls: Mapping[str, str | Mapping[str, Any]]) -> bool:
-    """Whether hosts have ECN: as it was asked for, else where a sender needs marks."""
+    """Whether hosts have ECN: as given, or else if a sender needs marks."""
     return any(of(control) == "needs" for control in controls.values()) if asked is None else asked
 
 

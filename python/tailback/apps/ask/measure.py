@@ -6,33 +6,34 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-#: What was asked, and the runs of a candidate with one seed.
+#: Types of a question, and of the runs of a candidate with one seed.
 Q = TypeVar("Q")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class Measure(Generic[Q, R]):
-    """Declared once: the table in the terminal, the page, the JSON document and the ranking read it."""
+    """A measure, declared once for the terminal's table, the page, the JSON document and the ranking."""
 
     name: str
-    #: In sentences, and with a capital as a head of the page.
+    #: The title in sentences; with a capital it is a header of the page.
     title: str
-    #: Head of a column in the terminal, and the unit as `tailback.core.results.summary.scale` takes it.
+    #: The column's header in the terminal, and the unit for `tailback.core.results.summary.scale`.
     head: str
     unit: str
-    #: Which is better; None: told, not judged.
+    #: Whether larger or smaller is better; None if it is reported but not ranked.
     better: Literal["more", "less"] | None
     doc: str
-    #: Of the runs of a candidate with one seed.
+    #: The value from the runs of a candidate with one seed.
     value: Callable[[R], float]
     #: A smaller difference does not matter, even if it is significant.
     least: float = 0.0
-    #: Whether the question has what it looks at.
+    #: Whether the question has the traffic that it measures.
     asked: Callable[[Q], bool] = lambda question: True
-    #: Half of the range of what the model leaves out here: a mean is higher by it, and its interval that much wider.
+    #: Half of the range of an effect that the model leaves out. It is added to a mean and to the half-width of its
+    #: interval.
     unsure: Callable[[Q], float] = lambda question: 0.0
 
     def matters(self, question: Q) -> float:
-        """A smaller difference does not matter here."""
+        """The smallest difference that matters for this question."""
         return self.least

@@ -1,13 +1,13 @@
-"""What counts as better, and the order that follows.
+"""Decides which differences count, and ranks candidates by them.
 
-One discipline is better than another by a measure only if, over the seeds that both had, the 99 % interval of the
-paired difference leaves zero out, and the difference is large enough to matter. 99 % and not 95 %, as a page makes some
-hundred such comparisons. The order is by how often a discipline is better, less how often it is worse, over all others
-and all measures, each measure counting alike. Disciplines that the asker cannot have stand beside: they are compared
-with all, and have no place in the order.
+A discipline is better than another by a measure only if two conditions hold: the 99 % interval of the paired difference
+over common seeds excludes zero, and the difference is large enough to matter. The interval is 99 % and not 95 % because
+a page makes about a hundred such comparisons. The score of a discipline is how often it is better minus how often it is
+worse, over all others and all measures, with equal weight for each measure. Disciplines that the user cannot choose are
+compared with all others but have no place in the order.
 
-One seed has no interval, so that nothing is better. Its order counts each difference that is large enough to matter,
-and may be chance.
+With one seed there is no interval, so no discipline is better. The order then counts each difference that is large
+enough to matter, and may be chance.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ M = TypeVar("M", bound=Measure[Any, Any])
 
 @dataclass(frozen=True)
 class QueueDifference:
-    """A measure of discipline a less that of b, over seeds."""
+    """The difference of a measure, discipline a minus discipline b, over seeds."""
 
     measure: str
     a: str
@@ -37,20 +37,20 @@ class QueueDifference:
     half_width: float
     #: The better of the two; empty if the difference is not significant or too small to matter.
     better: str
-    #: The same by the means alone.
+    #: The better of the two by the means alone.
     seems: str
 
 
 @dataclass(frozen=True)
 class Place:
-    """A discipline in the order. Equal ones share a place."""
+    """A discipline in the order. Disciplines with equal scores share a place."""
 
     queue: str
-    #: None for one that stands beside.
+    #: The place; None for a discipline without one.
     rank: int | None
     better: int
     worse: int
-    #: Comparisons in all.
+    #: The number of comparisons.
     of: int
 
 
@@ -61,16 +61,16 @@ class Ranking(Generic[M]):
     values: Mapping[str, Mapping[str, Sequence[float]]]
     differences: tuple[QueueDifference, ...]
     places: tuple[Place, ...]
-    #: What the model leaves out, by measure (`Measure.unsure`); 0 where nothing is known.
+    #: The size of effects that the model leaves out, by measure (`Measure.unsure`); 0 if unknown.
     unsure: Mapping[str, float] = field(default_factory=dict)
 
     def estimate(self, measure: str, queue: str) -> stats.Mean:
-        """Mean and interval over seeds, with what the model leaves out."""
+        """The mean and interval over seeds, including the effects that the model leaves out."""
         return widened(stats.estimate(self.values[measure][queue]), self.unsure.get(measure, 0.0))
 
     def first_is_clear(self, without: Collection[str] = ()) -> bool:
-        """Whether the order by clear differences and the one by means alone begin with the same discipline, those
-        `without` a claim to the first place aside."""
+        """Whether the order by significant differences and the order by means begin with the same discipline.
+        Disciplines in `without` cannot be first."""
         inside = [p.queue for p in self.places if p.rank is not None]
         mine = [d for d in self.differences if d.a in inside and d.b in inside]
         means = {q: _balance(q, [d.seems for d in mine if q in (d.a, d.b)]) for q in self.values[self.measures[0].name]}
@@ -112,14 +112,14 @@ def rank(
 
 
 def widened(e: stats.Mean, half: float) -> stats.Mean:
-    """A mean beside what the model leaves out: from nothing to twice this much more."""
+    """A mean that includes an effect which the model leaves out: an additional 0 to twice this value."""
     if not half or math.isnan(e.mean):
         return e
     return e._replace(mean=e.mean + half, half_width=half + (0.0 if math.isnan(e.half_width) else e.half_width))
 
 
 def _balance(queue: str, ahead: Sequence[str]) -> int:
-    """How often a discipline is ahead of another, less how often another is."""
+    """How often a discipline is better than another, minus how often another is better."""
     return sum(q == queue for q in ahead) - sum(q not in ("", queue) for q in ahead)
 
 
@@ -129,6 +129,6 @@ def _difference(
     e = stats.paired(values[a], values[b], CONFIDENCE)
     matters = abs(e.mean) >= least and e.mean != 0
     seems = (a if (e.mean > 0) == (measure.better == "more") else b) if matters else ""
-    # An interval of no width is that of a difference which is the same in all seeds; of one seed there is none.
+    # An interval of width zero means that the difference is equal in all seeds; with one seed there is no interval.
     better = seems if abs(e.mean) > e.half_width else ""
     return QueueDifference(measure.name, a, b, e.mean, e.half_width, better, seems)

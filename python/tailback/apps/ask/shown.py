@@ -10,13 +10,13 @@ from tailback.apps.ask.ranking import Place, Ranking
 from tailback.apps.ask.words import capital
 from tailback.core.results.summary import NumberCell, scale, side_by_side
 
-#: What is said below a table of means over seeds.
-BEST = "Mean ± 95 % interval over seeds; * nothing is better by this measure."
+#: The note below a table of means over seeds.
+BEST = "Mean ± 95 % interval over seeds; * no other is better by this measure."
 
 
 @dataclass(frozen=True)
 class PageCell:
-    """A mean with half of its interval; whether no other place is better."""
+    """A mean with half of its interval, and whether no other place is better."""
 
     mean: str
     half: str
@@ -34,7 +34,7 @@ class MeasureColumn:
 
 
 def columns(ranking: Ranking[Any]) -> list[MeasureColumn]:
-    """The measures of a ranking, a cell a place."""
+    """The measures of a ranking, with a cell for each place."""
     made = []
     for m in ranking.measures:
         estimates = [ranking.estimate(m.name, p.queue) for p in ranking.places]
@@ -66,7 +66,7 @@ def rows(ranking: Ranking[Any]) -> list[tuple[Place, list[PageCell]]]:
 def in_terminal(
     ranking: Ranking[Any], names: Sequence[Sequence[str]], lead: Sequence[Sequence[str]], width: int
 ) -> list[str]:
-    """A table: the columns that name a row, those that lead, and the measures."""
+    """A table: the columns that identify a row, the leading columns, and the measures."""
     cells = [[*column] for column in lead]
     for c in columns(ranking):
         texts = (f"{NumberCell(x.mean, x.half).joined()}{'*' if x.best else ' '}" for x in c.cells)

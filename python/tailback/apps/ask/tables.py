@@ -1,4 +1,4 @@
-"""What a page of a comparison shows, as tables for data frames."""
+"""The contents of a comparison's page as tables for data frames."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def tables(ranking: Ranking[Any]) -> dict[str, _core.Table]:
         "measure": "what differs",
         "a": "one candidate",
         "b": "the other",
-        "difference": "a less b, mean over seeds",
+        "difference": "a minus b, mean over seeds",
         "half_width": "half of the 99 % interval of the difference",
-        "better": "the better of the two; empty where the difference is not clear or does not matter",
+        "better": "the better of the two; empty if the difference is not significant or does not matter",
     }
     differences = [(k, "", doc, [getattr(d, k) for d in ranking.differences]) for k, doc in docs.items()]
     return {"places": frame("places", columns), "differences": frame("differences", differences)}

@@ -1,4 +1,4 @@
-"""How candidates are tried, whatever the question is."""
+"""The runs of candidates, for any question."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from tailback.runs.result import RunError
 
 @dataclass(frozen=True)
 class Trial:
-    """Seeds, length, threads and folder of the runs, and who hears of them."""
+    """Settings of the runs (seeds, length, threads, folder), and callbacks for their progress."""
 
-    #: Seeds, at most.
+    #: The most seeds.
     replications: int = 5
-    #: Of the first replication.
+    #: The seed of the first replication.
     seed: int = 1
-    #: Of a run; None for what the question needs.
+    #: The length of a run; None if the question chooses it.
     duration: str | None = None
     jobs: int = 0
     #: Folder of the runs; None keeps them in memory.
     out: str | os.PathLike[str] | None = None
     progress: Progress = None
-    #: What is changed in the senders.
+    #: Changes of the senders.
     tcp: Mapping[str, Any] = field(default_factory=dict)
-    #: All seeds, also where fewer make the answer clear.
+    #: Whether all seeds are run, even if fewer make the answer clear.
     sure: bool = False
     #: The words of the command, for the page.
     command: str = ""
-    #: Takes the question as it was understood, before the first run.
+    #: A callback that gets the question, as understood, before the first run.
     say: Callable[[str], None] | None = None
-    #: Takes the answer after each round of seeds: what is known so far.
+    #: A callback that gets the answer so far after each round of seeds.
     hear: Callable[[Any], None] | None = None
 
 
 def not_failed(results: _core.Results) -> _core.Results:
-    """The results, of which every run has come to its end. Raises `RunError` with the seed of one that has not."""
+    """The results, in which every run is finished. Raises `RunError` with the seed of a failed run."""
     failed = results.failure
     if failed is not None:
         raise RunError(f"the run with seed {failed['seed']} failed: {failed['message']}")

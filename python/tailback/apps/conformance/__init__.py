@@ -1,1 +1,2 @@
-"""Whether a sender does what its RFC says: dialogues of segments, and who plays them against whom."""
+"""Tests whether a sender does what its RFC says. Dialogues of segments are played against a simulated sender or a
+kernel."""

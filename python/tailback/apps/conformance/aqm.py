@@ -1,6 +1,6 @@
-"""The guidelines of RFC 7928 as scenarios: what a discipline does in each of them, beside drop-tail.
+"""The guidelines of RFC 7928 as scenarios. The result of a discipline in each scenario is compared with drop-tail's.
 
-The RFC asks for a characterisation and sets no bounds, so that there is a table and no verdict. `rfc7928/` has the
+The RFC asks for a characterisation and sets no bounds, so the output is a table without a verdict. `rfc7928/` has the
 scenarios; their names begin with the section. The buffer is 100 packets, slightly more than 10 Mb/s times 100 ms.
 """
 
@@ -33,12 +33,12 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Guideline:
-    """One scenario: what a queue did."""
+    """The result of a queue in one scenario."""
 
     section: str
     scenario: str
     queue: str
-    #: Of the line, 0 to 1.
+    #: The utilisation of the line, from 0 to 1.
     utilisation: float
     loss: float
     marks: int
@@ -52,7 +52,8 @@ class Guideline:
 
 
 def guidelines(queue: str, seed: int = 1) -> Iterator[Guideline]:
-    """Each scenario with drop-tail and with `queue`, the name of a discipline. Raises ScenarioError for another one."""
+    """The results of each scenario with drop-tail and with the discipline named `queue`. Raises ScenarioError for an
+    unknown name."""
     for file in sorted(FOLDER.glob("*.toml"), key=_order):
         for kind in dict.fromkeys([BASELINE, queue]):
             yield _one(file, kind, seed)
@@ -64,7 +65,7 @@ def _order(file: Path) -> tuple[list[int], str]:
 
 
 def _one(file: Path, kind: str, seed: int) -> Guideline:
-    # A discipline of one's own has the buffer that it is written with.
+    # A user's own discipline has the buffer of its code.
     own = queues.own(kind)
     queue = f'"{own}"' if own else f'{{ kind = "{kind}", buffer = "{_BUFFER}" }}'
     changed = [f"link.bottleneck.queue={queue}", f"seed={seed}"]

@@ -1,7 +1,7 @@
-"""A dialogue as data: the steps that the parser has read, and the values of their expressions.
+"""A dialogue as data: the parsed steps, and the values of their expressions.
 
-The language and its parser are `tailback_transport::dialogues::steps`. Times count from the end of the handshake; what
-needs both ends of a connection, such as `B write 3`, is played by the tests of that crate.
+The language and its parser are in `tailback_transport::dialogues::steps`. Times count from the end of the handshake.
+Steps that need both ends of a connection, such as `B write 3`, are played only by the tests of that crate.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Sum = Sequence[Sequence[float | str]]
 
 
 class DialogueError(ValueError):
-    """A step that cannot be read."""
+    """A step with a syntax error."""
 
 
 class NoState(DialogueError):
-    """A step asks for a state that the subject does not show."""
+    """A step reads a state that the subject does not show."""
 
     def __init__(self, name: str, known: str) -> None:
         super().__init__(f"there is no state {name!r}; there are {known}")
@@ -31,37 +31,37 @@ class NoState(DialogueError):
 
 @dataclass(frozen=True)
 class Turn:
-    """One step of a dialogue: `what` it does, and the words that this needs."""
+    """One step of a dialogue: its action `what`, and the arguments of the action."""
 
     at_ns: int
-    #: Its line.
+    #: Its text.
     number: int
     text: str
     what: str
-    #: Numbers of segments; empty stands for nothing.
+    #: Numbers of segments; empty means no segment.
     segments: tuple[int, ...] = ()
-    #: How segments are compared or how often they are lost; flags of an acknowledgement.
+    #: The comparison of segments, or how often they are lost; or the flags of an acknowledgement.
     words: tuple[str, ...] = ()
     reports: tuple[tuple[int, int], ...] = ()
-    #: How many segments; bytes of a write, an acknowledgement or a segment.
+    #: The number of segments; the bytes of a write, an acknowledgement or a segment.
     count: int | None = None
     #: The advertised window of an acknowledgement, B.
     window: int | None = None
-    #: The segment whose time stamp an acknowledgement echoes; None: the first that it covers anew.
+    #: The segment whose timestamp an acknowledgement echoes; None means the first segment that it newly covers.
     of: int | None = None
     time_ns: int = 0
     name: str = ""
     left: Sum = ()
     value: Sum = ()
     tolerance: Sum = ()
-    #: Of a path: ns that its line takes for a segment, room, bucket, grid in ns, and which segments are lost.
+    #: For a path: the time of a segment on its line in ns, buffer, bucket, grid in ns, and the lost segments.
     way: tuple[int, int | None, int | None, int, int] = (0, None, None, 0, 0)
-    #: So long after the step before; None: at `at_ns`.
+    #: The time after the step before; None means at `at_ns`.
     after_ns: int | None = None
 
 
 def parse(text: str) -> list[Turn]:
-    """The steps of a dialogue. Raises DialogueError, with the line's number and what to write."""
+    """The steps of a dialogue. Raises DialogueError with the line number and the remedy."""
     try:
         return [Turn(**step) for step in _core.read_dialogue(text)]
     except _core.DialogueFault as e:
@@ -71,7 +71,7 @@ def parse(text: str) -> list[Turn]:
 
 
 def evaluate(value: Sum, of: Callable[[str], float]) -> float:
-    """The value of a sum. Times are seconds; `of` gives what a name stands for."""
+    """The value of a sum. Times are in seconds; `of` gives the value of a name."""
     total = 0.0
     for product in value:
         factor = 1.0

@@ -1,8 +1,8 @@
 """The kernel's TCP as the subject of dialogues: its connections go to a TUN device whose far end is played here.
 
-A process of its own has a network of its own, so that nothing on the machine changes. It connects a socket to an
-address behind the device, answers the handshake by hand, and then is told by the dialogue what arrives. Windows and
-timers are what `tcp_info` shows. Time is real: what a timer sends may be seen a little later than its step says.
+A separate process has its own network namespace, so nothing on the machine changes. It connects a socket to an address
+behind the device and answers the handshake itself; then the dialogue says which segments arrive. Windows and timers are
+read from `tcp_info`. Time is real, so a segment that a timer sends may be seen a little later than its step says.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from tailback.apps.conformance.run import (
 )
 from tailback.runs.live import tcp_info
 
-#: Timers of the kernel tick in milliseconds, and Python reads the device when it gets to run.
+#: The tolerance of times: timers of the kernel tick in milliseconds, and Python may read the device late.
 SLACK_NS = 25_000_000
-#: The timer wheel of Linux may call a timer an eighth of its time too late.
+#: Linux's timer wheel may fire a timer late by an eighth of its time.
 SLACK_SHARE = 0.125
 _OWN, _DEVICE, _PORT = "10.78.0.1", "conform0", 5001
-#: The answer of a kernel that knows no threshold.
+#: The value that a kernel shows for an unset threshold.
 _UNLIMITED = 0x7FFFFFFF
-#: `ca_state` of tcp_info as the phase of a sender here: disorder and reduction by ECN count as open.
+#: The phase of a sender for each `ca_state` of tcp_info. Disorder and reduction by ECN count as open.
 _PHASES = {0: 0, 1: 0, 2: 0, 3: 1, 4: 2}
 
-#: Parameters of `tcp` that become settings, and those that every Linux has on.
+#: Parameters of `tcp` that become sysctl settings, and those that Linux always has on.
 _TOLD = {
     "connection",
     "initial_window",
@@ -66,11 +66,11 @@ _TOLD = {
 
 
 class NoKernel(Exception):
-    """This machine cannot try its kernel."""
+    """This machine's kernel cannot be tested."""
 
 
 def on_kernel(control: str, names: Sequence[str], files: Sequence[str]) -> list[dict[str, Any]]:
-    """What came of the lines on this kernel, as `LineVerdict.as_dict` has them. Raises NoKernel."""
+    """The verdicts of the lines on this kernel, in the form of `LineVerdict.as_dict`. Raises NoKernel."""
     asked = json.dumps({"control": control, "names": list(names), "files": [os.path.abspath(f) for f in files]})
     words = [sys.executable, "-m", "tailback.apps.conformance.kernel"]
     done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False)
@@ -82,7 +82,7 @@ def on_kernel(control: str, names: Sequence[str], files: Sequence[str]) -> list[
 
 
 def main() -> None:
-    """In the process of its own: read what to try, and say what came of it."""
+    """Runs in the separate process: reads the lines from standard input and prints their verdicts."""
     from tailback.runs.live.agent import _network as leave_network
     from tailback.runs.live.router import Refused
 
@@ -100,7 +100,7 @@ def main() -> None:
 
 
 class TunBench:
-    """The device, and the settings of this network."""
+    """Creates the device, and sets the sysctls of this network namespace."""
 
     def __init__(self, control: str) -> None:
         from tailback import _core
@@ -116,7 +116,7 @@ class TunBench:
         os.set_blocking(self.device, False)
         self.control = control
         ip("link", "set", "lo", "up")
-        # One segment a packet, so that the kernel does not wait for more to send them together.
+        # One segment a packet, so that the kernel does not wait to send several together.
         ip("link", "set", "dev", _DEVICE, "mtu", "1500", "gso_max_segs", "1", "txqueuelen", "20000", "up")
         ip("addr", "add", f"{_OWN}/24", "dev", _DEVICE)
         self.number = 1
@@ -129,7 +129,7 @@ class TunBench:
             return LineVerdict(line, SKIPPED, linux.skip)
         if why := spared(line, facts(self.control)):
             return LineVerdict(line, SKIPPED, why)
-        # A line of the profile `linux` is about the kernel as it is.
+        # A line of the profile `linux` is tested with the kernel's own settings.
         as_is = {"profile"} if line.table.tcp.get("profile") == "linux" else set()
         if untold := sorted(set(line.table.tcp) - _TOLD - {"congestion"} - as_is):
             return LineVerdict(line, SKIPPED, f"the kernel has no setting for {', '.join(untold)}")
@@ -154,7 +154,7 @@ class TunBench:
         return LineVerdict(line, FAILS if difference else HOLDS, difference)
 
     def _prepare(self, line: Dialogue, tcp: Mapping[str, Any], peer: str) -> None:
-        """The route and the settings that stand for the parameters of the line."""
+        """Sets the route and the sysctls for the parameters of the line."""
         from tailback.runs.live.router import ip
 
         attributes: list[str] = []
@@ -187,7 +187,7 @@ class KernelSender:
     def __init__(
         self, device: int, control: str, peer: str, tcp: Mapping[str, Any], lost_syns: int, windows: bool
     ) -> None:
-        """`windows`: the dialogue says what the far end advertises, in bytes."""
+        """`windows` says that the dialogue gives the far end's advertised window, in bytes."""
         self._scale = 0 if windows else 10
         self._device, self._peer = device, peer
         self._stamps = bool(tcp.get("timestamps"))
@@ -225,7 +225,8 @@ class KernelSender:
         mss = PAYLOAD + 12 * self._stamps
         self._begin = time.monotonic_ns()
         self._say(0, flags, stamps, mss=mss, sack_permitted=sack, scale=self._scale)
-        # Its window is shifted, unlike that of a SYN; so the first duplicate of the dialogue changes nothing else.
+        # This window is shifted, unlike that of a SYN, so the dialogue's first duplicate ACK does not change the
+        # window.
         self._say(0, frozenset({"ack"}), (2, syn.stamp or 0) if self._stamps else None)
 
     def _say(self, acked: int, flags: frozenset[str], stamps: tuple[int, int] | None, **more: Any) -> None:
@@ -233,12 +234,12 @@ class KernelSender:
         ack = self._first + acked
         said = packets.ToKernel(self._peer, _OWN, self._ports, seq, ack, flags, stamps=stamps, **more)
         os.write(self._device, packets.write(said))
-        # The kernel answers at once, in the same call.
+        # The kernel answers within the same call.
         while self._hear(0):
             pass
 
     def _hear(self, until_ns: int) -> tuple[int, packets.FromKernel] | None:
-        """The next segment of this connection, noted if it has data; None when the time is up."""
+        """The next segment of this connection, recorded if it has data; None at the end of the time."""
         while True:
             try:
                 data = os.read(self._device, 65_535)
@@ -271,7 +272,7 @@ class KernelSender:
         self._fill()
 
     def withdraw(self) -> None:
-        """What the kernel has taken is sent."""
+        """Data that the kernel has taken cannot be taken back."""
         self._forever, self._unwritten = False, 0
 
     def _fill(self) -> None:
@@ -332,7 +333,7 @@ class KernelSender:
         }
 
     def close(self) -> None:
-        # What is unsent is forgotten, and the far end is told nothing.
+        # Closing drops unsent data and sends no segment to the far end.
         import struct
 
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,6 +1,6 @@
-"""The lines of conformance as data: a file for each RFC, a line for each sentence with its dialogue.
+"""The conformance lines as data. Each RFC has a file, and each tested sentence has a line with its dialogue.
 
-`lines/` has the files that are installed. Sentences without a line stand in the same files, with the reason.
+`lines/` has the installed files. Sentences without a line are listed in the same files with the reason.
 """
 
 from __future__ import annotations
@@ -17,41 +17,43 @@ from tailback.core.declared import FileError, Table, read_table, read_toml
 
 #: The files that are installed.
 FOLDER = Path(__file__).parent / "lines"
-#: As many SYNs a line may lose: the time between two of them doubles.
+#: The most SYNs that a line may lose, since the time between two of them doubles.
 MOST_SYNS = 6
-#: In `to`: a rule for every congestion control.
+#: The word in `to` for a rule of every congestion control.
 ANY = "any"
 
 
 class OnLinux(Table, frozen=True):
-    """What a line is on the kernel of Linux: its rule is another one there, or it cannot be tried; the reason."""
+    """The reason why a line differs on the kernel of Linux: the kernel has another rule, or the line cannot be
+    tested."""
 
     differs: str = ""
     skip: str = ""
 
 
 class LineTable(Table, frozen=True):
-    """A line as a file has it."""
+    """A line as in a file."""
 
     id: str
     section: str
-    #: The sentence as the document has it: `...` for words left out, and a formula on one line.
+    #: The sentence of the document, with `...` for omitted words and formulas on one line.
     says: str
-    #: Congestion controls that the sentence is about, or `any`.
+    #: The congestion controls that the sentence is about, or `any`.
     to: list[str]
     dialogue: str
     #: Parameters of `tcp` that the dialogue needs.
     tcp: dict[str, Any] = {}
-    #: So many SYNs are lost before the dialogue.
+    #: The number of SYNs that are lost before the dialogue.
     lost_syns: int = 0
     kernel: OnLinux = msgspec.field(default_factory=OnLinux)
-    #: The kernel keeps its own least timeout, which otherwise is that of the RFC.
+    #: Whether the kernel keeps its own minimum timeout instead of the RFC's.
     default_timer: bool = False
-    #: Why the line is not asked with time stamps, which it does not have by default.
+    #: The reason why the line is not tested with timestamps, which are off by default.
     not_with_stamps: str = ""
-    #: `says` is no quotation.
+    #: Whether `says` is not a quotation.
     in_our_words: bool = False
-    #: Controls that the line is not for: those that say `ignores_losses`, or `scalable` ones, with ECT(1) (RFC 9331).
+    #: Controls to which the line does not apply: those with `ignores_losses`, or `scalable` ones with ECT(1) (RFC
+    #: 9331).
     unless: Literal["", "ignores_losses", "scalable"] = ""
 
 
@@ -61,9 +63,9 @@ class SentenceTable(Table, frozen=True):
     section: str
     says: str
     why: str
-    #: False: the simulator has no such thing.
+    #: False if the simulator does not have the feature.
     modelled: bool = True
-    #: `says` is no quotation.
+    #: Whether `says` is not a quotation.
     in_our_words: bool = False
 
 
@@ -77,7 +79,7 @@ class FileTable(Table, frozen=True):
 
 
 class Dialogue:
-    """A line with its steps: `name` is the file's and its own, such as `rfc5681/slow-start`."""
+    """A line with its steps. `name` has the file and the line, such as `rfc5681/slow-start`."""
 
     def __init__(self, file: Path, source: str, table: LineTable) -> None:
         self.file = file
@@ -94,7 +96,7 @@ class Dialogue:
 
     @property
     def is_for_all(self) -> bool:
-        """A rule for every congestion control, not one of an algorithm."""
+        """Whether the rule is for every congestion control and not for one algorithm."""
         return ANY in self.table.to
 
     def is_for(self, control: str) -> bool:
@@ -102,7 +104,7 @@ class Dialogue:
 
 
 class LineFile:
-    """A file: the lines of one RFC, and its sentences that have none."""
+    """A file: the lines of one RFC, and its sentences without a line."""
 
     def __init__(self, file: Path) -> None:
         table = read_table(FileTable, read_toml(file), file)
@@ -111,7 +113,7 @@ class LineFile:
         self.sentences = table.sentence
         names = [line.name for line in self.lines]
         if twice := {n for n in names if names.count(n) > 1}:
-            raise FileError(f"{file}: line.id = {sorted(twice)[0]!r} is there twice; give each line a name of its own")
+            raise FileError(f"{file}: line.id = {sorted(twice)[0]!r} is there twice; give each line another id")
         for line in self.lines:
             line.steps  # noqa: B018 - a mistake is said when the file is read
             if not 0 <= line.table.lost_syns <= MOST_SYNS:
@@ -126,5 +128,5 @@ def installed() -> list[LineFile]:
 
 
 def read(files: Sequence[str | Path]) -> list[LineFile]:
-    """Files of the user. Raises FileError for one that is not there or contradicts itself."""
+    """The user's files. Raises FileError if a file is missing or contradicts itself."""
     return [LineFile(Path(file)) for file in files]

@@ -11,11 +11,12 @@ from tailback.apps.conformance.dialogue import PAYLOAD
 from tailback.apps.conformance.receiver import GivenAck, SentSegment
 from tailback.core.scenario.read import load_scenario
 
-#: What a line's own `tcp` is put over.
+#: The default settings, which a line's own `tcp` overrides.
 BASE: dict[str, Any] = {"payload": f"{PAYLOAD}B", "timestamps": False, "ecn": "off"}
 #: The round trip of the handshake.
 OPENING_NS = 100_000_000
-#: Linux adds its least timeout to the smoothed round trip, which is 100 ms after the handshake: together one second.
+#: Linux adds its minimum timeout to the smoothed round trip, which is 100 ms after the handshake; the sum is one
+#: second.
 LINUX_FLOOR = "900ms"
 
 
@@ -24,14 +25,15 @@ INFO = ("ca_state", "sacked", "lost", "retrans", "unacked", "reordering", "snd_c
 
 
 def scenario_of(tcp: Mapping[str, Any]) -> Any:
-    """A scenario whose one sender has these settings. Raises ScenarioError for settings that are wrong."""
+    """A scenario with one sender that has these settings. Raises ScenarioError for wrong settings."""
     flows = {"subject": {"tcp": dict(tcp), "from": "a", "to": "b"}}
     link = {"line": {"from": "a", "to": "b", "rate": "100Mbps", "delay": "50ms", "queue": "droptail"}}
     return load_scenario({"duration": "1s", "link": link, "flows": flows}, name="the sender of a dialogue")
 
 
 class OurSender:
-    """Behind an open connection. `lost_syns`: so many SYNs get no answer; `opening_ns`: the handshake's round trip."""
+    """A sender with an open connection. `lost_syns` is the number of SYNs without an answer; `opening_ns` is the
+    handshake's round trip."""
 
     slack_ns = 0
     slack_share = 0.0
@@ -81,7 +83,7 @@ class OurSender:
         self._core.advance(self._now)
 
     def tick(self, tick_ns: int, phase_ns: int) -> None:
-        """From now on timers fire at the ticks of a kernel's clock."""
+        """Makes timers fire at the ticks of a kernel's clock."""
         self._core.tick(tick_ns, phase_ns)
 
     def take(self) -> list[SentSegment]:

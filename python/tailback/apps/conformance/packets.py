@@ -1,4 +1,4 @@
-"""IPv4 packets with TCP, as a TUN device gives and takes them: just what the far end of a dialogue needs."""
+"""Reads and writes IPv4 packets with TCP for a TUN device, as far as the far end of a dialogue needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FromKernel:
     ecn: str
     payload: int
     window: int = 0
-    #: Value and echo of its time stamp.
+    #: The value and echo of its timestamp.
     stamps: tuple[int, int] | None = None
     mss: int | None = None
     scale: int | None = None
@@ -34,7 +34,7 @@ class FromKernel:
 
     @property
     def stamp(self) -> int | None:
-        """Value of its time stamp."""
+        """The value of its timestamp."""
         return self.stamps[0] if self.stamps else None
 
 
@@ -51,11 +51,11 @@ class ToKernel:
     window: int = 65_535
     mss: int | None = None
     sack_permitted: bool = False
-    #: The shift of the window, on a SYN.
+    #: The window scale, on a SYN.
     scale: int | None = None
     stamps: tuple[int, int] | None = None
     blocks: Sequence[tuple[int, int]] = field(default_factory=tuple)
-    #: So many bytes, all zero.
+    #: The number of payload bytes, all zero.
     payload: int = 0
     ecn: str = "not-ect"
     #: The option of accurate ECN: its fields by name, in order.
@@ -63,7 +63,7 @@ class ToKernel:
 
 
 def read(data: bytes) -> FromKernel | None:
-    """What a packet is, or None if it is no TCP over IPv4."""
+    """The segment of a packet; None if it is not TCP over IPv4."""
     if len(data) < 40 or data[0] >> 4 != 4 or data[9] != socket.IPPROTO_TCP:
         return None
     begin = (data[0] & 15) * 4

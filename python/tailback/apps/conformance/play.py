@@ -1,7 +1,8 @@
-"""Playing a dialogue: each step is done or checked against a subject, which is a sender of any kind.
+"""Plays a dialogue: it runs each step on a subject, or checks it against the subject. A subject is a sender of any
+kind.
 
-The player has the clock of the dialogue. Between two steps it carries what the sender sends, if the dialogue has a
-`path`, and delivers the answers in the order in which they arrive.
+The player keeps the clock of the dialogue. If the dialogue has a `path`, the player carries the sender's segments
+between two steps and delivers the answers in the order of their arrival.
 """
 
 from __future__ import annotations
@@ -17,30 +18,30 @@ from tailback.runs.live.tcp_info import CA_STATES
 
 #: Values of `ca_state` by their names in Linux.
 STATES = {name: float(i) for i, name in enumerate(CA_STATES)}
-#: Rounding of sums of binary fractions is no difference.
+#: The tolerance for rounding of sums of binary fractions.
 _ROUNDING = 1e-6
-#: A window without a bound doubles for as long as nothing is lost.
+#: The most segments in flight; an unbounded window doubles as long as no segment is lost.
 MOST_SEGMENTS = 200_000
-#: A step waits so long for a state.
+#: The longest wait of a step for a state.
 MOST_WAITED_NS = 20_000_000_000
 
 
 class Subject(Protocol):
-    """A sender behind an open connection. Times are nanoseconds since the end of its handshake."""
+    """A sender with an open connection. Times are in nanoseconds since the end of its handshake."""
 
-    #: How much later than its time something may be seen: 0 in simulated time.
+    #: The tolerance for late events: 0 in simulated time.
     slack_ns: int
-    #: The same as a share of the time since it sent last: the timers of a kernel are coarser the longer they are.
+    #: The tolerance as a share of the time since the last segment, since long timers of a kernel are coarse.
     slack_share: float
-    #: Windows are whole segments, rounded down.
+    #: Whether windows are rounded down to whole segments.
     whole: bool
 
     def write(self, segments: int | None, more: int = 0) -> None:
-        """Segments and bytes beyond them; None: without end."""
+        """Writes so many segments and further bytes; None means endless data."""
         ...
 
     def withdraw(self) -> None:
-        """Take back what was not sent."""
+        """Takes unsent data back."""
         ...
 
     def give(self, answer: GivenAck) -> None: ...
@@ -50,12 +51,12 @@ class Subject(Protocol):
 
 
 class NotKept(Exception):
-    """A step of a dialogue did not hold."""
+    """A failed step of a dialogue."""
 
 
 @dataclass
 class Player:
-    """A dialogue that goes on: what was sent since the last look, and what names stand for."""
+    """The state of a running dialogue: the segments since the last check, and the values of names."""
 
     subject: Subject
     way: PlayedPath
@@ -63,7 +64,7 @@ class Player:
     now_ns: int = 0
     last_ns: int = 0
     count: int = 0
-    #: When the step before was due, or over if it waited.
+    #: The due time of the step before, or the time at which it ended if it waited.
     due_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -72,12 +73,12 @@ class Player:
         self.last_stamp: dict[int, int | None] = {}
 
     def pass_to(self, at_ns: int) -> None:
-        """Let the time pass, and carry what is sent."""
+        """Lets time pass, and carries the sent segments."""
         while True:
             due = self.way.next_ns
             step = at_ns if due is None else min(due, at_ns)
             if self.way.round_trip_ns:
-                # Nothing that is sent until then is answered before it.
+                # No segment sent until then is answered earlier.
                 step = min(step, self.now_ns + self.way.round_trip_ns)
             self.now_ns = max(step, self.now_ns)
             self.subject.advance(self.now_ns)
@@ -103,7 +104,7 @@ class Player:
             self.way.carry(s)
 
     def look(self, least: int) -> list[SentSegment]:
-        """What was sent since the last look; a subject in real time has a little longer for so many segments."""
+        """The segments since the last check. A subject in real time gets a little more time for so many segments."""
         quiet = self.now_ns - self.last_ns
         end = self.now_ns + max(self.subject.slack_ns, int(self.subject.slack_share * quiet))
         while len(self.unseen) < least and self.now_ns < end:
@@ -122,7 +123,7 @@ class Player:
 
 
 def play(steps: Sequence[Turn], subject: Subject, far: FarEnd) -> None:
-    """Raises NotKept at the first step that does not hold."""
+    """Plays all steps. Raises NotKept at the first failed step."""
     player = Player(subject, PlayedPath(far), dict(STATES))
     for step in steps:
         try:
@@ -146,7 +147,7 @@ def _withdraw(player: Player, step: Turn) -> None:
 def _answer(player: Player, step: Turn) -> None:
     acked, more = divmod(step.count or 0, PAYLOAD)
     stamps = player.last_stamp if step.name == "again" else player.first_stamp
-    # The first segment that the acknowledgement covers anew has the time stamp that is echoed (RFC 7323 section 4.3).
+    # The acknowledgement echoes the timestamp of the first segment that it newly covers (RFC 7323 section 4.3).
     edge = max((n for n in stamps if n <= acked), default=None)
     newly = min((n for n in stamps if player.way.far.upto < n <= acked), default=edge)
     whose = newly if step.of is None else step.of
@@ -261,7 +262,7 @@ _DO = {
 
 
 def _shown(seen: Sequence[SentSegment]) -> str:
-    """Segments with their times, ranges of one instant together."""
+    """Segments with their times; segments of one instant are shown as ranges."""
     if not seen:
         return "nothing"
     runs: list[list[SentSegment]] = []

@@ -1,7 +1,7 @@
 """The other end of a dialogue with a `path`: a receiver that answers every segment, and the path to it.
 
-It acknowledges each segment as it arrives, reports what is out of order (RFC 2018: the block with the newest segment
-first), and echoes marks until the sender answers with CWR (RFC 3168), or on each acknowledgement by itself (RFC 8257).
+The receiver acknowledges each segment on arrival and reports segments out of order (RFC 2018: the block with the newest
+segment first). It echoes marks until the sender answers with CWR (RFC 3168), or echoes each mark separately (RFC 8257).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from tailback.apps.conformance.dialogue import PAYLOAD
 
 @dataclass(frozen=True)
 class SentSegment:
-    """A segment that a sender has sent, by its number."""
+    """A segment of a sender, by its number."""
 
     at_ns: int
     number: int
-    #: It had been sent before.
+    #: Whether it is a retransmission.
     again: bool = False
     flags: frozenset[str] = frozenset()
     #: Its ECN code point.
@@ -34,28 +34,28 @@ class GivenAck:
     acked: int
     reports: tuple[tuple[int, int], ...] = ()
     flags: frozenset[str] = frozenset()
-    #: The time stamp that it echoes.
+    #: The timestamp that it echoes.
     echo: int | None = None
-    #: The window that it advertises, B; None: as large as can be.
+    #: The advertised window in bytes; None means the largest possible.
     window: int | None = None
-    #: So many bytes of the next segment are acknowledged too.
+    #: The number of acknowledged bytes of the next segment.
     more: int = 0
 
 
 @dataclass
 class FarEnd:
-    """What has arrived."""
+    """The segments that have arrived."""
 
-    #: Each acknowledgement says for itself whether its segment was marked.
+    #: Whether each acknowledgement echoes only the mark of its own segment.
     accurate: bool = False
-    #: A segment that came before is reported first (RFC 2883).
+    #: Whether a duplicate segment is reported first (RFC 2883).
     dsack: bool = False
     blocks: int = 3
     upto: int = 0
     #: Segments out of order, the newest last.
     held: list[int] = field(default_factory=list)
     echoing: bool = False
-    #: What an acknowledgement echoes (TS.Recent of RFC 7323).
+    #: The timestamp that an acknowledgement echoes (TS.Recent of RFC 7323).
     recent: int | None = None
 
     def arrive(self, s: SentSegment, marked: bool) -> GivenAck:
@@ -92,7 +92,7 @@ class FarEnd:
 
 @dataclass
 class PlayedPath:
-    """The path of a dialogue: a round trip, and what becomes of the segments that it names."""
+    """The path of a dialogue: its round trip, its line, and the segments that it loses."""
 
     far: FarEnd
     round_trip_ns: int = 0
@@ -100,16 +100,16 @@ class PlayedPath:
     marks: set[int] = field(default_factory=set)
     marks_all: bool = False
     delays: dict[int, int] = field(default_factory=dict)
-    #: ns that the line takes for a segment, room before it, bucket, grid in ns, and which segments are lost.
+    #: The time of a segment on the line in ns, the buffer before it, bucket, grid in ns, and the lost segments.
     way: tuple[int, int | None, int | None, int, int] = (0, None, None, 0, 0)
-    #: When the line is free, or the bucket full; and how many segments have come on this path.
+    #: The time at which the line is free or the bucket full, and the number of segments on this path so far.
     busy_ns: int = 0
     come: int = 0
     _coming: list[tuple[int, int, SentSegment, bool]] = field(default_factory=list)
     _order: int = 0
 
     def carry(self, s: SentSegment) -> None:
-        """A segment leaves; its answer comes a round trip later."""
+        """Sends a segment; its answer comes a round trip later."""
         if not self.round_trip_ns:
             return
         if s.number in self.losses:
@@ -127,13 +127,13 @@ class PlayedPath:
         heapq.heappush(self._coming, (due, self._order, s, marked))
 
     def change(self, round_trip_ns: int, way: tuple[int, int | None, int | None, int, int], now_ns: int) -> None:
-        """From now on it is another path; what waits before the line leaves as it would have left."""
+        """Changes the path. Segments that already wait before the line leave at their old times."""
         self.round_trip_ns, self.way, self.come = round_trip_ns, way, 0
         if way[2] is not None:
             self.busy_ns = now_ns
 
     def _through_line(self, at_ns: int) -> int | None:
-        """When a segment leaves the line; None if it is lost."""
+        """The time at which a segment leaves the line; None if it is lost."""
         each, room, bucket, _, every = self.way
         self.come += 1
         if every and self.come % every == 0:
@@ -147,7 +147,7 @@ class PlayedPath:
 
     @property
     def next_ns(self) -> int | None:
-        """When the next answer comes."""
+        """The time of the next answer."""
         return self._coming[0][0] if self._coming else None
 
     def answer(self) -> GivenAck:

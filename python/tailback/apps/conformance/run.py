@@ -1,4 +1,4 @@
-"""Playing lines against a subject, and what came of each."""
+"""Plays lines against a subject, and gives the verdict of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOLDS, FAILS, DIFFERS, SKIPPED = "holds", "fails", "differs", "skipped"
 
 @dataclass(frozen=True)
 class LineVerdict:
-    """What came of a line: a word, and where it failed or why it was not tried."""
+    """The verdict of a line: a word, with the place of the failure or the reason why it was not played."""
 
     line: Dialogue
     word: str
@@ -39,12 +39,12 @@ class LineVerdict:
         }
 
 
-#: What makes the subject of a line.
+#: The function that makes the subject of a line.
 Make = Callable[[Dialogue], Subject]
 
 
 def try_line(line: Dialogue, subject: Subject, accurate: bool) -> str:
-    """Where a line failed; empty if it holds. `accurate`: each acknowledgement echoes its own mark."""
+    """The place where a line failed; empty if it holds. With `accurate`, each acknowledgement echoes its own mark."""
     try:
         play(line.steps, subject, FarEnd(accurate=accurate, dsack=False))
     except NotKept as e:
@@ -56,7 +56,7 @@ def try_line(line: Dialogue, subject: Subject, accurate: bool) -> str:
 
 
 def facts(control: Any, like: str = "any") -> Mapping[str, Any]:
-    """What is known of a congestion control: a name, a table, or a class of one's own; else of `like`."""
+    """The properties of a congestion control (a name, a table, or a user's own class), or else those of `like`."""
     kind = control if isinstance(control, str) else control["kind"] if isinstance(control, Mapping) else ""
     if ":" in kind:
         kind = congestion(kind).kind
@@ -64,7 +64,7 @@ def facts(control: Any, like: str = "any") -> Mapping[str, Any]:
 
 
 def spared(line: Dialogue, known: Mapping[str, Any]) -> str:
-    """Why a line is not for a control of which this is known; empty if it is."""
+    """The reason why a line does not apply to a control with these properties; empty if it applies."""
     if line.table.unless == "ignores_losses" and known.get("ignores_losses"):
         return "the control says that it ignores losses"
     if line.table.unless == "scalable" and known.get("codepoint") == "ect1":
@@ -90,7 +90,8 @@ def ours(line: Dialogue, control: Any, **more: Any) -> OurSender:
 def on_simulator(
     lines: Iterable[Dialogue], control: Any, like: str, change: Mapping[str, Any] | None = None
 ) -> list[LineVerdict]:
-    """All lines that are for this control. `like`: the control whose own lines apply too; `change`: more parameters."""
+    """Plays all lines that apply to this control. `like` is a control whose own lines apply too; `change` has further
+    parameters."""
     verdicts = []
     for line in lines:
         if not line.is_for(like):

@@ -1,7 +1,7 @@
-"""Settings under which a line is tried beside its own: the profile `linux`, and each of its keys turned over once.
+"""Further settings under which a line is tested: the profile `linux`, and each of its keys inverted once.
 
-A line has what its sentence presupposes, such as a least timeout of a second without probes; this stays. What else a
-dialogue needs, such as reports, decides whether a way is for it.
+A line keeps the settings that its sentence presupposes, such as a minimum timeout of one second without probes. Other
+needs of its dialogue, such as SACK reports, decide whether such a setting applies to it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Way:
     """Parameters of `tcp` above those of a profile, and below those of a line."""
 
     name: str
-    #: The parameter that is turned over.
+    #: The inverted parameter.
     key: str = ""
     value: Any = None
     linux: bool = True
@@ -48,7 +48,7 @@ WAYS = (
 
 
 def presupposed(line: Dialogue) -> dict[str, Any]:
-    """What the sentence of a line needs of a profile, unless the line says otherwise."""
+    """The parameters that a line's sentence needs under a profile, unless the line sets them."""
     own = line.table.tcp
     by_time = own.get("loss") == "rack"
     return {
@@ -60,7 +60,7 @@ def presupposed(line: Dialogue) -> dict[str, Any]:
 
 
 def not_asked(line: Dialogue, way: Way) -> str:
-    """Why a way is not for a line; empty if it is."""
+    """The reason why such settings do not apply to a line; empty if they apply."""
     own = line.table.tcp
     if way.key in own:
         return f"the line is about {way.key} = {str(own[way.key]).lower()}"
@@ -73,7 +73,7 @@ def not_asked(line: Dialogue, way: Way) -> str:
 
 
 def try_ways(lines: Iterable[Dialogue], control: str) -> list[dict[str, LineVerdict]]:
-    """What came of each line for a control, by the name of the way."""
+    """The verdicts of all lines for a control, by the name of the settings."""
     return [
         {way.name: _try(line, way, control) for way in WAYS}
         for line in lines

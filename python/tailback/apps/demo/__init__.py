@@ -1,4 +1,4 @@
-"""What the program is, in three pictures: the command `demo`.
+"""The command `demo`, which shows the program in three figures.
 
 `pictures.py` has the pictures: which scenario and disciplines each needs, how it is drawn, and what is said of it.
 `make.py` runs them and writes the folder, `page.py` the page.

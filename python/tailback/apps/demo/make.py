@@ -1,4 +1,4 @@
-"""Running the scenarios of the pictures, and what is written.
+"""Runs the scenarios of the pictures, and writes the folder.
 
 What a folder of the demo holds:
 
@@ -27,12 +27,12 @@ BESIDE_S = 0.6
 
 
 class Occupied(ValueError):
-    """A folder where something else stands in the place of what the demo writes."""
+    """A folder with other files in the place of the demo's."""
 
 
 @dataclass(frozen=True)
 class DemoOrder:
-    """Where to, with which seed, and how."""
+    """The options: folder, seed, and output."""
 
     out: Path
     seed: int
@@ -42,7 +42,7 @@ class DemoOrder:
 
 
 def demonstrate(asked: DemoOrder, told: ProgressLine) -> Path:
-    """Run everything, and write the page and its figures; gives back the path of the page. Raises `Occupied` before
+    """Runs all scenarios, writes the page and its figures, and returns the path of the page. Raises `Occupied` before
     anything is run or written."""
     out, seed = asked.out, asked.seed
     _check(out)
@@ -60,7 +60,7 @@ def demonstrate(asked: DemoOrder, told: ProgressLine) -> Path:
 
 
 def _show(p: Picture, asked: DemoOrder, state: HowFar) -> PagePart:
-    """Run a picture's scenario under its disciplines, and draw it."""
+    """Runs a picture's scenario under its disciplines, and draws it."""
     from tailback.show import plots
 
     text = p.text.replace("\nduration", f"\nseed = {asked.seed}\nduration", 1)
@@ -80,7 +80,7 @@ def _show(p: Picture, asked: DemoOrder, state: HowFar) -> PagePart:
 
 
 def _check(out: Path) -> None:
-    """Whether everything that will be written is new, or as a demo wrote it."""
+    """Checks that each file to be written is new or was written by a demo."""
     folders = [out / p.name for p in PICTURES]
     as_written = [f for f in folders if _as_written(f)]
     others = [f for f in folders if f.exists() and f not in as_written and not _is_empty(f) and not _is_begun(f)]
@@ -95,7 +95,7 @@ def _is_empty(folder: Path) -> bool:
 
 
 def _is_begun(folder: Path) -> bool:
-    """Whether runs were stored here by what was killed before its manifest said what it is."""
+    """Whether runs were stored here by a demo that was killed before it wrote its manifest."""
     return (folder / "lock").is_file() and not (folder / "manifest.json").exists()
 
 

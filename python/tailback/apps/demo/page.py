@@ -1,4 +1,5 @@
-"""The page of the demo: pictures with what was measured, their scenarios, what to try next, where the results are."""
+"""The page of the demo: pictures with measured values, their scenarios, commands to try next, and the places of the
+results."""
 
 from __future__ import annotations
 

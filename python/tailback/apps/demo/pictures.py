@@ -1,7 +1,7 @@
 """The three pictures: a queue against time, the goodput of each flow, the delay of a call.
 
-Titles and tables are made of what the runs have measured, so they hold for any seed. The texts beside them say only
-what a scenario contains and how a discipline works.
+Titles and tables are made from the measured values, so they are right for any seed. The texts beside them only describe
+the scenario and the disciplines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tailback.core.results.columns import column
 from tailback.core.scenario.installed import EXAMPLES, opening
 from tailback.show import plots
 
-#: Disciplines as the text calls them, and what each does.
+#: The names of disciplines in the text, and a sentence on each.
 TITLES = {"droptail": "drop-tail", "codel": "CoDel", "drr": "DRR"}
 RULES = {
     "droptail": "Drop-tail has one queue, and drops what arrives while its buffer is full.",
@@ -27,7 +27,7 @@ RULES = {
     "drr": "DRR has a queue for each flow, serves them in turn, and drops from the longest while its buffer is full.",
 }
 LINK = "bottleneck"
-#: What the table beside a picture of the queue has, and the unit it is in.
+#: The columns of the table beside a picture of the queue, with their units.
 _OF_LINK = [
     (column("links", name), unit)
     for name, unit in (
@@ -67,7 +67,7 @@ class Picture:
 
     @property
     def setting(self) -> str:
-        """What crosses the line: the first paragraph of the scenario's comment."""
+        """The traffic of the line: the first paragraph of the scenario's comment."""
         return opening(self.text)
 
     @property
@@ -90,7 +90,7 @@ class Picture:
 
 
 def _number(value: float) -> str:
-    """Three digits, and none invented: 124, 14.2, 0.351."""
+    """A number with three significant digits: 124, 14.2, 0.351."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 

@@ -1,4 +1,4 @@
-"""One environment: a window, or a queue, that an agent steers step by step."""
+"""A single environment, in which an agent controls a window or a queue step by step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SeenNumbers = NDArray[np.float32]
 
 
 class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
-    """A run of one of some scenarios under an agent. It belongs to the thread that made it."""
+    """A run of one of several scenarios under an agent. It belongs to the thread that made it."""
 
     metadata = {"render_modes": []}
 

@@ -1,4 +1,4 @@
-"""Many environments on all cores, each with the runs of the same environment by itself, seed by seed."""
+"""Many environments on all cores. Each has the same runs as the single environment with its seed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ StepRows = tuple[NDArray[np.float32], list[float], list[bool], dict[str, Any]]
 
 
 class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
-    """Runs under agents. Environment i of `reset(seed=s)` is the single one of `reset(seed=s + i)`, to the bit. A run
-    that is over begins anew at the next step (`AutoresetMode.NEXT_STEP`). `threads` is 0 for all cores."""
+    """Runs under agents. Environment i after `reset(seed=s)` equals the single environment after `reset(seed=s + i)`,
+    to the bit. A finished run restarts at the next step (`AutoresetMode.NEXT_STEP`). `threads` is 0 for all cores."""
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 

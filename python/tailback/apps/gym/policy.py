@@ -1,9 +1,10 @@
-"""A learnt policy as a congestion control of a scenario: it sees what its environment showed, and acts as there.
+"""A learnt policy as a congestion control of a scenario. It gets the observations of its environment, and its actions
+have the same effect.
 
     tcp = {"congestion": tb.congestion(TrainedPolicy, file="policy.json")}
 
-It acts at the first ACK after each interval, where the environment acts at the end of the interval itself: a connection
-has no clock but its ACKs. It needs no Gymnasium.
+It acts at the first ACK after each interval, since a connection has no other clock than its ACKs; the environment acts
+at the end of the interval. It does not need Gymnasium.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ from tailback.core.text.whole import write_text
 
 #: The largest window, segments; as in the environment.
 MOST_SEGMENTS = 1e5
-#: A pacing rate begins with an initial window in this time, and has this range, bytes a second; as in the environment.
+#: The time in which the first pacing rate sends an initial window, and the range of pacing rates in bytes a second, as
+#: in the environment.
 FIRST_ROUND_S = 0.1
 RATES = (100.0, 1.25e11)
-#: What a policy acts on.
+#: The actions of a policy.
 ACTIONS = ("window", "rate")
 
 
 @checked
 def save(file: str | Path, layers: Sequence[tuple[Any, Any]], interval_s: float, *, action: str = "window") -> None:
-    """Write a policy: each layer has weights, a row for each output, and biases; tanh follows each. `action` is that of
+    """Writes a policy. Each layer has weights (a row for each output) and biases, followed by tanh. `action` is that of
     its environment."""
     if action not in ACTIONS:
         raise ValueError(f"a policy acts on {' or '.join(ACTIONS)}, not on {action!r}")
@@ -42,9 +44,9 @@ def save(file: str | Path, layers: Sequence[tuple[Any, Any]], interval_s: float,
 
 @checked
 def load(file: str) -> dict[str, Any]:
-    """A policy that `save` has written. Raises ValueError."""
+    """Reads a policy that `save` has written. Raises ValueError."""
     try:
-        # A run reads it in a thread of its own, where nothing would interrupt the wait for a pipe.
+        # A run reads it in another thread, in which Ctrl-C could not interrupt the wait for a pipe.
         text = file_bytes(Path(file)).decode("utf-8")
     except OSError as e:
         raise ValueError(os_message(e)) from None
@@ -85,7 +87,7 @@ class TrainedPolicy:
     probes = {"action": "1"}
     #: What is seen counts deliveries.
     wants_rate = True
-    #: Its contents decide a run as the code does.
+    #: The parameter's file; its contents decide a run as the code does.
     file_parameters = ("file",)
 
     def __init__(self, rules: _core.ControlRules, *, file: str) -> None:

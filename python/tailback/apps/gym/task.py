@@ -1,4 +1,4 @@
-"""What an agent steers and sees: scenarios, spaces, and what a step tells, for one environment or many."""
+"""The task of an agent: scenarios, spaces, and the information of a step, for one environment or many."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tailback.core.scenario.read import Source, as_text
 from tailback.core.text import given
 from tailback.core.text.plain import warn
 
-#: What `info` has of each step of an agent with a window, with a pacing rate, and with a queue.
+#: The entries of `info` for an agent with a window, with a pacing rate, and with a queue.
 WINDOW_FACTS = ("time_s", "goodput_bps", "rtt_s", "lost_share", "cwnd_bytes")
 RATE_FACTS = ("time_s", "goodput_bps", "rtt_s", "lost_share", "pacing_bps")
 QUEUE_FACTS = ("time_s", "sent_bps", "wait_s", "dropped_share", "backlog_bytes")
-#: Seen numbers, each without unit: see `docs/howto/train-a-control.md`.
+#: The number of observations, which have no units: see `docs/howto/train-a-control.md`.
 WINDOW_SEEN, QUEUE_SEEN = 7, 6
-#: Why an environment has no copy.
+#: The message if an environment is copied.
 NOT_COPIED = "an environment holds a run and cannot be copied or pickled; make another with the same arguments"
 
 
@@ -32,10 +32,10 @@ class SteeredTask:
     scenarios: list[_core.Scenario]
     interval_s: float | None
     weights: tuple[float, float]
-    #: The steered queue; None for a window.
+    #: The controlled queue; None for a window.
     port: str | None = None
     buffer: str = "1000 packets"
-    #: The agent steers the pacing rate and not the window.
+    #: Whether the agent controls the pacing rate and not the window.
     by_rate: bool = False
 
     @property
@@ -53,7 +53,7 @@ class SteeredTask:
         return spaces.Box(-1.0, 1.0, (1,), np.float32)
 
     def beginning(self, rng: np.random.Generator, options: dict[str, Any] | None = None) -> tuple[int, int]:
-        """The scenario and the seed of the next run, drawn; `options` may name the scenario by its number."""
+        """Draws the scenario and the seed of the next run; `options` may give the scenario's number."""
         drawn = int(rng.integers(len(self.scenarios)))
         options = options or {}
         which = options.get("scenario", drawn)
@@ -73,7 +73,7 @@ def task(
     weights: tuple[float, float],
     **queue: Any,
 ) -> SteeredTask:
-    """The task, its scenarios read. Raises `tailback.ScenarioError`."""
+    """The task with its parsed scenarios. Raises `tailback.ScenarioError`."""
     several: list[Any] = (
         list(sources) if isinstance(sources, (list, tuple)) else [sources] if sources is not None else default
     )
@@ -104,7 +104,7 @@ def _check_port(scenarios: list[_core.Scenario], port: str | None) -> None:
 
 
 def by_rate(action: str) -> bool:
-    """Whether an agent of this action steers the pacing rate. Raises ValueError."""
+    """Whether an agent with this action controls the pacing rate. Raises ValueError."""
     if action not in ("window", "rate"):
         raise ValueError(f'an agent acts on "window" or "rate", not on {action!r}')
     return action == "rate"

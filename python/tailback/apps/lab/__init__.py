@@ -1,4 +1,4 @@
-"""Sliders over real packets: the command `lab`, the widget of a notebook, and a file that needs no server.
+"""Sliders that run packet simulations: the command `lab`, the widget of a notebook, and a file that needs no server.
 
 `state.py` has what a page shows: a scenario and a second discipline. The crate `tailback-lab` makes its runs, its
 picture and its controls. `runs.py` runs them and stops those that are outdated. `conversation.py` answers a page,

@@ -1,4 +1,4 @@
-"""What a page asks for, and what it is answered: the same for every carrier of messages.
+"""The requests of a page and their answers, independent of the transport of messages.
 
 Messages of the page are JSON objects with `do`; answers are frames (crate `tailback-lab`) whose header has `do` too.
 """
@@ -21,12 +21,12 @@ from tailback.core.scenario.read import load_scenario
 from tailback.core.text.os_errors import os_message
 from tailback.core.text.room import MemoryRefusal
 
-#: What is wrong with what was asked, and not with the program.
+#: Errors of the request, and not of the program.
 REFUSALS = (_core.ScenarioError, LabError, MemoryRefusal, ValueError, RuntimeError)
 
 
 class Conversation:
-    """One page. `send` gets frames, from threads of this object."""
+    """The conversation with one page. `send` is called with frames, in threads of this object."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self.send = send
@@ -35,23 +35,23 @@ class Conversation:
         self._first = True
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="lab-beside")
         self._packets, self._stop = Packets(), _core.Stop()
-        #: Of what is saved, and of tours: the instant may move meanwhile.
+        #: The thread for saving and for tours; the watched instant may change meanwhile.
         self._saves = _core.Stop()
-        #: Of the runs that are made before an instant is asked for.
+        #: The thread for runs that are made before an instant is requested.
         self._ahead = _core.Stop()
 
     def take(self, text: str) -> None:
-        """A message of the page; what it asks for is answered later."""
+        """Takes a message of the page; its answer follows later."""
         try:
             message = json.loads(text)
             if not isinstance(message, Mapping):
                 raise LabError("a message is a JSON object with `do`")
             self._take(message)
-        except Exception as e:  # Whatever is wrong with a message, the page hears it.
+        except Exception as e:  # The page gets every error of a message.
             self._refuse(e)
 
     def close(self) -> None:
-        """The page is gone."""
+        """Ends the conversation when the page is closed."""
         self._runs.close()
         self._stop.set()
         self._ahead.set()
@@ -70,7 +70,7 @@ class Conversation:
             self._first = False
             return
         if do == "packets":
-            # The instant moves with the pointer: an older one is not waited for.
+            # The instant moves with the pointer, so an older request is dropped.
             self._stop.set()
             self._stop = _core.Stop()
         if do == "watch":
@@ -91,7 +91,7 @@ class Conversation:
             frame = work(message, stop)
             if frame is not None:
                 self.send(frame)
-        except Exception as e:  # What is asked for ends with an answer.
+        except Exception as e:  # Every request ends with an answer.
             if not stop.is_set:
                 self._refuse(e)
 
@@ -133,7 +133,7 @@ class Conversation:
         return framed({"do": "figure", "name": f"{what}.{kind}", "type": TYPES[kind], "bytes": len(data)}, data)
 
     def _read(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
-        """A scenario as text becomes a state; a wrong one is refused with the message that a file gets."""
+        """Makes a state from the text of a scenario. A wrong one is refused with the same message as a file."""
         scenario = load_scenario(str(message.get("text", "")) + "\n", name="what was pasted", code=False)
         return framed({"do": "read", "state": State(explicit(json.loads(scenario.json))).as_dict()})
 

@@ -1,5 +1,5 @@
-"""A scenario or a tour as one file that opens without a server: with the engine inside, or, for axes, with runs that
-were made beforehand."""
+"""Writes a scenario or a tour as one file that opens without a server. The file contains the engine or, for axes, runs
+that were made beforehand."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tailback.apps.lab import page, tours
 from tailback.apps.lab.runs import LabOrder, made_of
 from tailback.apps.lab.state import LabError, State, explicit, watched
 
-#: Columns of a picture in a file: a panel of a lecture's screen.
+#: The width of a picture in a file, in columns: a panel of a lecture's screen.
 COLUMNS = 400
-#: Pairs of values, at most: a file has some 50 kB for each.
+#: The most pairs of values; each takes about 50 kB of the file.
 MOST_CELLS = 400
 #: Keys of a `[change.NAME]` table that name a trace file.
 TRACES = ("trace", "mahimahi")
@@ -28,7 +28,7 @@ TRACES = ("trace", "mahimahi")
 
 @dataclass(frozen=True)
 class GridAxis:
-    """A value that the file's reader may choose: labels, and the changes that each means, as `--set` takes them."""
+    """A setting that the reader of the file may choose: its labels, and the changes for each, as `--set` takes them."""
 
     label: str
     doc: str
@@ -37,7 +37,7 @@ class GridAxis:
 
 
 def axis(text: str) -> GridAxis:
-    """An axis as the command has it: PATH=VALUE,VALUE,..."""
+    """An axis from the command's PATH=VALUE,VALUE,..."""
     path, sep, rest = text.partition("=")
     values = [v.strip() for v in rest.split(",") if v.strip()]
     if not sep or not path or len(values) < 2:
@@ -46,7 +46,7 @@ def axis(text: str) -> GridAxis:
 
 
 def with_engine(state: State, tour: dict[str, Any] | None) -> str:
-    """The text of a file in which every value can be moved."""
+    """The text of a file in which every value can be changed."""
     listed = [tours.shown(tours.find(p.stem)) for p in tours.files()] if tour is None else [tour]
     inside, files = _with_files(state)
     hello = {"state": inside.as_dict(), "tours": listed, "version": _core.__version__, "tour": tour, "files": files}
@@ -54,7 +54,7 @@ def with_engine(state: State, tour: dict[str, Any] | None) -> str:
 
 
 def _with_files(state: State) -> tuple[State, dict[str, str]]:
-    """The state with its trace files by their names alone, and their texts: a page has no folder."""
+    """The state with trace files by name only, and the texts of these files, since a page has no folder."""
     document = copy.deepcopy(dict(state.document))
     files: dict[str, str] = {}
     for change in (document.get("change") or {}).values():
@@ -69,7 +69,8 @@ def _with_files(state: State) -> tuple[State, dict[str, str]]:
 
 
 def with_runs(state: State, axes: Sequence[GridAxis], told: Callable[[int, int], None]) -> str:
-    """The text of a file with a run for each pair of values; `told` gets how many of how many are done."""
+    """The text of a file with a run for each pair of values. `told` is called with the number of finished runs and of
+    all runs."""
     cells = list(product(*(a.changes for a in axes)))
     if len(cells) > MOST_CELLS:
         raise LabError(f"the axes have {len(cells)} pairs of values; give at most {MOST_CELLS}")
@@ -78,7 +79,7 @@ def with_runs(state: State, axes: Sequence[GridAxis], told: Callable[[int, int],
         told(i, len(cells))
         chosen = changed(state, [c for part in changes for c in part])
         frame = made_of(LabOrder(i + 1, chosen, "full", COLUMNS), for_page=False)
-        # Without a time in it, so that equal runs give equal files.
+        # No time is included, so that equal runs give equal files.
         frames.append(base64.b64encode(gzip.compress(frame or b"", mtime=0)).decode())
     told(len(cells), len(cells))
     shown = [{"label": a.label, "doc": a.doc, "values": list(a.values)} for a in axes]
@@ -92,7 +93,7 @@ def _title(state: State, tour: dict[str, Any] | None) -> str:
 
 
 def changed(state: State, changes: Sequence[str]) -> State:
-    """The state after changes; a buffer is that of both disciplines."""
+    """The state after changes. A changed buffer applies to both disciplines."""
     name = watched(state.document)
     text = json.dumps(state.document)
     document = explicit(json.loads(_core.load(text, "json", "the exported scenario", list(changes)).json))

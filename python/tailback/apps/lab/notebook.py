@@ -1,5 +1,5 @@
-"""The lab as a widget of a notebook, by anywidget: the same page, with the kernel in place of the server. It brings the
-engine too, for where there is no kernel."""
+"""The lab as a widget of a notebook, made with anywidget: the same page, with the notebook's kernel in place of the
+server. It includes the engine for notebooks without a kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailback.core.scenario.names import check_names
 from tailback.core.scenario.read import Source, load_scenario
 from tailback.core.text.arguments import checked
 
-#: What a queue is tried in.
+#: The scenario in which a queue is tried.
 _LINE = {"kind": "dumbbell", "rate": "10Mbps", "delay": "1ms"}
 
 
@@ -37,7 +37,7 @@ def view(scenario: Source, beside: str | Mapping[str, Any] | None = None) -> Any
         _esm = page.module()
         _css = page.style()
         hello = traitlets.Dict().tag(sync=True)
-        # With them an exported notebook runs without a kernel.
+        # With these files an exported notebook runs without a kernel.
         engine = traitlets.Unicode().tag(sync=True)
         worker = traitlets.Unicode().tag(sync=True)
 

@@ -1,4 +1,4 @@
-"""Packets one by one: a rerun to an instant, with what waits there and a log of the queue's decisions."""
+"""Shows single packets: reruns to an instant, and gives the queue's contents and a log of its decisions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tailback.runs.campaign import memory
 
 
 class Packets:
-    """Answers for instants of the runs of a state; what was run last is kept."""
+    """Answers requests for instants of the runs of a state, and keeps the last rerun."""
 
     def __init__(self) -> None:
         self._kept = _core.LabPackets()
 
     def ahead(self, state: State, side: int, stop: _core.Stop) -> None:
-        """Have every instant of a run at hand before one is asked for, if the run is not too long."""
+        """Prepares every instant of a run before one is requested, if the run is not too long."""
         if side == 1 and state.beside is None:
             return
         question = _core.LabQuestion.about_all(state.core, side)
@@ -23,7 +23,7 @@ class Packets:
             self._run(question, stop)
 
     def at(self, state: State, side: int, instant: float, stop: _core.Stop) -> bytes | None:
-        """The frame of what the queue of one run holds and has decided at an instant; None if it was stopped."""
+        """The frame with the contents and decisions of one run's queue at an instant; None if it was stopped."""
         question = _core.LabQuestion.about(state.core, side, instant)
         return self._kept.answer(question) if self._run(question, stop) else None
 

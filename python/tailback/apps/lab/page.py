@@ -13,7 +13,7 @@ from typing import Any
 from tailback.apps.lab.state import LabError
 from tailback.core.text.json_text import json_text
 
-#: In this order they are one module; a file uses names of those before it.
+#: The files in the order in which they form one module; a file uses names of earlier files.
 PARTS = ("words.js", "carriers.js", "charts.js", "controls.js", "panels.js", "lab.js", "starts.js")
 #: uPlot, with its licence: `tools/vendor_uplot.py` checks and renews it.
 DRAWS = "uplot/uPlot.iife.min.js"
@@ -30,7 +30,7 @@ def _text(name: str) -> str:
 
 @functools.cache
 def script() -> str:
-    """The script; it ends without starting anything."""
+    """The script, which starts nothing by itself."""
     licence = _text("uplot/LICENSE").replace("*/", "* /")
     return "\n".join([f"/*\nuPlot:\n{licence}*/", _text(DRAWS), *map(_text, PARTS)])
 
@@ -41,8 +41,8 @@ def style() -> str:
 
 
 def doorstep(nonce: str) -> str:
-    """What is served without a token: it takes the token from the address, where no server and no referrer sees it, and
-    asks for the page with it."""
+    """The page that is served without a token. It takes the token from the address's fragment, which no server or
+    referrer sees, and requests the full page with it."""
     return _text("doorstep.html").replace("NONCE", nonce)
 
 
@@ -52,13 +52,13 @@ def module() -> str:
 
 
 def engine_or_none() -> str | None:
-    """The engine for a page as text; None where it is not."""
+    """The engine for a page as text; None if it is missing."""
     path = resources.files("tailback") / "apps" / "lab" / "static" / ENGINE
     return base64.b64encode(path.read_bytes()).decode() if path.is_file() else None
 
 
 def engine() -> str:
-    """The same. Raises `LabError` where it is not."""
+    """The engine for a page as text. Raises `LabError` if it is missing."""
     block = engine_or_none()
     if block is None:
         raise LabError(
@@ -85,7 +85,7 @@ def whole(title: str, hello: dict[str, Any], grid: dict[str, Any]) -> str:
 
 
 def live(title: str, hello: dict[str, Any]) -> str:
-    """One file that needs no server: the page with the engine inside, so that every value can be moved."""
+    """One file that needs no server: the page with the engine inside, so that every value can be changed."""
     data = {"engine": engine(), "licences": licences()}
     blocks = "".join(f'<script type="text/plain" id="tailback-{k}">{v}</script>\n' for k, v in data.items())
     start = (

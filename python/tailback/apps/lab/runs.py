@@ -1,6 +1,6 @@
-"""The newest state is run, in a thread of its own; an older one that still runs is stopped, and never answered.
+"""Runs the newest state in its own thread. An older state that still runs is stopped and is not answered.
 
-The first picture of a page is coarse, and the full one follows: there is something to see while it is computed.
+The first picture of a page is coarse and the full one follows, so that the user sees a picture while it is computed.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from tailback.runs.campaign import memory
 
 @dataclass(frozen=True)
 class LabOrder:
-    """A state that a page asks for, with the number of its input."""
+    """A state that a page requests, with the number of its input."""
 
     input: int
     state: State
     mode: Mode
     columns: int
     stop: _core.Stop = field(default_factory=_core.Stop)
-    #: The page has no picture yet.
+    #: Whether the page has no picture yet.
     first: bool = False
 
 
 class Latest:
-    """Runs the newest order. `send` gets a frame, in the thread of the runs; `failed` gets the order and what was
-    raised."""
+    """Runs the newest order. In the thread of the runs, `send` is called with a frame, and `failed` with the order and
+    the exception."""
 
     def __init__(self, send: Callable[[bytes], None], failed: Callable[[LabOrder, Exception], None]) -> None:
         self.send, self.failed = send, failed
@@ -44,7 +44,7 @@ class Latest:
         self._thread.start()
 
     def ask(self, order: LabOrder) -> None:
-        """Run this one next, and stop what runs; an order of an older input than the newest is ignored."""
+        """Stops the present run and runs this order next. An order older than the newest is ignored."""
         with self._changed:
             if self._closed or (self._newest is not None and order.input <= self._newest.input):
                 return
@@ -54,7 +54,7 @@ class Latest:
             self._changed.notify()
 
     def close(self) -> None:
-        """Stop what runs, and run nothing more."""
+        """Stops the present run, and accepts no further order."""
         with self._changed:
             self._closed = True
             if self._newest is not None:
@@ -74,7 +74,7 @@ class Latest:
                 for frame in _answers(order, self._second):
                     if frame is not None and not order.stop.is_set:
                         self.send(frame)
-            except Exception as e:  # What a page asks for must not end the thread.
+            except Exception as e:  # A request of a page must not end the thread.
                 if not order.stop.is_set:
                     self.failed(order, e)
 
@@ -89,7 +89,7 @@ def _answers(order: LabOrder, second: ThreadPoolExecutor) -> Iterator[bytes | No
 
 
 def made_of(order: LabOrder, second: ThreadPoolExecutor | None = None, for_page: bool = True) -> bytes | None:
-    """The frame of an order; None if it was stopped. A second run goes on beside the first."""
+    """The frame of an order; None if it was stopped. The second run goes in parallel with the first."""
     began = time.perf_counter()
     runs = order.state.asked(order.mode)
     memory.promise(_core.Plan([({}, run.scenario) for run in runs]), len(runs), None)

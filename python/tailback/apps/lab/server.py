@@ -1,12 +1,12 @@
-"""The server of the page: on the loopback interface alone, and for whoever has the token alone.
+"""The server of the page. It listens on the loopback interface only, and answers only requests with the token.
 
-Every request must name this server as its Host, and a request of a page must come from this server's own. The token is
-in the fragment of the address, which browsers send to nobody; the page sends it in a header and as the first message of
-its socket, so it is in no log and in no referrer. Only the doorstep is served without it: it has nothing but the code
-that asks for the rest.
+Every request must have this server as its Host, and a request of a page must come from this server's own page. The
+token is in the fragment of the address, which browsers do not send. The page sends it in a header and as the first
+message of its socket, so no log and no referrer has it. Only the first page is served without the token; it contains
+only the code that requests the rest.
 
-The address is told, and a browser begins to open it, as soon as the socket listens. Meanwhile the libraries of the
-server are imported, inside of functions. A request that comes before they are there waits at the socket.
+As soon as the socket listens, the address is printed and a browser opens it. Meanwhile functions import the server's
+libraries. A request that comes earlier waits at the socket.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tailback.apps.lab.state import State
 #: The libraries that the server needs, which the extra `lab` installs.
 LIBRARIES = ("starlette", "uvicorn", "websockets")
 
-#: How long a socket may take to name its token, seconds.
+#: The longest time until a socket sends its token, in seconds.
 PATIENCE_S = 5.0
-#: A message of a page is not longer than this, bytes.
+#: The longest message of a page, in bytes.
 LONGEST = 1_000_000
 #: What a page may load and do.
 POLICY = (
@@ -41,7 +41,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Guard:
-    """Lets through what names this server, from pages of its own."""
+    """Passes only requests that name this server and come from its own pages."""
 
     def __init__(self, app: App, port: int, nonce: str) -> None:
         self.app, self.nonce = app, nonce
@@ -54,7 +54,7 @@ class Guard:
             return
         headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
         origin = headers.get("origin")
-        # A socket of a page always says where the page is from.
+        # A page's socket always sends its origin.
         is_own_page = origin in self.origins or (origin is None and scope["type"] == "http")
         if headers.get("host") not in self.hosts or not is_own_page:
             await _refuse(scope, receive, send)
@@ -116,7 +116,7 @@ def application(state: State, token: str, port: int, tour: dict[str, Any] | None
         await ws.accept()
         try:
             first_message = await asyncio.wait_for(ws.receive_text(), PATIENCE_S)
-        except Exception:  # Whatever it sent, it was no token.
+        except Exception:  # The first message was not the token.
             first_message = ""
         if not _same(first_message, token):
             await ws.close(1008)
@@ -141,7 +141,7 @@ def application(state: State, token: str, port: int, tour: dict[str, Any] | None
             async for text in ws.iter_text():
                 conversation.take(text)
         except KeyError:
-            # A message that is no text.
+            # The message is not text.
             await ws.close(1003)
         finally:
             conversation.close()
@@ -167,7 +167,7 @@ class NotInstalled(Exception):
 def serve(
     state: State, port: int, told: Callable[[str], None], browser: bool, tour: dict[str, Any] | None = None
 ) -> None:
-    """Answer until interrupted. `told` gets the address, with the token in its fragment."""
+    """Serves until interrupted. `told` is called with the address, which has the token in its fragment."""
     for name in LIBRARIES:
         if find_spec(name) is None:
             raise NotInstalled(name)
@@ -184,7 +184,7 @@ def serve(
 
             app = application(state, token, own, tour)
         except ImportError as e:
-            # The library is there, but what it imports itself is not.
+            # The library is installed, but a module that it imports is missing.
             raise NotInstalled(e.name or f"libraries that can be imported ({e})") from e
         config = uvicorn.Config(
             app,
@@ -201,7 +201,8 @@ def serve(
 
 
 def _open(until_the_end: ExitStack, address: str) -> None:
-    """Open a browser by a file that only this user can read: other users see the words of a browser's command."""
+    """Opens a browser with a file that only this user can read, since other users can see the arguments of a browser's
+    command."""
     import json
     import tempfile
     import threading

@@ -1,4 +1,4 @@
-"""What a page shows: a scenario as its document, and the discipline that stands beside the scenario's own.
+"""The state of a page: a scenario as its document, and a second discipline to compare with the scenario's own.
 
 The runs of a state, their picture and the controls come from the crate `tailback-lab`, which a page with the engine
 inside uses too.
@@ -51,12 +51,12 @@ class State:
         return [json.loads(d) for d in self.core.documents()]
 
     def asked(self, mode: Mode) -> list[_core.LabRun]:
-        """The runs, with what the page draws recorded in place of their own recordings. Raises
-        `tailback.ScenarioError` with the message that a file gets."""
+        """The runs, which record the quantities that the page draws instead of their own recordings. Raises
+        `tailback.ScenarioError` with the same message as for a file."""
         return self.core.asked(mode)
 
     def controls(self) -> list[dict[str, Any]]:
-        """Groups of controls: a title, and what can be set in it."""
+        """Groups of controls: a title, and the settings in it."""
         groups: list[dict[str, Any]] = json.loads(self.core.controls())
         return groups
 
@@ -73,12 +73,12 @@ class State:
         took_ms: float | None,
         controls: bool,
     ) -> bytes:
-        """The frame of runs that are over, for an order's input, mode and columns; `took_ms` is given for a page."""
+        """The frame of finished runs, for an order's input, mode and columns. `took_ms` is given for a page."""
         return self.core.picture(*order, runs, tables, took_ms, controls)
 
 
 def with_buffer_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """The second queue, with the buffer of the first if it takes one and has none of its own."""
+    """The second queue. It gets the buffer of the first if it has a buffer and none is given."""
     kind = str(second.get("kind"))
     takes = any(p["name"] == "buffer" for m in describe(kind) if m["family"] == "queue" for p in m["parameters"])
     same = {"buffer": first["buffer"]} if takes and "buffer" in first and "buffer" not in second else {}

@@ -1,4 +1,5 @@
-"""Tours: a question, a prediction to make, the runs, what a study has found, and a claim as inequalities on results.
+"""Tours. A tour has a question, a prediction to make, runs, the findings of a study, and a claim as inequalities on
+results.
 
 A tour is a file, so that a teacher writes their own (docs/lab.md has the keys). Its claims are checked by the same code
 that reads it. The page lists tours before there is a result, so numpy is imported only where a number is computed.
@@ -27,7 +28,7 @@ from tailback.runs.campaign.plan import Plan
 #: Tables of a run.
 TABLES = _core.TABLES[1:]
 _CLAIM = re.compile(r"([a-z]\w*) ([<>]) (?:([\d.]+) \* )?([a-z]\w*|[\d.]+)")
-#: What numpy calls each.
+#: The numpy function of each statistic.
 _OF = {"mean": "mean", "sum": "sum", "sd": "std", "least": "min", "greatest": "max"}
 
 
@@ -39,22 +40,22 @@ class Choice(Table, frozen=True):
 
 
 class NamedResult(Table, frozen=True):
-    """A number of a run: a column of a table, of the rows that have these values and lie in this time."""
+    """A number from a run: a statistic of a table's column over the rows with these values in this time."""
 
     run: Literal["first", "second"]
     table: str
     column: str
     where: dict[str, str] = {}
-    #: Seconds; by `time_s` or, of intervals, `from_s` and `to_s`.
+    #: The time range in seconds, by `time_s` or, for intervals, by `from_s` and `to_s`.
     between: tuple[float, float] | None = None
     of: Literal["mean", "sum", "sd", "least", "greatest"] = "mean"
     means: str = ""
-    #: The unit, where the column has none of its own, as the values of series.
+    #: The unit if the column has none, such as that of a series' values.
     unit: str = ""
 
 
 class Study(Table, frozen=True):
-    """What a study has published of it: its words, and points of its figure."""
+    """The published result of a study: its words, and points of its figure."""
 
     citation: str
     says: str
@@ -62,12 +63,12 @@ class Study(Table, frozen=True):
     x: str = ""
     y: str = ""
     points: list[tuple[float, float]] = []
-    #: What of the first run is drawn beside the points: drops so far, since the first.
+    #: The curve of the first run that is drawn beside the points: the drops since the first one.
     beside: Literal["", "drops"] = ""
 
 
 class Tour(Table, frozen=True):
-    """A tour as its file has it."""
+    """A tour as in its file."""
 
     title: str
     question: str
@@ -77,7 +78,7 @@ class Tour(Table, frozen=True):
     results: dict[str, NamedResult]
     claims: list[str]
     study: Study | None = None
-    #: Changes under which the claim does not hold, as `--set` takes them, and what they do.
+    #: Changes under which the claim does not hold, as `--set` takes them, and the reason.
     fails: list[str] = []
     fails_because: str = ""
     #: The second discipline: its name, or a table.
@@ -86,7 +87,7 @@ class Tour(Table, frozen=True):
 
     @property
     def state(self) -> State:
-        """Where it begins."""
+        """The state with which the tour begins."""
         beside = {"kind": self.beside} if isinstance(self.beside, str) else self.beside
         return State(self.scenario, beside)
 
@@ -120,7 +121,7 @@ def read(path: Path) -> Tour:
             hint = f"there is no such table; there are {', '.join(TABLES)}"
             raise LabError(f"{path}: results.{name}.table = {result.table!r}: {hint}")
     scenario = explicit(tour.scenario, str(path))
-    # The check of the tour makes these runs, the page does not.
+    # Only the check of a tour makes these runs; the page does not.
     _core.load(json.dumps(scenario), "json", f"{path}: fails", tour.fails)
     return msgspec.structs.replace(tour, scenario=scenario)
 
@@ -164,8 +165,8 @@ def listed() -> list[dict[str, str]]:
 
 
 def shown(tour: Tour, stop: _core.Stop | None = None) -> dict[str, Any]:
-    """A tour as a page takes it, with what comes of its claims. Raises `LabError` for one that does not hold, and
-    `KeyboardInterrupt` where it is stopped."""
+    """A tour for a page, with the results of its claims. Raises `LabError` for a claim that does not hold, and
+    `KeyboardInterrupt` if it is stopped."""
     contents: dict[str, Any] = msgspec.to_builtins(tour)
     contents["name"] = Path(tour.name).stem
     (checked,) = check(tour, [int(tour.scenario.get("seed", 1))], stop=stop)
@@ -230,7 +231,7 @@ def _phrase(tour: Tour, name: str, values: Mapping[str, float]) -> str:
 
 
 def _quantity(value: float, unit: str) -> str:
-    """A value as people say it: 0.0123 s is 12.3 ms."""
+    """A value with its usual unit: 0.0123 s is 12.3 ms."""
     match unit:
         case "%":
             return f"{_digits(100 * value)} %"
@@ -247,7 +248,7 @@ def _digits(value: float) -> str:
 
 
 def _value(named: NamedResult, results: _core.Results, at: str) -> float:
-    """The number. `at` is its place for messages. Raises `LabError`."""
+    """The number of a result. `at` is its place for messages. Raises `LabError`."""
     import numpy as np
 
     table = getattr(results, named.table).where(side=named.run)
@@ -268,6 +269,6 @@ def _value(named: NamedResult, results: _core.Results, at: str) -> float:
     if named.between is not None:
         low, high = named.between
         begins, ends = ("time_s", "time_s") if "time_s" in table else ("from_s", "to_s")
-        # Instants are sums of many steps.
+        # Times are sums of many steps, hence the tolerance.
         values = values[(np.asarray(table[begins]) >= low - 1e-6) & (np.asarray(table[ends]) <= high + 1e-6)]
     return float(getattr(np, _OF[named.of])(values)) if len(values) else float("nan")

@@ -92,7 +92,7 @@ def plot(
 
 
 def _drawn(folder: Path, what: str | None, where: dict[str, str], asked: dict[str, Any]) -> tuple[Any, str, Path]:
-    """The figure, what its files are called, and the folder that they belong to."""
+    """The figure, the name of its files, and their folder."""
     from tailback import _core
     from tailback.cli.source import results_folder
     from tailback.core.results.reading import pieces

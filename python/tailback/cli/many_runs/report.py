@@ -84,7 +84,7 @@ def report(
 
 
 def _line_of(file: str, out: str) -> str:
-    """The folder with runs of the line that a measurement describes."""
+    """Runs the line that a measurement describes; returns the folder of the runs."""
     from tailback import _core
     from tailback.cli.errors import Failure, running
     from tailback.cli.source import reading
@@ -177,7 +177,7 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
 
 
 def _as_planned(folder: str) -> str:
-    """What the plan says is compared."""
+    """The comparison that the plan declares."""
     from tailback.core.store import manifest
 
     compared = (manifest.read(Path(folder)).get("sweep") or {}).get("compare")

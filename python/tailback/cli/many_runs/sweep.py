@@ -12,7 +12,7 @@ import click
 from tailback.cli import options
 from tailback.core.text.plain import warn
 
-#: As many points as a table on the terminal has.
+#: The most points of a table on the terminal.
 MOST_SHOWN = 40
 
 
@@ -71,7 +71,7 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
         except MemoryRefusal:
             raise
         except ValueError as e:
-            # What only a run can tell is of the file too.
+            # An error that only a run can find is also about the file.
             raise click.UsageError(f"{file}: {e}") from e
 
 
@@ -129,7 +129,7 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
     if results.store_error is not None:
         raise Failure(f"results cannot be stored in {where}: {os_message(results.store_error)}")
     if how["shard"] is None and results.report["reused"]:
-        # What a sweep that grows, or that ran elsewhere, has stored now was not there before.
+        # In a sweep that grows, or that ran elsewhere, the runs stored now were not there before.
         results.report["reused"] = len(before & set(results.runs.to_list("key")))
     _say(made, results, where, how["shard"], how["as_json"])
     if results.failure is not None:
@@ -166,7 +166,7 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
 
 
 def _say_ends(made: Any, ends: list[Any]) -> None:
-    """What each point has come to, or, of many points, those whose interval is too wide."""
+    """The result of each point; for many points, only those whose interval is too wide."""
     from tailback.core.text.terminal import columns
     from tailback.runs.campaign.grow import table
 

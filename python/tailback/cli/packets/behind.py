@@ -64,7 +64,7 @@ class _Server(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option(
     "--scenario", "file", metavar="FILE", help="The links and changes of a scenario instead of these options."
 )
-@click.option("--ends", metavar="IN,OUT", help="Nodes of the scenario where the program and the outside are.")
+@click.option("--ends", metavar="IN,OUT", help="Nodes of the scenario for the program and for the outside.")
 @options.overrides("of the line")
 @click.option("--marking/--no-marking", default=None, help="Mark ECN-capable packets instead of dropping them.")
 @options.seed("Seed of the losses and queues.  [default: 1, or the scenario's]")
@@ -78,8 +78,8 @@ class _Server(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--shell", is_flag=True, help="Open a shell instead of a command.")
 @click.option("--for", "seconds", type=_Time(), help="End the program after this time, such as 30s.")
 @click.option("--meter", is_flag=True, help="Draw a line with the present rates on standard error.")
-@options.out("Folder for what passed (behind.json), tables and scenario.toml; then nothing is printed.")
-@click.option("--json", "as_json", is_flag=True, help="Print what passed as JSON, in the last line of standard error.")
+@options.out("Folder for the summary (behind.json), tables and scenario.toml; the summary is then not printed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, in the last line of standard error.")
 @click.option("--capture", metavar="FILE", help="Capture the packets at the line's queue as pcapng.")
 @click.option(
     "--no-real-time",
@@ -93,12 +93,12 @@ class _Server(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 def behind(command: tuple[str, ...], **given: Any) -> None:
     """Run COMMAND behind a line, with real packets: `tailback behind --down 20Mbps --up 2Mbps --rtt 40ms -- curl URL`.
 
-    The program has a network of its own. Its default route leads through the line to whatever this machine reaches, and
-    names resolve as outside. Standard input and output, the terminal and signals are the program's, and so is the exit
-    status. What passed is printed on standard error at the end.
+    The program has its own network. Its default route leads through the line to all that this machine reaches, and
+    names resolve as outside. Standard input and output, the terminal and signals are passed to the program, and its
+    exit status is returned. At the end, a summary of the packets is printed on standard error.
 
-    As root the way out is this kernel's own, and the program runs as the user who called sudo. Without root it is pasta
-    or slirp4netns. Nothing is left behind.
+    As root, this kernel forwards the packets, and the program runs as the user who called sudo. Without root, pasta or
+    slirp4netns forwards them. All changes are undone at the end.
     """
     linux()
     from tailback.runs.live.behind import course, passing, report, stage
@@ -109,7 +109,7 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
     words = _words(command, given["shell"])
     scenario, notes = _scenario(given)
     out, capture = given["out"], given["capture"]
-    # What is there already keeps its owner.
+    # Existing files keep their owner.
     made = [] if out is None else _folders(out)
     made += [] if capture is None or os.path.lexists(capture) else [capture]
 
@@ -173,7 +173,7 @@ def _words(command: tuple[str, ...], shell: bool) -> tuple[str, ...]:
 
 
 def _scenario(given: dict[str, Any]) -> tuple[Any, list[str]]:
-    """The line, and what is to be said of it at the end."""
+    """The line, and the data for its summary at the end."""
     from tailback.cli.source import reader
     from tailback.runs.live.behind import line
 
@@ -189,7 +189,7 @@ def _scenario(given: dict[str, Any]) -> tuple[Any, list[str]]:
 
 
 def _folders(out: str) -> list[str]:
-    """Make the folder, and those above it that are not there; which ones."""
+    """Makes the folder and its missing parents; returns the folders that it made."""
     path = Path(out)
     missing = [str(folder) for folder in (path, *path.parents) if not folder.exists()]
     try:

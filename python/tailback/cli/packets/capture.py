@@ -1,4 +1,4 @@
-"""`tailback capture` and `tailback trace`: what the packets of one run do."""
+"""`tailback capture` and `tailback trace`: the packets of one run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _scenario(file: str, overrides: tuple[str, ...], seed: int | None) -> Scenar
 
 @contextlib.contextmanager
 def _one_run(written: str, left: str = "") -> Iterator[None]:
-    """What to say when the run is wrong or stopped, or its file cannot be written."""
+    """The message if the run fails or is stopped, or its file cannot be written."""
     try:
         yield
     except ValueError as e:

@@ -1,4 +1,5 @@
-"""`tailback live`, `tailback gateway`, `tailback doctor`: real packets, the box alone, whether this machine can."""
+"""`tailback live`, `tailback gateway` and `tailback doctor`: live runs, the box alone, and the check of this
+machine."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ _SLEEPY = click.option(
 @click.option(
     "--kernel",
     metavar="LINK",
-    help="Let this kernel's own queues stand for those of a link, such as shaper; `tailback doctor` lists what it has.",
+    help="Use this kernel's queues for those of a link, such as shaper; `tailback doctor` lists the kernel's queues.",
 )
 @click.option("--ipv6", is_flag=True, help="Use IPv6 instead of IPv4.")
 @click.option("--capture", metavar="FILE", help="Capture the packets at the first link's queue as pcapng.")
@@ -228,7 +229,7 @@ def _replayed(scenario: Any, path: str) -> str:
     except ReplayError as e:
         raise Failure(str(e)) from e
     except (ValueError, RuntimeError) as e:
-        # A queue in Python decides by its code, which a recording does not hold.
+        # A recording does not contain the code of a queue in Python.
         raise click.UsageError(str(e)) from e
 
 
@@ -248,7 +249,7 @@ def _replayed(scenario: Any, path: str) -> str:
     type=click.IntRange(1, 65_536),
     default=1024,
     show_default=True,
-    help="Most conversations that get a queue of their own.",
+    help="Most conversations that get their own queue.",
 )
 @click.option("--marking", is_flag=True, help="Mark ECN-capable packets instead of dropping them.  [default: off]")
 @click.option("--seconds", type=options.Seconds(min=0.1), help="Length of the run.  [default: until Ctrl-C]")
@@ -283,7 +284,7 @@ def _line(state: dict[str, Any]) -> None:
 @click.option(
     "--clean",
     is_flag=True,
-    help="End processes of tailback that earlier runs have left; with sudo, put back forwarding that one left on.",
+    help="End processes that earlier runs of tailback left; with sudo, turn off forwarding that a run left on.",
 )
 def doctor(clean: bool) -> None:
     """Check whether this machine can run `tailback live` and `tailback behind`, with a remedy for each problem. Exit

@@ -1,4 +1,4 @@
-"""`tailback conform`: whether a sender does what its RFCs say, line by line, and what scripts of packetdrill say."""
+"""`tailback conform`: tests line by line whether a sender does what its RFCs say, and plays scripts of packetdrill."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _on_simulator(control: str, like: str | None, lines: Sequence[Dialogue]) -> 
     except (_core.ScenarioError, DialogueError):
         raise
     except ValueError as e:
-        # What a class of one's own did wrong.
+        # An error of a user's own class.
         raise Failure(str(e)) from e
 
 

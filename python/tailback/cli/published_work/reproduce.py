@@ -1,4 +1,4 @@
-"""`tailback reproduce`: run a study or some of its experiments, and say point by point what came out."""
+"""`tailback reproduce`: runs a study or some of its experiments, and reports the results point by point."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _duration(s: float) -> str:
 
 
 def _spent(r: Reproduction, kept: str) -> str:
-    """Processor time, and apart from it the time of live runs, which take as long on any processor."""
+    """CPU time, and separately the time of live runs, which is the same on any processor."""
     live = f", {_duration(r.spent.live_s)} of live runs" if r.spent.live_s else ""
     return f"{r.runs} runs ({r.reused} {kept}), {_duration(r.seconds)}, {r.spent.cpu_s:.0f} CPU s{live}"
 

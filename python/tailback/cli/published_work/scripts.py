@@ -1,4 +1,4 @@
-"""Scripts of packetdrill for `tailback conform`: which files are meant, and a table of what came of them."""
+"""Scripts of packetdrill for `tailback conform`: finds the files, and prints a table of the verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SUFFIX = ".pkt"
 
 
 class Refusals(Failure):
-    """Scripts that cannot be expressed, and none that differs."""
+    """Some scripts cannot be expressed, and no script differs."""
 
     status = 2
 
@@ -41,7 +41,7 @@ def play(
     only: str | None,
     as_json: bool,
 ) -> None:
-    """Play scripts and say what came of each. Raises Failure if one does not hold."""
+    """Plays scripts and prints the verdict of each. Raises Failure if one does not hold."""
     from tailback.apps.conformance.packetdrill import run
 
     files = _files(names, only)
@@ -129,7 +129,7 @@ def _table(found: Sequence[ScriptOutcome]) -> Iterator[str]:
 
 
 def _short(scripts: Sequence[str]) -> list[str]:
-    """Names without the folder that all have in common."""
+    """The names without their common folder."""
     folders = {str(Path(s).parent) for s in scripts}
     if len(scripts) == 1:
         return [Path(s).name for s in scripts]

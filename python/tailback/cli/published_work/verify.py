@@ -1,4 +1,4 @@
-"""`tailback verify`: run again what a bundle of reproduced studies holds."""
+"""`tailback verify`: runs the studies of a bundle again."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _there(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     "--sample",
     type=click.IntRange(1),
     metavar="N",
-    help="Simulate only N runs of each study, chosen at random, which is quicker.",
+    help="Simulate only N random runs of each study, which is quicker.",
 )
 @options.seed("Seed that chooses the runs of --sample.", default=1)
 @options.jobs
 @options.as_json()
 def verify(bundle: str, only: tuple[str, ...], sample: int | None, seed: int, jobs: int, as_json: bool) -> None:
-    """Run again what BUNDLE holds, and compare every number.
+    """Run the studies in BUNDLE again, and compare every number.
 
     BUNDLE is a folder that `tailback reproduce` has written, or such a folder packed with tar or zip. The exit status
     is 1 if something differs.

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     "--traffic",
     metavar="KIND[,...]",
     callback=questions.parts,
-    help="bulk, web, voice, unresponsive, incast; in a fabric web-search, data-mining, incast.  [default: the first "
-    "four; with dctcp bulk,incast; in a fabric web-search,incast]",
+    help="bulk, web, voice, unresponsive, video, incast; in a fabric web-search, data-mining, incast.  [default: the "
+    "first four; with dctcp bulk,incast; in a fabric web-search,incast]",
 )
 @click.option(
     "--adapt",
     metavar="NAME",
-    help="The call of voice has video, too, which adapts by this rate control: gcc, nada, scream, or one of yours, "
-    "mine.py:Class.  [default: audio alone]",
+    help="The call of voice has video, too, and all video adapts by this rate control: gcc, nada, scream, or one of "
+    "yours, mine.py:Class.  [default: audio alone]",
 )
 @click.option(
     "--senders",

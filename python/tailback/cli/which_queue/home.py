@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.option(
     "--measured",
     metavar="TEXT|FILE",
-    help='What a speed test said, "250/40, idle 18, down 240, up 190": Mb/s of goodput, and round trips in ms, idle '
+    help='Results of a speed test, "250/40, idle 18, down 240, up 190": Mb/s of goodput, and round trips in ms, idle '
     "and under load (or `down +222`, what is added).",
 )
 @click.option("--down", metavar="RATE", help="Download rate of the line: 100Mbps.")
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @click.option(
     "--mine",
     metavar="FILE|-",
-    help="What runs now, as a row of its own: a tc script, `tc qdisc show`, or an SQM block; - is standard input.",
+    help="Your present queue, to compare: a tc script, `tc qdisc show`, or an SQM block; - is standard input.",
 )
 @click.option(
     "--link",
@@ -55,15 +55,19 @@ if TYPE_CHECKING:
 @click.option(
     "--modem",
     metavar="TIME[,...]",
-    help="How much may wait at the provider and in the modem: a time at the line's rate, or a size; or two, down and "
+    help="Buffers at the provider and in the modem: a time at the line's rate, or a size; or two, down and "
     "up.  [default: 250ms]",
 )
 @click.option(
     "--policer",
     metavar="SIZE[,...]",
-    help="The provider drops packets beyond the rate instead of queueing them, and lets this much pass at once: 250KB.",
+    help="The provider polices the line: it drops packets above the rate, after a burst of this size: 250KB.",
 )
-@click.option("--vpn", metavar="WHO", help="Packets are in a tunnel that the router has, or each host: router, host.")
+@click.option(
+    "--vpn",
+    metavar="WHO",
+    help="The end of the tunnel that carries the packets: router, or host (each host has its own).",
+)
 @click.option(
     "--hosts",
     type=int,
@@ -73,12 +77,12 @@ if TYPE_CHECKING:
     "--traffic",
     metavar="KIND[,...]",
     callback=questions.parts,
-    help="Kinds of traffic: bulk, upload, web, call, game, rrul, rrul-be.  [default: bulk,web,call,game]",
+    help="Kinds of traffic: bulk, upload, web, call, video, game, rrul, rrul-be.  [default: bulk,web,call,game]",
 )
 @click.option(
     "--adapt",
     metavar="NAME",
-    help="Calls have video, too, which adapts by this rate control: gcc, nada, scream, or one of yours, "
+    help="Calls have video, too, and all video adapts by this rate control: gcc, nada, scream, or one of yours, "
     "mine.py:Class.  [default: audio alone]",
 )
 @click.option("--flows", "transfers", type=int, help="Number of long transfers in each direction.  [default: 4]")
@@ -101,7 +105,7 @@ if TYPE_CHECKING:
 @click.option(
     "--share",
     metavar="PERCENT[,...]",
-    help="The shaper's share of the line's rate; or two shares, down and up.  [default: what serves best]",
+    help="The shaper's share of the line's rate; or two shares, down and up.  [default: the best one]",
 )
 @click.option(
     "--varies",

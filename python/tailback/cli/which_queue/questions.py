@@ -1,4 +1,4 @@
-"""What the commands `compare` and `home` share: how a question is read, tried and answered."""
+"""Shared by the commands `compare` and `home`: reads a question, runs it and prints the answer."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def parts(_ctx: click.Context, _param: click.Parameter, value: str | None) -> li
 
 
 def trial_options(length: str) -> Callable[[Any], Any]:
-    """Seeds, length, threads, folder, JSON and memory; `length` says what a run takes by default."""
+    """Options for seeds, length, threads, folder, JSON and memory; `length` is the text for the default length."""
 
     def declared(command: Any) -> Any:
         for option in reversed(
             (
-                options.replications("Number of seeds, at most.", default=5),
+                options.replications("Largest number of seeds.", default=5),
                 click.option(
                     "--sure",
                     is_flag=True,
-                    help="Run all seeds, also where fewer make the first place clear.",
+                    help="Run all seeds, even if fewer make the first place clear.",
                 ),
                 options.seed("First seed.", default=1),
                 click.option("--duration", metavar="TIME", help=f"Length of a run.  [default: {length}]"),
@@ -54,14 +54,14 @@ def trial_options(length: str) -> Callable[[Any], Any]:
 
 
 def given(about: dict[str, Any]) -> dict[str, Any]:
-    """What is not left to the defaults."""
+    """The options that differ from the defaults."""
     return {name: value for name, value in about.items() if value is not None}
 
 
 def answer(
     about: dict[str, Any], as_json: bool, ask: Callable[[dict[str, Any], Trial], Any], *, opens: bool = False
 ) -> None:
-    """Run what `ask` asks, and print the answer. `opens`: the question is printed before the first run."""
+    """Runs the question `ask` and prints the answer. With `opens`, the question is printed before the first run."""
     from tailback.apps.ask.given import LinkError
     from tailback.apps.ask.trial import Trial
     from tailback.cli.errors import Failure, Stopped, all_there, os_message, running

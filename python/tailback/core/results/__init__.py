@@ -1,1 +1,1 @@
-"""What is made of the tables of results: means over runs, text, the JSON document, and what two results differ in."""
+"""Computations on tables of results: means over runs, text, the JSON document, and the differences of two results."""

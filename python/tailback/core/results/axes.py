@@ -10,7 +10,7 @@ from typing import Any
 from tailback import _core
 from tailback.core.results.quantities import label, number, shown
 
-#: How a label with a unit is read, and the unit that its values have then.
+#: The reader of a label with a unit, and the unit of the read values.
 _READERS: tuple[tuple[Callable[[str], float], str], ...] = (
     (_core.parse_rate, "bit/s"),
     (_core.parse_time, "s"),
@@ -20,7 +20,7 @@ _READERS: tuple[tuple[Callable[[str], float], str], ...] = (
 
 @dataclass(frozen=True)
 class Scale:
-    """Where the labels of an axis stand, if they are numbers; and what stands beside the axis."""
+    """The positions of an axis's labels, if they are numbers, and the title of the axis."""
 
     title: str
     #: In the order in which they are shown.
@@ -30,7 +30,7 @@ class Scale:
 
     @property
     def is_wide(self) -> bool:
-        """Whether a log scale serves it better."""
+        """Whether a logarithmic scale fits the labels better."""
         values = list(self.places.values())
         return len(values) > 1 and min(values) > 0 and max(values) / min(values) >= 8
 

@@ -1,7 +1,7 @@
-"""What tables of results and their columns are called.
+"""The names of result tables and of their columns.
 
-A column is declared once, beside its values in the engine: a long word for pages and axes, a short one for the heads of
-a terminal's tables, whether it names a row, whether tables for people have it.
+A column is declared once, beside its values in the engine. The declaration has a long title for pages and axes, a short
+one for headers in a terminal, whether the column names a row, and whether summary tables show it.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from tailback import _core
 
 @dataclass(frozen=True)
 class ColumnRow:
-    """A column; `name` alone for one that the engine does not declare, such as a label."""
+    """A column. A column that the engine does not declare, such as a label, has only a name."""
 
     name: str
     unit: str = ""
-    #: What the column is a statistic of.
+    #: The quantity of which the column is a statistic.
     quantity: str = ""
-    #: In sentences, on axes and in pages.
+    #: The title in sentences, on axes and in pages.
     title: str = ""
-    #: As the head of a column in a terminal.
+    #: The header of the column in a terminal.
     short: str = ""
-    #: A share of a whole, which people read in per cent.
+    #: Whether it is a share of a whole, shown in per cent.
     share: bool = False
-    #: Which is better; None where it depends.
+    #: Whether larger or smaller is better; None if it depends.
     better: Literal["more", "less"] | None = None
-    #: It says, alone or with others, what a row is of.
+    #: Whether it identifies a row, alone or with other columns.
     key: bool = False
-    #: Which tables for people have it; those of a terminal have less room.
+    #: The summary tables that show it; a terminal has less room than a page.
     shown: Literal["everywhere", "on pages"] | None = None
-    #: The page of a sweep draws it.
+    #: Whether the page of a sweep draws it.
     drawn: bool = False
 
     @property
@@ -49,9 +49,9 @@ class TableRow:
     """A table of a run."""
 
     name: str
-    #: What stands above it.
+    #: The title above the table.
     title: str
-    #: Most scenarios have no rows for it.
+    #: Whether most scenarios have no rows in it.
     seldom: bool
     columns: Mapping[str, ColumnRow] = field(repr=False)
 
@@ -96,23 +96,23 @@ def for_people() -> list[TableRow]:
 
 
 def averaged() -> Mapping[str, tuple[str, ...]]:
-    """The tables that have means over replications and differences, and what names a row of each."""
+    """The tables that have means over replications and differences, with the columns that identify a row."""
     return {t.name: t.keys for t in for_people()}
 
 
 def column(table: str, name: str) -> ColumnRow:
-    """A column of a table; one that is not declared is called by its name."""
+    """A column of a table. A column that is not declared has its name as title."""
     declared = tables()[table].columns.get(name) if table in tables() else None
     words = name.replace("_", " ")
     return declared or ColumnRow(name, quantity=words, title=words, short=words)
 
 
 def joined(title: str, thing: str, word: str = "of") -> str:
-    """A title with the thing it is of: `mean delay of a call`, `delay, 99th percentile, of a call`."""
+    """A title with its subject: `mean delay of a call`, `delay, 99th percentile, of a call`."""
     return f"{title}{',' if ',' in title else ''} {word} {thing}"
 
 
 def first_key(table: str) -> str:
-    """The column that a name in brackets after a table's column is compared with."""
+    """The column in which a name in brackets, as in TABLE.COLUMN[NAME], is looked up."""
     keys = tables()[table].keys if table in tables() else ()
     return keys[0] if keys else "name"

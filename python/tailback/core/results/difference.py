@@ -1,6 +1,8 @@
-"""Two results side by side: differences of what shared its seeds, column by column, each with its interval.
+"""Compares two results: the paired difference of each column over the seeds that both have, with its confidence
+interval.
 
-Runs that had the same seed met the same chances, so their difference is far sharper than the difference of two means.
+Runs with the same seed had the same random draws, so their paired difference has a far smaller interval than the
+difference of two means.
 """
 
 from __future__ import annotations
@@ -28,10 +30,10 @@ class CompareError(ValueError):
 
 @dataclass(frozen=True)
 class Difference:
-    """One column of one row of two results: b less a, over the seeds that both have."""
+    """One column of one row of two results: b minus a, over the seeds that both have."""
 
     table: str
-    #: What the row is of: labels, and the name of the group or link.
+    #: The labels of the row, and the name of its group or link.
     row: str
     column: str
     unit: str
@@ -44,8 +46,8 @@ class Difference:
 
     @property
     def clear(self) -> bool:
-        """Whether there is an interval and it leaves zero out. Runs that all differ by the same have none: most often
-        nothing in them is drawn at random."""
+        """Whether there is an interval and it excludes zero. If all runs differ by the same amount there is no
+        interval; most often nothing in them is random."""
         return self.ci95 > 0 and abs(self.difference) > self.ci95
 
     def as_dict(self) -> dict[str, Any]:
@@ -57,18 +59,19 @@ class Differences(list[Difference]):
 
     @property
     def table(self) -> _core.Table:
-        """A row for each: what it is of, both means, the difference, half of its 95 % interval, whether it is clear."""
+        """One row for each difference: its labels, both means, the difference, half of its 95 % interval, and whether
+        zero is excluded."""
         docs = {
             "table": "the table of the column",
             "row": "labels, and the name of the group or link",
-            "column": "what differs",
+            "column": "the column that differs",
             "unit": "its unit",
             "a": "mean of a over the seeds that both have",
             "b": "mean of b",
-            "difference": "b less a",
+            "difference": "b minus a",
             "ci95": "half of the 95 % interval of the difference",
             "seeds": "seeds that both have",
-            "clear": "1 where the interval leaves zero out",
+            "clear": "1 if the interval excludes zero",
         }
         return frame("differences", [(k, "", doc, [getattr(d, k) for d in self]) for k, doc in docs.items()])
 
@@ -113,7 +116,8 @@ def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> Differences:
 
 
 def shared_runs(a: Any, b: Any) -> tuple[int, int, int]:
-    """How many runs (of the same labels and seed) two results have in common, and how many each of them has."""
+    """The number of runs (with the same labels and seed) that two results have in common, and the number of runs of
+    each."""
     runs_a, runs_b = finished(a.runs), finished(b.runs)
     pairs = _paired_runs(runs_a, runs_b, labels_of(a.runs))
     return sum(map(len, pairs.values())), len(runs_a), len(runs_b)
@@ -121,8 +125,8 @@ def shared_runs(a: Any, b: Any) -> tuple[int, int, int]:
 
 @checked
 def compare_points(results: Any, axis: str, against: str, columns: Iterable[str] = ()) -> Differences:
-    """What differs between points of one result: those that have `against` on an axis, and all others, paired by their
-    other labels and seeds. A row is called by those labels and by the two that are compared.
+    """The differences between points of one result. Points with the label `against` on an axis are compared with all
+    others, paired by their other labels and seeds. A row is named by these labels and by the two that are compared.
 
     >>> lab = tb.load_scenario(tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel"), ["duration=2s"])
     >>> results = tb.Plan.product(lab, {"link.bottleneck.queue": ["droptail", "codel"]}).execute()
@@ -148,7 +152,7 @@ def compare_points(results: Any, axis: str, against: str, columns: Iterable[str]
     for r in runs:
         value, at = str(r[axis]), place(r)
         if value != against and at in base:
-            points.setdefault((*at[0], f"{value} less {against}"), []).append((base[at], r["run"]))
+            points.setdefault((*at[0], f"{value} minus {against}"), []).append((base[at], r["run"]))
     return _all_tables(results, results, points, list(columns))
 
 
@@ -171,7 +175,8 @@ def text(
     *,
     runs: tuple[int, int, int] | None = None,
 ) -> str:
-    """The differences for a terminal, a block for each row. `runs`: how many both have, and each of them."""
+    """The differences as text for a terminal, one block for each row. `runs` has the number of runs that both have, and
+    the number of each."""
     from tailback.core.results.summary import number
     from tailback.core.text.terminal import columns
 
@@ -187,9 +192,9 @@ def text(
     if part:
         lines += textwrap.wrap(f"compared are the {common}", width)
     if seeds[-1] > 1 and not any(d.ci95 > 0 for d in found):
-        lines += textwrap.wrap("the replications are all alike: nothing is drawn at random, so one run is all", width)
+        lines += textwrap.wrap("all replications are equal: nothing is drawn at random, so one run is enough", width)
     elif seeds[-1] > 1:
-        lines += textwrap.wrap("± 95 % interval of the paired difference; * where it leaves zero out", width)
+        lines += textwrap.wrap("± 95 % interval of the paired difference; * if it excludes zero", width)
     else:
         lines += textwrap.wrap("one seed: there is no interval, so a difference may be chance", width)
     for table, row in dict.fromkeys((d.table, d.row) for d in found):
@@ -203,7 +208,7 @@ def text(
     return "\n".join(plain(line) for line in lines)
 
 
-#: Pairs of runs (numbers in a and b) of one seed, by the values of the labels.
+#: Pairs of runs with the same seed, as run numbers in a and b, by the values of the labels.
 Points = dict[tuple[str, ...], list[tuple[int, int]]]
 
 

@@ -11,18 +11,18 @@ from tailback.core.results.columns import for_people
 from tailback.core.results.means import PLAN, averages
 from tailback.core.text.json_text import clean, json_text
 
-#: What names a flow: the first columns of its row.
+#: The columns that identify a flow, which are the first of its row.
 FLOW_KEYS = ("id", "group")
-#: Flows that are text at once.
+#: The number of flows that are turned into text at once.
 AT_ONCE = 10_000
-#: Bytes of a value of a row: as an object and as text together, and as text alone, with the name of its column.
+#: Memory of one value of a row in bytes, with the name of its column: as an object plus text, and as text alone.
 VALUE_BYTES, TEXT_BYTES = 300.0, 60.0
-#: The one list without entries that a document without its flows has.
+#: The only empty list of a document without its flows.
 _NO_FLOWS = '"flows": []'
 
 
 def parts(result: Any) -> Iterator[str]:
-    """The document as JSON, in parts: the flows of one run are never all text at once."""
+    """The document as JSON in parts, so that the flows of one run are never all in memory as text."""
     flows = result.results.flows
     if len(result.results.runs) != 1:
         yield json_text(document(result))
@@ -36,7 +36,7 @@ def parts(result: Any) -> Iterator[str]:
 
 
 def bytes_of(results: Any) -> float:
-    """What the document takes at once, bytes."""
+    """The largest memory that the document takes, in bytes."""
     values = len(results.flows.columns)
     if len(results.runs) == 1:
         return TEXT_BYTES * min(len(results.flows), AT_ONCE) * values
@@ -44,8 +44,8 @@ def bytes_of(results: Any) -> float:
 
 
 def document(result: Any) -> dict[str, Any]:
-    """Means over replications (each number of a group or link with `_ci95`, the half-width of its interval), and, if
-    there are several, each replication on its own. What is not a number is None."""
+    """Means over replications; each number of a group or link also has `_ci95`, the half-width of its interval. If
+    there are several replications, each is listed too. NaN becomes None."""
     tree = _without_flows(result)
     r = result.results
     runs = [row for row in r.runs.rows() if row["status"] == "done"]
@@ -56,7 +56,7 @@ def document(result: Any) -> dict[str, Any]:
 
 
 def _without_flows(result: Any) -> dict[str, Any]:
-    """The document, whose lists of flows are empty."""
+    """The document with empty lists of flows."""
     r, scenario = result.results, result.scenario
     runs = [row for row in r.runs.rows() if row["status"] == "done"]
     reports = list(r.reports)
@@ -98,7 +98,7 @@ def _without_flows(result: Any) -> dict[str, Any]:
 
 
 def _flows(table: Any) -> list[dict[str, Any]]:
-    """The rows of flows, cleaned column by column: there may be a million."""
+    """The rows of flows, without NaN. They are cleaned column by column, since there may be a million rows."""
     rows = averages(table, FLOW_KEYS, ci=False)
     for name in rows[0] if rows else ():
         values = [row[name] for row in rows]
@@ -109,7 +109,7 @@ def _flows(table: Any) -> list[dict[str, Any]]:
 
 
 def _seldom(r: Any, ci: bool) -> dict[str, Any]:
-    """Tables that most scenarios do not fill, where they have rows."""
+    """The tables that most scenarios leave empty, if they have rows."""
     seldom = [t for t in for_people() if t.seldom and len(getattr(r, t.name))]
     return {t.name: averages(getattr(r, t.name), t.keys, ci) for t in seldom}
 

@@ -6,11 +6,11 @@
     operators   + - * / and parentheses
     functions   sum, mean, min, max, median, p5, p25, p75, p95, p99, jain: over the rows of a run
 
-Of a table of intervals a function is taken over the rows of each interval, and the mean over time of what comes out: so
-a sum over flows is not one over time.
+For a table of intervals, a function is computed over the rows of each interval, and then the mean over time is taken. A
+sum over flows is therefore not a sum over time.
 
-An expression is computed run by run; means and intervals are taken of what comes out. So the interval of a ratio is
-that of the ratio, not one made of two intervals.
+An expression is computed for each run; means and confidence intervals are computed from these values. The interval of a
+ratio is therefore that of the ratio, and is not combined from two intervals.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ import numpy as np
 from tailback import _core
 from tailback.core.results.columns import column, first_key, joined
 
-#: The column that a group's name alone stands for.
+#: The column for which the name of a group stands.
 GOODPUT = "goodput_bps_sum"
 
 _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|([A-Za-z_][\w-]*(?:\.[A-Za-z_]\w*)?)(\[[^\]]*\])?|(.))")
 
 
-#: As many names, numbers and signs an expression may have.
+#: The most names, numbers and signs of an expression.
 MOST_PARTS = 200
 
 
@@ -42,12 +42,12 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True)
 class ColumnRows:
-    """A column, and which of its rows: values of other columns."""
+    """A column, and the values of other columns that choose its rows."""
 
     table: str
     column: str
     where: tuple[tuple[str, str], ...] = ()
-    #: As it was written.
+    #: The text as it was written.
     text: str = field(default="", compare=False)
 
 
@@ -59,12 +59,12 @@ class Applied:
     parts: tuple[Any, ...]
 
 
-#: A number, rows of a column, or what is made of them.
+#: A number, rows of a column, or an expression of them.
 Node = float | ColumnRows | Applied
 
 
 def parse(text: str) -> Node:
-    """Raises ExpressionError, with the place, for what is no expression.
+    """Reads an expression. Raises ExpressionError, with the place, if the text is not an expression.
 
     >>> from tailback.core.results.expression import parse
     >>> parse("links.utilisation[bottleneck]").where
@@ -196,7 +196,7 @@ def _quantile(share: float) -> Callable[[np.ndarray, np.ndarray, int], np.ndarra
     return of
 
 
-#: Over the rows of each run: values, the run of each, and how many runs there are.
+#: Functions over the rows of each run. Arguments: the values, the run of each value, and the number of runs.
 FUNCTIONS: Mapping[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
     "sum": _sum,
     "mean": _mean,
@@ -210,7 +210,7 @@ FUNCTIONS: Mapping[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
     "p99": _quantile(0.99),
     "jain": _jain,
 }
-#: Tables of intervals, which begin at this column.
+#: Tables of intervals, and the column with the beginning of an interval.
 OVER_TIME = ("intervals", "group_intervals", "link_intervals")
 BEGINS = "from_s"
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -222,7 +222,7 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def combine(sign: str, a: Any, b: Any) -> Any:
-    """Two values for each run; what cannot be divided is NaN."""
+    """Applies an operator to two values of each run; a division by zero gives NaN."""
     with np.errstate(divide="ignore", invalid="ignore"):
         combined = _OPERATORS[sign](a, b)
     return np.where(np.isfinite(combined), combined, np.nan)
@@ -236,12 +236,12 @@ def leaves(node: Node) -> list[ColumnRows]:
 
 
 def is_signed(node: Node) -> bool:
-    """Whether what comes out may be negative: a difference."""
+    """Whether the result may be negative, as a difference may."""
     return isinstance(node, Applied) and (node.name == "-" or any(map(is_signed, node.parts)))
 
 
 def unit(node: Node, units: Mapping[tuple[str, str], str]) -> str:
-    """The unit of what comes out; `units` are those of the columns. Nothing for a ratio of equals."""
+    """The unit of the result; `units` are those of the columns. Empty for a ratio of values with the same unit."""
     if isinstance(node, ColumnRows):
         stored = units[node.table, node.column]
         return "%" if column(node.table, node.column).share else "" if stored == "1" else stored
@@ -258,7 +258,7 @@ def unit(node: Node, units: Mapping[tuple[str, str], str]) -> str:
 
 
 def words(node: Node) -> str:
-    """What an expression is called: `goodput of bbr / total goodput`."""
+    """The title of an expression: `goodput of bbr / total goodput`."""
     if isinstance(node, ColumnRows):
         of = ", ".join(value for _, value in node.where)
         if node.column == GOODPUT and of:

@@ -13,7 +13,7 @@ Named = tuple[str, str, str, Sequence[object]]
 
 
 def frame(name: str, columns: Iterable[Named]) -> _core.Table:
-    """The table of these columns: texts, or numbers.
+    """The table of these columns, whose values are texts or numbers.
 
     >>> from tailback.core.results.frame import frame
     >>> frame("two", [("queue", "", "the discipline", ["red", "pie"]), ("delay", "s", "its mean", [0.1, None])]).columns

@@ -1,6 +1,6 @@
-"""Means over replications: the one place where rows of several runs become one row.
+"""Means over replications. Only this module combines rows of several runs into one row.
 
-What `tailback run` prints, its JSON document, the report and the comparison of two results all come from here.
+The output and JSON document of `tailback run`, the report, and the comparison of two results all use it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tailback.core import stats
 #: Columns that say which run a row is of.
 PLAN = ("run", "replication", "seed", "key")
 
-#: Tables that have a row only where something happened: a run without the row had none of it.
+#: Tables that have a row only if something happened; a run without the row counts as zero.
 ABSENT_IS_ZERO = ("losses",)
 
 Row = dict[str, Any]
@@ -26,12 +26,12 @@ def labels_of(table: Any) -> list[str]:
 
 
 def finished(runs: Any) -> list[Row]:
-    """The runs that came to their end; the others have no rows in any table."""
+    """The finished runs; other runs have no rows in any table."""
     return [row for row in runs.rows() if row["status"] == "done"]
 
 
 def by_run(table: Any) -> dict[int, list[Row]]:
-    """The rows of a table by the number of their run."""
+    """The rows of a table, grouped by run number."""
     rows: dict[int, list[Row]] = {}
     for row in table.rows():
         rows.setdefault(row["run"], []).append(row)
@@ -45,11 +45,11 @@ def averages(
     runs: Iterable[Mapping[str, Any]] | None = None,
     columns: Collection[str] | None = None,
 ) -> list[Row]:
-    """The rows of a table averaged over runs, in the order in which they first occur; `ci` adds `COLUMN_ci95`, half of
-    the 95 % interval. Words become the one that occurs most. Of `columns` all are taken, or those that are named.
+    """The rows of a table averaged over runs, in the order of their first occurrence. `ci` adds `COLUMN_ci95`, half of
+    the 95 % interval. For words, the most frequent one is taken. `columns` limits the result to the named columns.
 
-    `runs` are the finished runs that these rows are of. Where a table has a row only if something happened, a run
-    without the row counts as zero: without `runs` such a mean would be over the runs that have the row.
+    `runs` are the finished runs of these rows. In a table that has a row only if something happened, a run without the
+    row counts as zero. Without `runs`, such a mean would cover only the runs with the row.
     """
     if not len(table):
         return []
@@ -58,7 +58,7 @@ def averages(
     values = {n: table.to_list(n) for n in wanted}
     named = list(zip(*(values[k] for k in keys), strict=True))
     if population is None and len(set(named)) == len(named):
-        # One run, as a rule: nothing is to be averaged, and there may be a million rows.
+        # The usual case of one run: nothing is averaged, and there may be a million rows.
         order = [*keys, *(n for n in wanted if n not in keys)]
         return [dict(zip(order, row, strict=True)) for row in zip(*(values[n] for n in order), strict=True)]
     rows: dict[tuple[Any, ...], list[int]] = {}
@@ -94,10 +94,10 @@ def _average(row: Row, name: str, mine: list[Any], ci: bool) -> None:
 
 
 def alike(*averaged: Sequence[Row]) -> bool:
-    """Whether no number of these averages has an interval: the replications are all alike."""
+    """Whether no number of these averages has an interval, because all replications are equal."""
     return not any(v > 0 for rows in averaged for row in rows for k, v in row.items() if k.endswith("_ci95"))
 
 
 def most_common(words: Sequence[Any]) -> Any:
-    """The value that occurs most; the first of several."""
+    """The most frequent value; the first of several."""
     return max(dict.fromkeys(words), key=words.count)

@@ -1,6 +1,6 @@
 """An expression over the runs of a plan: a value for each run, and their means and intervals by point.
 
-Columns are read a row group at a time, so the memory does not grow with what a run has stored beside them.
+Columns are read one row group at a time, so memory does not grow with the other data of a run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tailback.core.results.means import ABSENT_IS_ZERO, PLAN, labels_of
 from tailback.core.results.reading import declared, pieces
 from tailback.core.text import given
 
-#: A name of a point or of a row: its labels.
+#: The labels that name a point or a row.
 Name = tuple[str, ...]
 
 
@@ -39,10 +39,10 @@ class PlanRuns:
     """The finished runs of results, by their positions in the plan."""
 
     labels: list[str]
-    #: Of each run, by label.
+    #: The value of each run, by label.
     values: dict[str, np.ndarray]
     seed: np.ndarray
-    #: Whether a run is counted: it came to its end, and its labels are those that are asked for.
+    #: Whether a run counts: it is finished, and has the requested labels.
     counted: np.ndarray
 
     def __len__(self) -> int:
@@ -50,7 +50,7 @@ class PlanRuns:
 
     @staticmethod
     def of(results: Any, where: Mapping[str, str]) -> PlanRuns:
-        """Those whose labels are as `where` says; its other keys are of columns."""
+        """The runs that have the labels of `where`; its other keys are for columns."""
         table = results.runs
         labels = labels_of(table)
         values = {n: np.asarray([str(x) for x in table.to_list(n)], object) for n in labels}
@@ -66,7 +66,8 @@ class PlanRuns:
 
 @dataclass(frozen=True)
 class ByRun:
-    """What came out: for each row (a link, a group; one without a name for an expression of several) a value a run."""
+    """The results: for each row one value a run. A row is a link or a group; an expression of several rows has one row
+    without a name."""
 
     runs: PlanRuns
     rows: dict[Name, np.ndarray]
@@ -75,7 +76,7 @@ class ByRun:
     signed: bool = False
 
     def values(self) -> np.ndarray:
-        """All that count."""
+        """The values of all runs that count."""
         counted = [v[self.runs.counted] for v in self.rows.values()]
         return np.concatenate(counted) if counted else np.empty(0)
 
@@ -101,7 +102,7 @@ class ByRun:
         return [(name, np.asarray(mine)) for name, mine in runs_of.items()]
 
     def against(self, axis: str, label: str) -> ByRun:
-        """Each value over that of the run with the same seed and the same other labels whose `axis` has `label`."""
+        """Each value divided by that of the run with the same seed and other labels, but with `label` on `axis`."""
         runs = self.runs
         if axis not in runs.labels:
             raise ExpressionError(f'there is no axis "{axis}"; axes are {", ".join(runs.labels) or "none"}')
@@ -116,7 +117,7 @@ class ByRun:
 
 
 def spread_of(values: np.ndarray) -> tuple[float, float, int]:
-    """Mean, half of the 95 % interval (NaN for one value), and how many there are."""
+    """The mean, half of the 95 % interval (NaN for one value), and the number of values."""
     n = len(values)
     if n < 2:
         return float(values.mean()) if n else math.nan, math.nan, n
@@ -124,7 +125,7 @@ def spread_of(values: np.ndarray) -> tuple[float, float, int]:
     return float(values.mean()), stats.t_quantile(0.975, n - 1) * sd / math.sqrt(n), n
 
 
-#: What computes a number from the tables of one run, in Python.
+#: A Python function that computes a number from the tables of one run.
 Metric = Callable[[Any], float]
 
 
@@ -141,8 +142,8 @@ class OneRun:
 
 
 def computed(results: Any, metric: Metric, where: Mapping[str, str] | None = None) -> ByRun:
-    """What a function of one's own makes of each run, which it gets as an object with tables. Its name is the title,
-    and its attribute `unit` the unit, if it has them."""
+    """Applies the user's function to each run, which is passed as an object with tables. The function's name is the
+    title, and its attribute `unit` the unit, if it has them."""
     runs = PlanRuns.of(results, where or {})
     values = np.full(len(runs), math.nan)
     for i in np.flatnonzero(runs.counted):
@@ -152,7 +153,7 @@ def computed(results: Any, metric: Metric, where: Mapping[str, str] | None = Non
 
 
 def measure(results: Any, text: str | Metric, where: Mapping[str, str] | None = None) -> ByRun:
-    """An expression, or a function of one's own, run by run. `where` chooses runs by label, and rows by column.
+    """Computes an expression, or a user's function, for each run. `where` chooses runs by label, and rows by column.
 
     >>> from tailback.core.results.measured import measure
     >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
@@ -183,7 +184,7 @@ def measure(results: Any, text: str | Metric, where: Mapping[str, str] | None = 
 
 
 def _check(results: Any, leaf: ColumnRows) -> str:
-    """The unit of a column that is there and has numbers."""
+    """Checks that a column exists and has numbers, and gives its unit."""
     table = declared(results, leaf.table)
     for column in (leaf.column, *(k for k, _ in leaf.where)):
         if column not in table.columns:
@@ -227,10 +228,10 @@ def _over_time(results: Any, name: str, leaf: ColumnRows, where: Mapping[str, st
 
 
 def _by_row(results: Any, leaf: ColumnRows, runs: PlanRuns, where: Mapping[str, str]) -> dict[Name, np.ndarray]:
-    """A value for each run by the names of rows; those that are the same everywhere are left out of the names."""
+    """One value for each run, by the names of rows. Values that are the same in all rows are left out of the names."""
     if leaf.table not in averaged():
         raise ExpressionError(
-            f"{leaf.text} has many values a run: say what is to be made of them, such as mean({leaf.text}), or leave "
+            f"{leaf.text} has many values a run: combine them, such as mean({leaf.text}), or leave "
             "--over out to draw how they are spread"
         )
     keys = [k for k in averaged()[leaf.table] if k not in dict(leaf.where)]
@@ -244,12 +245,12 @@ def _by_row(results: Any, leaf: ColumnRows, runs: PlanRuns, where: Mapping[str, 
         by_name[name] = values
     if not by_name:
         chosen = ", ".join(f"{k} = {v}" for k, v in (*leaf.where, *where.items()))
-        raise ExpressionError(_nothing(results, leaf, where) or f"nothing has {chosen or 'a row'} to draw")
+        raise ExpressionError(_nothing(results, leaf, where) or f"no row has {chosen or 'a value'} to draw")
     return by_name
 
 
 def _nothing(results: Any, leaf: ColumnRows, where: Mapping[str, str]) -> str:
-    """Why no row was chosen: a value that nothing has."""
+    """The reason why no row was chosen: a value that no row has."""
     for key, wanted in (*leaf.where, *where.items()):
         values: dict[str, None] = {}
         for piece in pieces(results, leaf.table, [key]):
@@ -260,10 +261,10 @@ def _nothing(results: Any, leaf: ColumnRows, where: Mapping[str, str]) -> str:
 
 
 def missing(key: str, wanted: str, there: Sequence[Any] | np.ndarray) -> str:
-    """What to say of a value that nothing has."""
+    """The message for a value that no row has."""
     values = list(dict.fromkeys(map(str, there)))
     ending = f" and {len(values) - 20} more" if len(values) > 20 else ""
-    return f"nothing has {key} = {wanted}; there are {', '.join(values[:20])}{ending}"
+    return f"no row has {key} = {wanted}; there are {', '.join(values[:20])}{ending}"
 
 
 def _read(
@@ -291,7 +292,8 @@ def _read(
 
 
 def all_values(results: Any, text: str, where: Mapping[str, str]) -> tuple[ByRun, dict[Name, np.ndarray]]:
-    """How the values of a column are spread over all rows of all runs, by point; of an expression its values by run."""
+    """The distribution of a column's values over all rows of all runs, by point; for an expression, of its values over
+    runs."""
     node = expression.parse(text)
     if not isinstance(node, ColumnRows):
         by_run = measure(results, text, where)

@@ -1,8 +1,8 @@
-"""The series of a flow as qlog: what tools for QUIC read, such as qvis.
+"""Writes the series of a flow as qlog, which tools for QUIC such as qvis read.
 
-The file is a sequence of JSON texts (RFC 7464) as draft-ietf-quic-qlog-main-schema-13 has it. Windows and round trips
-are the recovery events of draft-ietf-quic-qlog-quic-events-12; what only TCP has, and what a queue did with the packets
-of the flow, are events of a schema of our own. An event has what has changed since the one before.
+The file is a sequence of JSON texts (RFC 7464), as draft-ietf-quic-qlog-main-schema-13 defines. Windows and round trips
+are recovery events of draft-ietf-quic-qlog-quic-events-12. Values that only TCP has, and drops and marks by queues, are
+events of tailback's own schema. An event has the values that changed since the event before.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from tailback.core.text.json_text import json_text
 QUIC = "urn:ietf:params:qlog:events:quic-12"
 #: Ours: `tailback_tcp:metrics_updated`, `tailback_tcp:packet_dropped`, `tailback_tcp:packet_marked`.
 TCP = "urn:tailback:qlog:events:tcp-1"
-#: Probes that are fields of recovery_metrics_updated; the first are in segments, the second in seconds.
+#: Probes that are fields of recovery_metrics_updated: first those in segments, then those in seconds.
 _WINDOWS = {"cwnd": "congestion_window", "ssthresh": "ssthresh"}
 _TIMES = {"srtt": "smoothed_rtt", "rttvar": "rtt_variance"}
-#: Those of TCP alone, and the factor to the unit of the field.
+#: Probes that only TCP has, with the factor to the unit of the field.
 _OWN = {"rto": ("retransmission_timeout_ms", 1e3), "backoff": ("backoff", 1.0), "dupacks": ("duplicate_acks", 1.0)}
-#: What a kernel shows in segments for a connection without a threshold.
+#: The threshold in segments that a kernel shows for a connection without one.
 _NO_THRESHOLD = 2.0**31 - 1
 _LOGGED = {"drop": "packet_dropped", "mark": "packet_marked"}
 
 
 class NoSeries(ValueError):
-    """The results have nothing of this flow."""
+    """The results have no series of this flow."""
 
 
 def qlog(
     series: Iterator[Mapping[str, Any]], log: Iterator[Mapping[str, Any]], flow: str, segment: int, title: str
 ) -> Iterator[str]:
-    """The records of a file, each with what separates it from others. `series` and `log`: rows of one run; `segment`:
-    payload of a full segment, B. Raises NoSeries."""
+    """The records of a file, each with its separator. `series` and `log` are rows of one run; `segment` is the payload
+    of a full segment in bytes. Raises NoSeries."""
     points: dict[float, dict[str, float]] = {}
     for row in series:
         if row["what"] == f"flows.{flow}":
@@ -118,7 +118,7 @@ def _own_fields(values: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _state(values: Mapping[str, float]) -> str:
-    """In the words of RFC 9002; empty where the probes do not tell."""
+    """The state in the words of RFC 9002; empty if the probes do not tell it."""
     if values.get("phase") == 1:
         return "recovery"
     if "cwnd" not in values or "ssthresh" not in values:

@@ -1,5 +1,5 @@
-"""The unit in which numbers are shown on axes and in tables: with the prefix that leaves one to three digits before the
-point (Mb/s, ms, MB), shares in per cent."""
+"""Chooses the unit of numbers on axes and in tables. The prefix leaves one to three digits before the point (Mb/s, ms,
+MB); shares are in per cent."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class UnitShown(NamedTuple):
 
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-#: Short signs of units that have prefixes, and the smallest and the largest.
+#: Symbols of units that have prefixes, with the smallest and the largest prefix.
 _SIGNS = {"bit/s": ("b/s", 1.0, 1e12), "B/s": ("B/s", 1.0, 1e12), "s": ("s", 1e-9, 1.0), "bytes": ("B", 1.0, 1e12)}
 _SAME = {"bps": "bit/s", "B": "bytes"}
 
 
 def shown(unit: str, values: Iterable[float]) -> UnitShown:
-    """The unit and the factor that these values are shown with; all of one axis have the same.
+    """The unit and the factor of these values; all values of one axis have the same.
 
     >>> from tailback.core.results.quantities import shown
     >>> shown("bit/s", [2e6, 19.1e6])
@@ -48,18 +48,18 @@ def shown(unit: str, values: Iterable[float]) -> UnitShown:
 
 
 def label(words: str, unit: str) -> str:
-    """What stands beside an axis: `goodput (Mb/s)`."""
+    """The title of an axis: `goodput (Mb/s)`."""
     return f"{words} ({unit})" if unit else words
 
 
 def axis_titles(sweep: Mapping[str, Any] | None) -> dict[str, str]:
-    """What the axes of a sweep are called, by their names, from what its manifest says."""
+    """The titles of a sweep's axes by their names, from its manifest."""
     axes = (sweep or {}).get("axes", [])
     return {a["name"]: label(a["title"], a["unit"]) for a in axes}
 
 
 def number(text: str) -> float:
-    """The number at the beginning of a label; NaN where there is none."""
+    """The number at the beginning of a label; NaN if there is none."""
     try:
         return float(text.split()[0])
     except (ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""Columns of a table of results, a piece at a time: of a stored folder only the columns that are asked for, and only
+"""Reads columns of a table of results piece by piece. From a stored folder it reads only the requested columns, with
 one row group in memory."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Piece = dict[str, np.ndarray]
 
 
 def folder_of(results: Any) -> Path | None:
-    """Where results are stored; None for those in memory."""
+    """The folder of stored results; None for results in memory."""
     folder = getattr(getattr(results, "results", results), "folder", None)
     return Path(folder) if folder else None
 

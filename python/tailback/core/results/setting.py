@@ -1,7 +1,7 @@
-"""What the scenarios of two results differ in: said before their numbers are compared.
+"""Compares the scenarios of two results. The differences are printed before the numbers are compared.
 
-Two results answer a question only where they differ in what was asked. Whether queues mark or drop is said first, since
-it changes every number and often follows from something else.
+Two results answer a question only if they differ in the setting in question and in no other. Whether queues mark or
+drop is printed first, since it changes every number and often follows from another key.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tailback import _core
 from tailback.core.scenario import controls, marking
 from tailback.core.store import manifest
 
-#: Keys that name or repeat a run and change nothing else.
+#: Keys that name or repeat a run and change no result.
 _NO_CHANGE = ("name", "seed")
 #: The most keys that a text shows.
 MOST = 8
@@ -27,12 +27,12 @@ Point = tuple[tuple[str, ...], _core.Scenario]
 
 @dataclass(frozen=True)
 class KeyDifference:
-    """A key with different values; None where it is not given."""
+    """A key with different values; a value is None if it is not given."""
 
     key: str
     a: Any
     b: Any
-    #: At how many of the points that both have.
+    #: The number of common points at which the values differ.
     points: int
 
 
@@ -45,14 +45,14 @@ class SettingDifference:
     keys: list[KeyDifference] = field(default_factory=list)
     #: Points that both have.
     points: int = 0
-    #: The two were made by different builds of the program.
+    #: Whether different builds of the program made the two results.
     builds: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     def lines(self, width: int = 80) -> list[str]:
-        """For a terminal, marking first."""
+        """The text for a terminal, with marking first."""
         sentences = list(self.marking)
         if self.builds:
             sentences.append("a and b were made by different builds of the program, which may compute differently")
@@ -77,8 +77,8 @@ def between(a: Path, b: Path) -> SettingDifference:
 
 
 def among(points: Iterable[tuple[dict[str, str], _core.Scenario]]) -> list[str]:
-    """A sentence for ports whose queues mark at some points of a plan and drop at others; ports that do so at the same
-    points share one."""
+    """A sentence for each set of ports whose queues mark at some points of a plan and drop at others. Ports with the
+    same points share one sentence."""
     sides_of: dict[str, dict[bool, list[str]]] = {}
     for labels, scenario in points:
         name = ", ".join(f"{k} = {v}" for k, v in labels.items())
@@ -101,7 +101,7 @@ def _ports(ports: Sequence[str]) -> str:
 
 
 def of_folder(folder: Path) -> list[str]:
-    """The same for a folder of results."""
+    """The sentences for a folder of results."""
     return among((dict(labels), scenario) for labels, scenario in _labelled(manifest.read(folder)))
 
 

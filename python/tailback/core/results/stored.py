@@ -11,7 +11,7 @@ from tailback.core.text.arguments import checked
 
 @checked
 def read_results(dir: str | os.PathLike[str]) -> _core.Results:
-    """Read the stored tables of a finished plan. Raises OSError for a folder without any.
+    """Read the stored tables of a finished plan. Raises OSError for a folder without stored tables.
 
     >>> lab = tb.load_scenario(tb.dumbbell(flows=2, queue="codel"), ["duration=2s"])
     >>> done = tb.Plan.product(lab, {"link.bottleneck.rate": ["5Mbps", "10Mbps"]}).execute("out/rates")

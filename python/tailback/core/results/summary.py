@@ -1,4 +1,4 @@
-"""A result as text for people: groups, links and completion times in the width of the terminal, units in the header."""
+"""A result as text for a terminal: groups, links and completion times, in its width, with units in the headers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailback.core.text.plain import plain
 from tailback.core.text.terminal import GAP, columns
 from tailback.core.text.width import terminal_width
 
-# Longer tables are cut; the folder of results has everything.
+# Longer tables are cut; the folder of results has all rows.
 MOST_ROWS = 20
 
 #: With more groups, only the completions over all of them are printed.
@@ -26,7 +26,7 @@ _ALWAYS = ("groups", "links")
 
 
 def text(result: Any, width: int | None = None) -> str:
-    """The summary of a result; without `width` as wide as the terminal (or COLUMNS)."""
+    """The summary of a result. Without `width` it is as wide as the terminal (or COLUMNS)."""
     width = width or terminal_width()
     r, scenario = result.results, result.scenario
     done = [row["seed"] for row in r.runs.rows() if row["status"] == "done"]
@@ -62,8 +62,8 @@ def text(result: Any, width: int | None = None) -> str:
 
 
 def _of_all(rows: list[dict[str, Any]], named: set[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Completions over all groups only, where there are many groups; and a line that says so. `named` are the groups of
-    the scenario: the rows of one that is called "all" are its own."""
+    """If there are many groups, only the completions over all groups, and a line that says so. `named` are the groups
+    of the scenario; a group called "all" keeps its own rows."""
     over_all = [row for row in rows if row["group"] not in named]
     groups = {row["group"] for row in rows} & named
     if len(groups) <= _FEW_GROUPS or not over_all:
@@ -72,7 +72,7 @@ def _of_all(rows: list[dict[str, Any]], named: set[str]) -> tuple[list[dict[str,
 
 
 def _table(table: TableRow, rows: list[dict[str, Any]], several: bool, width: int) -> list[str]:
-    """The columns that name a row, and those that are shown and have a value."""
+    """The columns that identify a row, and the shown columns that have a value."""
     left = len(rows) - MOST_ROWS
     rows = rows[:MOST_ROWS]
     names = [
@@ -92,13 +92,14 @@ def _table(table: TableRow, rows: list[dict[str, Any]], several: bool, width: in
 
 
 def with_values(columns: Iterable[ColumnRow], rows: Sequence[Mapping[str, Any]]) -> list[ColumnRow]:
-    """Columns that have a value in a row. Only datagrams that are answered have answers, and results of an earlier
-    version lack columns."""
+    """The columns that have a value in some row. Only answered datagrams have answers, and results of an earlier
+    version lack some columns."""
     return [c for c in columns if not rows or any(math.isfinite(row.get(c.name, math.nan)) for row in rows)]
 
 
 def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Columns beside those that name the rows; what does not fit any more stands below, beside the same names."""
+    """Puts columns beside those that identify the rows. Columns that do not fit stand below, beside the same row
+    names."""
     blocks = [[*names]]
     used = lead = sum(max(map(len, column)) + GAP for column in names) - GAP
     for column in cells:
@@ -119,7 +120,7 @@ _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, 
 
 
 class NumberCell(NamedTuple):
-    """A number as it is written: the mean, and half of its interval, empty where there is none."""
+    """A number as text: the mean, and half of its interval (empty if there is none)."""
 
     mean: str
     half: str = ""
@@ -129,8 +130,8 @@ class NumberCell(NamedTuple):
 
 
 def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Callable[[float, float], NumberCell]]:
-    """The unit a column is shown in, and how a value and the half-width of its interval are written in it, with so many
-    decimals at most."""
+    """The unit in which a column is shown, and the function that writes a value and the half-width of its interval with
+    a limited number of decimals."""
     factor, name = 1.0, unit
     largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     if unit == "%":
@@ -150,14 +151,14 @@ def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Cal
 
 
 def decimals(values: Iterable[float]) -> int:
-    """The most decimals in a column: beside large values the digits of tiny ones say nothing, and take the room of
-    other columns."""
+    """The most decimals in a column. Beside large values, the last digits of tiny values carry no information and take
+    room."""
     largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     return max(0, 5 - math.floor(math.log10(largest))) if largest > 0 else 6
 
 
 def as_cell(value: float, half: float = math.nan, most: int = 6) -> NumberCell:
-    """A value with four significant digits, or as many as its interval lets mean something; `most` limits decimals."""
+    """A value with four significant digits, or as many as its interval makes meaningful; `most` limits the decimals."""
     if not math.isfinite(value):
         return NumberCell("-")
     if math.isfinite(half) and half > 0:

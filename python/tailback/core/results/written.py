@@ -1,4 +1,4 @@
-"""Tables of means with their intervals, for a paper, a page or a program: LaTeX (booktabs), Markdown, CSV.
+"""Writes tables of means with their intervals as LaTeX (booktabs), Markdown or CSV.
 
 A cell without a value is empty in every form, never "nan".
 """
@@ -19,17 +19,17 @@ from tailback.core.results.measured import measure
 from tailback.core.results.quantities import UnitShown, label, shown
 from tailback.core.results.summary import as_cell, decimals
 
-#: How a table is written, by the ending of its file.
+#: The writer of a table, by the ending of its file.
 FORMS = ("tex", "md", "csv")
-#: Letters of a line of a head in LaTeX.
+#: The most characters in one line of a LaTeX header.
 HEAD = 18
-#: Mean, half of the interval and number of runs where there is no value.
+#: Mean, half of the interval and number of runs of a missing value.
 _ABSENT = (math.nan, math.nan, 0)
 
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """A measure of a table: its title, how its numbers are shown, and by row mean and half of the interval."""
+    """A column of a table: its title, the unit of its numbers, and for each row the mean and half of the interval."""
 
     title: str
     unit: UnitShown
@@ -70,7 +70,7 @@ class MeansTable:
         return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
     def _csv(self) -> str:
-        """Each measure in two columns, its mean and half of its 95 % interval, with all their digits."""
+        """Each column of the table becomes two, the mean and half of its 95 % interval, with all digits."""
         from tailback.core.store.paths import cell
 
         titles = [*self.heads]
@@ -92,7 +92,7 @@ def _written(c: ShownColumn, plus_minus: str) -> list[str]:
 
 
 def _stacked(text: str, side: str) -> str:
-    """A head in lines of some letters: a column is as wide as its numbers need."""
+    """A header broken into short lines, so that a column is only as wide as its numbers."""
     lines = textwrap.wrap(text, HEAD, break_long_words=False, break_on_hyphens=False) or [""]
     if len(lines) == 1:
         return _escaped(text)
@@ -101,13 +101,13 @@ def _stacked(text: str, side: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text as LaTeX takes it, in one line. Behind a line's end a bracket would be read as a length."""
+    """Text escaped for LaTeX, in one line. LaTeX would read a bracket behind a line end as a length."""
     signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "µ": r"\textmu{}"}
     return "".join(signs.get(c, f"\\{c}" if c in "&%$#_{}" else f"{{{c}}}" if c in "[]" else c) for c in _line(text))
 
 
 def _marked(text: str) -> str:
-    """Text as Markdown takes it, in a cell: none of it is markup."""
+    """Text escaped for a Markdown cell, so that no character is markup."""
     signs = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
     return "".join(signs.get(c, f"\\{c}" if c in "\\|`*[]" else c) for c in _line(text))
 
@@ -119,7 +119,7 @@ def _line(text: str) -> str:
 def table_of(
     results: Any, texts: Sequence[str], where: Mapping[str, str] | None = None, titles: Mapping[str, str] | None = None
 ) -> MeansTable:
-    """The means of expressions by point, and by row where one has several.
+    """The means of expressions by point, and also by row if an expression has several.
 
     >>> from tailback.core.results.written import table_of
     >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
@@ -128,7 +128,7 @@ def table_of(
     1.0,
     """
     if not texts:
-        raise ExpressionError("name what the columns are, such as links.utilisation[bottleneck]")
+        raise ExpressionError("give an expression for each column, such as links.utilisation[bottleneck]")
     titles = titles or {}
     measures = [measure(results, text, where) for text in texts]
     runs = measures[0].runs

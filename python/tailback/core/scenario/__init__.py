@@ -1,1 +1,1 @@
-"""Scenarios as Python sees them: reading them from wherever they come, and the reference of their models."""
+"""Scenarios in Python: reading them from any source, and the reference of their models."""

@@ -1,4 +1,4 @@
-"""Amounts as scenarios write them, as numbers."""
+"""Reads amounts that scenarios write, as numbers."""
 
 from __future__ import annotations
 

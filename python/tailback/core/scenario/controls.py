@@ -1,12 +1,12 @@
-"""Congestion controls, rate controls and transports written in Python: a class becomes a name that scenarios may have.
+"""Congestion controls, rate controls and transports written in Python. Each class gets a name that scenarios can use.
 
     tb.dumbbell(tcp={"congestion": tb.congestion(Mine, gain=0.5)})
     net.flows("call", traffic="video", rtp={"control": tb.rate_control(Calm, share=0.8)})
     tb.dumbbell(flows={"mine": {"transport": tb.stack(Mine, window=10)}})
     tb.run("lab.toml", overrides=["flows.bulk.tcp.congestion=mine.py:Mine"])
 
-The parameters of a class after the first one are parameters of the control or transport, with their defaults; the class
-attribute `probes` names the attributes that can be recorded, with their units.
+The constructor's parameters after the first are the parameters of the control or transport, with their defaults. The
+class attribute `probes` names the attributes that can be recorded, with their units.
 
 Every run imports this; the reader of TOML is imported only where Python reads a text.
 """
@@ -31,17 +31,17 @@ from tailback.core.text.plain import plain
 
 
 class Kind(NamedTuple):
-    """What a class may be, and its contract."""
+    """A kind of class, and its contract."""
 
-    #: Where a scenario names one, and the family that its models are of.
+    #: The key by which a scenario names one, and the family of its models.
     path: str
     family: str
     title: str
-    #: The first argument of a class, and what it is.
+    #: The first argument of the constructor, and its meaning.
     first: tuple[str, str]
-    #: What each has an object of its own.
+    #: The thing for which each object is made.
     user: str
-    #: The methods that every one has, with their arguments.
+    #: The required methods, with their arguments.
     methods: tuple[tuple[str, str], ...]
 
     @property
@@ -55,7 +55,7 @@ class Kind(NamedTuple):
         return self.path.split(".")[-2]
 
     def check(self, control: str, params: Mapping[str, Any], said: str) -> None:
-        """Raises `ScenarioError` for a name or parameters that there are not."""
+        """Raises `ScenarioError` for an unknown name or unknown parameters."""
         table: Any = {"kind": control, **params}
         for key in reversed(self.path.split(".")):
             table = {key: table}
@@ -87,34 +87,34 @@ STACK = Kind(
     (("receive", "data, ecn, now"), ("transmit", "now")),
 )
 KINDS = (CONGESTION, RATE, STACK)
-#: What a parameter may be.
+#: The types of a parameter.
 _KINDS: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "str"}
 
 
-#: The largest default of each.
+#: The largest default of each type.
 _MOST: dict[type, float] = {bool: 1.0, int: 2.0**53, float: sys.float_info.max, str: 2.0**53}
 
 
-#: The class that each name stands for now: the last one given.
+#: The class for which each name stands: the last one given.
 _LATEST: dict[str, type] = {}
 
 
 class ControlGiven:
     """A control and its parameters, as a scenario takes them."""
 
-    #: The function that makes it, and what it is one of.
+    #: The function that makes it, and its kind.
     made_by: ClassVar[str]
     of: ClassVar[Kind]
 
     def __init__(self, kind: str, params: Mapping[str, Any], control: type | None = None) -> None:
         self.kind = kind
         self.params = dict(params)
-        #: The class that the name stood for, if it is one of your own.
+        #: The class for which the name stood, if it is the user's own.
         self.control = control
 
     @classmethod
     def named(cls, control: str | type, params: Mapping[str, Any]) -> Self:
-        """One of this name, a class, or `FILE.py:CLASS`. Raises `ScenarioError`."""
+        """Makes one from a name, a class, or `FILE.py:CLASS`. Raises `ScenarioError`."""
         own = None if isinstance(control, str) else control
         match = NAMED.fullmatch(control) if isinstance(control, str) else None
         if own is not None:
@@ -166,7 +166,7 @@ class RateControlGiven(ControlGiven):
 
 
 class StackGiven(ControlGiven):
-    """A transport of one's own and its parameters, for `transport = ...`.
+    """A user's own transport and its parameters, for `transport = ...`.
 
     >>> tb.stack("mine.py:Mine", window=10)
     stack('mine.py:Mine', window=10)
@@ -212,7 +212,7 @@ def rate_control(control: str | type, **params: Any) -> RateControlGiven:
 
 @checked
 def stack(transport: str | type, **params: Any) -> StackGiven:
-    """A transport of one's own: a class whose objects are the ends of connections, or `FILE.py:CLASS`; and its
+    """A user's own transport: a class whose objects are the ends of connections, or `FILE.py:CLASS`; and its
     parameters.
 
     >>> class Ticker:
@@ -261,8 +261,8 @@ def refused(problem: str, remedy: str, key: str = "congestion", value: str = "")
 
 
 def register(control: Any, name: str | None = None, kind: Kind | None = None) -> str:
-    """Let scenarios name a class; gives back its name. Without a kind it is that of its methods. Raises
-    `ScenarioError`."""
+    """Lets scenarios name a class, and returns its name. Without `kind`, the methods of the class decide its kind.
+    Raises `ScenarioError`."""
     kind = kind or kind_of(control) or CONGESTION
     if not isinstance(control, type):
         raise refused(
@@ -275,7 +275,7 @@ def register(control: Any, name: str | None = None, kind: Kind | None = None) ->
         _check_method(called, control, method, argument, kind)
     params = list(_params(called, control, kind))
     doc = (inspect.getdoc(control) or "") if control.__doc__ else ""
-    summary = doc.split("\n\n")[0].replace("\n", " ") or f"A {kind.title} of one's own."
+    summary = doc.split("\n\n")[0].replace("\n", " ") or f"A user's own {kind.title}."
     try:
         _core.register_control(kind.family, called, control, summary, params, list(_probes(called, control)))
     except ValueError as e:
@@ -285,8 +285,8 @@ def register(control: Any, name: str | None = None, kind: Kind | None = None) ->
 
 
 def kind_of(control: Any, asked: Kind | None = None) -> Kind | None:
-    """The kind whose methods a class has, all or else one of them; of several the one that is asked for. A transport
-    may have a method `on_ack` of its own."""
+    """The kind of a class by its methods: the kind whose methods it has all, or else one of. Of several kinds, the
+    requested one counts, since a transport may also have a method `on_ack`."""
     kinds = sorted(KINDS, key=lambda kind: kind is not asked)
     fits = (kind for enough in (all, any) for kind in kinds if enough(hasattr(control, m) for m, _ in kind.methods))
     return next(fits, None)
@@ -314,12 +314,12 @@ def _check_method(called: str, control: type, method: str, argument: str, kind: 
             f"{called}.{method} cannot be called with {how_many}: {e}", f"write `def {method}(self, {argument})`"
         ) from None
     except ValueError:
-        # Without a signature it is tried when the run begins.
+        # A class without a signature is tried when the run begins.
         return
 
 
 def _params(called: str, control: type, kind: Kind) -> Iterator[tuple[str, str, str, str]]:
-    """Name, kind, default and sentence of each parameter."""
+    """The name, kind, default and description of each parameter."""
     try:
         listed = list(inspect.signature(control).parameters.values())
     except (ValueError, TypeError):
@@ -346,7 +346,7 @@ def _params(called: str, control: type, kind: Kind) -> Iterator[tuple[str, str, 
 
 
 def _kind(called: str, p: inspect.Parameter, hint: Any) -> tuple[str, str]:
-    """The kind of a parameter, and its default as a user would write it."""
+    """The kind of a parameter, and its default as a scenario writes it."""
     of_hint = [t for t in (typing.get_args(hint) or (hint,)) if t in _KINDS]
     empty = p.default is inspect.Parameter.empty
     kind = of_hint[0] if of_hint else type(p.default)
@@ -391,8 +391,8 @@ def _probes(called: str, control: type) -> Iterator[tuple[str, str, str]]:
 
 
 def from_file(path: str, name: str, near: Iterable[Path] = (), kind: Kind | None = None) -> str:
-    """Register the class of a file, a control, a queue or a stack, under the name `FILE.py:CLASS`; a class that has no
-    method of any is refused as one of this kind. Raises `ScenarioError`."""
+    """Registers a class of a file (a control, a queue or a stack) under the name `FILE.py:CLASS`. If the class has no
+    method of any kind, the error names this kind. Raises `ScenarioError`."""
     called = f"{path}:{name}"
     try:
         own_class = loaded(path, name, near)
@@ -407,8 +407,7 @@ def from_file(path: str, name: str, near: Iterable[Path] = (), kind: Kind | None
 
 
 def named_in(text: str) -> list[tuple[str, str, Kind]]:
-    """The classes in files that a scenario's text names as controls, queues or transports, each with the kind that its
-    key asks for."""
+    """The `FILE.py:CLASS` names in a scenario's text, each with the kind that its key expects."""
     if ".py:" not in text:
         return []
     keys = (*(kind.key for kind in KINDS), "queue", "kind", "values")
@@ -418,7 +417,8 @@ def named_in(text: str) -> list[tuple[str, str, Kind]]:
 
 
 def _asked(match: re.Match[str]) -> Kind:
-    """The kind of control by the key before a name on its line: the nearest of all, and congestion without any."""
+    """The kind of control by the nearest key before a name on its line; a congestion control if there is no such
+    key."""
     before = match.string[: match.start()]
     return max(KINDS, key=lambda kind: before.rfind(kind.key))
 
@@ -432,13 +432,13 @@ def register_named(texts: Iterable[str], near: Iterable[Path] = ()) -> None:
 
 
 def stand_ins(text: str, kind: str) -> None:
-    """Let a stored scenario be read whose classes are not at hand: each name gets the parameters that it has there."""
+    """Lets a stored scenario be read without its classes: each name gets the parameters that the scenario gives it."""
     from tailback.core.text import toml
 
     try:
         document = json.loads(text) if kind == "json" else toml.loads(text)
     except ValueError:
-        # The reader says what is wrong.
+        # The reader reports the error.
         return
     parameters: dict[tuple[Kind, str], dict[str, Any]] = {}
     for of in KINDS:
@@ -451,7 +451,7 @@ def stand_ins(text: str, kind: str) -> None:
     for (of, name), settings in parameters.items():
         kinds = [(k, _KINDS[type(v)], "none", "Given.") for k, v in settings.items() if type(v) in _KINDS]
         own = [(p, unit, "recorded") for p, unit in probes.items() if isinstance(p, str)]
-        _core.register_control(of.family, name, None, "A class that is not at hand.", kinds, own)
+        _core.register_control(of.family, name, None, "A class that is not available.", kinds, own)
 
 
 def files_given(text: str, named: Mapping[str, Iterable[str]]) -> set[str]:
@@ -464,7 +464,7 @@ def files_given(text: str, named: Mapping[str, Iterable[str]]) -> set[str]:
 
 
 def _values(document: Any, key: str) -> Iterator[Any]:
-    """The values of a key, at any depth; the items of a list that stands there."""
+    """The values of a key at any depth; for a list, its items."""
     if isinstance(document, Mapping):
         for k, v in document.items():
             if k == key:

@@ -1,4 +1,4 @@
-"""The examples and studies that are installed with the package, and how one is found by its name."""
+"""Finds the examples and studies that are installed with the package, by their names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailback.core.text.plain import plain, read_text
 PACKAGE = Path(__file__).parents[2]
 EXAMPLES = PACKAGE / "examples"
 STUDIES = PACKAGE / "studies"
-#: Scenarios, then programs in Python. What else is there are crates, which no wheel has.
+#: Scenarios, then Python programs. The other examples are crates, which are in no wheel.
 _FILES = ("*.toml", "demo/*.toml", "*.py")
 #: A name without an ending: `first-run`, `demo/queue`.
 _NAME = re.compile(r"(?:demo/)?[\w-]+")
@@ -22,7 +22,7 @@ _SENTENCE = re.compile(r".*?\.(?= |$)")
 
 
 class Example(NamedTuple):
-    #: What commands call it: a program keeps its ending.
+    #: Its name for commands; a program keeps its ending.
     name: str
     path: Path
 
@@ -32,14 +32,14 @@ class Example(NamedTuple):
 
     @property
     def about(self) -> str:
-        """The first sentence of its comment."""
+        """The first sentence of its comment or docstring."""
         paragraph = opening(self.text)
         sentence = _SENTENCE.match(paragraph)
         return sentence[0] if sentence else paragraph
 
 
 def opening(text: str) -> str:
-    """What a file says it is: the first paragraph of its comment, or of its docstring."""
+    """The description of a file: the first paragraph of its comment or docstring."""
     lines = (line.strip("# ") for line in text.removeprefix('"""').splitlines())
     return " ".join(takewhile(bool, lines))
 
@@ -51,11 +51,11 @@ def examples() -> list[Example]:
 
 
 def found(name: Path, beside: Path = Path()) -> Path:
-    """The file, counted from the folder `beside`; where there is none, the installed one of this name, and a line says
-    so. `first-run` and `examples/first-run.toml` are the same scenario in every folder that has no such file."""
+    """The file, relative to the folder `beside`. If it does not exist, the installed file of this name is taken, and a
+    line says so. In a folder without such a file, `first-run` and `examples/first-run.toml` are the same scenario."""
     path = beside / name
     ours = _installed(name)
-    # Unlike those of a `Path` these answer for a name of any length.
+    # Unlike the methods of `Path`, these accept a name of any length.
     if ours is None or os.path.exists(path) or not os.path.isfile(ours):
         return path
     where = "this folder" if beside == Path() else str(beside)
@@ -64,14 +64,14 @@ def found(name: Path, beside: Path = Path()) -> Path:
 
 
 def _installed(name: Path) -> Path | None:
-    """Where a file of this name would be installed; None for what is no such name."""
+    """The place where a file of this name would be installed; None for any other text."""
     if name.parts[:1] in [(EXAMPLES.name,), (STUDIES.name,)]:
         return PACKAGE / name
     return EXAMPLES / f"{name}.toml" if _NAME.fullmatch(name.as_posix()) else None
 
 
 def example(name: str) -> Example | None:
-    """The example of this name, which may be written as the file that it is."""
+    """The example of this name; the name may also be written as a file."""
     return next((e for e in examples() if e.name == _word(name)), None)
 
 
@@ -85,7 +85,7 @@ def no_example(name: str) -> str:
 
 
 def missing(name: Path) -> str | None:
-    """The message for a name that looks like that of an example but is not one; None for a file or any other name."""
+    """The message for a name that looks like an example's but is not one; None for a file or any other name."""
     if os.path.lexists(name) or STUDIES.name in name.parts[:1]:
         return None
     installed = example(str(name))

@@ -1,4 +1,4 @@
-"""What the workloads of a scenario come to at each layer of a fabric, in words."""
+"""The load of a scenario's workloads on each layer of a fabric, as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tailback import _core
 
 
 def sentences(scenario: _core.Scenario) -> Iterator[str]:
-    """A sentence for each workload; none where a network has no layers."""
+    """A sentence for each workload; no sentences if a network has no layers."""
     of: dict[str, list[str]] = {}
     for row in scenario.loads:
         of.setdefault(row["workload"], []).append(f"{row['load']:.3g} of {row['layer']} links")

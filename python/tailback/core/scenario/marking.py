@@ -20,7 +20,8 @@ def sentence(scenario: _core.Scenario) -> str:
 
 
 def by_default(scenario: _core.Scenario) -> str:
-    """That queues mark although the scenario does not say so, and how to have them drop; empty where that is not so."""
+    """A note if queues mark although the scenario does not say so, with the setting that makes them drop; else
+    empty."""
     marking = scenario.marking
     follow = sorted({p["queue"] for p in marking["ports"] if p["marks"] and not p["own"]})
     if not marking["on"] or marking["given"] or not follow:

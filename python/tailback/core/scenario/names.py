@@ -1,4 +1,4 @@
-"""Names in a part of a scenario that is not complete yet: what the builder refuses where it is written."""
+"""Checks names in an incomplete part of a scenario, so that the builder refuses a wrong name at once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from tailback import _core
 
-#: Problems that no other part of a scenario can solve: keys and models that there are not, and values that do not fit.
+#: Problems that no other part of a scenario can solve: unknown keys and models, and values that do not fit.
 _OWN = ("unknown-key", "unknown-name", "value")
-#: Keys whose values name other parts, which may follow, and the problem of a value that depends on them.
+#: Keys whose values name other parts, which may be added later, and the problem of a value that depends on them.
 _OF_OTHERS = re.compile(
     r"(record|change|flows|sessions|link|switch)\.[^.]+\.(from|to|link|links|flows|node|probes|of)(\[\d+\])?"
 )
@@ -19,19 +19,19 @@ _DEPENDS = "cannot be known"
 
 
 def check_names(document: Mapping[str, Any], path: str, part: str = "") -> None:
-    """Raise `tailback.ScenarioError` for the first key, model or profile below `path` that there is not, and the first
-    value that its key cannot have. `part` is what stands at that path, for messages; without it the whole is a network.
+    """Raises `tailback.ScenarioError` for the first unknown key, model or profile below `path`, and for the first value
+    that its key cannot have. `part` names what stands at that path, for messages; without it the whole is a network.
 
-    Nothing is said of what may depend on parts that follow: of names of links, groups and nodes, of probes, and of
-    amounts in products of rate and delay.
+    Values that may depend on later parts are not checked: names of links, groups and nodes, probes, and amounts in
+    products of rate and delay.
     """
     try:
         text = json.dumps({"duration": "1s", **document})
     except (TypeError, ValueError, RecursionError):
-        # No scenario can hold it: the reader says where.
+        # No scenario can hold it; the reader reports the place.
         return
     try:
-        # As an environment reads it: a network may be for an agent.
+        # Read as for a training environment, since the network may be for an agent.
         _core.load_steered(text, "json", part or "network")
     except _core.ScenarioError as e:
         for problem in e.problems:

@@ -1,4 +1,4 @@
-"""Classes in files of one's own, named as `FILE.py:CLASS`.
+"""Loads classes from users' files, named as `FILE.py:CLASS`.
 
 Every run imports this; `hashlib` is imported only when there is such a file.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from tailback.core.text.os_errors import os_message
 from tailback.core.text.plain import file_bytes
 
-#: What names a class in a file.
+#: The pattern of a name of a class in a file.
 NAMED = re.compile(r"(?P<path>[^\"'\s:={},]+\.py):(?P<name>[A-Za-z_]\w*)")
 
 
@@ -29,9 +29,10 @@ class FileError(ValueError):
 
 
 def loaded(path: str, name: str, near: Iterable[Path] = ()) -> Any:
-    """The class `name` of a file, which is looked for in the folders `near` and then in this one. Raises `FileError`.
+    """The class `name` of a file. The file is searched in the folders `near` and then in the current folder. Raises
+    `FileError`.
 
-    Nothing is written beside the file. A file that has not changed is run once.
+    No file is written beside it. A file that has not changed is run once.
     """
     folders = [*near, Path()]
     file = next((where for folder in folders if (where := folder / path).is_file()), None)
@@ -47,7 +48,7 @@ def loaded(path: str, name: str, near: Iterable[Path] = ()) -> Any:
 
 
 def _module(file: Path, path: str) -> ModuleType:
-    """The module of a file, compiled here, so that no folder for caches is made beside it."""
+    """The module of a file. It is compiled here, so that Python makes no cache folder beside it."""
     try:
         source = file_bytes(file)
     except OSError as e:
@@ -62,10 +63,10 @@ def _module(file: Path, path: str) -> ModuleType:
         return sys.modules[name]
     module = ModuleType(name)
     module.__file__ = str(where)
-    # What it is called in every folder.
+    # The same name in every folder.
     module.__dict__["__own_name__"] = file.stem
     sys.modules[name] = module
-    # As for a script, what stands beside it can be imported.
+    # As for a script, modules beside it can be imported.
     sys.path.insert(0, str(where.parent))
     try:
         exec(compile(source, str(where), "exec"), module.__dict__)

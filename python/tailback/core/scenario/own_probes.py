@@ -1,4 +1,4 @@
-"""What classes of one's own say of the quantities that can be recorded of them: the attribute `probes`."""
+"""The quantities that users' classes declare for recording, in their attribute `probes`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tailback.core.scenario import queues
 
 
 def own_units(scenarios: Iterable[_core.Scenario]) -> dict[str, str]:
-    """Units of the probes of the queues, controls and stacks that these scenarios name, as far as their classes are at
-    hand. A probe to which two of them give different units has none."""
+    """Units of the probes of users' queues, controls and stacks in these scenarios, if their classes are available. A
+    probe has no unit if two classes give it different ones."""
     known = list(scenarios)
     classes = [*queues.named_by(known).values(), *(c for scenario in known for c in scenario.controls.values())]
     found: dict[str, set[str]] = {}

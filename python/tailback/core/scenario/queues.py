@@ -1,4 +1,4 @@
-"""Queue disciplines of one's own, by the name under which scenarios have them: `FILE.py:CLASS`, or that of a class."""
+"""Users' own queue disciplines, by their names in scenarios: `FILE.py:CLASS`, or the name of a class."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _KNOWN: dict[str, Maker] = {}
 
 
 def register(name: str, make: Maker) -> str:
-    """Let scenarios name what makes a discipline; gives back the name."""
+    """Lets scenarios name the maker of a discipline, and returns the name."""
     _KNOWN[name] = make
     return name
 
 
 def maker(name: str) -> Maker | None:
-    """What makes the discipline of this name."""
+    """The maker of the discipline with this name."""
     return _KNOWN.get(name)
 
 
@@ -29,13 +29,13 @@ def is_known(name: str) -> bool:
 
 
 def is_discipline(thing: Any) -> bool:
-    """Whether it makes a queue discipline, and no congestion control."""
+    """Whether a class makes a queue discipline and not a congestion control."""
     return callable(thing) and hasattr(thing, "enqueue") and hasattr(thing, "dequeue")
 
 
 def own(given: Any) -> str | None:
-    """The name of a discipline of one's own, a class or `FILE.py:CLASS`, which scenarios can have from now on; None of
-    another. Raises `ScenarioError`."""
+    """Registers a user's own discipline (a class or `FILE.py:CLASS`) and returns its name for scenarios; None for any
+    other discipline. Raises `ScenarioError`."""
     if isinstance(given, str):
         from tailback.core.scenario.controls import from_file
 
@@ -52,6 +52,6 @@ def short(name: str) -> str:
 
 
 def named_by(scenarios: Iterable[_core.Scenario]) -> dict[str, Maker]:
-    """The makers of the classes that these scenarios name, as far as they are at hand."""
+    """The makers of the classes that these scenarios name, if they are available."""
     named = {name for scenario in scenarios for name in scenario.queue_classes}
     return {name: _KNOWN[name] for name in sorted(named) if name in _KNOWN}

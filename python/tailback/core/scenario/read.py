@@ -1,4 +1,4 @@
-"""Reading scenarios from wherever they come: a file, TOML or JSON text, a dict, a network of the builder."""
+"""Reads scenarios from any source: a file, TOML or JSON text, a dict, or a network of the builder."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tailback.core.text.given import several, shown
 from tailback.core.text.plain import plain, read_text
 from tailback.core.text.room import MemoryRefusal, promise_text
 
-# What `load_scenario` takes: a path or text, a dict, a scenario, a network.
+# The arguments of `load_scenario`: a path or text, a dict, a scenario, a network.
 Source = Any
-# How a text is to be read.
+# The form of a text.
 Kind = Literal["path", "toml", "json"]
 
 
@@ -28,9 +28,9 @@ def queues_of(source: Source) -> dict[str, Any]:
 
 
 def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
-    """What the Rust reader wants: the text or path, its kind, and its name in messages.
+    """The arguments of the Rust reader: the text or path, its kind, and its name in messages.
 
-    Queues written in Python stand in it by name: who calls this keeps them (`queues_of`), or refuses them.
+    Queues written in Python are given by name; the caller keeps them (`queues_of`) or refuses them.
     """
     if hasattr(source, "document") and queues_of(source):
         return _as_json(source.document, name or "network"), "json", name or "network"
@@ -46,7 +46,7 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
         raise TypeError(
             f"a scenario is a path, a text, a dict or a network, not {type(source).__name__}: {shown(source)}"
         )
-    # A text with a line break or an equals sign is a scenario; anything else can only be a path.
+    # A text with a line break or an equals sign is a scenario; any other text is a path.
     text = source.lstrip()
     if text.startswith("{"):
         return source, "json", name or "scenario"
@@ -56,7 +56,8 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
 
 
 def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
-    """A pipe is read here, where Ctrl-C interrupts the wait for it; of a file the Rust reader says what is wrong."""
+    """Reads a pipe here, so that Ctrl-C interrupts the wait for it. A file is left to the Rust reader, which reports
+    its errors."""
     place = found(Path(path))
     # Otherwise messages have the path as it was written.
     path = path if place == Path(path) else str(place)
@@ -68,7 +69,7 @@ def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
     except MemoryRefusal:
         raise
     except OSError as e:
-        # The Rust reader would wait for what a pipe gives once more.
+        # The Rust reader would read the pipe a second time, and wait.
         if Path(path).is_fifo():
             why = e.strerror or str(e)
             raise _refused(label, "", "", f"the pipe cannot be read: {why}", "write a scenario into it") from None
@@ -81,7 +82,7 @@ def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
 
 
 def own_classes(value: Any, key: str = "") -> Any:
-    """A part of a document, with names where it has classes of controls, and tables for what is made by
+    """A part of a document with names in place of classes of controls, and tables in place of the objects of
     `tb.congestion`, `tb.rate_control` and `tb.stack`."""
     if isinstance(value, controls.ControlGiven):
         value = value.to_dict()
@@ -101,7 +102,7 @@ def _as_json(document: Any, name: str) -> str:
 
 
 def _unfit(document: Any, name: str) -> Exception | None:
-    """The error for the first value that is no number, text, list or dict."""
+    """The error for the first value that is not a number, text, list or dict."""
     todo: list[tuple[str, Any]] = [("", document)]
     seen_ids: set[int] = set()
     while todo:
@@ -187,8 +188,8 @@ def read(
     *,
     code: bool = True,
 ) -> _core.Scenario:
-    """The scenario. Python classes may stand in it if the source is a network that has them, or with `classes`, if the
-    caller gives them to the run or runs nothing. `code` as in `load_scenario`."""
+    """The scenario. It may have Python classes if the source is a network that has them. With `classes` it may have
+    them too; the caller then gives them to the run or runs nothing. `code` is as in `load_scenario`."""
     text, kind, label = as_text(source, name)
     texts = list(overrides)
     if code:
@@ -198,7 +199,8 @@ def read(
 
 
 def find_classes(source: Source, overrides: Iterable[str], near: Iterable[Path] = ()) -> None:
-    """Register the classes in files that a scenario and its overrides name, beside it or in `near`."""
+    """Registers the classes of files that a scenario and its overrides name. The files are beside the scenario or in
+    `near`."""
     text, kind, _ = as_text(source)
     _find(text, kind, overrides, near)
 
@@ -210,7 +212,7 @@ def _find(text: str, kind: Kind, overrides: Iterable[str], near: Iterable[Path] 
 
 
 def stored(path: Path) -> _core.Scenario:
-    """The scenario of a folder of results, whose classes and traces need not be at hand: it is read and not run."""
+    """The scenario of a folder of results. It is read and not run, so its classes and traces need not be available."""
     text = _peek(path)
     controls.stand_ins(text, "toml")
     try:
@@ -218,7 +220,7 @@ def stored(path: Path) -> _core.Scenario:
     except _core.ScenarioError:
         if not text:
             raise
-        # Without what changes during the run, if the file of a trace is gone, or another by now.
+        # Without its changes during the run, if the file of a trace is missing or has changed.
         return _core.load(text, "toml", plain(str(path)), ["change={}"], True)
 
 
@@ -229,7 +231,7 @@ def again(toml: str, name: str) -> _core.Scenario:
 
 
 def _peek(path: Path) -> str:
-    """The text of a file, as far as there is one: what is wrong with it, the reader says."""
+    """The text of a file if it can be read; the reader reports any error."""
     try:
         return read_text(path) if path.is_file() else ""
     except (OSError, ValueError):
@@ -246,12 +248,12 @@ def override_texts(overrides: Iterable[str] | Mapping[str, Any]) -> list[str]:
 
 
 def inline(value: Any) -> str:
-    """A value as TOML on one line; a text at the top stays bare, as on the command line."""
+    """A value as TOML on one line. A text by itself has no quotes, as on the command line."""
     return value if isinstance(value, str) else as_toml(value)
 
 
 def as_toml(value: Any) -> str:
-    """A value as TOML on one line, texts quoted."""
+    """A value as TOML on one line, with quoted texts."""
     if hasattr(value, "to_dict"):
         value = value.to_dict()
     if isinstance(value, Mapping):
@@ -271,5 +273,6 @@ def _key(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """JSON's escapes are TOML's too, but for surrogate pairs (`ensure_ascii`) and for DEL, which TOML wants escaped."""
+    """A quoted text. JSON's escapes are also TOML's, except surrogate pairs (hence `ensure_ascii`) and DEL, which TOML
+    escapes."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

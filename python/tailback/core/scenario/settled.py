@@ -1,4 +1,4 @@
-"""Values of a scenario that depend on the path, such as "0.5 bdp": what they are, in words and in its document."""
+"""Values of a scenario that depend on the path, such as "0.5 bdp": as text, and as plain quantities in its document."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from tailback import _core
 
-#: As many of them as a command names.
+#: The most such values that a command lists.
 MOST_NAMED = 12
 
 
 def sentences(scenario: _core.Scenario) -> Iterator[str]:
-    """What each of them is, and what it was computed from."""
+    """A sentence for each value: the value, and its origin."""
     settled = scenario.settled
     for s in settled[:MOST_NAMED]:
         yield f'{s["key"]} = "{s["written"]}" is {s["value"]} ({s["because"]})'
@@ -23,7 +23,7 @@ def sentences(scenario: _core.Scenario) -> Iterator[str]:
 
 
 def written_out(document: dict[str, Any], scenario: _core.Scenario) -> dict[str, Any]:
-    """The document of the scenario with the plain quantities in place of them."""
+    """The document of the scenario, with plain quantities in place of these values."""
     copied = copy.deepcopy(document)
     for s in scenario.settled:
         steps: list[Any] = []
@@ -37,7 +37,7 @@ def written_out(document: dict[str, Any], scenario: _core.Scenario) -> dict[str,
 
 
 def _put(at: Any, steps: list[Any], value: str) -> None:
-    """Put a value where another stands; nothing where none does."""
+    """Replaces the value at a path, if there is one."""
     for step in steps[:-1]:
         at = _item(at, step)
     if _item(at, steps[-1]) is not None:

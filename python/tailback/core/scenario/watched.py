@@ -1,4 +1,4 @@
-"""The link of a scenario whose queue is looked at: which it is, and its queue as a table of its own."""
+"""The watched link of a scenario, and its queue as a separate table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tailback import _core
 
-#: How messages call a scenario that comes from the page.
+#: The name, in messages, of a scenario from the page.
 NAME = "the page"
 
 
@@ -19,5 +19,5 @@ def explicit(document: Mapping[str, Any], name: str = NAME) -> dict[str, Any]:
 
 
 def watched(document: Mapping[str, Any], name: str = NAME) -> str:
-    """The link whose queue is shown: the one called `bottleneck`, else the first of the lowest rate."""
+    """The link whose queue is shown: the one called `bottleneck`, else the first link with the lowest rate."""
     return _core.lab_watched(_core.load(json.dumps(document), "json", name, []))

@@ -1,1 +1,1 @@
-"""Folders of results: what is stored in them, and running what is not there yet."""
+"""Folders of results: their contents, and running the points that they lack."""

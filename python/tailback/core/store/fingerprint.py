@@ -1,4 +1,4 @@
-"""What decides a run's results beside its scenario: the source of the simulator, and of disciplines in Python.
+"""Fingerprints of the code that decides a run's results: the simulator's source, and that of disciplines in Python.
 
 Every run imports this; `hashlib` is imported only when there is code in Python.
 """
@@ -16,22 +16,23 @@ from tailback.core.text.plain import file_bytes
 
 
 def build() -> str:
-    """32 hexadecimal digits that stand for the source of the simulator, in whatever folder it was built."""
+    """32 hexadecimal digits that identify the simulator's source; they do not depend on the folder in which it was
+    built."""
     from tailback import _core
 
     return _core.source
 
 
 def queues(factories: Mapping[str, Callable[[], Any]]) -> str:
-    """A fingerprint of disciplines written in Python: the files they are written in, and what their makers remember.
+    """A fingerprint of disciplines written in Python: their source files, and the values that their makers remember.
 
-    Raises ValueError when that cannot be known; pass `queues_key` then.
+    Raises ValueError if these cannot be read; then pass `queues_key`.
     """
     return _of({port: (f"the discipline at {port}", make) for port, make in factories.items()})
 
 
 def controls(classes: Mapping[str, type], files: Iterable[str] = ()) -> str:
-    """The same of congestion controls, by name, with the contents of the files that their parameters name."""
+    """A fingerprint of congestion controls by name, with the contents of the files that their parameters name."""
     file_contents = [(file, _contents(file)) for file in sorted(files)]
     parts: dict[str, tuple[str, Any]] = {
         name: (f"the congestion control {name}", control) for name, control in classes.items()
@@ -40,7 +41,7 @@ def controls(classes: Mapping[str, type], files: Iterable[str] = ()) -> str:
 
 
 def _contents(file: str) -> bytes:
-    """Of a file that is not there, nothing: the run will say so."""
+    """The contents of a file; empty for a missing file, which the run will report."""
     try:
         return file_bytes(Path(file))
     except OSError:
@@ -70,7 +71,7 @@ def _eat(h: Any, thing: Any, what: str) -> None:
     elif isinstance(thing, functools.partial):
         _eat(h, [thing.func, thing.args, thing.keywords], what)
     elif inspect.isclass(thing) or inspect.isroutine(thing):
-        # A file of one's own is the same in every folder.
+        # A user's file is the same in every folder.
         module = getattr(sys.modules.get(thing.__module__), "__own_name__", thing.__module__)
         h.update(f"{module}.{thing.__qualname__}".encode())
         try:
@@ -81,10 +82,10 @@ def _eat(h: Any, thing: Any, what: str) -> None:
         if not file:
             raise _unknown(what)
         for base in getattr(thing, "__mro__", (thing,))[1:]:
-            # A parent in another file decides as much.
+            # A parent class in another file counts, too.
             if base is not object and _file(base) not in ("", file):
                 _eat(h, base, what)
-        # A class that a function makes remembers by its methods.
+        # A class that a function makes remembers values in its methods.
         functions = [f for f in vars(thing).values() if inspect.isfunction(f)] if inspect.isclass(thing) else [thing]
         for cell in (c for f in functions for c in getattr(f, "__closure__", None) or ()):
             if cell.cell_contents is not thing:
@@ -95,7 +96,7 @@ def _eat(h: Any, thing: Any, what: str) -> None:
 
 
 def _file(of: type) -> str:
-    """The file of a class; nothing for one that is built in."""
+    """The file of a class; empty for a built-in class."""
     try:
         return inspect.getsourcefile(of) or ""
     except (TypeError, OSError):

@@ -1,4 +1,4 @@
-"""Which runs a folder of results holds, without reading any of their tables."""
+"""Lists the runs of a folder of results without reading their tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tailback import _core
 
 
 def stored(dir: Path, failed: bool = False) -> set[str]:
-    """Keys of the runs that are in a folder, in any shard; with those that failed if `failed`."""
+    """The keys of the runs in a folder, in all shards. With `failed`, failed runs are included."""
     if not dir.is_dir():
         return set()
     return {r["key"] for r in _core.status(dir)["runs"] if r["stored"] or (failed and r["failed"])}

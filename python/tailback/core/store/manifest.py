@@ -1,4 +1,5 @@
-"""What goes beside the tables in a folder of results: the scenario, and how the results came about."""
+"""Writes the files beside the tables in a folder of results: the scenario, and the manifest with the origin of the
+results."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tailback.core.text.whole import write_text
 
 
 def about(scenario: Any, seeds: list[int], queues: Mapping[str, Any], command: list[str] | None) -> dict[str, Any]:
-    """What the manifest of a scenario's replications says beside the runs."""
+    """The entries of the manifest of a scenario's replications, except the runs."""
     units = own_units([scenario])
     return {
         **program(command),
@@ -27,13 +28,13 @@ def about(scenario: Any, seeds: list[int], queues: Mapping[str, Any], command: l
         "queues": {port: getattr(make, "__qualname__", repr(make)) for port, make in sorted(queues.items())},
         "seeds": seeds,
         "replications": len(seeds),
-        # Of probes that classes of one's own have: a stored result is read without them.
+        # Units of the probes of users' classes, since a stored result is read without these classes.
         **({"units": units} if units else {}),
     }
 
 
 def program(command: list[str] | None = None) -> dict[str, Any]:
-    """What ran, how it was called, and where."""
+    """The program that ran, its command line, and the machine."""
     from tailback.core.store import fingerprint
 
     return {
@@ -46,7 +47,7 @@ def program(command: list[str] | None = None) -> dict[str, Any]:
 
 
 def make(result: Any, started: datetime.datetime | None = None, command: list[str] | None = None) -> dict[str, Any]:
-    """The manifest of a result that is in memory; a folder of results has one from its store."""
+    """The manifest of a result in memory. In a folder of results, the store writes it."""
     now = datetime.datetime.now(datetime.UTC)
     results, scenario = result.results, result.scenario
     reports = list(results.reports)
@@ -70,13 +71,13 @@ def make(result: Any, started: datetime.datetime | None = None, command: list[st
 
 
 def machine() -> dict[str, Any]:
-    """The computer, as far as it matters for run times."""
+    """The properties of the computer that matter for run times."""
     cpu = ""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
         cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
     except OSError:
-        # Elsewhere a command of the system has to be asked, which takes longer than a short run.
+        # On other systems this needs a command of the system, which takes longer than a short run.
         import platform
 
         cpu = platform.processor()
@@ -99,7 +100,7 @@ def write_scenario(dir: Path, scenario: Any) -> None:
     write_text(dir / "scenario.toml", scenario.toml)
 
 
-#: What is read of it, where it is there.
+#: The entries that are read, with their types.
 _KINDS = {"points": list, "scenarios": dict, "runs": list, "sweep": dict, "demo": dict, "units": dict}
 #: A manifest names every run of a plan, of which there may be a million.
 LONGEST_MANIFEST = 1 << 31
@@ -110,7 +111,7 @@ def write(dir: Path, manifest: dict[str, Any]) -> None:
 
 
 def read(dir: Path) -> dict[str, Any]:
-    """The manifest of a folder; an empty dict if the folder has no manifest."""
+    """The manifest of a folder; an empty dict if the folder has none."""
     try:
         manifest = json.loads(file_bytes(dir / "manifest.json", LONGEST_MANIFEST))
         if not isinstance(manifest, dict):

@@ -1,4 +1,5 @@
-"""Names that a study may choose become files inside the folder of results, and text that is safe in a spreadsheet."""
+"""Turns the names that a study chooses into file names inside the folder of results, and its texts into cells that are
+safe in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -11,18 +12,18 @@ from typing import Any
 
 from tailback.core.text.whole import write_text
 
-#: As many bytes a name may have that becomes a file's: file systems allow 255, and endings come behind it.
+#: The most bytes of a name that becomes a file name. File systems allow 255, and an ending follows.
 LONGEST = 120
 
 
 def file_name(name: str) -> str:
-    """A name as one plain file name: a study by a stranger writes nowhere but into its own folder of results."""
+    """A name as one plain file name, so that a stranger's study writes only into its own folder of results."""
     plain = "".join(c if c.isalnum() or c in "=,.-+_" else "_" for c in name)
     return plain.lstrip(".") or "_"
 
 
 def unsafe(name: str) -> str | None:
-    """Why a name that becomes a file or folder cannot be one, and what to write instead; None if it can."""
+    """The reason why a name cannot be a file or folder, and what to write instead; None if it can."""
     if len(name.encode()) > LONGEST:
         return f"it names a file or folder and has {len(name.encode())} bytes; write at most {LONGEST}"
     if name != file_name(name):

@@ -1,4 +1,4 @@
-"""Where the tables of one run come from: from memory as it ends, from a folder of results, or from arithmetic."""
+"""Sources of the tables of one run: memory at its end, a folder of results, or arithmetic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RunSource(Protocol):
     """The tables of one run."""
 
     def columns(self, table: str) -> Columns:
-        """The columns of a table by name; none where the run has no such table."""
+        """The columns of a table by name; empty if the run has no such table."""
         ...
 
     @property
@@ -57,7 +57,7 @@ class Stored:
 
 
 class Computed:
-    """What an experiment without packets gave: numbers, and perhaps a series."""
+    """The result of an experiment without packets: numbers, and perhaps a series."""
 
     def __init__(self, values: dict[str, Any], series: dict[str, Any] | None = None) -> None:
         self.values = {k: math.nan if v is None else float(v) for k, v in values.items()}
@@ -92,7 +92,7 @@ class Answers:
         return Computed(a["values"], a["series"])
 
     def costs(self) -> dict[str, float]:
-        """CPU seconds by what was computed, whatever the seed; of a live run its time."""
+        """CPU seconds by what was computed, without the seed; for a live run its duration."""
         return {a["of"]: float(a["cpu_s"]) for a in self.found.values()}
 
     def add(self, key: str, of: str, answer: dict[str, Any], cpu_s: float) -> None:
@@ -105,7 +105,7 @@ class Answers:
         }
 
     def write(self) -> None:
-        """Write beside the place, then move there."""
+        """Writes a file beside its place, then moves it there."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         runs = dict(sorted(self.found.items()))
         write_text(self.path, json.dumps({"sum": _sum(runs), "runs": runs}))

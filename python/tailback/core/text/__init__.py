@@ -1,1 +1,1 @@
-"""Text that people read: what came from outside made safe to show, errors of the file system, tables of a terminal."""
+"""Text for users: input made safe to show, errors of the file system, tables for a terminal."""

@@ -1,10 +1,10 @@
-"""Arguments of public functions, checked against their annotations where they are given.
+"""Checks the arguments of public functions against their annotations.
 
     @checked
     def over(results: Any, metric: str, by: Sequence[str] = ()) -> Drawing: ...
 
-A message names the argument, its value and what to give: `by = 'queue'; give a list of texts`. Where an annotation has
-a name that is no class, such as `Any`, the function itself looks at the argument.
+A message names the argument, its value and what to give: `by = 'queue'; give a list of texts`. If an annotation has a
+name that is not a class, such as `Any`, the function itself checks the argument.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tailback.core.text.given import shown
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Where a value is wrong, such as `[0]`, what stands there, and what to give. A test of a value finds one, or none.
+#: The place of a wrong value, such as `[0]`, the value, and what to give. The check of a value returns one or None.
 Fault = tuple[str, Any, str]
 Test = Callable[[Any], Fault | None]
 
@@ -47,7 +47,7 @@ _ALIASES = {"Progress": "bool | None | Callable"}
 
 
 def checked(f: Callable[P, T]) -> Callable[P, T]:
-    """The function, which looks at its arguments first. It raises ValueError."""
+    """The function with a check of its arguments before each call. The check raises ValueError."""
     look = looks_at(f)
 
     @functools.wraps(f)
@@ -59,7 +59,7 @@ def checked(f: Callable[P, T]) -> Callable[P, T]:
 
 
 def looks_at(f: Callable[..., Any]) -> Callable[[Sequence[Any], Mapping[str, Any]], None]:
-    """What looks at the arguments of a function, and raises ValueError for the first that is wrong."""
+    """The check of a function's arguments; it raises ValueError for the first wrong one."""
     inside: Any = inspect.unwrap(f)
     code = inside.__code__
     positional = code.co_varnames[: code.co_argcount]
@@ -86,7 +86,7 @@ def looks_at(f: Callable[..., Any]) -> Callable[[Sequence[Any], Mapping[str, Any
 
 
 def _test(node: ast.expr, names: Mapping[str, Any]) -> Test:
-    """What looks at a value of this annotation, whose names stand for what they do in its module."""
+    """The check of a value against this annotation; names have the meaning of the annotation's module."""
     parts = _alternatives(node)
     tests = [(p, _one(p, names)) for p in parts]
     if any(test is None for _, test in tests):
@@ -99,7 +99,7 @@ def _test(node: ast.expr, names: Mapping[str, Any]) -> Test:
             fault = test(value) if test is not None else None
             if fault is None:
                 return None
-            # Of what is wrong inside of it the kind fits.
+            # For a wrong value inside, the kind of the whole fits.
             if fault[0] and inner is None and _head(part) != "None":
                 inner = fault
         return inner or ("", value, wanted)
@@ -126,7 +126,7 @@ def _head(node: ast.expr) -> str:
 
 
 def _inside(node: ast.expr) -> list[ast.expr]:
-    """What stands in the brackets."""
+    """The types in the brackets of an annotation."""
     if not isinstance(node, ast.Subscript):
         return []
     return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -148,7 +148,7 @@ def _wanted(node: ast.expr) -> str:
 
 
 def _one(node: ast.expr, names: Mapping[str, Any]) -> Test | None:
-    """What looks whether a value is of this kind; None for a kind that is not known."""
+    """The check of whether a value is of this kind; None for an unknown kind."""
     head, inside = _head(node), _inside(node)
     wanted = _wanted(node)
     if head == "Literal":
@@ -172,7 +172,7 @@ def _of_list(value: Any, each: Sequence[Test], fixed: bool, wanted: str) -> Faul
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         return "", value, wanted
     if not isinstance(value, (list, tuple)) or not each:
-        # What can be read once is not read here.
+        # An iterator can be read only once, so it is not read here.
         return None
     if fixed and len(value) != len(each):
         return "", value, wanted

@@ -1,4 +1,4 @@
-"""Arguments of the package, checked where they are given: a message names the argument, its value and what to give."""
+"""Checks arguments of the package. A message names the argument, its value and what to give."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ MOST_JOBS = 100_000
 
 
 def shown(value: Any) -> str:
-    """A value for a message, of any length and kind; what it does itself to be shown is not asked for."""
+    """A value as text for a message, of limited length. The value's own `repr` is not called unless its type is built
+    in."""
     if isinstance(value, type):
         return f"the class {value.__qualname__}"
     try:
@@ -57,19 +58,19 @@ def replications(value: Any) -> int:
 
 
 def replications_of_points(value: Any) -> int | list[int]:
-    """The same, or a number for each point. Raises ValueError."""
+    """The number of runs of each point: one number, or one for each point. Raises ValueError."""
     if isinstance(value, (list, tuple)):
         return [replications(n) for n in value]
     return replications(value)
 
 
 def jobs(value: Any) -> int:
-    """How many runs go at once. Raises ValueError."""
+    """The number of parallel runs. Raises ValueError."""
     return count("jobs", value, 0, MOST_JOBS)
 
 
 def width(value: Any) -> int | None:
-    """The columns of a text; None where the terminal decides. Raises ValueError."""
+    """The width of a text in columns; None if the terminal decides. Raises ValueError."""
     return None if value is None else count("width", value, 1, 100_000)
 
 
@@ -77,14 +78,14 @@ def results(name: str, value: Any) -> Any:
     """Tables of runs. Raises ValueError."""
     if not hasattr(value, "runs") or isinstance(value, type) or callable(value.runs):
         raise ValueError(
-            f"{name} = {shown(value)} is no result; give one, such as tb.run(...) or tb.read_results(FOLDER)"
+            f"{name} = {shown(value)} is not a result; give one, such as tb.run(...) or tb.read_results(FOLDER)"
         )
     return value
 
 
 def several(name: str, value: Any, like: str) -> list[Any]:
-    """A list. `like` is an entry, for the message. Raises ValueError for a text, whose letters are no entries, and for
-    what is no list."""
+    """A list. `like` is an example of an entry, for the message. Raises ValueError for a value that is not a list; a
+    text is not a list of its letters."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise ValueError(f"{name} = {shown(value)}; give a list, such as [{like}]")
     return list(value)

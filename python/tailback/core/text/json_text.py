@@ -8,12 +8,12 @@ from typing import Any
 
 
 def json_text(document: Any, indent: int | None = None, ascii: bool = True) -> str:
-    """The document as text; with `ascii` letters of other scripts are escaped."""
+    """The document as text. With `ascii`, characters outside of ASCII are escaped."""
     return json.dumps(clean(document), indent=indent, ensure_ascii=ascii, allow_nan=False)
 
 
 def clean(value: Any) -> Any:
-    """The value without what JSON cannot say: NaN and infinities become None, tuples lists."""
+    """The value in JSON's types: NaN and infinities become None, and tuples become lists."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

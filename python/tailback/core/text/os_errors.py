@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-#: What to do about an error of the file system, and about any other.
+#: The remedy for each error of the file system, and for any other error.
 _OTHERWISE = "name an ordinary file or folder, or check the disk"
 _REMEDIES = {
     errno.ENOENT: "check the path and its folder",
@@ -23,7 +23,7 @@ _REMEDIES = {
 
 
 def os_message(e: OSError) -> str:
-    """An error of the file system in words, with the path if it is known, and what to do about it."""
+    """The message for an error of the file system, with the path if it is known, and the remedy."""
     why = e.strerror or str(e)
     if e.errno == errno.ENOSPC:
         why = "no space is left on the disk"

@@ -1,4 +1,4 @@
-"""Text from outside, made fit to be shown: a name must not move the cursor or colour the terminal."""
+"""Makes text from outside safe to show, so that a name cannot move the cursor or colour the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-#: As many bytes as a file of text that a user writes may have.
+#: The most bytes of a text file from a user.
 LONGEST = 64_000_000
 
 #: Control characters except line ends and tabs, marks that reverse the direction of text, and bytes that are not UTF-8.
@@ -16,8 +16,8 @@ _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud80
 
 
 def read_bytes(path: Path, longest: int = LONGEST) -> bytes:
-    """A file that a user names, or a pipe. Ctrl-C interrupts the wait for a pipe. Raises OSError for one that is too
-    long: a device has no end."""
+    """The bytes of a user's file or pipe. Ctrl-C interrupts the wait for a pipe. Raises OSError if it is too long,
+    since a device has no end."""
     with path.open("rb") as f:
         data = f.read(longest + 1)
     if len(data) > longest:
@@ -26,8 +26,8 @@ def read_bytes(path: Path, longest: int = LONGEST) -> bytes:
 
 
 def read_text(path: Path, longest: int = LONGEST) -> str:
-    """A file of text that a user names, or a pipe. Raises OSError as `read_bytes` does, and UnicodeDecodeError."""
-    # As a file that is opened as text has them.
+    """The text of a user's file or pipe. Raises OSError as `read_bytes` does, and UnicodeDecodeError."""
+    # Line ends as in a file opened as text.
     return read_bytes(path, longest).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -39,12 +39,12 @@ def file_bytes(path: Path, longest: int = LONGEST) -> bytes:
 
 
 def plain(text: str) -> str:
-    """The text with what a terminal would obey written out: `\\x1b` for an escape."""
+    """The text with control characters written out: `\\x1b` for an escape."""
     return _UNFIT.sub(lambda found: _written(ord(found[0])), text)
 
 
 def warn(text: str) -> None:
-    """Say something that stops nothing, on standard error."""
+    """Prints a warning on standard error."""
     print(plain(f"warning: {text}"), file=sys.stderr)
 
 

@@ -1,7 +1,7 @@
-"""What memory may be taken now, and the refusal of what would take more.
+"""The memory that may be taken now, and the refusal of a task that would take more.
 
-What is free is the least of three: what this process may still take (RLIMIT_AS), what its control group may (version 1
-and 2), and what is available on the machine.
+Free memory is the least of three limits: that of this process (RLIMIT_AS), that of its control group (version 1 and 2),
+and the memory available on the machine.
 """
 
 from __future__ import annotations
@@ -12,40 +12,40 @@ from pathlib import Path
 
 from tailback.core.text.plain import LONGEST, plain
 
-#: Address space that a vector reserves as it grows, over what is in it.
+#: The address space that a growing vector reserves, as a multiple of its contents.
 RESERVED = 2.0
-#: Address space of a thread: its stack, and what the allocator reserves for it.
+#: Address space of a thread: its stack, and the allocator's reserve.
 THREAD = 68e6
-#: Memory that a text of TOML or JSON takes for each of its bytes when it is read. Shorter ones are not asked.
+#: The memory for each byte of a TOML or JSON text when it is read. Texts below the second number are not checked.
 TEXT, SHORT = 70.0, 1_000_000
-#: Where the kernel says what it gives.
+#: Files in which the kernel reports memory.
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 _given: int | None = None
 
 
 class MemoryRefusal(ValueError):
-    """Runs may take more memory than there is. The text says which keys make them, and what to do."""
+    """Runs may take more memory than is free. The text names the keys that cause it, and the remedy."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """The bytes that may be taken, and what sets this limit."""
+    """The free bytes, and the name of the limit."""
 
     free: float
     by: str
-    #: What a run at once takes of it beside what is in its tables: address space of its thread.
+    #: The address space of a parallel run's thread, beside its tables.
     thread: float = 0.0
 
 
 def give(bytes: int | None) -> None:
-    """Take so much as free, whatever the machine says; None to ask the machine."""
+    """Sets the free memory by hand; None asks the machine again."""
     global _given
     _given = bytes
 
 
 def room() -> Room:
-    """What may be taken now."""
+    """The memory that may be taken now."""
     if _given is not None:
         return Room(_given, "--memory")
     rooms = [Room(float("inf"), "nobody"), *_of_process(), *_of_groups(), *_of_machine()]
@@ -53,7 +53,7 @@ def room() -> Room:
 
 
 def promise_bytes(needed: float, what: str, remedy: str) -> None:
-    """Refuse what would take so many bytes beside what there is."""
+    """Refuses a task that needs more bytes than are free."""
     free = room()
     if needed > free.free:
         raise MemoryRefusal(
@@ -63,8 +63,8 @@ def promise_bytes(needed: float, what: str, remedy: str) -> None:
 
 
 def promise_text(length: int, name: str) -> None:
-    """Refuse a text of TOML or JSON, so many bytes, if what is in it may take more than there is. One that is too long
-    to be read is not refused here."""
+    """Refuses a TOML or JSON text of this length if its contents may take more memory than is free. A text too long to
+    be read is refused elsewhere."""
     if SHORT < length <= LONGEST:
         promise_bytes(TEXT * length, f"what is in {plain(name)}", "give a shorter text, or raise the limit (ulimit -v)")
 
@@ -77,7 +77,7 @@ def gigabytes(bytes: float, space: str = " ") -> str:
 
 
 def _of_process() -> list[Room]:
-    """What address space this process may still take."""
+    """The address space that this process may still take."""
     try:
         import resource
 
@@ -91,7 +91,7 @@ def _of_process() -> list[Room]:
 
 
 def _of_groups() -> list[Room]:
-    """What the control groups of this process, and those above them, may still take."""
+    """The memory that the control groups of this process, and those above them, may still take."""
     try:
         lines = (PROC / "self/cgroup").read_text().splitlines()
     except OSError:
@@ -107,7 +107,7 @@ def _of_groups() -> list[Room]:
         else:
             continue
         group = base / name.lstrip("/")
-        # In a container the name is that outside, and only the root is there.
+        # In a container the name is the one outside, and only the root exists.
         for folder in [group, *group.parents]:
             rooms += _of_group(folder, *files)
             if folder == base:
@@ -116,7 +116,7 @@ def _of_groups() -> list[Room]:
 
 
 def _of_group(folder: Path, limit: str, usage: str, cache: str) -> list[Room]:
-    """What one control group may still take; what it holds of files can be given back."""
+    """The memory that one control group may still take; its file cache can be freed and counts as free."""
     try:
         most = int((folder / limit).read_text())
         used = int((folder / usage).read_text())
@@ -127,7 +127,7 @@ def _of_group(folder: Path, limit: str, usage: str, cache: str) -> list[Room]:
 
 
 def _of_machine() -> list[Room]:
-    """What the kernel says can be given without swapping."""
+    """The memory that the kernel can give without swapping."""
     try:
         lines = (PROC / "meminfo").read_text().splitlines()
     except OSError:

@@ -1,7 +1,7 @@
-"""Tables for a terminal, laid out in this one place: plain text, so that a pipe or a file gets the same.
+"""Lays out tables for a terminal as plain text, so that a pipe or a file gets the same.
 
-Rich lays them out where text is to be broken, or has letters that may be two columns wide. To import it takes a
-quarter of the time of a short run, so the others, nearly all, are laid out without.
+Rich is used only if text must be broken or has letters that may be two columns wide. Its import takes a quarter of the
+time of a short run, so nearly all tables are laid out without it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _UNLIMITED = 100_000
 def columns(
     rows: Sequence[Sequence[str]], *, right: Collection[int] = (), wrap: int | None = None, width: int | None = None
 ) -> list[str]:
-    """Lines of a table: cells under each other, those of the columns in `right` to the right.
+    """The lines of a table. Cells of the columns in `right` are aligned to the right.
 
-    Within `width` the text of column `wrap` is broken into several lines; without it nothing is broken.
+    With `width`, the text of column `wrap` is broken into several lines; without it no text is broken.
     """
     if not rows:
         return []
@@ -59,10 +59,10 @@ def _by_rich(rows: Sequence[Sequence[str]], right: Collection[int], wrap: int | 
             justify="right" if i in right else "left", no_wrap=not broken, overflow="fold" if broken else "crop"
         )
     for row in rows:
-        # A cell is text, whatever brackets it has.
+        # Brackets in a cell are text, not markup.
         table.add_row(*(Text(plain(cell)) for cell in row))
     buffer = io.StringIO()
-    # In a notebook rich would show the table by itself, beside the text that is made here.
+    # In a notebook rich would also show the table by itself.
     console = Console(
         file=buffer,
         width=width or _UNLIMITED,

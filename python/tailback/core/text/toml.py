@@ -1,4 +1,4 @@
-"""TOML of whoever writes it: read by Python's own reader, with a bound for what makes that reader take no end."""
+"""Reads TOML from any source with Python's own reader, with a bound on keys that would exhaust its memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 import tomllib
 from typing import Any
 
-#: As many parts as a key between dots may have. Python's reader keeps every beginning of a key: 100,000 parts, 200 kB,
-#: take 20 GB of memory.
+#: The most dotted parts of a key. Python's reader keeps every beginning of a key: a key of 100,000 parts (200 kB) takes
+#: 20 GB of memory.
 MOST_PARTS = 100
 
 #: Of so many parts, wherever it stands; each word is tried once.
@@ -15,7 +15,7 @@ _LONG = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{MOST_PARTS}}
 
 
 def loads(text: str) -> dict[str, Any]:
-    """A text as a dict. Raises `tomllib.TOMLDecodeError`, and RecursionError for what is nested too deeply."""
+    """A text as a dict. Raises `tomllib.TOMLDecodeError`, and RecursionError for tables nested too deeply."""
     match = _LONG.search(text)
     if match:
         line = text.count("\n", 0, match.start()) + 1

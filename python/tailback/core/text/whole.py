@@ -1,4 +1,4 @@
-"""Files that are either whole or as they were before: each is written beside its place, then moved there.
+"""Writes files atomically: each is written beside its place, then moved there.
 
 Every run imports this; `hashlib` is imported only for a name that is too long.
 """
@@ -11,25 +11,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: Bytes that a name may have on every file system.
+#: The most bytes of a name that every file system allows.
 LONGEST_NAME = 240
 
 
 @contextmanager
 def whole(path: Path, part_is_kept: bool = False) -> Iterator[Path]:
-    """Where to write what becomes `path` when it is whole: a full disk or a kill leaves what was there.
+    """A temporary path that becomes `path` when the file is whole. After a full disk or a kill, the old file is still
+    there.
 
-    A pipe or a device is written in place. If `part_is_kept`, an interruption leaves what was written until then.
+    A pipe or a device is written in place. With `part_is_kept`, an interruption leaves the part that was written.
     """
     if path.is_fifo():
-        # Opening waits for a reader, and here Ctrl-C interrupts the wait; the writer opens it once more.
+        # Opening waits for a reader, and here Ctrl-C interrupts the wait; the writer opens it again.
         with open(path, "wb"):
             yield path
         return
     if path.exists() and not path.is_file():
         yield path
         return
-    # A link keeps its name.
+    # A symbolic link stays a link.
     place = Path(os.path.realpath(path))
     partial = place.with_name(_short(place.name) + ".partial")
     try:
@@ -42,14 +43,14 @@ def whole(path: Path, part_is_kept: bool = False) -> Iterator[Path]:
         raise
     except BaseException as e:
         _remove(partial)
-        # Nobody has named the partial file.
+        # No other process knows the name of the partial file.
         if isinstance(e, OSError) and e.filename is not None and os.fspath(e.filename) == os.fspath(partial):
             e.filename = os.fspath(path)
         raise
 
 
 def _short(name: str) -> str:
-    """The name; one that would be too long with an ending is replaced by its hash."""
+    """The name, or its hash if the name would be too long with an ending."""
     if len(os.fsencode(name)) <= LONGEST_NAME:
         return name
     from hashlib import sha256

@@ -1,4 +1,4 @@
-"""How wide the terminal is. `shutil` tells it too, but imports modules for archives, which take time."""
+"""The width of the terminal. `shutil` tells it too, but imports modules for archives, which takes time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import contextlib
 import os
 import sys
 
-#: The width where it is not known.
+#: The width if it is unknown.
 UNKNOWN = 80
 
 
 def terminal_width() -> int:
-    """Columns: what the variable COLUMNS says, or else the terminal."""
+    """The width in columns: the variable COLUMNS, or else the terminal's."""
     with contextlib.suppress(KeyError, ValueError):
         columns = int(os.environ["COLUMNS"])
         if columns > 0:
@@ -21,5 +21,5 @@ def terminal_width() -> int:
     try:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or UNKNOWN
     except (ValueError, OSError):
-        # It is closed, or is a file.
+        # Standard output is closed, or is a file.
         return UNKNOWN

@@ -1,1 +1,1 @@
-"""What theory says of a bottleneck before any packet is simulated."""
+"""Theory of a bottleneck, computed without simulated packets."""

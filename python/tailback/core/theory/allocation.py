@@ -1,9 +1,9 @@
-"""Who should get what: the rates at which a network of colour-aware queues serves flows with promises.
+"""The rates at which a network of colour-aware queues should serve flows with promised rates.
 
-Max-min fair, without weights, colour by colour (Liu 2001, section 4.1): first green up to the committed rate of each
-flow, then yellow up to its peak rate, then red from what is left. In a round all flows that are still open grow alike,
-until one has what it asks for or a link of it is full. A link counts with its rate divided by a headroom, because
-sawtooths do not fill it. Everything is a fraction: the result is exact.
+The allocation is max-min fair, without weights, colour by colour (Liu 2001, section 4.1): first green up to the
+committed rate of each flow, then yellow up to its peak rate, then red from the rest. In each round all open flows grow
+equally, until one has its demand or one of its links is full. A link counts with its rate divided by a headroom,
+because TCP's sawtooth does not fill it. All numbers are fractions, so the result is exact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HEADROOM = Fraction(6, 5)
 
 @dataclass(frozen=True)
 class Demand:
-    """A flow: the links it takes, and the committed and the peak rate it was promised, bit/s; 0 without promises."""
+    """A flow: its links, and its promised committed and peak rates in bit/s (0 without promises)."""
 
     links: tuple[str, ...]
     committed: Fraction = Fraction()
@@ -29,7 +29,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Share:
-    """What a flow gets of each colour, bit/s."""
+    """The rate of a flow in each colour, in bit/s."""
 
     green: Fraction
     yellow: Fraction
@@ -67,14 +67,14 @@ def allocate(
 
 
 def _demand(flow: Demand, colour: str) -> Fraction | None:
-    """What a flow asks for of a colour; none where it takes what it can get."""
+    """The demand of a flow in a colour; None if it takes all that it can get."""
     return {"green": flow.committed, "yellow": flow.peak - flow.committed, "red": None}[colour]
 
 
 def _fill(
     room: dict[str, Fraction], flows: Mapping[str, Demand], demand: Mapping[str, Fraction | None]
 ) -> dict[str, Fraction]:
-    """One colour: grow the open flows together. Takes what they get out of `room`."""
+    """Allocates one colour: the open flows grow together. Their rates are subtracted from `room`."""
     rates = dict.fromkeys(flows, Fraction())
     level = Fraction()
     demands = {name: x for name, x in demand.items() if x is None or x > 0}

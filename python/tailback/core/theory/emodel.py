@@ -10,7 +10,7 @@ from tailback import _core
 
 
 def delay_impairment(one_way_s: float) -> float:
-    """What R loses by a delay from mouth to ear.
+    """The reduction of R by a delay from mouth to ear.
 
     >>> round(delay_impairment(0.1), 3)
     2.4
@@ -19,7 +19,7 @@ def delay_impairment(one_way_s: float) -> float:
 
 
 def loss_impairment(share: float) -> float:
-    """What R loses by packets that are lost at random.
+    """The reduction of R by random packet loss.
 
     >>> round(loss_impairment(0.01), 2)
     3.64
@@ -28,7 +28,7 @@ def loss_impairment(share: float) -> float:
 
 
 def rating(one_way_s: float, loss: float) -> float:
-    """R of a call with this delay from mouth to ear and this share of lost packets; 0 at least.
+    """R of a call with this delay from mouth to ear and this share of lost packets; at least 0.
 
     >>> round(rating(0.05, 0.0), 1)
     92.0

@@ -1,4 +1,4 @@
-"""Memory to map flows to queues: a table of all flows, or Bloom-filter groups; and how often a filter errs.
+"""The memory to map flows to queues by a table of all flows or by Bloom-filter groups, and the error rate of a filter.
 
     ptr(x) = ceil(log2(x) / 8)                        bytes that hold a number below x
     a queue a flow     n (13 + 2 ptr(n))              13 = five-tuple; two links of a hash chain
@@ -8,7 +8,7 @@
     m for a rate r     ceil(e ln(1/r) / (ln 2)^2)     9.585 bits a flow at 1 %
     c                  max(1, ceil(log2(3 e + 1)))
 
-Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5, whose total leaves out what "complete" adds.
+Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5. Its total leaves out the terms that "complete" adds.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ def pointer_bytes(x: int) -> int:
 
 
 def filter_bits(flows: float, rate: float = 0.01) -> int:
-    """Bits of a filter that misses at most this share of the flows, with that many flows in it."""
+    """Bits of a filter of so many flows that misses at most this share of flows."""
     return max(1, math.ceil(flows * math.log(1 / rate) / math.log(2) ** 2))
 
 
 def counter_bits(flows: float) -> int:
-    """Bits that count to three times so many flows."""
+    """Bits of a counter that counts to three times so many flows."""
     return max(1, math.ceil(math.log2(3 * flows + 1)))
 
 
 def missed(bits_per_flow: float) -> float:
-    """Share of flows a filter misses, with the best number of hash functions."""
+    """The share of flows that a filter misses, with the best number of hash functions."""
     return float(0.6185**bits_per_flow)
 
 
 @dataclass(frozen=True)
 class MapMemory:
-    """Bytes to map `flows` to `queues` through `groups`, and to map each flow to a queue of its own."""
+    """Bytes to map `flows` to `queues` through `groups`, and bytes to map each flow to its own queue."""
 
     flows: int
     groups: int

@@ -1,17 +1,15 @@
-"""Closed-form models of the queue behind a bottleneck: what arithmetic says before any packet is simulated.
+"""Closed-form models of the queue behind a bottleneck, computed without simulated packets.
 
-Two models of Kantawala and Turner (2005), both for `n` long-lived Reno flows of equal round trip that keep one link
-busy. Time goes in steps of one round trip, traffic is fluid, all windows are equal, and every loss is found by
+Both models are from Kantawala and Turner (2005), for `n` long-lived Reno flows of equal round trip that keep one link
+busy. Time advances in steps of one round trip, traffic is fluid, and all windows are equal. Every loss is detected by
 duplicate acknowledgements within one round trip. The buffer overflows when every window has grown one packet beyond
 what pipe and buffer hold.
 
-`tail_drop`
-    A share `h` of the flows loses a packet at an overflow, halves its window, and the queue falls; then it grows by
-    `n` packets a round trip until it is full again. Valid while windows are several packets large; `h` lies between a
-    half and one (1 - 1/e = 0.63 for flows in step; the published table used 0.7).
-`qsdrr`
-    With one queue a flow and a sticky victim only as many flows lose packets as it takes to make room for the `n`
-    packets of the overflow: a count, not a share.
+`tail_drop` A share `h` of the flows loses a packet at an overflow, halves its window, and the queue falls; then it
+grows by `n` packets a round trip until it is full again. Valid while windows are several packets large; `h` lies
+between a half and one (1 - 1/e = 0.63 for flows in step; the published table used 0.7). `qsdrr` Each flow has its own
+queue, and the victim is sticky. The number of flows that lose packets is only as large as is needed to make room for
+the `n` packets of the overflow. It is a count, not a share.
 
 Units in here: packets, seconds, packets per second. The command line reads quantities with units.
 """
@@ -43,15 +41,16 @@ class TailDrop:
     window_full: float
     #: Round trip with a full buffer.
     rtt_full_s: float
-    #: Queue after the first round trip that follows an overflow; below zero: so much capacity is missing.
+    #: The queue after the first round trip that follows an overflow. A negative value is unused capacity.
     queue_after: float
-    #: How far the queue falls, `buffer - queue_after`.
+    #: The fall of the queue, `buffer - queue_after`.
     queue_drop: float
-    #: Round trips from there to the next overflow.
+    #: The number of round trips from there to the next overflow.
     steps: float
-    #: From one overflow to the next, by the published formula; with an empty queue, its extension (`underflow`).
+    #: The time from one overflow to the next, by the published formula. If the queue runs empty, the formula is
+    #: extended (`underflow`).
     cycle_s: float
-    #: Packets a cycle that could have been sent while the queue stood empty.
+    #: The packets in a cycle that could have been sent while the queue was empty.
     idle_packets: float
     utilisation: float
 
@@ -74,7 +73,7 @@ class TailDrop:
             left = self.steps
             while left > 1e-9:
                 part = min(1.0, left)
-                # A line from below zero to above it has a corner where the real queue begins to grow.
+                # A line that crosses zero has a corner at the time when the real queue begins to grow.
                 if virtual < 0 < virtual + part * self.flows:
                     part = min(part, -virtual / self.flows)
                 now += part * (self.rtt_s + max(0.0, virtual) / self.packets_per_s)
@@ -138,7 +137,7 @@ def tail_drop(
 
 @dataclass(frozen=True)
 class Qsdrr:
-    """How many flows lose packets at the first overflow in congestion avoidance, and what follows from it."""
+    """The number of flows that lose packets at the first overflow in congestion avoidance, and its consequences."""
 
     flows: int
     buffer_packets: int
@@ -146,18 +145,18 @@ class Qsdrr:
     victims: int
     #: 1: queues long enough for 1, 2, 3, ... drops; 2: each victim gives up its queue; 3: fewer packets than queues.
     regime: int
-    #: How far the queue falls; needs rate and round trip. None where the queue overflows again in the next round trip.
+    #: The fall of the queue, which needs rate and round trip. None if the queue overflows again in the next round trip.
     queue_drop: float | None = None
     steps: float | None = None
     cycle_s: float | None = None
-    #: The frame of drop-tail with `victims` of the flows hit; None as above.
+    #: The drop-tail model with `victims` flows hit; None as above.
     frame: TailDrop | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {k: v for k, v in asdict(self).items() if k != "frame"}
 
     def level(self, cycles: int = 1) -> tuple[list[float], list[float]] | None:
-        """The queue against time from an overflow at time 0, as `TailDrop.level`; None where there is no queue drop."""
+        """The queue against time from an overflow at time 0, as `TailDrop.level`; None if there is no queue drop."""
         return None if self.frame is None else self.frame.level(cycles)
 
 

@@ -1,17 +1,14 @@
 """How to set REDn for a link: the guidelines of Liu (2001), section 3.3, in exact arithmetic.
 
-All thresholds are equal for the three colours: the differences between the averages alone make the preference.
+The three colours have equal thresholds; only the differences between their averages make the preference.
 
-`C = h sum(r1)`
-    The link carries the promised rates with headroom `h`: the sawtooth of a TCP spans 0.66 to 1.33 of its mean.
-`H = floor(C T 2p / 8S)`
-    The most queued packets that signals at `p` to `2p` take away within the longest round trip `T`.
-`M = floor(C D / 8S)`, `L = floor(C D / 16S)`, `K = L`
-    The queue of a delay `D`, and half of it, so that a normal burst from L does not reach M.
-`w = 1 - exp(-1/N)`, `N = 2 max(r1 RTT / 8S)`
-    The average makes 63 % of a change in twice the largest product of throughput and delay.
+`C = h sum(r1)` The link carries the promised rates with headroom `h`: the sawtooth of a TCP spans 0.66 to 1.33 of its
+mean. `H = floor(C T 2p / 8S)` The most queued packets that signals at `p` to `2p` take away within the longest round
+trip `T`. `M = floor(C D / 8S)`, `L = floor(C D / 16S)`, `K = L` M is the queue with a delay `D`, and L is half of it,
+so that a normal burst from L does not reach M. `w = 1 - exp(-1/N)`, `N = 2 max(r1 RTT / 8S)` The average follows 63 %
+of a change within twice the largest product of throughput and delay, counted in packets.
 
-Rates are bit/s, times seconds, sizes bytes; what enters a floor is a fraction.
+Rates are in bit/s, times in seconds, sizes in bytes. The argument of a floor is a fraction.
 """
 
 from __future__ import annotations
@@ -51,13 +48,13 @@ class Redn:
     queue_threshold: int
     increase: int
     decrease: int
-    #: Arrivals in which the average makes 63 % of a change; none without flows.
+    #: Arrivals in which the average follows 63 % of a change; None without flows.
     time_constant: Fraction | None
     weight: float | None
     min_depth_packets: int
-    #: Of each client, bit/s.
+    #: The rate of each client, in bit/s.
     peak_rates_bps: tuple[Fraction, ...]
-    #: The buffer has to be larger.
+    #: The buffer must be larger than this.
     buffer_above_packets: int
     warnings: tuple[str, ...]
 

@@ -1,14 +1,11 @@
-"""Long-lived TCP flows in the steady state: what a loss probability lets them send, and where RED settles.
+"""Long-lived TCP flows in the steady state: the rate at a given loss probability, and the equilibrium of RED.
 
-`square_root`
-    The square-root law (Mathis, Semke, Mahdavi and Ott 1997): in congestion avoidance a Reno flow sends
-    sqrt(3 / (2 b p)) packets a round trip, where every p-th packet is lost or marked and every b-th is acknowledged.
-`with_timeouts`
-    The same with timeouts (Padhye, Firoiu, Towsley and Kurose 1998, in the form of RFC 5348 section 3.1).
-`red_equilibrium`
-    Where RED and the flows agree (Firoiu and Borden 2000): the average queue at which the probability of RED is the
-    one that lets `n` flows fill the line exactly, their round trip being that of the path and the time in the queue.
-    A steady state need not be stable: with a large round trip or few flows the average oscillates around it.
+`square_root` The square-root law (Mathis, Semke, Mahdavi and Ott 1997): in congestion avoidance a Reno flow sends
+sqrt(3 / (2 b p)) packets a round trip, where p is the share of packets lost or marked, and b the packets for one
+acknowledgement. `with_timeouts` The rate with timeouts (Padhye, Firoiu, Towsley and Kurose 1998, in the form of RFC
+5348 section 3.1). `red_equilibrium` The equilibrium of RED and the flows (Firoiu and Borden 2000). It is the average
+queue at which RED's probability lets `n` flows fill the line exactly; their round trip includes the time in the queue.
+The equilibrium need not be stable: with a large round trip or few flows the average oscillates around it.
 
 Units in here: packets, seconds, packets a second. The command line reads quantities with units.
 """
@@ -21,13 +18,14 @@ from typing import Any, Literal
 
 from tailback.core.theory.predict import PredictError
 
-#: How the signals of RED are spaced; `SignalRules` of the queue crate: `spread` and `wait`.
+#: The spacing of RED's signals: `spread` and `wait` of `SignalRules` in the queue crate.
 Spacing = Literal["geometric", "uniform", "wait"]
-#: RFC 5348 section 3.1 recommends a timeout of so many round trips for the equation.
+#: The timeout for the equation in round trips, as RFC 5348 section 3.1 recommends.
 TIMEOUT_ROUND_TRIPS = 4
-#: Below this probability the mean gap is that of a continuous distribution, within a hundredth.
+#: Below this probability the mean gap is within a hundredth of that of a continuous distribution.
 LONG_GAPS = 0.005
-#: Below this window a flow has too few packets for three duplicate ACKs, and the square-root law leaves out timeouts.
+#: Below this window a flow has too few packets for three duplicate ACKs, so timeouts occur, which the square-root law
+#: leaves out.
 FEWEST_FOR_FAST_RETRANSMIT = 4
 
 
@@ -110,10 +108,11 @@ class Ramp:
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """Where RED settles. Amounts in packets, times in seconds."""
+    """The equilibrium of RED. Amounts are in packets, times in seconds."""
 
     flows: int
-    #: Where the average lies: on the ramp; on its second, gentle part; or beyond it, where RED does not suffice.
+    #: The position of the average: on the ramp, on its second (gentle) part, or beyond it, where RED signals too
+    #: little.
     region: Literal["ramp", "gentle", "beyond"]
     average: float
     #: The share of packets that are dropped or marked.
@@ -133,7 +132,7 @@ class Equilibrium:
 
 
 def red_equilibrium(flows: int, packets_per_s: float, rtt_s: float, ramp: Ramp, acked: int = 1) -> Equilibrium:
-    """The average queue at which `flows` flows fill the line and RED signals what makes them do so."""
+    """The average queue at which RED's signals make `flows` flows fill the line exactly."""
     if flows < 1 or int(flows) != flows:
         raise PredictError(f"{flows} flows: give a whole number, at least 1")
     if not packets_per_s > 0:
@@ -144,7 +143,7 @@ def red_equilibrium(flows: int, packets_per_s: float, rtt_s: float, ramp: Ramp, 
         return flows * square_root(p, rtt_s + average / packets_per_s, acked) if p > 0 else inf
 
     low, high = ramp.min_threshold, ramp.end
-    # What is offered falls with the average; at the end of a ramp that is not gentle it jumps.
+    # The offered load falls with the average; at the end of a ramp without a gentle part it jumps.
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (middle, high) if offered(middle) > packets_per_s else (low, middle)
@@ -154,6 +153,6 @@ def red_equilibrium(flows: int, packets_per_s: float, rtt_s: float, ramp: Ramp, 
     region: Literal["ramp", "gentle", "beyond"] = (
         "beyond" if beyond else "ramp" if low < ramp.max_threshold else "gentle"
     )
-    # Beyond the ramp the flows need more signals than it gives: the square-root law says how many.
+    # Beyond the ramp the flows need more signals than the ramp gives; the square-root law gives the number.
     signalled = min(1.0, 3 / (2 * acked * window**2)) if beyond else ramp.signalled(low)
     return Equilibrium(int(flows), region, low, signalled, window, rtt, low / packets_per_s)

@@ -1,8 +1,7 @@
-"""What came of a published number or sentence: reproduced, leans, not reproduced or not testable, and the findings
-behind it.
+"""The outcome of a published number or sentence (reproduced, leans, not reproduced or not testable), and its findings.
 
-`outcome_of` decides, and docs/studies/README.md says the rule. `gate = false` marks rows that are reported and
-compared, but that no one should call a failure; their outcome is computed all the same.
+`outcome_of` decides by the rule in docs/studies/README.md. `gate = false` marks rows that are reported and compared but
+are never a failure; their outcome is still computed.
 """
 
 from __future__ import annotations
@@ -13,22 +12,22 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
 YES, LEANS, NO, OPEN = "reproduced", "leans", "not reproduced", "not testable"
-#: Rows that are not judged, where rows are counted.
+#: The name of rows that are not judged, in counts.
 COMPARED = "compared"
-#: In the order in which they are counted and told.
+#: The outcomes in the order of counts and texts.
 COUNTED = (YES, LEANS, NO, OPEN, COMPARED)
-#: Of the judged rows, those that rest on something that was chosen after a look at results.
+#: The judged rows that depend on a choice made after a look at results.
 ANEW = "read anew"
 #: The columns of a table of counts.
 COUNT_HEADS = (*COUNTED, ANEW)
 #: Counts by these names.
 Counts = dict[str, int]
-#: What is published, of a sentence.
+#: The published value of a sentence.
 AS_STATED = "as stated"
-#: What a row is about: a published number, a number that is 0, a sentence that puts quantities in order, another
-#: sentence, or a formula.
+#: The kinds of rows: a published number, a number that is 0, a sentence that orders quantities, another sentence, or a
+#: formula.
 VALUE, ZERO, ORDER, SENTENCE, ARITHMETIC = KINDS = ("value", "zero", "order", "sentence", "arithmetic")
-#: Beside what rests on one run of something random.
+#: The note on a result from one run of a random experiment.
 ONE_SEED = "one seed, no interval"
 
 
@@ -65,22 +64,23 @@ class Finding:
     half_width: float | Literal["infinite"] | None = None
     seeds: int = 0
     remark: str = ""
-    #: How far the mean lies on the right side, in the unit of the relation; negative on the wrong side.
+    #: The distance of the mean from the limit, in the unit of the relation: positive on the right side, negative on the
+    #: wrong side.
     margin: float | Literal["infinite"] | None = None
-    #: Findings with the same number ask one relation, at several places.
+    #: Findings with the same number test one relation at several places.
     relation: int = 0
 
     @property
     def settled(self) -> bool:
-        """Whether more seeds would hardly change it: its mean is further from the limit than half its interval is wide.
-        A finding without an interval is not settled."""
+        """Whether more seeds would hardly change the outcome: the distance of the mean from the limit exceeds half of
+        its interval. A finding without an interval is not settled."""
         margin, half = self.margin, self.half_width
         return isinstance(margin, float) and isinstance(half, float) and abs(margin) > half
 
 
 @dataclass(frozen=True)
 class TableCell:
-    """A cell of a published table: its row, what is measured, of which source, and its number with the unit."""
+    """A cell of a published table: its row, the measured quantity, the source, and its number with the unit."""
 
     row: str
     metric: str
@@ -123,12 +123,12 @@ class Verdict:
 
     @property
     def asked(self) -> str:
-        """What was published, and how far from it a measurement may lie; or what the rule of a sentence asks."""
+        """The published value and its tolerance, or the rule of a sentence."""
         return self.tolerance if self.published == AS_STATED else f"{self.published}, within {self.tolerance}"
 
     @property
     def anew(self) -> bool:
-        """Whether its rule, or a reading that it rests on, was chosen after a look at results."""
+        """Whether its rule, or a reading on which it depends, was chosen after a look at results."""
         return bool(self.words or self.chosen)
 
     @property
@@ -158,7 +158,8 @@ def _without_infinities(x: Any) -> Any:
 
 
 def outcome_of(findings: Sequence[Finding], part: Sequence[Finding] = ()) -> str:
-    """The worst of the relations of a sentence; `part` has the findings in the part of it that the study names."""
+    """The outcome of a sentence, which is the worst of its relations. `part` has the findings of the part that the
+    study names."""
     relations: dict[int, list[Finding]] = {}
     for f in findings:
         if f.outcome != OPEN:
@@ -170,8 +171,8 @@ def outcome_of(findings: Sequence[Finding], part: Sequence[Finding] = ()) -> str
 
 
 def _of_relation(findings: Sequence[Finding]) -> str:
-    """One relation at all its places: it leans where it is reproduced at some of them, on the right side at half of
-    them or more, and in the mean over them."""
+    """The outcome of one relation at all its places. It leans if it is reproduced at some places, and is on the right
+    side at half of them or more and in the mean over them."""
     failed = sum(f.outcome == NO for f in findings)
     if not failed:
         return LEANS if any(f.outcome == LEANS for f in findings) else YES
@@ -182,7 +183,7 @@ def _of_relation(findings: Sequence[Finding]) -> str:
 
 
 def part_of(findings: Sequence[Finding], most: int = 4) -> str:
-    """In which part a sentence holds, where it does in some places and not in others."""
+    """The part in which a sentence holds, if it holds at some places and not at others."""
     judged = [f for f in findings if f.outcome != OPEN]
     failed = [f for f in judged if f.outcome == NO]
     if not failed or len(failed) == len(judged):
@@ -193,13 +194,13 @@ def part_of(findings: Sequence[Finding], most: int = 4) -> str:
 
 
 def kind_of(checks: Iterable[str]) -> str:
-    """The kind of a sentence from those of its checks: arithmetic or order where all of them are."""
+    """The kind of a sentence from the kinds of its checks: arithmetic or order if all checks are."""
     kinds = set(checks)
     return kinds.pop() if len(kinds) == 1 else SENTENCE
 
 
 def measured_text(findings: Sequence[Finding], most: int = 4) -> str:
-    """What was measured, with the place where they differ in it; equal texts once."""
+    """The measured texts, with their places if these differ; equal texts appear once."""
     several = len({f.place for f in findings}) > 1
     texts = [f"{f.measured} at {f.place}" if several and f.place else f.measured for f in findings]
     texts = list(dict.fromkeys(texts))
@@ -233,7 +234,7 @@ PLURAL = {
 
 
 def count(verdicts: Sequence[Verdict]) -> Counts:
-    """How many of each outcome, gated rows only, those that are only compared, and how many of the gated are read
+    """The number of gated rows for each outcome, of rows that are only compared, and of gated rows that were read
     anew."""
     gated = [v for v in verdicts if v.gate]
     by_outcome = {x: sum(v.outcome == x for v in gated) for x in (YES, LEANS, NO, OPEN)}

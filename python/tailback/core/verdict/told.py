@@ -1,4 +1,5 @@
-"""What a study tells its report: `study.json` of a folder of results, written by `tailback.study` and read here."""
+"""The data of a study for its report: `study.json` in a folder of results, written by `tailback.study` and read
+here."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ Section = dict[str, Any]
 
 
 class OtherVersion(ValueError):
-    """A file of a version that told other things."""
+    """A file of a version with other contents."""
 
 
 class SetupRow(Table, kw_only=True, frozen=True):
@@ -30,14 +31,14 @@ class SetupRow(Table, kw_only=True, frozen=True):
 
 
 class AgainRow(Table, kw_only=True, frozen=True):
-    """A command that runs something of it again."""
+    """A command that runs a part of the study again."""
 
     command: str
     what: str
 
 
 class Covered(Table, kw_only=True, frozen=True):
-    """An item of the source: a figure, a table, an algorithm, a chapter; and where it is here."""
+    """An item of the source (a figure, a table, an algorithm, a chapter), and its place here."""
 
     part: str
     #: Experiments of the study.
@@ -48,26 +49,26 @@ class Covered(Table, kw_only=True, frozen=True):
     files: list[str] = []
     #: A page of docs/.
     docs: str = ""
-    #: More words on where it is: a command, a parameter.
+    #: Further words on its place: a command, a parameter.
     here: str = ""
-    #: What is less than in the source, and why.
+    #: What is reduced from the source, and the reason.
     reduced: str = ""
-    #: Why it is not here at all.
+    #: The reason why it is missing here.
     missing: str = ""
 
 
 class Said(Table, kw_only=True, frozen=True):
-    """What the study says of itself."""
+    """The study's description of itself."""
 
     id: str
     title: str
     citation: str
     question: str = ""
-    #: What short names in its sentences stand for.
+    #: The meaning of short names in its sentences.
     names: str = ""
     method: str = ""
     caution: str = ""
-    #: What the source has, in its order.
+    #: The items of the source, in its order.
     source: list[Covered] = []
 
 

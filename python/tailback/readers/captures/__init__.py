@@ -1,1 +1,1 @@
-"""Captures as traffic: the frames of pcap and pcapng, down to TCP and UDP, flow by flow."""
+"""Reads captures as traffic: the frames of pcap and pcapng, decoded down to TCP and UDP, as flows."""

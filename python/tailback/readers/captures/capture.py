@@ -1,8 +1,8 @@
-"""Captures as traffic: pcap and pcapng, sizes and times of the packets of a flow.
+"""Reads captures (pcap and pcapng) as traffic: sizes and times of the packets of a flow.
 
-Formats: draft-ietf-opsawg-pcap (microseconds and nanoseconds, both orders of bytes) and draft-ietf-opsawg-pcapng.
-Links: Ethernet with VLAN tags, raw IP, Linux cooked captures (both), BSD's loopback. Addresses and contents are in no
-reading: hosts become numbers.
+Formats: draft-ietf-opsawg-pcap (microseconds and nanoseconds, both byte orders) and draft-ietf-opsawg-pcapng. Links:
+Ethernet with VLAN tags, raw IP, both Linux cooked captures, BSD's loopback. A reading has no addresses and no contents;
+hosts become numbers.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
 
 KIND = "capture"
 _MOST_LISTED = 20
-#: A scenario lists each packet: more make a text that nobody wants to read into memory.
+#: The most packets that a scenario lists; a longer list would take too much memory.
 _MOST_WRITTEN = 200_000
-#: The line of a written scenario: what its buffer holds, at least so much; a flow is taken as at least so long.
+#: For the line of a written scenario: the time that its buffer holds, its smallest buffer, and the shortest duration of
+#: a flow.
 _BUFFER_S, _LEAST_BUFFER_BYTES, _SHORTEST_S = 0.1, 65_535, 1e-3
-#: The largest write, bytes: a larger one is cut.
+#: The largest write in bytes; a larger one is cut.
 _MOST_WRITE = 65_535
 
 
 @dataclass
 class Flow:
     """The packets of one direction between two ports: times in nanoseconds since the first packet of the capture, and
-    bytes of the IP packets. Of TCP also the new bytes of payload, and where a write ends (PSH)."""
+    bytes of the IP packets. TCP also has the new bytes of payload, and the packets that end a write (PSH)."""
 
     protocol: str
     source: int
@@ -37,7 +38,7 @@ class Flow:
     sizes: list[int] = field(default_factory=list)
     payload: list[int] = field(default_factory=list)
     pushed: list[bool] = field(default_factory=list)
-    #: The next byte of TCP that has not been seen; what comes before it was sent again.
+    #: The next new byte of TCP; a byte before it was sent again.
     next: int | None = None
     again: int = 0
 
@@ -57,7 +58,7 @@ class Flow:
         begin = found.sequence + found.syn
         if self.next is None:
             self.next = begin
-        # Numbers of sequence begin again after 2^32.
+        # Sequence numbers wrap at 2^32.
         beyond = (begin + found.payload - self.next) % (1 << 32)
         if found.payload == 0 or beyond >= 1 << 31 or beyond == 0:
             self.again += found.payload > 0
@@ -67,7 +68,8 @@ class Flow:
         return min(beyond, found.payload)
 
     def writes(self) -> tuple[list[int], list[int]]:
-        """Times and bytes of what the application wrote: segments up to one with PSH, at the time of the first."""
+        """Times and bytes of the application's writes. A write is the segments up to one with PSH, at the time of its
+        first segment."""
         times, sizes, open_bytes = [], [], 0
         for at, new, push in zip(self.times_ns, self.payload, self.pushed, strict=True):
             if new and not open_bytes:
@@ -83,7 +85,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Capture:
-    """Flows, the largest first, and what was chosen of them."""
+    """The flows, the largest first, and the chosen flow."""
 
     flows: tuple[Flow, ...]
     chosen: Flow
@@ -113,12 +115,12 @@ def read(given: Given) -> Reading:
     if len(ranked) > _MOST_LISTED:
         notes.leave(f"{len(ranked) - _MOST_LISTED} smaller flows", "the list is cut; --flow takes their numbers too")
     chosen = ranked[(wish or 1) - 1]
-    notes.say("chosen", f"flow {wish or 1}" + ("" if wish else ", assumed: the largest; --flow names another"))
+    notes.say("chosen", f"flow {wish or 1}" + ("" if wish else ", assumed: the largest flow; --flow names another"))
     if chosen.again:
-        notes.say("sent again", f"{chosen.again} segments of the flow, at least in part")
+        notes.say("sent again", f"{chosen.again} segments of the flow, wholly or in part")
     times, sizes = chosen.writes() if given.wishes.writes else (chosen.times_ns, chosen.sizes)
     if not times:
-        raise ReadError("this flow carries no data", "name another by --flow", name=given.name)
+        raise ReadError("this flow carries no data", "name another flow with --flow", name=given.name)
     notes.say(
         "replayed as",
         f"{len(times)} writes of an application, {amount(float(sum(sizes)), 'bytes')}"
@@ -147,7 +149,7 @@ def read(given: Given) -> Reading:
 
 
 def _flows(given: Given, notes: Notes) -> tuple[list[Flow], int, int]:
-    """The flows, how many packets there are in all, and how long the capture is in nanoseconds."""
+    """The flows, the number of all packets, and the length of the capture in nanoseconds."""
     flows: dict[tuple[bytes, bytes, int, bytes], Flow] = {}
     hosts: dict[bytes, int] = {}
     first, last, count = None, 0, 0
@@ -178,7 +180,8 @@ def _flows(given: Given, notes: Notes) -> tuple[list[Flow], int, int]:
 
 
 def scenario(times: list[int], sizes: list[int], writes: bool) -> str:
-    """The packets as datagrams, or the writes over TCP, on a line that the capture does not say."""
+    """A scenario that sends the packets as datagrams, or the writes over TCP. Its line is assumed, since the capture
+    does not give one."""
     at, bytes_ = [], []
     for t, size in zip(times, sizes, strict=True):
         while size > 0:
@@ -189,7 +192,8 @@ def scenario(times: list[int], sizes: list[int], writes: bool) -> str:
     rate = max(1e6, 2 * 8 * sum(bytes_) / max(at[-1] / 1e9, _SHORTEST_S))
     buffer = max(_LEAST_BUFFER_BYTES, rate * _BUFFER_S / 8)
     made = [
-        "# A flow of a capture. assumed: the line, twice as fast as the flow on average, which a capture does not say.",
+        "# A flow of a capture. assumed: the line, which a capture does not give; it is twice as fast as the flow on "
+        "average.",
         f'duration = "{length:.6f}s"',
         "",
         "[link.bottleneck]",

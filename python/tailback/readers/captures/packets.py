@@ -1,4 +1,4 @@
-"""The frames of pcap and pcapng files, one after another: when each was captured, on which link, and its bytes."""
+"""Iterates over the frames of pcap and pcapng files. A frame has its capture time, its link and its bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tailback.readers.given import Given
 from tailback.readers.reading import Notes, ReadError
 
-#: The first four bytes of pcap: order of bytes, and nanoseconds of one unit of its fractions.
+#: The first four bytes of pcap: the byte order, and the nanoseconds of one unit of the fractions.
 _PCAP = {
     bytes.fromhex("d4c3b2a1"): ("<", 1000),
     bytes.fromhex("a1b2c3d4"): (">", 1000),
@@ -18,14 +18,14 @@ _PCAP = {
 }
 _SECTION, _INTERFACE, _SIMPLE, _ENHANCED, _OLD = 0x0A0D0D0A, 1, 3, 6, 2
 _ORDER = 0x1A2B3C4D
-#: A frame that is longer than this has a damaged length.
+#: The longest frame, in bytes; a longer one has a damaged length.
 _LONGEST = 1 << 24
 _TSRESOL, _TSOFFSET = 9, 14
 
 
 @dataclass(frozen=True)
 class Frame:
-    """`length` is what was on the wire; `data` may have been cut when it was captured."""
+    """`length` is the length on the wire; the capture may have cut `data`."""
 
     at_ns: int
     link: int
@@ -34,7 +34,7 @@ class Frame:
 
 
 def frames(given: Given, notes: Notes) -> Iterator[Frame]:
-    """The frames. A file that ends within one gives those before it, with a note."""
+    """The frames. If the file ends within a frame, the frames before it are given, with a note."""
     if given.data[:4] in _PCAP:
         return _pcap(given, notes)
     return _pcapng(given, notes)
@@ -44,7 +44,7 @@ def _pcap(given: Given, notes: Notes) -> Iterator[Frame]:
     data = given.data
     order, unit = _PCAP[data[:4]]
     if len(data) < 24:
-        raise ReadError("the capture ends within its head", "capture again", name=given.name)
+        raise ReadError("the capture ends within its header", "capture again", name=given.name)
     link = struct.unpack_from(order + "I", data, 20)[0] & 0xFFFF
     notes.say("form", f"pcap, {'nano' if unit == 1 else 'micro'}seconds, {_link(link)}")
     at = 24
@@ -67,7 +67,7 @@ def _pcap(given: Given, notes: Notes) -> Iterator[Frame]:
 @dataclass
 class _Interface:
     link: int
-    #: Units of time in a second, and seconds that are added.
+    #: Time units in a second, and the offset in seconds.
     per_second: int = 1_000_000
     offset_s: int = 0
     snap: int = 0
@@ -97,7 +97,9 @@ def _pcapng(given: Given, notes: Notes) -> Iterator[Frame]:
         elif kind in (_ENHANCED, _OLD) and len(body) >= 20:
             number = struct.unpack_from(order + ("I" if kind == _ENHANCED else "H"), body)[0]
             if number >= len(interfaces):
-                raise ReadError(f"a packet of interface {number}, which there is not", "capture again", name=given.name)
+                raise ReadError(
+                    f"a packet of interface {number}, which does not exist", "capture again", name=given.name
+                )
             yield _enhanced(body, order, interfaces[number])
         elif kind == _SIMPLE:
             notes.leave("a simple packet block", "it has no time")
@@ -109,7 +111,7 @@ def _section_order(data: bytes, at: int, name: str) -> str:
     for order in "<>":
         if struct.unpack_from(order + "I", data, at + 8)[0] == _ORDER:
             return order
-    raise ReadError("the head of a section says no order of bytes", "capture again", name=name)
+    raise ReadError("the header of a section has no byte order", "capture again", name=name)
 
 
 def _interface(body: bytes, order: str) -> _Interface:
@@ -122,7 +124,7 @@ def _interface(body: bytes, order: str) -> _Interface:
             break
         if code == _TSRESOL and value:
             power = value[0] & 0x7F
-            # Finer than 2^-60 is no clock.
+            # No clock is finer than 2^-60 s.
             made.per_second = 2 ** min(power, 60) if value[0] & 0x80 else 10 ** min(power, 18)
         elif code == _TSOFFSET and len(value) == 8:
             made.offset_s = struct.unpack(order + "q", value)[0]

@@ -1,4 +1,4 @@
-"""A frame down to TCP and UDP.
+"""Decodes a frame down to TCP and UDP.
 
 Ethernet and VLAN (IEEE 802.3, 802.1Q), Linux cooked captures, PPPoE (RFC 2516), IPv4 (RFC 791), IPv6 (RFC 8200).
 """
@@ -32,7 +32,7 @@ _SYN, _PSH = 0x02, 0x08
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet of TCP or UDP. Addresses and ports tell flows apart, and leave this room in no other way."""
+    """A packet of TCP or UDP. Addresses and ports are used only to tell flows apart; no result contains them."""
 
     source: bytes
     destination: bytes
@@ -47,7 +47,7 @@ class Packet:
 
 
 def packet(frame: Frame) -> Packet | str:
-    """The packet of a frame, or what the frame is instead."""
+    """The packet of a frame; for any other frame, the words for its kind."""
     try:
         return _network(frame)
     except (struct.error, IndexError):
@@ -84,7 +84,7 @@ def _ipv4(frame: Frame, at: int) -> Packet | str:
     data = frame.data
     head = (data[at] & 0x0F) * 4
     length, _, fragment = struct.unpack_from(">HHH", data, at + 2)
-    # A capture on the sending host has a length of 0 where the card cuts the packet.
+    # A capture on the sending host has length 0 if the card splits the packet.
     length = length or frame.length - at
     if fragment & 0x1FFF:
         return "later fragments"
@@ -111,7 +111,7 @@ def _ipv6(frame: Frame, at: int) -> Packet | str:
 def _transport(
     data: bytes, at: int, protocol: int, source: bytes, destination: bytes, length: int, rest: int
 ) -> Packet | str:
-    """`length` is that of the IP packet, `rest` what is behind its headers."""
+    """`length` is the length of the IP packet; `rest` is the bytes behind its headers."""
     if protocol == _UDP:
         ports = data[at : at + 4]
         if len(ports) < 4:

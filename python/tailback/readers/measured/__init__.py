@@ -1,1 +1,1 @@
-"""Measurements: Flent, iperf3, ping, speed tests; what each says, and the measured line as a scenario."""
+"""Readers of measurements (Flent, iperf3, ping, speed tests), and the measured line as a scenario."""

@@ -1,8 +1,8 @@
-"""The numbers of a speed test as people type them or a program prints them: waveform's, DSLReports', Cloudflare's,
-Ookla's, speedtest-cli's, LibreSpeed's and others (their JSON: `speed_json.py`).
+"""Reads the numbers of a speed test as people type them or a program prints them: waveform, DSLReports, Cloudflare,
+Ookla, speedtest-cli, LibreSpeed and others (`speed_json.py` reads their JSON).
 
-A number with a plus is what the load adds; one without is the round trip itself. The text is read word by word for what
-each number is of, in any order and on any number of lines.
+A number with a plus is the round trip that the load adds; a number without it is the round trip itself. The words
+around a number say what it measures. Their order, and the number of lines, do not matter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
 
 KIND = "speed-test"
 _LONGEST = 20_000
-#: A time; a rate in bits or, with a large B or the word, in bytes; a size, which is neither.
+#: A time; a rate in bits, or in bytes if it has a capital B or the word; or a size, which is neither.
 _NUMBER = re.compile(
     r"(?P<plus>\+\s?)?(?P<value>"
     r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|[1-9]\d{0,2}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?)\s*"
@@ -25,17 +25,17 @@ _NUMBER = re.compile(
     r"(?P<of>bits?|bytes?|b)(?P<per>/s(?:ec)?|ps)?)(?![a-z/])",
     re.I,
 )
-#: What stands between thousands: a comma with three digits after it, as a decimal one has mostly one or two, or a point
-#: where a comma follows.
+#: A separator of thousands: a comma before three digits (a decimal comma mostly has one or two digits), or a point
+#: before a later comma.
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:(?:,\d{3})+(?=\.|$)|(?:\.\d{3})+(?=,))")
-#: What a number is of, by the last such words before it.
+#: The words that say what a number measures; the last ones before it count.
 _WORDS = (
     ("idle", re.compile(r"unloaded|idle|baseline|without load|before|ping(?! under)|hosted by", re.I)),
     ("download", re.compile(r"down(?:load(?:ing)?|stream|link)?\b", re.I)),
     ("upload", re.compile(r"up(?:load(?:ing)?|stream|link)?\b", re.I)),
     ("loaded", re.compile(r"(?<!un)loaded|under load|bloat(?!ed idle)", re.I)),
 )
-#: Numbers that are no round trip: how round trips vary, their ends, and how long something took.
+#: Words of numbers that are no round trip: jitter, the ends of a range, and durations.
 _OTHER = re.compile(
     r"\b(?:jitter|low|high|min(?:imum)?|max(?:imum)?|iqm|dev(?:iation)?|elapsed|took|duration|test(?:ed|ing)? for)\b",
     re.I,
@@ -61,14 +61,15 @@ def read(given: Given) -> Reading:
     notes = Notes()
     found = _found(given.text, notes)
     if grade := _GRADE.search(given.text):
-        notes.leave(f"grade {grade[1].upper()}", "it follows from the numbers, by another rule for each site")
+        notes.leave(f"grade {grade[1].upper()}", "it follows from the numbers, by a different rule on each site")
     for rpm in _RPM.finditer(given.text):
         notes.leave(f"{rpm[1]} RPM", "responsiveness is a mean over several kinds of round trips")
     return reading(found, notes, given.name)
 
 
 def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIND) -> Reading:
-    """Of numbers by what they are of: `idle`, `download total` and so on in seconds, `download rate` in bit/s."""
+    """A measurement from numbers by their keys: `idle`, `download total` and so on in seconds, `download rate` in
+    bit/s."""
     idle = found.get("idle", math.nan)
     rows = []
     for role in (Role.DOWN, Role.UP):
@@ -92,7 +93,9 @@ def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIN
         if total is not None:
             rows.append(Series(f"ping during {what}", Role.PING, "s", numbers([]), numbers([]), total))
         if what == "loaded":
-            notes.leave("the round trip under load, for the command", "nothing says which direction loaded the line")
+            notes.leave(
+                "the round trip under load, for the command", "the text does not say which direction loaded the line"
+            )
     if not rows and not math.isfinite(idle):
         raise ReadError(
             "the numbers do not say what they measure",
@@ -109,15 +112,17 @@ def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIN
 
 
 def _found(text: str, notes: Notes) -> dict[str, float]:
-    """What each number is of: rates in bit/s, round trips in seconds. Each that is not taken is named."""
+    """The numbers by what they measure: rates in bit/s, round trips in seconds. Numbers that are not taken are
+    named."""
     found: dict[str, float] = {}
     begins, way, is_jitter, others = 0, "", False, 0
     for hit in _NUMBER.finditer(text):
         before = text[max(begins, hit.start() - 80) : hit.start()]
         after = re.split(r"[\n\t,;|(]|\band\b|\d", text[hit.end() : hit.end() + 40])[0]
-        # With a colon it names what comes next.
+        # A word with a colon names the number that comes next.
         after = "" if after.rstrip().endswith(":") else after
-        # `94 Mbps down, 11 Mbps up` has the word behind, `Download: 94 Mbps` before, or on the line before.
+        # `94 Mbps down, 11 Mbps up` has the word behind the number. `Download: 94 Mbps` has it before, or on the line
+        # before.
         near = re.split(r"[\n\t,;|(]|\band\b", before)[-1]
         is_jitter = _under_jitter(before, is_jitter)
         begins = hit.end()
@@ -133,7 +138,7 @@ def _found(text: str, notes: Notes) -> dict[str, float]:
         way = next((one for one in ("download", "upload") if key == f"{one} rate"), way)
         value = _value(hit, notes)
         if key in found and not math.isclose(found[key], value):
-            notes.leave(hit[0], f"a second {key}: the first is taken")
+            notes.leave(hit[0], f"a second {key}: the first one is taken")
         found.setdefault(key, value)
     if others:
         notes.leave(f"{others} numbers of jitter or of the ends of a range", "the mean is read")
@@ -141,7 +146,7 @@ def _found(text: str, notes: Notes) -> dict[str, float]:
 
 
 def _under_jitter(before: str, was: bool) -> bool:
-    """Whether the last heading, a line without a number, is that of jitter."""
+    """Whether the last heading (a line without a number) is about jitter."""
     for line in before.split("\n")[:-1]:
         if _HEADING.fullmatch(line.strip()) and re.search(r"jitter|latency|ping|speed|loss", line, re.I):
             was = "jitter" in line.lower()
@@ -151,7 +156,7 @@ def _under_jitter(before: str, was: bool) -> bool:
 def _key(
     hit: re.Match[str], near: str, after: str, before: str, word: str | None, way: str, is_jitter: bool
 ) -> str | None:
-    """What a number is of; None where that is not known."""
+    """What a number measures; None if that is unknown."""
     if not hit["time"]:
         is_rate = hit["per"] or hit["of"].lower() in ("bit", "bits")
         return f"{word} rate" if word in ("download", "upload") and is_rate else None
@@ -159,7 +164,7 @@ def _key(
         return None
     here = _what(near) or _what(after)
     if way and here is None and (_LATENCY.search(near) or (not near.strip() and word is None)):
-        # Behind a rate, on its line or alone on the next one: the round trip while it was measured.
+        # A time behind a rate, on its line or alone on the next line, is the round trip while the rate was measured.
         word = way
     elif word is None and _LATENCY.search(near):
         word = "idle"
@@ -169,33 +174,34 @@ def _key(
 
 
 def _value(hit: re.Match[str], notes: Notes) -> float:
-    """In seconds or bit/s. A large B is a byte beside small letters; where all are large nobody can tell."""
+    """The number in seconds or bit/s. A capital B means bytes if other letters are small; if all are capitals, it is
+    open."""
     said = hit["value"]
     thousands = _THOUSANDS.match(said)
     number = said if thousands is None else re.sub("[.,]", "", thousands[0]) + said[thousands.end() :]
     number = number.replace(",", ".")
     if thousands is not None:
-        notes.say(said, f"assumed: {number}, with a mark between thousands")
+        notes.say(said, f"assumed: {number}, with a separator of thousands")
     value = float(number)
     if hit["time"]:
         return value / 1e3 if hit["time"].lower().startswith("m") else value
     unit = hit[0][len(hit["plus"] or "") + len(hit["value"]) :].strip()
     is_bytes = hit["of"].lower().startswith("byte") or (hit["of"] == "B" and not unit.isupper())
     if is_bytes or hit["of"] == "B":
-        notes.say(f"{said} {unit}", "bytes: 8 bits each" if is_bytes else "assumed bits, as most people mean")
+        notes.say(f"{said} {unit}", "bytes: 8 bits each" if is_bytes else "assumed bits, which most people mean")
     return value * {"k": 1e3, "m": 1e6, "g": 1e9}[hit["prefix"].lower()] * (8 if is_bytes else 1)
 
 
 def _what(text: str) -> str | None:
-    """Of these words the last one counts."""
+    """The last of these words in the text."""
     last = [(hit.start(), name) for name, words in _WORDS for hit in words.finditer(text)]
-    # `download bloat` is of the download.
+    # `download bloat` belongs to the download.
     said = [found for found in last if found[1] != "loaded"] or last
     return max(said)[1] if said else None
 
 
 def _command(found: Measurement) -> str:
-    """The question of `home` for this line."""
+    """The command `home` for this line."""
     down, up = found.rate(Role.DOWN), found.rate(Role.UP)
     if not (down > 0 and up > 0):
         return ""

@@ -1,8 +1,8 @@
-"""Flent's data files: JSON, alone or packed with gzip or bzip2 (flent(1), section "File format").
+"""Reads Flent's data files: JSON, plain or packed with gzip or bzip2 (flent(1), section "File format").
 
-`results` are values on a common time axis, `raw_values` what its tools said and when. The raw values of a tool may be
-in another unit than the results: netperf counts round trips a second, and a download of a page is in seconds. Which it
-is follows from the two beside each other. Means are those that the tools state (`MEAN_VALUE`), as in Flent's own
+`results` are values on a common time axis; `raw_values` are the outputs of Flent's tools with their times. A tool's raw
+values may have a different unit from the results: netperf counts round trips a second, and the time to load a page is
+in seconds. The unit is found by comparing both. Means are those that the tools state (`MEAN_VALUE`), as in Flent's own
 summary.
 """
 
@@ -21,7 +21,7 @@ from tailback.readers.measured.measurement import Measurement, Numbers, Role, Se
 from tailback.readers.reading import Notes, ReadError, Reading, short
 
 KIND = "flent"
-#: Flent's units, and ours with the factor.
+#: Flent's units, and our units with the factor.
 _UNITS = {
     "ms": ("s", 1e-3),
     "s": ("s", 1.0),
@@ -32,7 +32,7 @@ _UNITS = {
     "Gbits/s": ("bit/s", 1e9),
     "bytes/s": ("bit/s", 8.0),
 }
-#: How the values of a tool become results.
+#: The conversions from a tool's raw values to results.
 _TRANSFORMS: tuple[Callable[[Numbers], Numbers], ...] = (
     lambda v: v,
     lambda v: 1000 / v,
@@ -40,7 +40,7 @@ _TRANSFORMS: tuple[Callable[[Numbers], Numbers], ...] = (
     lambda v: v / 1000,
     lambda v: v / 1e6,
 )
-#: Words of a title that are settings of a line, `rate:100Mbit/100Mbit`, and what each is here.
+#: Words of a title that are settings of a line, such as `rate:100Mbit/100Mbit`, and their names here.
 _WORDS = {
     "qdisc": "queue",
     "aqm": "queue",
@@ -53,7 +53,7 @@ _WORDS = {
     "ecn": "ecn",
 }
 _SETTING = re.compile(r"(\w+)[:=]([\w./+-]+)")
-#: Metadata that are about the measurement; the others name hosts, addresses, files and persons.
+#: Metadata about the measurement; all other metadata name hosts, addresses, files and persons.
 _KEPT = {"NAME": "test", "LENGTH": "length", "STEP_SIZE": "step", "IP_VERSION": "IP version", "FLENT_VERSION": "Flent"}
 _MOST_SERIES = 2000
 
@@ -75,7 +75,7 @@ def read(given: Given) -> Reading:
     series = []
     for name, values in results.items():
         if "::" in name or "_stats_" in name or name.endswith(" avg") or name.endswith(("totals", "fairness")):
-            notes.leave(_kind_of(name), "it follows from other series, or is of sockets, queues and processors")
+            notes.leave(_kind_of(name), "it is computed from other series, or describes sockets, queues and processors")
             continue
         made = _series(name, values, _table(about.get(name)), raw.get(name), axis, start)
         if made is None:
@@ -86,7 +86,7 @@ def read(given: Given) -> Reading:
             series.append(made)
     if not series:
         raise ReadError(
-            "Flent's file has no series of times or rates with values", "give another test", name=given.name
+            "Flent's file has no series of times or rates with values", "give a file of another test", name=given.name
         )
     for key, what in _KEPT.items():
         if isinstance(meta.get(key), str | int | float):
@@ -125,7 +125,7 @@ def _series(name: str, values: Any, about: Mapping[str, Any], raw: Any, axis: Nu
 
 
 def _raw(raw: Any, results: Numbers, start: float) -> tuple[Numbers, Numbers] | None:
-    """What a tool said, in the unit of the results; None where there is nothing."""
+    """The raw values of a tool in the unit of the results; None if there are none."""
     if not isinstance(raw, list):
         return None
     rows = [(_number(r.get("t")), _number(r.get("val"))) for r in raw if isinstance(r, dict)]
@@ -154,14 +154,14 @@ def _kind_of(name: str) -> str:
 
 
 def _anonymous(name: str) -> str:
-    """The name of a series without the host that stands behind it: `Ping (ms) ICMP1 server.example`."""
+    """The name of a series without the host at its end: `Ping (ms) ICMP1 server.example`."""
     name = re.sub(r"\s*\(ms\)", "", name)
     words = [w for w in name.split() if not re.search(r"\w[.-]\w|^\d+$|:.*:", w)]
     return " ".join(words[:5]) or "series"
 
 
 def _settings(title: str, notes: Notes) -> dict[str, str]:
-    """The settings of the line that a title names, as `rate:100Mbit/20Mbit rtt:50ms qdisc:fq_codel`."""
+    """The settings of the line in a title such as `rate:100Mbit/20Mbit rtt:50ms qdisc:fq_codel`."""
     settings: dict[str, str] = {}
     for word, value in _SETTING.findall(title):
         what = _WORDS.get(word.lower())
@@ -175,7 +175,7 @@ def _settings(title: str, notes: Notes) -> dict[str, str]:
 
 
 def _start(raw: Mapping[str, Any]) -> float:
-    """The first time of all."""
+    """The earliest time of all series."""
     first = [_number(r[0].get("t")) for r in raw.values() if isinstance(r, list) and r and isinstance(r[0], dict)]
     return min((t for t in first if math.isfinite(t)), default=0.0)
 

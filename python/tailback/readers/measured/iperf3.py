@@ -1,7 +1,7 @@
-"""iperf3's JSON (`iperf3 --json`, `--json-stream`), TCP and UDP, of the versions 3.0 to 3.17.
+"""Reads iperf3's JSON (`iperf3 --json`, `--json-stream`) for TCP and UDP, of versions 3.0 to 3.17.
 
-With `--reverse` the server sends, with `--bidir` both do. Rates are those that arrived; where a version does not say
-that, those that were sent.
+With `--reverse` the server sends; with `--bidir` both ends send. Rates are those that arrived, or those that were sent
+if a version does not give the former.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read(given: Given) -> Reading:
     test = _table(start.get("test_start"))
     udp = str(test.get("protocol", "TCP")).upper() == "UDP"
     reverse, bidir = bool(_number(test.get("reverse"), 0)), bool(_number(test.get("bidir"), 0))
-    # Some versions do not say that both directions were asked for.
+    # Some versions do not say that both directions were requested.
     bidir = bidir or "sum_sent_bidir_reverse" in end or "sum_bidir_reverse" in end
     first, second = (Role.DOWN, Role.UP) if reverse else (Role.UP, Role.DOWN)
     _say_settings(start, test, udp, reverse, bidir, notes)
@@ -66,7 +66,7 @@ def read(given: Given) -> Reading:
     if math.isfinite(again):
         notes.say("sent again", f"{again:.0f} segments")
     if document.get("error"):
-        notes.leave("what came after the error", f"iperf3 stopped ({short(str(document['error']).split(':')[0])})")
+        notes.leave("the output after the error", f"iperf3 stopped ({short(str(document['error']).split(':')[0])})")
     notes.leave("addresses, ports, names of machines, cookies", "they are not kept")
     measurement = Measurement(
         "iperf3",
@@ -123,7 +123,7 @@ def _way(reverse: bool, bidir: bool) -> str:
 def _rates(
     d: Mapping[str, Any], end: Mapping[str, Any], role: Role, which: str, udp: bool, notes: Notes
 ) -> list[Series]:
-    """The sum of all streams of a direction over time, with the mean of the whole."""
+    """The sum of all streams of a direction over time, and its mean over the run."""
     times, values = [], []
     omitted = 0
     for interval in d.get("intervals") or []:
@@ -138,7 +138,7 @@ def _rates(
         notes.leave(f"{omitted} intervals at the beginning", "iperf3 was asked to omit them")
     names = (f"sum_received{which}", f"sum{which}", f"sum_sent{which}")
     stated = [_number(_table(end.get(name)).get("bits_per_second")) for name in names]
-    # A receiver that could not be asked has no rate.
+    # The rate is missing if the receiver did not report it.
     mean = next((rate for rate in stated if rate > 0), math.nan)
     if math.isfinite(mean) and not stated[0] > 0:
         mean *= 1 - _say_sent(_table(end.get(f"sum{which}")) if udp and stated[1] > 0 else {}, role, notes)
@@ -148,8 +148,8 @@ def _rates(
 
 
 def _say_sent(totals: Mapping[str, Any], role: Role, notes: Notes) -> float:
-    """Says that a mean is what was sent, and gives the part of it that was lost, where that is known: the one total of
-    UDP before 3.2 has the sender's rate and the receiver's losses."""
+    """Says that a mean is the rate that was sent, and gives the share that was lost if it is known. Before version 3.2,
+    UDP has one total with the sender's rate and the receiver's losses."""
     lost, packets = _number(totals.get("lost_packets")), _number(totals.get("packets"))
     if packets > 0 and 0 <= lost <= packets:
         notes.say(f"mean, {role.value}", "assumed: the rate of the sender less what was lost")
@@ -159,7 +159,7 @@ def _say_sent(totals: Mapping[str, Any], role: Role, notes: Notes) -> float:
 
 
 def _round_trips(d: Mapping[str, Any]) -> list[Series]:
-    """TCP's own smoothed round trip, in microseconds; it is no ping."""
+    """TCP's own smoothed round trip, in microseconds. It is not a ping."""
     times, values = [], []
     for interval in d.get("intervals") or []:
         rows = [_table(s) for s in _table(interval).get("streams") or []]
@@ -173,7 +173,7 @@ def _round_trips(d: Mapping[str, Any]) -> list[Series]:
 
 
 def _document(given: Given) -> Any:
-    """The first document: people run it several times into one file."""
+    """The first document, since people append several runs to one file."""
     if given.document is not None:
         return given.document
     text = given.text.lstrip()
@@ -186,7 +186,7 @@ def _document(given: Given) -> Any:
 
 
 def _of_stream(given: Given, notes: Notes) -> dict[str, Any]:
-    """The document that the lines of --json-stream make."""
+    """The document that the lines of --json-stream form."""
     made: dict[str, Any] = {"intervals": []}
     for number, line in given.filled:
         try:

@@ -1,7 +1,8 @@
-"""What iperf3 and iperf 2 print for people: intervals of `[ ID]` and `[SUM]`, and the totals of sender and receiver.
+"""Reads the text that iperf3 and iperf 2 print: intervals of `[ ID]` and `[SUM]`, and the totals of sender and
+receiver.
 
-Directions are those of the client, also in what the server prints. A rate is that which arrived; where the text has
-only that of the sender, this is said. Bits have prefixes of 1000, bytes of 1024 (iperf3, `units.c`).
+Directions are those of the client, also in the server's text. A rate is the one that arrived; if the text has only the
+sender's rate, a note says so. Prefixes are powers of 1000 for bits and of 1024 for bytes (iperf3, `units.c`).
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ _ROW = re.compile(
 _LOSS = re.compile(r"(?:(?P<jitter>[\d.]+) ms\s+)?(?P<lost>\d{1,15})/\s*(?P<all>\d{1,15}) \([^)]*\)")
 _AGAIN = re.compile(r"^\s+(\d{1,12})\s+sender")
 _BEGINS = ("Connecting to host", "Accepted connection from", "Client connecting to", "Starting Test")
-#: What a line may have before what it says: a title or a time.
+#: A title or a time that may stand at the beginning of a line.
 _SAID = r"(?:^|\s)"
 _TAGS = {"RX-C": Role.DOWN, "TX-C": Role.UP, "RX-S": Role.UP, "TX-S": Role.DOWN}
 _LONGEST, _SEEN = 400, 200
-#: A step shorter than this part of the others has too few packets for a rate.
+#: An interval shorter than this share of the others has too few packets for a rate.
 _LEAST_STEP = 0.5
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A row: of which stream and direction, from when to when, which rate, and what stands behind it."""
+    """A row: its stream and direction, its beginning and end, its rate, and the text behind it."""
 
     id: str
     tag: str
@@ -45,12 +46,12 @@ class _Step:
     until: float
     rate_bps: float
     rest: str
-    #: It is of what the server reports to a client of iperf 2.
+    #: Whether the row is in the server's report to a client of iperf 2.
     reported: bool = False
 
     @property
     def end(self) -> str:
-        """Which end's total it is; empty for a step."""
+        """The end whose total this is; empty for an interval."""
         return next((end for end in ("sender", "receiver") if end in self.rest), "")
 
 
@@ -60,9 +61,9 @@ class _Run:
 
     steps: list[_Step] = field(default_factory=list)
     reverse: bool = False
-    #: The server printed it.
+    #: Whether the server printed it.
     served: bool = False
-    #: iperf 2 printed it.
+    #: Whether iperf 2 printed it.
     old: bool = False
     udp: bool = False
     control: str = ""
@@ -74,7 +75,7 @@ def recognises(given: Given) -> bool:
 
 
 def _runs(given: Given, notes: Notes) -> list[_Run]:
-    """The runs of a text. What a client prints of its server is left out: it is the same run once more."""
+    """The runs of a text. The server's output that a client prints is left out, since it is the same run."""
     runs, of_server, reported = [_Run()], 0, False
     repeats = False
     for number, line in given.filled:
@@ -102,12 +103,12 @@ def _runs(given: Given, notes: Notes) -> list[_Run]:
             reported = "Server Report" in line
             _said(run, line)
     if of_server:
-        notes.leave("what the server printed", "it is the same run once more", of_server)
+        notes.leave("the output of the server", "it is the same run", of_server)
     return [run for run in runs if run.steps]
 
 
 def _said(run: _Run, line: str) -> None:
-    """What a line says that is no row."""
+    """Reads a line that is not a row."""
     run.reverse = run.reverse or "Reverse mode" in line
     run.udp = run.udp or "Total Datagrams" in line
     if line.startswith("snd_tcp_congestion "):
@@ -144,9 +145,11 @@ def read(given: Given) -> Reading:
     notes.say("protocol", "UDP" if run.udp else "TCP")
     notes.say("direction", "both directions at once" if both else _way(run, ways[0]))
     made = [_of_role(run, role, by_role[role], both, notes) for role in ways]
-    notes.say("digits", f"those that {program} prints; --json has more" if not run.old else "those that it prints")
+    notes.say(
+        "digits", f"those that {program} prints; --json has more digits" if not run.old else "those that it prints"
+    )
     if len(runs) > 1:
-        notes.leave(f"{len(runs) - 1} more runs", "the first is read; give each on its own")
+        notes.leave(f"{len(runs) - 1} more runs", "the first run is read; give each run in its own file")
     if run.error:
         notes.leave("what came after the error", f"{program} stopped ({run.error})")
     notes.leave("names and addresses", "they are not kept")
@@ -176,7 +179,7 @@ def _role(run: _Run, step: _Step) -> Role:
     if step.tag:
         return _TAGS[step.tag]
     if run.served:
-        # A server that receives has a rate of its own as a receiver, or no total at all.
+        # A server that receives prints its own rate as the receiver, or no total at all.
         ends = {s.end: s.rate_bps for s in run.steps if s.end}
         return Role.DOWN if ends.get("sender", 0) > 0 and not ends.get("receiver", 0) > 0 else Role.UP
     return Role.DOWN if run.reverse else Role.UP
@@ -186,13 +189,13 @@ def _role(run: _Run, step: _Step) -> Role:
 class _OfRole:
     series: Series
     flows: int
-    #: Lost and all datagrams, by the receiver.
+    #: Lost datagrams and all datagrams, as the receiver counts them.
     loss: tuple[int, int] | None
     again: int | None
 
 
 def _of_role(run: _Run, role: Role, rows: Sequence[_Step], both: bool, notes: Notes) -> _OfRole:
-    """The sum of all streams of a direction: over time, and its mean."""
+    """The sum of all streams of a direction over time, and its mean."""
     streams = sorted({s.id for s in rows} - {"SUM"})
     sums = [s for s in rows if s.id == "SUM"]
     if sums:
@@ -218,7 +221,7 @@ def _of_role(run: _Run, role: Role, rows: Sequence[_Step], both: bool, notes: No
     if why:
         notes.say(f"mean{where}", why)
     if run.udp and role is Role.UP and len(values) and not run.served and not run.old:
-        notes.say(f"over time{where}", "as sent: the client does not see what arrived in an interval")
+        notes.say(f"over time{where}", "as sent: the client does not know what arrived in an interval")
     if loss is not None and loss[1]:
         notes.say(f"lost{where}", f"{loss[0]} of {loss[1]} datagrams, {100 * loss[0] / loss[1]:.3g} %")
     elif run.udp:
@@ -233,8 +236,8 @@ def _of_role(run: _Run, role: Role, rows: Sequence[_Step], both: bool, notes: No
 
 
 def _totals(rows: Sequence[_Step]) -> list[_Step]:
-    """The rows of whole runs: those of an end, and where no end is named the last of each stream that begins at 0 and
-    is longer than the others."""
+    """The rows that are totals of a run: those that name an end. If no row names one, the last row of each stream that
+    begins at 0 and is longer than the others."""
     named = [s for s in rows if s.end or s.reported]
     if named:
         return named
@@ -246,7 +249,7 @@ def _totals(rows: Sequence[_Step]) -> list[_Step]:
 
 
 def _summed(steps: Sequence[_Step]) -> tuple[list[float], list[float]]:
-    """Over streams, at the times that all of them have."""
+    """The sum over streams, at the times that all streams have."""
     streams = {s.id for s in steps}
     found: dict[float, dict[str, float]] = {}
     for s in steps:
@@ -256,7 +259,7 @@ def _summed(steps: Sequence[_Step]) -> tuple[list[float], list[float]]:
 
 
 def _mean(run: _Run, whole: Sequence[_Step]) -> tuple[float, tuple[int, int] | None, str]:
-    """The rate that arrived, what was lost, and what a reader should know of the rate."""
+    """The rate that arrived, the loss, and a note on the rate."""
 
     def of(end: str) -> float:
         return math.fsum({s.id: s.rate_bps for s in whole if s.end == end}.values())
@@ -271,7 +274,7 @@ def _mean(run: _Run, whole: Sequence[_Step]) -> tuple[float, tuple[int, int] | N
         return math.nan, None, "over the intervals: the totals are missing"
     total = of("")
     if loss is not None and loss[1] and not run.old:
-        # Before 3.2 the one row of UDP has the sender's rate and the receiver's losses.
+        # Before version 3.2 UDP has one row with the sender's rate and the receiver's losses.
         return total * (1 - min(loss[0] / loss[1], 1.0)), loss, "assumed: the rate of the sender less what was lost"
     reported = [s for s in whole if s.reported]
     if run.old and run.udp and not reported:

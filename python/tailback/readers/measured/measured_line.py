@@ -1,7 +1,7 @@
-"""The line of a measurement as a scenario, as far as the measurement says it: rates, round trip, queue, load.
+"""Writes the line of a measurement as a scenario: rates, round trip, queue and load.
 
-What it does not say is taken from what was measured, and a comment says so. The load begins where the count begins, so
-that `tailback report` compares what was measured under load.
+A setting that the file does not give is estimated from the measured values, and a comment says so. The load begins when
+the results begin to count, so that `tailback report` compares the values under load.
 """
 
 from __future__ import annotations
@@ -16,33 +16,34 @@ from tailback.linux import units
 from tailback.readers.measured.measurement import Measurement, Role, amount
 from tailback.readers.reading import Next, Written
 
-#: TCP's payload in a frame of Ethernet, with time stamps.
+#: TCP's payload in an Ethernet frame, with timestamps.
 _PAYLOAD_SHARE = 1448 / 1538
-#: A ping of 56 bytes of data, with the headers of ICMP and IP; and how often there is one unless the file says it.
+#: The bytes of a ping: 56 bytes of data with the headers of ICMP and IP. The interval of pings if the file does not
+#: give one.
 _PING_BYTES, _PING_S = 84, 0.2
-#: The longest run that is written, and one for a measurement that says no length.
+#: The longest run that is written, and the length for a measurement without one.
 _LONGEST_S, _USUAL_S = 300.0, 60.0
 _IDLE_S = 5.0
-#: Preamble, header, check sequence and gap of Ethernet (IEEE 802.3), and its least frame with them.
+#: Bytes of preamble, header, check sequence and gap of Ethernet (IEEE 802.3), and of the smallest frame with them.
 _FRAME_BYTES, _LEAST_FRAME_BYTES = 38, 84
-#: What waits in front of a line whose queue nothing says, and at least some packets.
+#: The buffer in front of a line whose queue is unknown, in seconds, and its smallest size in bytes.
 _BUFFER_S, _LEAST_BUFFER_BYTES = 0.1, 15_000
 
 
 @dataclass(frozen=True)
 class _Line:
-    """Rates down and up and the round trip, and where each comes from."""
+    """Rates down and up and the round trip, with the source of each."""
 
     down_bps: float
     up_bps: float
     rtt_s: float
-    #: Empty where the file does not say it.
+    #: Empty if the file does not give it.
     queue: str
     notes: tuple[str, ...]
 
 
 def written(found: Measurement) -> Written | None:
-    """A scenario of the line and its load; None where no rate was measured."""
+    """A scenario of the line and its load; None if no rate was measured."""
     if not (found.of(Role.DOWN) or found.of(Role.UP)):
         return None
     return Written("a scenario of the measured line and its load", lambda: _text(found))
@@ -54,18 +55,18 @@ def next_commands(found: Measurement) -> tuple[Next, ...]:
     return (
         Next("tailback read FILE --write line.toml", "write a scenario of this line and its load"),
         Next("tailback run line.toml --replications 5 --out out/line", "run it"),
-        Next("tailback report FILE out/line", "set what was measured beside what was simulated"),
+        Next("tailback report FILE out/line", "compare the measurement with the simulation"),
     )
 
 
 def _text(found: Measurement) -> str:
     line = _line(found)
     length = found.length_s if 1 <= found.length_s <= _LONGEST_S else _USUAL_S
-    out = [f"# The line that {found.program} measured, as far as it says."]
+    out = [f"# The line that {found.program} measured, from the data in its file."]
     out += [f"# {note}" for note in line.notes]
     out += [f'name = "{found.program} beside its simulation"', f'duration = "{length + _IDLE_S:g}s"']
     out += [f'warmup = "{_IDLE_S:g}s"', "", "[link.line]", 'from = "home"', 'to = "server"']
-    # The frames take their time in a shaper that nothing else slows down.
+    # The link is ten times as fast as the shapers, so that only they delay the frames.
     out += [f'rate = "{10 * max(line.up_bps, line.down_bps):.0f}bps"', f'delay = "{line.rtt_s / 2 * 1e6:.0f}us"']
     out += [f"queue = {_framed(line.up_bps, line.queue)}", f"reverse_queue = {_framed(line.down_bps, line.queue)}"]
     if found.of(Role.PING):
@@ -103,9 +104,7 @@ def _line(found: Measurement) -> _Line:
     for role, given in ((Role.DOWN, down), (Role.UP, up)):
         rate = given or (measured[role] if measured[role] > 0 else fastest)
         if not given:
-            notes.append(
-                f"assumed: {role.value} {amount(rate, 'bit/s')}, as fast as what was measured with its headers."
-            )
+            notes.append(f"assumed: {role.value} {amount(rate, 'bit/s')}, the measured rate with its headers.")
         chosen.append(max(1e3, rate))
     rtt = _time(found.settings.get("rtt", ""))
     if rtt:
@@ -123,7 +122,7 @@ def _queue(name: str, notes: list[str]) -> str:
     if name:
         try:
             kind, settings = tc.read(name)
-            notes.append(f"Queue {name}, by the file's own settings; what it does not say has its default.")
+            notes.append(f"Queue {name}, by the file's own settings; other parameters have their defaults.")
             pairs = [f'kind = "{kind}"', *(f"{k} = {_value(v)}" for k, v in settings.items())]
             return "{ " + ", ".join(pairs) + " }"
         except units.TcError:
@@ -137,7 +136,7 @@ def _value(v: object) -> str:
 
 
 def _rates(text: str) -> tuple[float, float]:
-    """Down and up of `100Mbit/20Mbit`; the first alone is for both."""
+    """The rates down and up of `100Mbit/20Mbit`. One rate alone is for both directions."""
     parts = text.split("/")[:2]
     rates = []
     for part in parts:
@@ -156,7 +155,7 @@ def _time(text: str) -> float:
 
 
 def _flows(found: Measurement, role: Role) -> int:
-    """How many flows there were in a direction."""
+    """The number of flows in a direction."""
     series = found.of(role)
     parts = [s for s in series if not s.whole]
     named = found.settings.get(f"{role.value} flows", "")
@@ -170,6 +169,7 @@ def _ping_gap(found: Measurement) -> float:
 
 
 def _control(found: Measurement) -> str:
-    """The congestion control as a key; none where the file does not say it: the profile has Linux's default."""
+    """The congestion control as a key of the scenario; empty if the file does not give it, since the profile has
+    Linux's default."""
     name = found.settings.get("control", "")
     return f' congestion = "{name}",' if name and _core.control_facts(name) is not None else ""

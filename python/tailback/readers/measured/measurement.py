@@ -1,6 +1,6 @@
-"""What a measurement says, whichever program made it: series of pings and rates, and totals of what was sent.
+"""A measurement of any program: series of pings and rates, and totals of what was sent.
 
-Seconds, bits a second and bytes, as results have them. The summary of a series is in the words of
+Units are seconds, bits a second and bytes, as in results. The summary of a series uses the words of
 `tailback.core.results.quantities`.
 """
 
@@ -20,7 +20,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 class Role(StrEnum):
-    """What a series is of."""
+    """The quantity of a series."""
 
     PING = "round trip"
     DOWN = "download"
@@ -34,7 +34,7 @@ class Series:
 
     name: str
     role: Role
-    #: "s", "bit/s", or what the program calls it.
+    #: "s", "bit/s", or the program's own name of a unit.
     unit: str
     times_s: Numbers
     values: Numbers
@@ -44,7 +44,7 @@ class Series:
 
     @property
     def mean(self) -> float:
-        """As the program states it, or over the values."""
+        """The mean that the program states, or the mean of the values."""
         if math.isfinite(self.stated_mean):
             return self.stated_mean
         return float(self.values.mean()) if len(self.values) else math.nan
@@ -55,17 +55,18 @@ class Series:
 
     @property
     def p99(self) -> float:
-        """Between two values on the line through them, as in NumPy and in Flent's summary where NumPy is."""
+        """The quantile, linearly interpolated between two values, as in NumPy and in Flent's summary if it has
+        NumPy."""
         return float(np.quantile(self.values, 0.99)) if len(self.values) else math.nan
 
     def written(self, value: float) -> str:
-        """A value of it with its unit: `34.21 ms`."""
+        """A value of the series with its unit: `34.21 ms`."""
         return amount(value, self.unit)
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A measurement. `settings` are those that it says of itself: rates of the line, queue, congestion control."""
+    """A measurement. `settings` are those that its file gives: rates of the line, queue, congestion control."""
 
     program: str
     series: tuple[Series, ...]
@@ -74,14 +75,14 @@ class Measurement:
     sent: int | None = None
     received: int | None = None
     retransmissions: int | None = None
-    #: Round trips before the load, seconds: those of a speed test.
+    #: Round trips of a speed test before the load, in seconds.
     idle_s: float = math.nan
 
     def of(self, role: Role) -> list[Series]:
         return [s for s in self.series if s.role is role]
 
     def rate(self, role: Role) -> float:
-        """The mean rate of a direction over all its flows, bit/s; NaN where there is none."""
+        """The mean rate of a direction over all its flows, in bit/s; NaN if it was not measured."""
         series = self.of(role)
         whole = [s for s in series if s.whole]
         if whole:
@@ -99,7 +100,7 @@ class Measurement:
 
     @property
     def loss(self) -> float:
-        """The share of packets that were lost; NaN where it is not known."""
+        """The share of packets that were lost; NaN if it is unknown."""
         if not self.sent or self.received is None:
             return math.nan
         return max(0.0, 1 - self.received / self.sent)
@@ -119,7 +120,7 @@ def amount(value: float, unit: str) -> str:
 
 
 def said(series: Series) -> str:
-    """A series in one line: mean, median, 99th percentile, and how many values."""
+    """A series in one line: mean, median, 99th percentile, and number of values."""
     parts = [f"mean {series.written(series.mean)}"]
     if len(series.values):
         parts += [f"median {series.written(series.median)}", f"99th percentile {series.written(series.p99)}"]

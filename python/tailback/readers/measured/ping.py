@@ -1,7 +1,7 @@
-"""What `ping` printed: iputils, busybox, inetutils, those of BSD and macOS, Windows' and fping.
+"""Reads the output of `ping`: iputils, busybox, inetutils, BSD, macOS, Windows and fping.
 
-Round trips come line by line, with `-D` with their times. Without times a reply is one interval after the one before:
-that of the summary line, or one second, and the reading says which.
+Each line has a round trip, and with `-D` also its time. Without times, each reply comes one interval after the reply
+before it. The interval is that of the summary line, or one second; the reading says which.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tailback.readers.measured.measurement import Measurement, Numbers, Role, Se
 from tailback.readers.reading import Notes, ReadError, Reading
 
 KIND = "ping"
-#: The word for time in what Windows and busybox print.
+#: The word for time in the output of Windows and busybox.
 _WORD = "time|Zeit|temps|tiempo|durata|tempo|tijd|czas"
 _TIME = rf"(?:{_WORD})\s?[=<]\s?(?P<ms>\d+(?:[.,]\d+)?)\s?(?P<unit>ms|usec|us)"
 _ANSWER = re.compile(rf"{_TIME}", re.IGNORECASE)
@@ -44,7 +44,7 @@ _ERROR = re.compile(
     r"Unreachable|Time to live exceeded|TTL expired|Packet filtered|Redirect Host|Host unreachable", re.I
 )
 _LONGEST_S = 86_400.0
-#: Numbers of sequence begin again after this.
+#: Sequence numbers wrap here.
 _SEQUENCE = 1 << 16
 
 
@@ -58,7 +58,7 @@ def recognises(given: Given) -> bool:
 
 @dataclass
 class _Log:
-    """What was found, reply by reply."""
+    """The replies found so far."""
 
     times: list[float] = field(default_factory=list)
     rtts: list[float] = field(default_factory=list)
@@ -74,7 +74,7 @@ class _Log:
     lost: int = 0
 
     def number(self, text: str) -> int:
-        """The number of a reply, counted on where it began again."""
+        """The number of a reply, counted on after a wrap."""
         seq = int(text) % _SEQUENCE + self.wraps * _SEQUENCE
         if self.last - seq > _SEQUENCE // 2:
             self.wraps += 1
@@ -91,11 +91,11 @@ def read(given: Given) -> Reading:
     runs = 0
     for number, line in given.filled:
         if len(line) > LONGEST_LINE:
-            notes.leave("a line of its length", "no ping prints such a line", number)
+            notes.leave("an overlong line", "no ping prints such a line", number)
         elif _HEAD.match(line):
             runs += 1
             if runs > 1:
-                notes.leave("the pings from here on", "they are another run", number)
+                notes.leave("the pings from here on", "they belong to another run", number)
                 break
         else:
             _line(line, number, log, stated, notes)
@@ -154,7 +154,7 @@ def _reply(log: _Log, at: float | None, rtt: float, place: int, notes: Notes, nu
 
 
 def _summary(line: str, stated: dict[str, float]) -> bool:
-    """Whether the line is one of the summary, whose numbers are kept."""
+    """Takes the numbers of a summary line; False for any other line."""
     if sent := _SENT.search(line):
         stated |= {"sent": float(sent[1]), "received": float(sent[2]), "duplicates": float(sent[3] or 0)}
         if sent[6]:
@@ -185,12 +185,13 @@ def _reading(log: _Log, stated: dict[str, float], notes: Notes) -> Reading:
         notes.say("summary line", f"{stated['sent']:.0f} sent, {stated['received']:.0f} received")
         if received and stated["received"] != received:
             notes.leave(
-                f"{abs(stated['received'] - received):.0f} replies", "they are in the summary and not in the text"
+                f"{abs(stated['received'] - received):.0f} replies",
+                "they are counted in the summary but missing in the text",
             )
         sent, got = int(stated["sent"]), int(stated["received"])
     else:
         got = received
-        notes.say("assumed", "what was sent are the numbers between the first and the last reply; there is no summary")
+        notes.say("assumed", "without a summary, the sent packets are those between the first and the last reply")
     times = _times(log, stated, notes)
     series = Series(
         "ping", Role.PING, "s", times, numbers(log.rtts), stated.get("mean", math.nan) if not received else math.nan
@@ -221,12 +222,12 @@ def _times(log: _Log, stated: dict[str, float], notes: Notes) -> Numbers:
     if not log.rtts:
         return numbers([])
     if log.stamped:
-        notes.say("times", "those of the log (-D)")
+        notes.say("times", "the times of the log (-D)")
         return numbers([t - log.times[0] for t in log.times])
     gap = 1.0
     if "time" in stated and stated.get("sent", 0) > 1:
         gap = stated["time"] / (stated["sent"] - 1)
-        notes.say("times", f"assumed: every {amount(gap, 's')}, by the summary")
+        notes.say("times", f"assumed: every {amount(gap, 's')}, from the summary")
     else:
         notes.say("times", "assumed: every second, ping's default")
     return numbers([(p - log.places[0]) * gap for p in log.places])

@@ -1,6 +1,6 @@
-"""What programs of speed tests write as JSON: Ookla's `speedtest -f json`, speedtest-cli and LibreSpeed's `--json`.
+"""Reads the JSON of speed tests: Ookla's `speedtest -f json`, and `--json` of speedtest-cli and LibreSpeed.
 
-Ookla has bytes a second (and milliseconds), speedtest-cli bits a second, LibreSpeed megabits a second.
+Rates are in bytes a second from Ookla, in bits a second from speedtest-cli, and in megabits a second from LibreSpeed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tailback.readers.measured.bufferbloat import reading
 from tailback.readers.reading import Notes, Reading
 
 KIND = "speed-test-json"
-#: Bits of what a number of `bandwidth`, or of `download`, counts in each second.
+#: The bits a second of one unit of `bandwidth` or `download`.
 _OOKLA, _CLI, _LIBRESPEED = 8.0, 1.0, 1e6
 
 
@@ -23,7 +23,7 @@ def recognises(given: Given) -> bool:
 
 
 def _row(given: Given) -> Mapping[str, Any]:
-    """The last test: LibreSpeed writes a list."""
+    """The last test, since LibreSpeed writes a list."""
     document = given.document
     if isinstance(document, list) and document:
         document = document[-1]
@@ -49,7 +49,7 @@ def read(given: Given) -> Reading:
         if isinstance(part, dict):
             _put(found, f"{way} rate", part.get("bandwidth"), _OOKLA)
             under = part.get("latency")
-            # The mean of the middle half; its ends are other numbers.
+            # `iqm` is the mean of the middle half. The ends of the range are other numbers.
             _put(found, f"{way} total", under.get("iqm") if isinstance(under, dict) else None, 1e-3)
         else:
             _put(found, f"{way} rate", part, _LIBRESPEED if program == "LibreSpeed" else _CLI)
@@ -58,7 +58,7 @@ def read(given: Given) -> Reading:
     if not any(key.endswith("total") for key in found):
         notes.leave("round trips under load", "the test does not measure them")
     if isinstance(given.document, list) and len(given.document) > 1:
-        notes.leave(f"{len(given.document) - 1} other tests", "the last one is read")
+        notes.leave(f"{len(given.document) - 1} other tests", "the last test is read")
     notes.leave("jitter, addresses, names of providers and servers", "they are not kept")
     return reading(found, notes, given.name, KIND)
 

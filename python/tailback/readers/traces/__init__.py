@@ -1,1 +1,1 @@
-"""Tables of numbers over time, in the forms that people have: traces of rates, of delays, of opportunities."""
+"""Readers of tables of numbers over time: traces of rates, of delays, and of opportunities to send."""

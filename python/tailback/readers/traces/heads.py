@@ -1,4 +1,4 @@
-"""What the head of a column says: which quantity it has, and in which unit. One table of words for all readers."""
+"""Finds the quantity and the unit of a column from its header. All readers use one table of words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class Quantity(StrEnum):
 
 @dataclass(frozen=True)
 class Head:
-    """A column: its number, its name, what it is, and one of its unit in seconds, bit/s or bytes (0: not said)."""
+    """A column: its number, its name, its quantity, and its unit in seconds, bit/s or bytes (0 if the header has no
+    unit)."""
 
     at: int
     name: str
@@ -34,11 +35,11 @@ TIMES: Mapping[str, float] = {
     **dict.fromkeys(("ns", "nsec", "nanos", "nanosecond", "nanoseconds"), 1e-9),
     **dict.fromkeys(("min", "minute", "minutes"), 60.0),
 }
-#: With the prefix as it is written: `Mb` is bits, `MB` bytes. In lower case a b is a bit.
+#: The case of the letter counts: `Mb` is bits, `MB` is bytes. In lower case `b` means bits.
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "m": 1e6, "G": 1e9, "g": 1e9}
 _BITS = re.compile(r"([kKMmGg]?)(?:b|bit|bits|bps|bits_per_second|bit/s|bits/s|b/s|ps)(?:ps)?(?:/s(?:ec)?)?", re.ASCII)
 _BYTES = re.compile(r"([kKMmGg]?)(?:B|[Bb]yte|[Bb]ytes|BYTES|B/s|Bps|[Bb]ytes/s)(?:ps)?(?:/s(?:ec)?)?", re.ASCII)
-#: A packet that nobody gave a size has this one.
+#: The size in bytes of a packet without a given size.
 PACKET_BYTES = 1500
 _WORDS: Mapping[Quantity, frozenset[str]] = {
     Quantity.DURATION: frozenset({"duration", "interval", "dt", "elapsed"}),
@@ -94,12 +95,12 @@ _WORDS: Mapping[Quantity, frozenset[str]] = {
 
 
 def heads(names: Sequence[str]) -> list[Head]:
-    """The columns whose heads say what they are."""
+    """The columns whose headers give their quantity."""
     return [h for h in (_head(at, name) for at, name in enumerate(names)) if h is not None]
 
 
 def rate_unit(word: str) -> float:
-    """One of it in bit/s; 0 for no unit of a rate. `Mbps`, `Mb/s`, `kbit/s`, `MB/s`, `bytes`."""
+    """The bit/s of one unit such as `Mbps`, `Mb/s`, `kbit/s`, `MB/s` or `bytes`; 0 if it is no unit of a rate."""
     word = word.replace("bits_per_second", "bit/s").replace(" ", "")
     if word.lower() in ("pps", "packets", "packets/s", "pkts", "pkts/s"):
         return PACKET_BYTES * 8.0
@@ -119,7 +120,7 @@ def _head(at: int, name: str) -> Head | None:
             continue
         match quantity:
             case Quantity.RATE:
-                # `download_time` is a time, `rate_limit_id` no rate.
+                # `download_time` is a time; `rate_limit_id` is not a rate.
                 if set(lower) & {"id", "count", "time", "name", "index"}:
                     continue
                 return Head(at, name, quantity, next((r for r in map(rate_unit, words) if r), 0.0))
@@ -133,13 +134,13 @@ def _head(at: int, name: str) -> Head | None:
         return None
     if rate := next((r for r in map(rate_unit, words) if r), 0.0):
         return Head(at, name, Quantity.RATE, rate)
-    # In any language: `Zeit (s)`.
+    # A unit in brackets counts in any language: `Zeit (s)`.
     unit = next((TIMES[w] for w in lower if w in TIMES), 0.0)
     return Head(at, name, Quantity.TIME, unit) if unit else None
 
 
 def _words(name: str) -> list[str]:
-    """`DL_bitrate (kb/s)` as DL, bitrate, kb/s; `bits_per_second` and `Mb/s` stay whole."""
+    """The words of a header: `DL_bitrate (kb/s)` gives DL, bitrate, kb/s. `bits_per_second` and `Mb/s` stay whole."""
     name = name.replace("bits_per_second", "bit/s").replace("one-way", "oneway").replace("round trip", "roundtrip")
     name = re.sub(r"(?i)\bper[ _]sec(?:ond)?\b", "/s", name)
     name = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name)

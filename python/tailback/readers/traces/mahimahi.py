@@ -1,4 +1,4 @@
-"""Mahimahi's traces: each line is a time in whole milliseconds at which a packet of 1504 bytes may be delivered
+"""Reads Mahimahi's traces. Each line is a time in whole milliseconds at which a packet of 1504 bytes may be delivered
 (Netravali et al., USENIX ATC 2015, section 3.2)."""
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from tailback.readers.measured.measurement import amount
 from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
 
 KIND = "mahimahi"
-#: A packet of 1500 bytes and the four that Mahimahi's tunnel puts before it.
+#: A packet of 1500 bytes, and the 4 bytes that Mahimahi's tunnel puts before it.
 OPPORTUNITY_BYTES = 1504
 
 
 @dataclass(frozen=True)
 class Opportunities:
-    """When a packet may be delivered, in milliseconds; the trace begins again after the last."""
+    """The times in milliseconds at which a packet may be delivered. The trace repeats after the last one."""
 
     at_ms: tuple[int, ...]
 
@@ -28,7 +28,7 @@ class Opportunities:
 
 
 def recognises(given: Given) -> bool:
-    """A number in each line, whole, and the first hundred in order."""
+    """Whether each line is a whole number, and the first hundred are in order."""
     head = [line for _, line in given.filled[:100]]
     if not head or not all(len(line) < 20 and line.isascii() and line.isdigit() for line in head):
         return False
@@ -64,7 +64,10 @@ def read(given: Given) -> Reading:
     gaps = max((b - a for a, b in zip([0, *at], at, strict=False)), default=0)
     notes.say("longest gap", f"{gaps} ms")
     steps = (
-        Next('[change.NAME] link = "LINK", mahimahi = "FILE"', "let a link of a scenario follow it (not trace = ...)"),
+        Next(
+            '[change.NAME] link = "LINK", mahimahi = "FILE"',
+            "let a link of a scenario follow it (with mahimahi, not trace)",
+        ),
         Next("tailback read FILE --write trace.txt", "write it without comments"),
     )
     title = f"a trace of Mahimahi, {len(at)} opportunities"

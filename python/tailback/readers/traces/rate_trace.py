@@ -1,7 +1,7 @@
-"""Traces: rates or delays over time, in any of the forms that people have, as the form that a scenario takes.
+"""Reads traces of rates or delays over time, in many forms, and writes them in the form that a scenario takes.
 
-A line with a time and a value says what holds until the next line; the last one holds as long as the others do on
-average. A column of bytes or packets says what came since the line before.
+The value of a line holds from its time until the next line. The last value holds as long as the others on average. A
+column of bytes or packets counts those since the line before.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from tailback.readers.traces.heads import PACKET_BYTES, Head, Quantity, heads, r
 from tailback.readers.traces.table import MISSING, Table, number, seconds, table
 
 RATE, DELAY = "rate-trace", "delay-trace"
-#: Numbers from here on are Unix times, in the unit that makes them so.
+#: Numbers from here on are Unix times, in the largest unit that allows it.
 _UNIX = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "milliseconds"), (1e8, 1.0, "seconds"))
 _LEAST_CELLS = 0.5
-#: Logs of commuters in Oslo and Ghent: time, milliseconds since the start, place, bytes, and milliseconds for them.
+#: The columns of the logs of commuters in Oslo and Ghent: time, milliseconds since the start, place, bytes, and the
+#: milliseconds that they took.
 _COMMUTER = 6
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What holds from each time on, until `end_s`: bit/s of a rate, seconds of a delay."""
+    """Values that hold from each time on, until `end_s`: rates in bit/s or delays in seconds."""
 
     times_s: Numbers
     values: Numbers
@@ -37,7 +38,7 @@ class Trace:
 
     @property
     def mean(self) -> float:
-        """Over time."""
+        """The mean over time."""
         lengths = np.diff(np.append(self.times_s, self.end_s))
         total = float(lengths.sum())
         return float((self.values * lengths).sum() / total) if total > 0 else math.nan
@@ -75,7 +76,8 @@ def _table(given: Given) -> Table | None:
 
 
 def _columns(found: Table, given: Given) -> tuple[Head | None, Head] | None:
-    """The columns of the time (None: a line each second, or durations) and of the value; None if there are none."""
+    """The column of the time (None if lines are one second apart or have durations) and that of the value; None if
+    there are no such columns."""
     named = heads(found.names)
     wish = given.wishes.column
     values = [h for h in named if h.quantity in (Quantity.RATE, Quantity.DELAY, Quantity.BYTES, Quantity.PACKETS)]
@@ -103,7 +105,7 @@ def _is_upload(name: str) -> bool:
 
 
 def _filled(found: Table, at: int) -> bool:
-    """Whether a column has mostly values, and no names of things."""
+    """Whether most cells of a column are values and not names."""
     cells = [row[at] for _, row in found.rows[:200]]
     return sum(_amount_like(c, found.decimal_comma) for c in cells) > _LEAST_CELLS * len(cells)
 
@@ -139,11 +141,11 @@ def _trace(found: Table, when: Head | None, what: Head, given: Given, notes: Not
     cells = []
     for line, row in found.rows:
         if row[what.at].lower() in MISSING:
-            notes.leave("a line without a value", "the value before it holds on", line)
+            notes.leave("a line without a value", "the value before it continues to hold", line)
         else:
             cells.append((line, row))
     if not cells:
-        raise ReadError(f"column {what.name} has no values", "name another by --column", name=given.name)
+        raise ReadError(f"column {what.name} has no values", "name another column with --column", name=given.name)
     times = _times(cells, found, when, given.name, notes)
     raw = numbers([_value(row[what.at], what, found.decimal_comma, given.name, line) for line, row in cells])
     with_units = not all(math.isfinite(number(row[what.at], found.decimal_comma)) for _, row in cells)
@@ -169,7 +171,7 @@ def _times(
     cells: list[tuple[int, tuple[str, ...]]], found: Table, when: Head | None, name: str, notes: Notes
 ) -> Numbers:
     if when is None:
-        notes.say("time", "assumed: a line a second; there is no column of times")
+        notes.say("time", "assumed: one line a second; there is no column of times")
         return np.arange(len(cells), dtype=np.float64)
     read = [seconds(row[when.at], when.factor or 1.0, found.decimal_comma, (name, line)) for line, row in cells]
     if when.quantity is Quantity.DURATION:
@@ -177,8 +179,10 @@ def _times(
         lengths = numbers(read) * (1.0 if when.factor else unit)
         if (lengths <= 0).any():
             at = int(np.argmax(lengths <= 0))
-            raise ReadError("this line lasts no time", "leave it out, or give a duration above 0", cells[at][0], name)
-        notes.say("time", f"how long each line lasts, by column {short(when.name)}")
+            raise ReadError(
+                "this line has a duration of 0", "leave it out, or give a duration above 0", cells[at][0], name
+            )
+        notes.say("time", f"the duration of each line is in column {short(when.name)}")
         return np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
     times = numbers(read)
     if not when.factor:
@@ -187,13 +191,13 @@ def _times(
         notes.say("time", f"column {short(when.name)}")
     first = float(times[0])
     if first > _UNIX[-1][0] * (1e-9 if when.factor else 1) and first > 1e5:
-        notes.say("beginning", "the first line is 0 s; the times are those of a clock")
+        notes.say("beginning", "the first line is at 0 s; the trace has clock times")
         return times - first
     return times
 
 
 def _assumed_time(times: Numbers, when: Head, notes: Notes) -> float:
-    """One unit of a column of times that names none, in seconds."""
+    """The unit, in seconds, of a column of times that names no unit."""
     largest = float(np.abs(times).max())
     for least, factor, unit in _UNIX:
         if largest >= least and when.quantity is Quantity.TIME:
@@ -237,12 +241,12 @@ def _in_order(
     keep = np.append(gaps > 0, True)
     for line, kept in zip(lines, keep, strict=True):
         if not kept:
-            notes.leave("a line at the time of the next one", "the last of several holds", line)
+            notes.leave("a line at the time of the next one", "the last of several lines counts", line)
     return times[keep], raw[keep], [line for line, k in zip(lines, keep, strict=True) if k]
 
 
 def _from_amounts(times: Numbers, raw: Numbers, what: Head, notes: Notes) -> tuple[Numbers, Numbers]:
-    """Rates from what came between two lines. What the first line has came before it, and has no length."""
+    """Rates from the amounts between two lines. The amount of the first line has no known interval."""
     each = 8.0 if what.quantity is Quantity.BYTES else PACKET_BYTES * 8.0
     if what.quantity is Quantity.PACKETS:
         notes.say("packets", f"assumed: {PACKET_BYTES} B each")
@@ -251,12 +255,12 @@ def _from_amounts(times: Numbers, raw: Numbers, what: Head, notes: Notes) -> tup
         return times, raw * each
     gaps = np.diff(times)
     notes.say("rate", f"{what.quantity} of a line over the time since the line before")
-    notes.leave("the amount of the first line", "the trace does not say since when it counts")
+    notes.leave("the amount of the first line", "its interval is unknown")
     return times[:-1], raw[1:] * each / gaps
 
 
 def _factor(raw: Numbers, what: Head, given: Given, notes: Notes) -> float:
-    """What a number without a unit is: by the head, by the user, or assumed by its size."""
+    """The unit of a number without one: from the header, from the user, or assumed from its size."""
     if what.quantity is Quantity.DELAY:
         factor = what.factor or (1e-3 if float(np.median(raw)) > 1 else 1.0)
         if not what.factor:
@@ -277,7 +281,7 @@ def _factor(raw: Numbers, what: Head, given: Given, notes: Notes) -> float:
     return factor
 
 
-#: Numbers without a unit whose largest is below this are in this unit.
+#: The assumed unit of numbers whose largest value is below this limit.
 _BY_SIZE = ((10_000, 1e6, "Mb/s"), (300_000, 1e3, "kb/s"), (math.inf, 1.0, "bit/s"))
 
 
@@ -290,7 +294,7 @@ def _rates(trace: Trace, notes: Notes) -> Reading:
     if outages:
         notes.say("outages", f"{outages} line{'s' if outages > 1 else ''} with a rate of 0")
     notes.say("length", f"{trace.end_s - trace.times_s[0]:g} s, in {len(trace.values)} steps")
-    notes.say("end", "the last line holds as long as the others do")
+    notes.say("end", "the last line holds as long as the others on average")
     title = f"a trace of rates, {len(trace.values)} steps"
     usable = Written("a trace file of tailback, time_s,rate_bps", lambda: rates_text(trace))
     return Reading(RATE, title, tuple(notes.understood), notes.left, _next(), trace, usable)
@@ -318,7 +322,7 @@ def _next() -> tuple[Next, ...]:
 
 
 def rates_text(trace: Trace) -> str:
-    """The form that the engine reads; the last line says when the trace begins again."""
+    """The trace in the form that the engine reads. Its last line is the time at which the trace repeats."""
     rows = [f"{t:.9g},{v:.0f}" for t, v in zip(trace.times_s, trace.values, strict=True)]
     return "\n".join(["time_s,rate_bps", *rows, f"{trace.end_s:.9g},{trace.values[-1]:.0f}", ""])
 
@@ -330,7 +334,7 @@ def _delays_text(trace: Trace) -> str:
     change = ["", "[change.trace]", 'link = "bottleneck"', f"delay = [{delays}]", f"at = [{at}]"] if at else []
     return "\n".join(
         [
-            "# A link whose delay follows a trace. assumed: its rate and its queue, which the trace does not say.",
+            "# A link whose delay follows a trace. assumed: its rate and its queue, which the trace does not give.",
             f'duration = "{max(1.0, trace.end_s - float(trace.times_s[0])):g}s"',
             "",
             "[link.bottleneck]",

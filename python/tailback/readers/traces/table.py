@@ -1,4 +1,4 @@
-"""Tables of numbers as people have them: separators, decimal commas, heads, comments, dates, units in cells."""
+"""Reads tables of numbers with various separators, decimal commas, headers, comments, dates, and units in cells."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _AMOUNT = re.compile(rf"(?:{_NUMBER.pattern})\s?[A-Za-z/%µ]*")
 _DATE = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d|\d\d?[./]\d\d?[./]\d{4}|\d\d?:\d\d")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-#: What stands for a value that is missing.
+#: Texts that stand for a missing value.
 MISSING = frozenset({"", "-", "--", "nan", "na", "n/a", "null", "none", "inf", "?"})
 _DATES = ("%Y.%m.%d_%H.%M.%S", "%Y/%m/%d %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%H:%M:%S", "%H:%M:%S.%f", "%Y%m%d%H%M%S")
 _MOST_DEPTH = 4
-#: What OpenNetLab's gym for AlphaRTC calls its columns, which have units there.
+#: The column names of OpenNetLab's gym for AlphaRTC, and their units.
 _PATTERN = {"duration": "duration_ms", "capacity": "capacity_kbps"}
-#: What may follow a date: the name of a time zone. Only differences of times count here.
+#: The name of a time zone that may follow a date. It is ignored, since only differences of times count.
 _ZONE = re.compile(r"(?<=\d) ?[A-Z]{2,5}$")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as they were written; `names` are empty where there is no head. Rows have their line."""
+    """The cells as text, with the line of each row. `names` is empty if there is no header."""
 
     names: tuple[str, ...]
     rows: tuple[tuple[int, tuple[str, ...]], ...]
     separator: str
     decimal_comma: bool
-    #: Rows with another number of cells.
+    #: Rows with a different number of cells.
     ragged: tuple[int, ...] = ()
 
     @property
@@ -49,7 +49,7 @@ class Table:
 
 
 def table(given: Given) -> Table | None:
-    """The table that a text holds, as text or as JSON; None if it is none."""
+    """The table of a text or of JSON; None if there is no table."""
     if given.document is not None:
         return _of_json(given.document)
     lines = [(n, line) for n, line in enumerate(given.lines, 1) if line and len(line) < LONGEST_LINE]
@@ -79,7 +79,8 @@ def table(given: Given) -> Table | None:
 
 
 def _fit(lines: Sequence[str], separator: str | None) -> float:
-    """How well lines are cut by it: the share of lines with as many cells as most, and of cells that are values."""
+    """How well a separator fits: the share of lines with the most common number of cells, and the share of cells that
+    are values."""
     rows = [_split(line, separator) for line in lines]
     width = Counter(map(len, rows)).most_common(1)[0][0]
     if width < (1 if separator is None else 2):
@@ -88,7 +89,7 @@ def _fit(lines: Sequence[str], separator: str | None) -> float:
     values = sum(_is_value(c, separator != ",") for row in even for c in row)
     whole = sum(all(_is_value(c, separator != ",") for c in row) for row in even)
     share = len(even) / len(rows) * (values + whole) / (width * len(even) + len(even))
-    # `1,5` in each line is rather two columns than one with a decimal comma.
+    # `1,5` in each line is more likely two columns than one with a decimal comma.
     return share if width > 1 else share / 2
 
 
@@ -97,13 +98,13 @@ def _split(line: str, separator: str | None) -> tuple[str, ...]:
 
 
 def _joined(head: str, width: int) -> tuple[str, ...]:
-    """The names of a head whose units stand apart: `time (s)  rate (Mb/s)`."""
+    """The names of a header whose units are separate words: `time (s) rate (Mb/s)`."""
     names = tuple(re.sub(r"\s+", " ", part) for part in re.findall(r"[^\s(\[]+(?:\s*[(\[][^)\]]*[)\]])?", head))
     return names if len(names) == width else ()
 
 
 def _of_json(document: Any, depth: int = 0) -> Table | None:
-    """The first list of objects with numbers, or the first lists of numbers of one length beside each other."""
+    """The first list of objects with numbers, or else the first lists of numbers with the same length in one object."""
     if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
         keys = tuple(k for k, v in document[0].items() if isinstance(v, int | float | str))
         rows = tuple((0, tuple(_cell(row.get(k)) for k in keys)) for row in document)

@@ -1,4 +1,4 @@
-"""Many runs: plans and sweeps, what they will take, how far they are, and where they are done.
+"""Many runs: plans and sweeps, their estimated cost, their progress, and the places where they run.
 
 `axes` has what is varied; `plan` runs a list of points, `sweep` a file of axes (`files`, `load`), adding seeds where
 they are wanted (`grow`). `errand` runs a plan, `places` decides where: here, in `shards`, on `dask`. Studies and

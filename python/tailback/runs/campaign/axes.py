@@ -1,4 +1,4 @@
-"""What is varied: the one vocabulary of sweep files, studies and `Plan.product`.
+"""The axes that are varied, with the same words in sweep files, studies and `Plan.product`.
 
 An axis is a list of points (labels, and the overrides they mean) in order. Axes that are multiplied or put in step are
 an axis again; the engine does it (`crates/tailback-plan/src/axes.rs`).
@@ -24,7 +24,7 @@ def axes_in_words(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """A value of an axis, or of several: what it is called on each, and what it changes, as `--set` takes it."""
+    """A value of an axis, or of several: its label on each, and its changes, as `--set` takes them."""
 
     labels: dict[str, str]
     overrides: list[str]
@@ -36,10 +36,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Axis:
-    """What is varied: its name, how it is shown, and what its labels set."""
+    """An axis: its name, its title, and the changes of its labels."""
 
     name: str
-    #: What it is called in figures and tables.
+    #: Its title in figures and tables.
     title: str = ""
     #: Written behind each number.
     unit: str = ""

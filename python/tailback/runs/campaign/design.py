@@ -24,7 +24,7 @@ from typing import Any, Literal
 from tailback.core.declared import FileError, Table, read_table
 from tailback.runs.campaign.values import RangeTable, Values, short
 
-#: As many points a design may have.
+#: The most points of a design.
 MOST_POINTS = 1 << 20
 
 
@@ -33,7 +33,7 @@ class DesignTable(Table, kw_only=True, frozen=True):
 
     kind: Literal["latin-hypercube", "sobol"]
     points: int
-    #: Of the random numbers of the design; the runs have seeds of their own.
+    #: The seed of the design's random numbers; the runs have their own seeds.
     seed: int = 1
 
 

@@ -16,9 +16,9 @@ from tailback.runs.campaign.progress import Tell
 
 @dataclass
 class Errand:
-    """What it takes to run a plan."""
+    """The settings for running a plan."""
 
-    #: The folder of results; None where tables stay in memory.
+    #: The folder of results; None if tables stay in memory.
     dir: Path | None
     jobs: int
     tell: Tell

@@ -1,4 +1,4 @@
-"""What a campaign will take, before any of it is run.
+"""The estimated cost of a campaign before it runs.
 
 A sweep times a few of its runs, here and now. A study knows what its runs cost before, or what its page says of them.
 """
@@ -21,7 +21,7 @@ from tailback.runs.campaign.plan import Plan
 from tailback.runs.campaign.progress import span
 from tailback.runs.campaign.sweep import Sweep
 
-#: As many points are timed, spread over those that take little and those that take much.
+#: The number of points that are timed, spread from cheap to expensive ones.
 SAMPLE = 5
 #: Seconds the whole sample may take; a run that is cut short is extrapolated.
 BUDGET_S = 10.0
@@ -44,7 +44,7 @@ class Estimate:
     failure: str = ""
     #: Runs that are not in the sum: nothing is known of them.
     unknown: int = 0
-    #: What live runs take, one after the other, seconds.
+    #: The time of all live runs in sequence, in seconds.
     live_s: float = 0.0
 
     @classmethod
@@ -57,7 +57,7 @@ class Estimate:
         return cls(points, runs, runs, runs - todo, math.fsum(cpu_costs), unknown=unknown, live_s=math.fsum(live_costs))
 
     def as_dict(self) -> dict[str, Any]:
-        """What `tailback sweep --dry-run --json` prints."""
+        """The document of `tailback sweep --dry-run --json`."""
         return {k: getattr(self, k) for k in self.__dataclass_fields__ if k not in ("unknown", "live_s")}
 
     def elapsed_s(self, jobs: int) -> float:
@@ -65,7 +65,7 @@ class Estimate:
         return max(self.live_s, (self.cpu_s + self.live_s) / min(threads_of(jobs), cores()))
 
     def lines(self, jobs: int) -> list[str]:
-        """In words, for a terminal."""
+        """The text for a terminal."""
         up_to = f" to {self.at_most}" if self.at_most > self.runs else ""
         lines = [f"{self.points} points, {self.runs}{up_to} runs" + (f", {self.stored} stored" if self.stored else "")]
         if self.failure:

@@ -1,4 +1,5 @@
-"""From the axes of a sweep to its points: axes that are multiplied, go in step, depend on another, or are a design."""
+"""Makes the points of a sweep from its axes, which are multiplied, go in step, depend on another axis, or form a
+design."""
 
 from __future__ import annotations
 
@@ -27,13 +28,13 @@ Factor = list[Point] | DependentPoints
 
 
 def axis_of(name: str, table: SweepAxis) -> Axis:
-    """What a table says of an axis, except its values."""
+    """The keys of an axis's table, except its values."""
     changes = {label: _texts(given) for label, given in table.set.items()}
     return Axis(name, table.title or name, table.unit, tuple(table.paths), changes)
 
 
 def _texts(given: list[str] | dict[str, Any], path: str = "") -> list[str]:
-    """What a label sets, as `--set` takes it: texts, or a table of keys and values."""
+    """The changes of a label, as `--set` takes them: texts, or a table of keys and values."""
     if isinstance(given, list):
         return given
     texts: list[str] = []

@@ -1,4 +1,4 @@
-"""What may stand in a sweep file.
+"""The structure of a sweep file.
 
     scenario = "lab.toml"               # or a table [scenario] with the scenario itself
     replications = 10
@@ -43,7 +43,7 @@ class SweepAxis(AxisKeys, kw_only=True, frozen=True):
 
 
 class AtTable(Table, kw_only=True, frozen=True):
-    """[[at]]: what is set at some points only."""
+    """[[at]]: settings for some points only."""
 
     where: Where
     set: list[str]
@@ -79,7 +79,7 @@ class StopTable(Table, kw_only=True, frozen=True):
         return self.metric.partition(".")[2]
 
     def bound(self, mean: float) -> float:
-        """In the unit of the number."""
+        """The bound, in the unit of the number."""
         return self.half_width if self.half_width is not None else (self.relative or 0.0) * abs(mean)
 
 

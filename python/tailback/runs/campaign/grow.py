@@ -29,7 +29,7 @@ def enough(stop: StopTable, values: Sequence[float]) -> bool:
 
 
 def wanted(stop: StopTable, values: Sequence[float]) -> int:
-    """How many seeds a point should have: those it has, or more.
+    """The number of seeds that a point should have: the present number, or more.
 
     A half width falls with the root of the number of seeds. At most twice as many are asked for at once, for the
     spread of few seeds is not well known.

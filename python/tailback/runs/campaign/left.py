@@ -1,4 +1,4 @@
-"""What a failed run leaves to be sent: its scenario with its seed, in a file."""
+"""Saves the scenario of a failed run with its seed in a file, which the user can send."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tailback import _core
 from tailback.core.text.whole import write_text
 from tailback.runs.campaign.plan import Plan
 
-#: As many failed runs leave a file.
+#: The most failed runs for which a file is saved.
 MOST = 10
 
 

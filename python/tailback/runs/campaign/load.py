@@ -22,7 +22,7 @@ from tailback.runs.campaign.files import AtTable, PairedTable, StopTable, SweepA
 from tailback.runs.campaign.sweep import Sweep
 from tailback.runs.campaign.values import CaseKeys
 
-#: As many replications of a point there may be.
+#: The most replications of a point.
 MOST_SEEDS = MOST_REPLICATIONS
 
 

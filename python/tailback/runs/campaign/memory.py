@@ -22,7 +22,7 @@ MOST = 3
 
 
 def threads_of(jobs: int) -> int:
-    """How many runs go at once; 0 is all cores."""
+    """The number of parallel runs; 0 uses all cores."""
     return jobs or cores()
 
 
@@ -38,7 +38,7 @@ def total(parts: Sequence[Part]) -> int:
 
 
 def kept(parts: Sequence[Part]) -> int:
-    """What the tables of a run take when it is over, bytes."""
+    """The memory of a finished run's tables, in bytes."""
     return sum(int(p["kept"]) for p in parts)
 
 

@@ -1,4 +1,4 @@
-"""Where the runs of a plan are simulated: in this process, in a shard of its folder, or on the workers of dask.
+"""The places in which the runs of a plan are simulated: this process, a shard of its folder, or the workers of dask.
 
 Whatever is chosen, and in whatever mix, the runs are stored under one folder, and the finished tables have the same
 bytes: they are made from the stored runs when all of them are there.

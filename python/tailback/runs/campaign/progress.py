@@ -84,7 +84,7 @@ class ProgressLine:
         self.stream = sys.stderr if stream is None else stream
         self.on = self.stream.isatty() or _in_notebook()
         self.shown = 0
-        #: When it said something last.
+        #: The time of its last message.
         self.told_s: float | None = None
 
     def __call__(self, state: dict[str, Any]) -> bool:

@@ -33,7 +33,7 @@ from tailback.runs.campaign.shards import check_all_there, in_shard, shard_name,
 
 @dataclass(frozen=True)
 class How:
-    """How the runs of a sweep are done; see `Plan.execute`."""
+    """The settings for the runs of a sweep; see `Plan.execute`."""
 
     jobs: int = 0
     progress: Progress = None

@@ -19,12 +19,12 @@ from tailback.core.scenario.read import as_toml
 
 #: A list of values, values by label, or a range.
 Values = list[Any] | dict[str, Any]
-#: As many values a range may have.
+#: The most values of a range.
 MOST = 100_000
 
 
 class AxisKeys(Table, kw_only=True, frozen=True):
-    """What every axis may say."""
+    """The keys of every axis."""
 
     #: Title in figures and tables. Default: the name.
     title: str | None = None

@@ -27,7 +27,7 @@ DEVICE = "tailback0"
 
 
 def _network(config: dict[str, Any]) -> None:
-    """A network of one's own, or the one that the user has named."""
+    """A new network namespace, or the one that the user has named."""
     if config.get("stay"):
         return
     if path := config.get("join"):
@@ -102,7 +102,7 @@ def make(config: dict[str, Any]) -> tuple[int, list[str]]:
 
 
 def counters() -> dict[str, int]:
-    """What this kernel has counted in this namespace, by name."""
+    """This kernel's counters in this namespace, by name."""
     counts: dict[str, int] = {}
     for path in ("/proc/self/net/netstat", "/proc/self/net/snmp"):
         with open(path, encoding="ascii") as f:

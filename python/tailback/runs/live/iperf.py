@@ -20,14 +20,14 @@ from tailback import _core
 LOOK_EVERY = 0.1
 #: So long a test may be at most; the run's end interrupts it, s.
 _LONGEST = 86_400
-#: What it writes at once, B.
+#: The bytes of one write.
 _BLOCK = 128 * 1024
 #: How long all of them have to tell what they know, and to begin to listen, s.
 _PATIENCE = 5.0
 
 
 class IperfError(Exception):
-    """iperf3 did not do what was asked."""
+    """A failure of iperf3."""
 
 
 def _with_parent() -> None:

@@ -94,7 +94,7 @@ class Layout:
         return max(g.mtu for g in self.groups)
 
     def conversations(self) -> list[tuple[tuple[str, str, int, int, int], int]]:
-        """How the packets of each flow look, and its number."""
+        """The headers of each flow's packets, and the flow's number."""
         looks, number = [], 0
         for g in sorted(self.groups, key=lambda g: natural(g.name)):
             for i in range(g.count):

@@ -1,4 +1,4 @@
-"""What this machine allows of live runs, and what earlier ones have left."""
+"""The support of this machine for live runs, and the remains of earlier ones."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _priority() -> MachineCheck:
 
 
 def _timer() -> MachineCheck:
-    """How late short sleeps end."""
+    """The delay at the end of short sleeps."""
     late = []
     for _ in range(200):
         begin = time.perf_counter()

@@ -64,7 +64,7 @@ def save(result: Result, runs: Sequence[Live], out: str) -> None:
 
 
 def text(runs: Sequence[Live]) -> str:
-    """How far the numbers are to be trusted, for a person."""
+    """A text on how far the numbers can be trusted."""
     lines = []
     for i, r in enumerate(runs):
         q = r.quality

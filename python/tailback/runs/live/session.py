@@ -49,7 +49,7 @@ class Options:
 
 @dataclass
 class Live:
-    """What a run gave: its tables, how well it was served, what both kernels counted."""
+    """The result of a run: its tables, the quality of its service, and the counters of both kernels."""
 
     run: Any
     quality: dict[str, Any]

@@ -62,7 +62,7 @@ class Loop:
 
 
 class Work:
-    """What one namespace does for some groups."""
+    """The work of one namespace for some groups."""
 
     def __init__(self, config: dict[str, Any], loop: Loop, groups: list[dict[str, Any]]) -> None:
         self.config, self.groups = config, groups

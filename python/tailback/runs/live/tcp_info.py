@@ -1,4 +1,4 @@
-"""What the kernel says of a connection: `struct tcp_info` of linux/tcp.h."""
+"""The kernel's state of a connection: `struct tcp_info` of linux/tcp.h."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tailback.core.results.columns import column
 from tailback.show.plots.palette import look
 from tailback.show.plots.style import Drawing, Numbers, grid, nothing, sheet, styled
 
-#: What is drawn.
+#: The drawn quantity.
 TIME = column("transfers", "completion_s").title
 #: More points than these are thinned evenly for the picture; distributions count all.
 MOST_POINTS = 20_000

@@ -41,7 +41,7 @@ class Panel:
     title: str = ""
     #: A label of its own, beside a panel of another quantity; the figure's where there is none.
     ylabel: str = ""
-    #: What a source says.
+    #: The values of a source.
     published: Sequence[Published] = ()
 
 

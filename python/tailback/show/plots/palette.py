@@ -66,7 +66,7 @@ def _by_group() -> dict[str, Look]:
     return looks
 
 
-#: How each discipline looks, by its name: no two share both colour and marker.
+#: The colour and marker of each discipline, by its name; no two disciplines share both.
 LOOKS = _by_group()
 #: In turn, what is not a discipline: none looks like one of those.
 OTHERS = [

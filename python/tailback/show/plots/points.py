@@ -31,7 +31,7 @@ from tailback.show.plots.heat import Field, heat
 from tailback.show.plots.palette import discipline
 from tailback.show.plots.style import Drawing
 
-#: As many lines or maps a figure has.
+#: The most lines or maps of a figure.
 MOST = 12
 
 
@@ -195,7 +195,7 @@ def figure_spread(results: Any, metric: str, where: Mapping[str, str], *, as_box
 
 
 def titles_of(results: Any) -> dict[str, str]:
-    """What the axes of a stored sweep are called."""
+    """The titles of a stored sweep's axes."""
     where = folder_of(results)
     return axis_titles(manifest.read(where).get("sweep")) if where is not None else {}
 

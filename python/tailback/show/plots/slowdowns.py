@@ -18,7 +18,7 @@ from tailback.show.plots.style import Drawing, grid, nothing, sheet, styled
 
 #: The two comparisons: the beginning of their columns.
 BESIDE = ("slowdown_ideal", "slowdown_alone")
-#: What is drawn.
+#: The drawn quantity.
 TITLE = "slowdown"
 #: So far below 1, where nothing is, an axis begins.
 MARGIN = 1.15

@@ -47,7 +47,7 @@ _LONG_TITLE = 30
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a figure is drawn for."""
+    """The medium for which a figure is drawn."""
 
     #: Inches; 0 for the width of the figure's own.
     width: float = 0.0
@@ -88,7 +88,7 @@ def on(width: float = 0.0, style: str = "screen") -> Iterator[Sheet]:
 
 
 def sheet() -> Sheet:
-    """What is being drawn for."""
+    """The present medium."""
     return _DRAWN.get() or _ASKED.get() or Sheet()
 
 

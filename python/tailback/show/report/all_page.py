@@ -15,7 +15,7 @@ from tailback.show.report.page import Picture, picture, render
 from tailback.show.report.study_page import KIND_HEADS
 from tailback.show.report.study_page import counts as by_outcome
 
-#: As many figures of a study are on the page; all of them are in its own report.
+#: The most figures of a study on the page; its own report has all of them.
 MOST_FIGURES = 12
 
 

@@ -169,7 +169,7 @@ def _document(folder: Path) -> Mapping[str, Any]:
 
 
 def _directions(document: Mapping[str, Any], echoes: set[str], results: Any) -> dict[str, Role]:
-    """Which way the data of each group go."""
+    """The direction of the data of each group."""
     flows, links = _table(document.get("flows")), _table(document.get("link"))
     home = str(_table(next(iter(links.values()), None)).get("from", ""))
     for name in echoes:

@@ -69,7 +69,7 @@ def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
 
 
 def _note(results: Any, labels: list[str], replications: int) -> str:
-    """What the numbers of the tables are."""
+    """A sentence on the numbers of the tables."""
     if replications <= 1:
         return "One run a point: no intervals."
     tables = ((results.groups, "group"), (results.links, "name"))

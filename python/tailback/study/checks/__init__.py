@@ -48,7 +48,7 @@ def read_check(
     """A check with what its statement gives to all of them; `places` says in which table of the file each of these
     keys stands. Raises `StudyError`."""
     kind = kind_of(check)
-    # What a statement gives to all its checks need not concern each of them.
+    # A key that a statement gives to all its checks need not apply to each.
     keys = {f.encode_name for f in msgspec.structs.fields(kind)}
     inherited = {k: v for k, v in shared.items() if k in keys and k not in check}
     return read_table(kind, {**inherited, **check}, file, at, {k: places[k] for k in inherited})

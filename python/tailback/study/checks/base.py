@@ -1,4 +1,4 @@
-"""What every kind of check and of published number has."""
+"""The fields of every kind of check and of published number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Decided = TypeVar("Decided")
 
 
 class Evidence(Protocol):
-    """What a check asks of the judge (`study/judge.py`): measured values, and names for its messages."""
+    """The part of the judge (`study/judge.py`) that a check uses: measured values, and names for its messages."""
 
     @property
     def samples(self) -> Samples: ...
@@ -109,7 +109,7 @@ class Everywhere(Measured, kw_only=True, frozen=True):
         yield from judge.separately(self.asked(judge))
 
     def asked(self, judge: Evidence) -> Iterator[tuple[str, Place | Sequence[Place]]]:
-        """The same, where what is read for a finding is told by another check."""
+        """Each discipline at each place, without findings, which another check gives."""
         places = judge.places(self)
         where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
         yield from ((discipline, w) for discipline in each(self.of) for w in where)
@@ -157,7 +157,7 @@ class Statement:
     reading_of: tuple[str, ...] = ()
     #: Why its checks have limits of their own, though its sentence has a word of the table of words.
     own_limit: str = ""
-    #: The checks by a second reading, where it was read anew twice.
+    #: The checks by a second reading, if the sentence was read anew twice.
     second: tuple[Check, ...] = ()
 
     def asks(self) -> list[NeededMeasure]:

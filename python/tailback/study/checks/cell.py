@@ -13,7 +13,7 @@ from tailback.study.samples import Samples
 
 
 def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metric: str) -> np.ndarray | None:
-    """Interval means of a source, of all seeds; None where it was not run."""
+    """Interval means of a source over all seeds; None if it was not run."""
     at = ("intervals", runs, key, source, metric)
     if at not in samples.memo:
         # One reading of the tables serves all that is asked of a point.

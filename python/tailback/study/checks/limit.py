@@ -51,7 +51,7 @@ class Limit(Everywhere, kw_only=True, frozen=True):
 
     @property
     def unit(self) -> str:
-        """Of what is held against the limits: a ratio has none."""
+        """The unit of the value that is compared with the limits; a ratio has no unit."""
         unit = MEASURES[self.measure].unit
         return "" if unit == "1" or self.over is not None or self.class_over is not None else unit
 

@@ -23,7 +23,7 @@ class MeasuredNumber(Published, kw_only=True, frozen=True):
     where: Where = {}
     note: str = ""
     sentence: str = ""
-    #: What another simulator gives.
+    #: The value of another simulator.
     reference: str = ""
     rule: str = ""
 

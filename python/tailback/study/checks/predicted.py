@@ -1,4 +1,4 @@
-"""What a closed-form model says (`tailback.core.theory`), without any run.
+"""The prediction of a closed-form model (`tailback.core.theory`), without any run.
 
 check = [{ predict = "qsdrr", with = { flows = 100, buffer = 4000 }, field = "victims", value = 14, within = 0 }]
 """

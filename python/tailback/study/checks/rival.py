@@ -26,11 +26,11 @@ class Rival(Everywhere, kw_only=True, frozen=True):
     above: str | None = None
     below: str | None = None
     near: str | None = None
-    #: Of `near`: how far apart the means may lie.
+    #: For `near`: the largest distance of the means.
     within: float | None = None
     factor: float | None = None
     by: float | None = None
-    #: What is taken off either side first: of this one, and of the other.
+    #: The amounts that are subtracted first: from this side, and from the other.
     less: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class Rival(Everywhere, kw_only=True, frozen=True):
         return finding(required, outcome, _remark(right, apart), margin)
 
     def _reach(self, unit: str, other: float) -> float | None:
-        """How far the means may lie apart, of `near`."""
+        """The largest distance of the means, for `near`."""
         if not self.word:
             return self.within
         low, high = word(self.word).limits(other, unit)
@@ -102,7 +102,7 @@ class Rival(Everywhere, kw_only=True, frozen=True):
     def _sides(
         self, judge: Evidence, discipline: str, where: Place | Sequence[Place]
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """What is compared, seed by seed; None where a part of it was not run."""
+        """The compared values by seed; None if a part was not run."""
         names = (discipline, self.relation[1], *(self.less or ()))
         values = [x for name in names if (x := judge.values(self, name, where)) is not None]
         if len(values) < len(names):

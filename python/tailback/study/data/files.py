@@ -30,7 +30,7 @@ class About(Said, kw_only=True, frozen=True):
 
 
 class ContentsFile(Table, kw_only=True, frozen=True):
-    """contents.toml: what the source has, in its order."""
+    """contents.toml: the items of the source, in its order."""
 
     contents: list[Covered]
 
@@ -117,8 +117,8 @@ class RunsTable(Table, kw_only=True, frozen=True):
     #: After all others, also those of a case.
     then: list[str] = []
     seeds: dict[Mode, int] = msgspec.field(default_factory=lambda: {"quick": 3, "full": 5})
-    #: Of runs that are not repeatable: how many seeds each point gets first. One more is added, up to `seeds`, while a
-    #: row that reads the point is not settled (`Finding.settled`).
+    #: Of runs with packets: how many seeds each point gets first. One more is added, up to `seeds`, while a row that
+    #: reads the point is not settled (`Finding.settled`).
     first_seeds: dict[Mode, int] = {}
     fair_share: str = "1bps"
     link: str = "bottleneck"
@@ -133,7 +133,7 @@ class ExperimentTable(Table, kw_only=True, frozen=True):
 
     id: str
     title: str
-    #: Which figure or table of the source it is, as the source counts.
+    #: The number of the figure or table in the source.
     item: str = ""
     #: Another experiment, whose keys this one has where it has none of its own (`inherit.py`).
     extends: str = ""
@@ -144,7 +144,7 @@ class ExperimentTable(Table, kw_only=True, frozen=True):
     text: str = ""
     runs: str | list[str] = []
     where: Where = {}
-    #: What is drawn and tabulated; the options of each `kind` are its own.
+    #: The figures and tables; each `kind` has its own options.
     output: list[dict[str, Any]] = []
     why_not: str = ""
     variants: bool = False

@@ -22,7 +22,7 @@ _NAME = re.compile(r"\{([\w-]+)\}")
 
 
 def values(table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The values of a table, with ranges written out; none where it has none."""
+    """The values of a table, with ranges written out; empty if it has none."""
     given = table.get("values")
     return {k: _value(x, f"{where}.values.{k}") for k, x in given.items()} if isinstance(given, dict) else {}
 

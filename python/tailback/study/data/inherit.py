@@ -17,7 +17,7 @@ from tailback.study.data import fill, groups
 from tailback.study.data.files import ExperimentsFile
 from tailback.study.errors import StudyError
 
-#: What an experiment has for itself alone.
+#: The keys that an experiment does not inherit.
 _OWN = ("id", "item", "aliases")
 
 
@@ -66,7 +66,7 @@ def bases_first(sources: Mapping[str, Source]) -> Iterable[str]:
 
 
 def runs(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
-    """The table of a set of runs, with what it takes from those that it extends."""
+    """The table of a set of runs, with the keys inherited from the sets that it extends."""
     merged: dict[str, Any] = {}
     for one in lineage(name, sources):
         own = sources[one].table
@@ -75,7 +75,7 @@ def runs(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
 
 
 def experiment(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
-    """The table of an experiment, with what it takes from those that it extends."""
+    """The table of an experiment, with the keys inherited from those that it extends."""
     merged: dict[str, Any] = {}
     for one in lineage(name, sources):
         own = sources[one].table
@@ -119,7 +119,7 @@ def with_values(t: ExperimentsFile, file: Path) -> ExperimentsFile:
 
 
 def _values(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """The values of both; what is no table is left to the reader of the table."""
+    """The values of both tables. A value that is not a table is left to the table's reader."""
     under, over = base.get("values", {}), own.get("values", {})
     return {"values": {**under, **over}} if isinstance(under, dict) and isinstance(over, dict) else {}
 

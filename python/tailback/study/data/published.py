@@ -39,7 +39,7 @@ from tailback.study.errors import StudyError
 RULES: dict[str, type[MeasuredNumber]] = {"": Number, "band": Band}
 
 _CELL = re.compile(r"(?P<mean>\d+(?:\.\d+)?)\s*(?:\((?P<sd>\d+(?:\.\d+)?)\))?\s*(?P<grade>[ABQD])?")
-#: What a row may say beside its metrics.
+#: The keys of a row beside its metrics.
 _ROW = ("class", "tolerance")
 
 Tolerance = float | list[float] | dict[str, float | list[float]]

@@ -32,7 +32,7 @@ class StatementTable(Table, kw_only=True, frozen=True):
     gate: bool = True
     explanation: str = ""
     note: str = ""
-    #: Why nothing here measures it, where there are no checks.
+    #: The reason why it is not measured here, if there are no checks.
     why_not: str = ""
     check: list[dict[str, Any]] = []
     #: Where the check was read anew after a look at results: the source's words, and the check as it was first written.
@@ -90,7 +90,7 @@ def read_statement(row: StudyRow, file: Path | str) -> Statement:
 
 
 def _checks(row: StudyRow, key: str, given: list[dict[str, Any]], file: Path | str) -> tuple[Check, ...]:
-    """The checks under a key, with what the statement gives to all of them."""
+    """The checks under a key, with the keys that the statement gives to all of them."""
     shared = {k: row.table[k] for k in _SHARED if k in row.table}
     places = {k: row.shared.get(k, row.at) for k in shared}
     return tuple(read_check(c, shared, file, f"{row.place(key)}[{i}]", places) for i, c in enumerate(given))

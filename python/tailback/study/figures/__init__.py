@@ -26,13 +26,13 @@ from tailback.study.study import Study
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    #: What a kind of figure answers: nothing to draw, one figure, or several with their captions.
+    #: The result of a kind of figure: None, one figure, or several with their captions.
     Drawn = Figure | None | list[tuple[str, Figure]]
 
 
 @dataclass
 class Drawing:
-    """What a figure is made from."""
+    """The data of a figure."""
 
     study: Study
     experiment: Experiment

@@ -1,4 +1,4 @@
-"""What single flows do in the course of a run.
+"""Figures of single flows over the time of a run.
 
 `windows`  the congestion window of each flow against time
 `max-min`  largest over smallest throughput of a flow, counted from the start; a line a discipline, a frame a buffer
@@ -41,7 +41,7 @@ def windows(d: Drawing) -> Drawn:
             ax.set_title(f"{name}, {goodput[i]:.2f} Mb/s")
             ax.set_ylabel("cwnd (packets)")
             ax.margins(x=0.01)
-        # What slow start overshoots to would flatten the rest.
+        # The overshoot of slow start would flatten the other curves.
         axes[0][0].set_ylim(0, 1.3 * np.quantile(values, 0.95))
         axes[-1, 0].set_xlabel("time (s)")
         return fig

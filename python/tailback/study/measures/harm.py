@@ -1,4 +1,4 @@
-"""What a class of flows that does not respond to congestion takes beyond its share, and what that costs the others."""
+"""The rate that unresponsive flows take beyond their share, and the loss of the other flows."""
 
 from __future__ import annotations
 

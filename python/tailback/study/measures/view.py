@@ -47,7 +47,7 @@ class RunView:
     seed: int = 0
     #: Whatever the set of runs says under `options`, for measures that need a number such as a round trip.
     options: dict[str, Any] = field(default_factory=dict)
-    #: What has been read.
+    #: The columns that have been read.
     tables: dict[str, Columns] = field(default_factory=dict)
 
     def table(self, name: str) -> Columns:

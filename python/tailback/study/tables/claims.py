@@ -20,7 +20,7 @@ from tailback.study.figures import Drawing
 from tailback.study.judge import Judge
 from tailback.study.tables import table
 
-#: Of the statements of a row.
+#: The outcomes of statements in words.
 OUTCOMES = {YES: "supported", LEANS: "supported in part", NO: "not supported", OPEN: "not run"}
 _PARTS = ("Measure: ", "Function: ", "Action: ")
 

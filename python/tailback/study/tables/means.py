@@ -16,7 +16,7 @@ from tailback.study.tolerance import OverSeeds
 
 @table("table")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
-    """Written as CSV; what the report needs of it."""
+    """Writes the table as CSV, and returns the data for the report."""
     study, e, o, samples = d.study, d.experiment, d.output, d.samples
     classes, measures = o.get("classes", ["all"]), [MEASURES[m] for m in o["measures"]]
     chosen = d.points()

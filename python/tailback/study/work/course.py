@@ -39,7 +39,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass
 class Spent:
-    """What the runs took: processor time, and the time of live runs."""
+    """The cost of the runs: CPU time, and the time of live runs."""
 
     cpu_s: float = 0.0
     live_s: float = 0.0
@@ -64,7 +64,7 @@ class _Course:
         self.work, self.wanted = work, wanted
         jobs = work.jobs
         todo = [j.expected for i, j in enumerate(jobs) if not (j.kept or i in work.spare)]
-        engine = [j.expected for j in jobs[: work.packets] if not j.kept]
+        engine = [jobs[i].expected for i in work.simulated()[1] if not jobs[i].kept]
         each = sum(engine) / max(len(engine), 1)
         needed = len(jobs) - len(work.spare)
         self.state = HowFar(progress, needed, needed - len(todo), sum(todo), each)
@@ -83,30 +83,37 @@ class _Course:
             print(f"warning: {self.work.answers.path} is damaged; it is computed again", file=sys.stderr)
         work = self.work
         # Asked before the live runs, which take minutes: the simulation may begin after them, or get more threads then.
-        promise(work.plan, self.threads, work.dir, fingerprint.build())
+        promise(work.simulated()[0], self.threads, work.dir, fingerprint.build())
         try:
             with self.lane:
                 if not self.beside:
                     self._live_alone()
                 self._compute()
-                if not (self.lane.beside and self._simulate(beside=True)):
-                    self._simulate()
-                self._live_alone()
+                self._packets()
         finally:
             # What has ended is kept, however this ends.
             self._keep(self.lane.ended())
-        self.work.samples.failed += [self.failed[i] for i in sorted(self.failed)]
+        self.work.samples.failed = [self.failed[i] for i in sorted(self.failed)]
 
-    def run_more(self, live: list[int]) -> None:
-        """Live runs that are needed too, when everything else has ended."""
-        todo = [self.work.jobs[i] for i in live if not self.work.jobs[i].kept]
-        self.state.add(len(live), len(live) - len(todo), sum(j.expected for j in todo))
-        self.lane = self._lane(live)
+    def run_more(self, added: list[int]) -> None:
+        """Runs that are needed too, when everything else has ended."""
+        todo = [self.work.jobs[i] for i in added if not self.work.jobs[i].kept]
+        self.state.add(len(added), len(added) - len(todo), sum(j.expected for j in todo))
+        self.lane = self._lane(added)
         try:
             with self.lane:
-                self._live_alone()
+                if not self.beside:
+                    self._live_alone()
+                self._packets(any(i < self.work.packets for i in added))
         finally:
             self._keep(self.lane.ended())
+        self.work.samples.failed = [self.failed[i] for i in sorted(self.failed)]
+
+    def _packets(self, simulated: bool = True) -> None:
+        """What has packets: what is simulated beside the live runs, the rest of it, and the rest of these."""
+        if simulated and not (self.lane.beside and self._simulate(beside=True)):
+            self._simulate()
+        self._live_alone()
 
     def _lane(self, numbers: Iterable[int]) -> Lane:
         jobs = self.work.jobs
@@ -194,7 +201,8 @@ class _Course:
         """Do the runs with packets, and measure each as it ends; `beside` live runs, only as long as these go on.
         Returns whether all are done."""
         work = self.work
-        if not work.packets:
+        plan, numbers = work.simulated()
+        if not numbers:
             return True
         stopped = False
 
@@ -204,7 +212,8 @@ class _Course:
             stopped = stopped or not wanted
             return wanted
 
-        def ended(i: int, tables: _core.RunTables) -> bool:
+        def ended(place: int, tables: _core.RunTables) -> bool:
+            i = numbers[place]
             j = work.jobs[i]
             # A failed run is not stored: it is done again when the live runs are over, and has been counted.
             counted = i in self.failed
@@ -217,7 +226,7 @@ class _Course:
 
         threads = self.beside if beside else self.threads
         errand = work.errand(lambda engine: go_on(self.state.under_way(engine)), threads)
-        results = errand.run(work.plan, each=ended, chunks=True)
+        results = errand.run(plan, each=ended, chunks=True)
         if results.store_error is not None:
             raise results.store_error
         for path in results.damaged:

@@ -36,7 +36,7 @@ class Ended:
     took_s: float = 0.0
     #: Why it could not be measured.
     why: str = ""
-    #: What went wrong, if it was not the machine.
+    #: The error, if the machine did not cause it.
     error: BaseException | None = None
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ class Job:
         return computed.is_live(self.runs.compute)
 
     def first_seeds(self, mode: str) -> int:
-        """How many seeds its point has before a row asks for more."""
+        """The number of seeds of its point before a row needs more."""
         return self.runs.first_seeds.get(mode, self.runs.seeds[mode])
 
     @property
@@ -119,7 +119,7 @@ class Work:
         self.spare = {i for i, j in enumerate(self.jobs) if self.how.seeds is None and j.seed > j.first_seeds(mode)}
 
     def files(self) -> list[Path]:
-        """Where the results of the jobs are, once it has run."""
+        """The place of the jobs' results after the run."""
         packets = [self.dir / "manifest.json"] if self.packets else []
         return [*packets, self.answers.path] if len(self.jobs) > self.packets else packets
 
@@ -151,15 +151,27 @@ class Work:
         self.spare -= set(following.values())
         return list(following.values())
 
+    def settle(self, unsettled: Callable[[Samples], set[RunsPoint]]) -> None:
+        """Let rows ask for more seeds, as long as these are stored."""
+        while self.spare and (added := self.one_more_seed(unsettled(self.read({}, {})))):
+            if not all(self.jobs[i].kept for i in added):
+                break
+
+    def simulated(self) -> tuple[_core.Plan, list[int]]:
+        """The runs with packets that are needed by now, and which jobs they are."""
+        numbers = [i for i in range(self.packets) if i not in self.spare]
+        return self.plan if len(numbers) == self.packets else self.plan.only(numbers), numbers
+
     def in_shard(self, shard: tuple[int, int], progress: Tell = None) -> int:
         """Run a part of the runs with packets in a folder of its own, as sweeps do; how many it has. What is computed
-        without packets is left to whoever gathers the parts."""
-        results = perform(self.plan, self.errand(progress), shard)
+        without packets, and what rows ask for later, is left to whoever gathers the parts."""
+        plan, _ = self.simulated()
+        results = perform(plan, self.errand(progress), shard)
         if results.interrupted:
             raise KeyboardInterrupt("stopped; run the same command to go on")
         if results.failure is not None:
             self.samples.failed.append(str(results.failure["message"]))
-        return len(shard_runs(self.plan, shard))
+        return len(shard_runs(plan, shard))
 
     def errand(self, tell: Tell, threads: int = 0) -> Errand:
         return Errand(self.dir, threads or self.how.jobs, tell, fingerprint.build(), self.about)

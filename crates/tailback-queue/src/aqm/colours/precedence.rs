@@ -21,7 +21,7 @@ pub struct Colours {
 }
 
 impl Colours {
-    /// From the parameter [`UNCOLOURED`].
+    /// Reads the parameter [`UNCOLOURED`].
     ///
     /// # Errors
     /// A word that is not a colour.

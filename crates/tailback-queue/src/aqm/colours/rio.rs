@@ -206,7 +206,7 @@ pub struct Rio {
     waiting: Backlog,
     class_in: RedClass,
     class_out: RedClass,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

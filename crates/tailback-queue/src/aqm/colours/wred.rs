@@ -188,7 +188,7 @@ pub struct Wred {
     average: Average,
     classes: Classes,
     each: Vec<RedClass>,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

@@ -207,7 +207,7 @@ impl Control {
         self.blue.value()
     }
 
-    /// Whether nothing remains of what it has learned.
+    /// Whether it is in its initial state again.
     pub fn is_at_rest(&self, now: Time) -> bool {
         self.count == 0 && self.blue.value() == 0.0 && now >= self.drop_next
     }
@@ -293,7 +293,7 @@ impl Control {
     }
 }
 
-/// In addition to the control law: thresholds of the sojourn alone.
+/// Thresholds of the sojourn time, in addition to the control law.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BesideControl {
     pub blue_threshold: Option<Duration>,

@@ -66,12 +66,12 @@ params! {
     pub INTERVAL: Duration = Key::new("interval", Kind::Time { min: 1e-6, max: 1000.0 }, "100ms",
         "How long the delay must stay above target: the order of the longest usual round trip.",
         "RFC 8289 section 4.3");
-    /// What may stay.
+    /// The bytes that may stay in the queue.
     pub MTU: u64 = Key::new("mtu", Kind::Bytes { min: 0, max: 1_000_000 }, "1500B",
         "Nothing is dropped while no more than this is left in the queue.", "RFC 8289 section 5.4");
     OWN_ECN: Option<bool> = ecn_key!("Mark capable packets instead of dropping them.", "RFC 3168; RFC 8289");
     CE_THRESHOLD;
-    /// What a buffer takes from the queue, as work of the control law.
+    /// Whether packets that a full buffer drops from the queue count as actions of the control law.
     pub COUNT_SHED: bool = Key::new("count_shed", Kind::Bool, "false",
         "Add the packets that an overloaded buffer drops from this queue to the count of actions.",
         "true in Linux fq_codel; RFC 8290 says nothing");

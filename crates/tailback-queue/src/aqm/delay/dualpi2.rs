@@ -112,7 +112,7 @@ enum SumFor {
     LStep,
 }
 
-/// What the balance begins with: in Linux the L queue is ahead by a packet.
+/// The first value of the balance: in Linux the L queue is ahead by a packet.
 fn fresh_balance(service: Service) -> f64 {
     match service {
         Service::Credit(share) => FRAME * (2.0 * share - 1.0),
@@ -131,7 +131,7 @@ pub struct DualPi2<P> {
     sojourn: [f64; 2],
     base: f64,
     delay_before: f64,
-    /// `None` while an update would change nothing.
+    /// `None` while an update would have no effect.
     next_update: Option<Time>,
     sums: [f64; 4],
     balance: f64,

@@ -185,7 +185,7 @@ impl Config {
     /// Read the settings of a model that declares PIE's parameters.
     ///
     /// # Errors
-    /// The size of a measurement although nothing is measured.
+    /// The size of a measurement is given, but the departure rate is not measured.
     pub fn from_settings(s: &Settings) -> Result<Config, Refusal> {
         let measured = s.get(&DELAY) == DelaySource::DepartureRate;
         if s.gives(&RATE_THRESHOLD) && !measured {
@@ -233,7 +233,7 @@ pub struct Pie {
     burst: Duration,
     /// The sum of the probabilities since the last signal.
     credit: f64,
-    /// `None` while an update would change nothing.
+    /// `None` while an update would have no effect.
     next_update: Option<Time>,
     /// How long the last packet that left had waited, seconds; 0 if it left the queue empty.
     sojourn: f64,

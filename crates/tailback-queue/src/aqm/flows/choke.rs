@@ -205,7 +205,7 @@ pub struct Choke {
     average: Average,
     class: RedClass,
     rules: SignalRules,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

@@ -142,7 +142,7 @@ struct Account {
 #[derive(Clone, Debug)]
 pub struct Fred {
     limit: Size,
-    /// What one packet adds to an account: 1, or `mean_packet` bytes.
+    /// The amount that one packet adds to an account: 1, or `mean_packet` bytes.
     packet: f64,
     min: f64,
     max: f64,
@@ -157,7 +157,7 @@ pub struct Fred {
     probability: f64,
     /// The flows in the queue; never iterated, so the order does not matter.
     flows: HashMap<u64, Account>,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 
@@ -257,7 +257,7 @@ impl<P: Packet> Admission<P> for Fred {
     /// The average and the accounts of the flows stay.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let mut new = Fred::configured(s, self.context.clone())?;
-        // The accounts are of flows as they were told apart.
+        // The accounts belong to flows by the old classification key.
         unchanged(FLOW_KEY.name, &self.key, &new.key)?;
         new.average.follow(&self.average, WEIGHT.name)?;
         (new.since, new.probability) = (self.since, self.probability);

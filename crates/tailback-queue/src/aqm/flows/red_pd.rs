@@ -234,7 +234,7 @@ impl Configured for RedPd {
 pub struct RedPd {
     red: Red,
     monitor: Monitor,
-    /// Flows that do not respond are filtered whatever the queue.
+    /// Whether flows that do not respond are filtered with any length of the queue.
     always: bool,
     key: KeyField,
     /// The filter's stream; RED has its own, so that its decisions do not depend on which flows are filtered.

@@ -321,7 +321,7 @@ pub struct Sfb {
     ecn: bool,
     /// Probability at the last arrival.
     probability: f64,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

@@ -64,7 +64,7 @@ enum Zone {
     Hot,
 }
 
-/// Counts of what was done to packets since the start.
+/// Counts of actions on packets since the start.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reactions {
     hot: Hot,
@@ -97,7 +97,7 @@ impl Ahead {
         };
     }
 
-    /// What of this backlog is behind it.
+    /// The part of this backlog that is behind it.
     fn rest_of(&self, all: Backlog) -> Backlog {
         Backlog {
             packets: all.packets.saturating_sub(self.backlog.packets),
@@ -111,13 +111,13 @@ impl Ahead {
 pub struct Aaqm {
     config: Config,
     average: Average,
-    /// What RED picks.
+    /// The packets that RED picks.
     class: RedClass,
     rules: SignalRules,
     bucket: Bucket,
     levels: Levels,
     ahead: Ahead,
-    /// What was let in and has not left.
+    /// The packets that were let in and have not left.
     waits: Backlog,
     stream: Stream,
     counts: Reactions,
@@ -237,7 +237,7 @@ impl Aaqm {
         capacity::level(self.config.buffer, of) as f64
     }
 
-    /// Whether there is room behind what waits, or elsewhere than in a store of its own: what the port says.
+    /// Whether there is room behind the waiting packets; without its own store, the port's answer.
     fn has_room(&self, all: Backlog, bytes: u32, in_port: bool) -> bool {
         match self.config.room {
             Room::Port => in_port,

@@ -131,7 +131,7 @@ impl Probability {
         }
     }
 
-    /// Go on where a probability with other steps stands.
+    /// Continue from the state of a probability with other steps.
     pub fn follow(&mut self, before: &Probability) {
         (self.value, self.last_up, self.last_down) = (before.value, before.last_up, before.last_down);
     }
@@ -191,7 +191,7 @@ pub struct Blue {
     level: f64,
     ecn: bool,
     idle: bool,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

@@ -117,7 +117,7 @@ impl ArrivalRate {
         }
     }
 
-    /// Go on where an estimate with another constant stands.
+    /// Continue from the state of an estimate with another constant.
     fn follow(&mut self, before: &ArrivalRate) {
         let constant = self.constant;
         *self = ArrivalRate {
@@ -160,7 +160,7 @@ pub struct Green {
     ecn: bool,
     periods: u64,
     probability: f64,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

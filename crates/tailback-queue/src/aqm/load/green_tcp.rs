@@ -163,7 +163,7 @@ pub struct GreenTcp {
     /// The number of flows at the last arrival.
     flows: u64,
     probability: f64,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

@@ -166,7 +166,7 @@ pub struct Pi {
     b: f64,
     /// Packets.
     reference: f64,
-    /// What a packet adds to the backlog, in the unit of the buffer.
+    /// The amount that a packet adds to the backlog, in the unit of the buffer.
     packet: f64,
     /// The mean packet, bytes, if packets are weighed by it.
     weigh_by: Option<f64>,
@@ -177,7 +177,7 @@ pub struct Pi {
     /// The backlog at the last sample, packets.
     before: f64,
     probability: f64,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

@@ -131,7 +131,7 @@ pub struct Rem {
     input_weight: f64,
     /// Bytes.
     mean_packet: f64,
-    /// What a packet adds to the backlog, in the unit of the buffer.
+    /// The amount that a packet adds to the backlog, in the unit of the buffer.
     packet: f64,
     ecn: bool,
     updates: u64,
@@ -141,7 +141,7 @@ pub struct Rem {
     input: f64,
     price: f64,
     probability: f64,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

@@ -26,11 +26,11 @@ pub struct Config {
 }
 
 tailback_base::choice! {
-    /// What begins an idle period.
+    /// The event that begins an idle period.
     pub enum IdleStarts {
-        /// The line finds nothing to send.
+        /// The line finds an empty queue.
         LineIdle = "line-idle",
-        /// A transmission begins that leaves nothing waiting.
+        /// A transmission begins that leaves an empty queue.
         LastDeparture = "last-departure",
     }
 }

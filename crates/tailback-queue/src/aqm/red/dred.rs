@@ -1,4 +1,4 @@
-//! Dynamic RED: a controller keeps the backlog at a target, whatever the number of flows.
+//! Dynamic RED: a controller keeps the backlog at a target for any number of flows.
 //!
 //! A ramp needs a longer queue for a stronger signal. DRED instead integrates the filtered error between backlog and
 //! target: the probability changes until the backlog is at the target. Below a cut-off nothing is signalled, so that
@@ -144,7 +144,7 @@ pub struct Dred {
     /// Filtered error.
     error: f64,
     probability: f64,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

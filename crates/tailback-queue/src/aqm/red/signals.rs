@@ -107,7 +107,7 @@ pub struct SignalRules {
 }
 
 impl SignalRules {
-    /// From the settings of a model that declares RED's parameters.
+    /// Reads the settings of a model that declares RED's parameters.
     pub fn from_settings(s: &Settings) -> SignalRules {
         SignalRules {
             ecn: params::ecn(s),
@@ -152,7 +152,7 @@ impl RedClass {
         }
     }
 
-    /// Go on where a class with another ramp stands.
+    /// Continue from the state of a class with another ramp.
     pub fn follow(&mut self, before: &RedClass) {
         (self.since, self.probability) = (before.since, before.probability);
     }
@@ -207,7 +207,7 @@ impl RedClass {
         self.probability
     }
 
-    /// The average is below the ramp: nothing is counted.
+    /// The average is below the ramp, so no arrivals are counted.
     #[inline]
     pub fn rest(&mut self) {
         self.since = None;

@@ -191,7 +191,7 @@ pub struct Sred {
     key: KeyField,
     ecn: bool,
     probability: f64,
-    /// Where it stands, and what it draws from.
+    /// The place of the discipline, and its random stream.
     context: BuildContext,
 }
 

@@ -30,7 +30,7 @@ pub trait Steering {
 /// The probes of all such disciplines.
 pub const PROBES: &[ProbeDef] = &Probe::defs(&READ);
 
-/// What can be read, of the RED within.
+/// The probes of the RED inside.
 const READ: [Probe<Red>; 4] = [
     Probe::of(AVERAGE, |q, _| q.average.value()),
     Probe::of(BASE, |q, _| q.class.probability()),
@@ -48,7 +48,7 @@ const READ: [Probe<Red>; 4] = [
 pub struct Steered<S> {
     red: Red,
     steering: S,
-    /// What max_probability was at first.
+    /// The first value of max_probability.
     first: f64,
 }
 

@@ -205,7 +205,7 @@ const fn line(word: &'static str, overhead: &'static str, mpu: &'static str, fra
     }
 }
 
-/// What follows from `rtt` for values that are not given.
+/// Values that follow from `rtt` if they are not given.
 pub fn follow_rtt(mut s: Settings) -> Settings {
     if let Some(rtt) = s.get(&RTT) {
         s.lay(INTERVAL.name, Value::Time(rtt));
@@ -215,7 +215,7 @@ pub fn follow_rtt(mut s: Settings) -> Settings {
 }
 
 tailback_base::choice! {
-    /// Whose hosts cannot be told apart.
+    /// The directions in which hosts cannot be told apart.
     pub enum Translated {
         Neither = "neither",
         Source = "source",

@@ -37,7 +37,7 @@ pub struct Scheme {
     codes: &'static [(usize, &'static [u8])],
 }
 
-/// Of three and four classes.
+/// For three and four classes.
 pub const BEST_EFFORT: usize = 0;
 const BULK: usize = 1;
 const VOICE: usize = 2;

@@ -58,7 +58,7 @@ pub struct ByHash {
     occupancy: Occupancy,
 }
 
-/// What can be read of it.
+/// Its probes.
 const READ: [Probe<ByHash>; 2] = [
     Probe::of(FLOW_RATIO, |h, _| h.occupancy.ratio()),
     Probe::of(QUEUE_FLOWS, |h, q| h.occupancy.flows(q).map_or(f64::NAN, f64::from)),

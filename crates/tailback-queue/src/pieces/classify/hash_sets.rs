@@ -129,7 +129,7 @@ impl HashSets {
     /// A mapper whose queues make whole sets.
     ///
     /// # Errors
-    /// They do not.
+    /// The queues do not form whole sets.
     pub fn whole(key: KeyField, queues: u32, ways: u32, stream: &mut Stream) -> Result<HashSets, Refusal> {
         if !queues.is_multiple_of(ways) {
             return Err(Refusal::new(

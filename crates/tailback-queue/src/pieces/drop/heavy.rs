@@ -93,7 +93,7 @@ pub struct HeavyFirst {
 }
 
 impl HeavyFirst {
-    /// From the settings of the model, for this buffer.
+    /// Reads the settings of the model, for this buffer.
     ///
     /// # Errors
     /// A tie that is not known.

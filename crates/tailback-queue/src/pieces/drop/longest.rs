@@ -6,7 +6,8 @@
 //! equal queues every overflow takes one packet from each, so all flows halve together.
 //!
 //! State: the [`LengthIndex`]. A packet costs one change of it, an overflow one query: O(1) in packets, O(log n) in
-//! bytes.
+//! bytes. Without a limit of the buffer the index is not kept; where a limit comes during the run, it is made then, and
+//! equal queues stand in the order of their numbers.
 //!
 //! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (taking space from the longest queue); M.
 //! Shreedhar and G. Varghese 1995 (DRR). The front packet is dropped, not the last.
@@ -45,6 +46,8 @@ pub fn build(s: &Settings, buffer: Size, stream: Stream) -> Result<Longest, Refu
 #[derive(Debug)]
 pub struct Longest {
     index: LengthIndex,
+    /// The index holds the lengths of all queues.
+    kept: bool,
 }
 
 impl Longest {
@@ -52,22 +55,48 @@ impl Longest {
     pub fn new(unit: Unit, tie: Tie, stream: Stream) -> Longest {
         Longest {
             index: LengthIndex::new(unit, tie, stream),
+            kept: true,
+        }
+    }
+
+    /// For a buffer of this size: the index is kept if something may be evicted from it.
+    #[must_use]
+    pub fn in_buffer(mut self, buffer: Size) -> Longest {
+        self.kept = buffer != Size::Unlimited;
+        self
+    }
+
+    #[inline]
+    fn note<P: Packet>(&mut self, q: QueueId, scene: &Scene<P>) {
+        if self.kept {
+            self.index.set(q, scene.store.length(q));
+        }
+    }
+
+    #[cold]
+    fn begin<P: Packet>(&mut self, scene: &Scene<P>) {
+        self.kept = true;
+        for q in 0..scene.store.queues() {
+            self.index.set(q, scene.store.length(q));
         }
     }
 }
 
 impl<P: Packet> DropPolicy<P> for Longest {
     fn evict(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction> {
+        if !self.kept {
+            self.begin(scene);
+        }
         self.index.longest(scene.order).map(|q| Eviction::one(q, End::Front))
     }
     fn after_append(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
-        self.index.set(q, scene.store.length(q));
+        self.note(q, scene);
     }
     fn after_service(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
-        self.index.set(q, scene.store.length(q));
+        self.note(q, scene);
     }
     fn after_evict(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
-        self.index.set(q, scene.store.length(q));
+        self.note(q, scene);
     }
 }
 

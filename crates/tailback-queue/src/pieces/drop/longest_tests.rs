@@ -1,7 +1,7 @@
 //! Dialogues with plain DRR: which packet is lost when the buffer is full.
 
 use super::*;
-use crate::contract::discipline::{DropReason, Place};
+use crate::contract::discipline::{DropReason, Place, QueueDiscipline};
 use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::port::Port;
@@ -126,4 +126,21 @@ fn what_exceeds_the_whole_buffer_is_refused_and_evicts_nothing() {
     assert_eq!(b.log.dropped.len(), 1);
     assert_eq!((b.log.dropped[0].0.id, b.log.dropped[0].1), (3, Place::Arriving));
     assert_eq!(b.drain(), [0, 1, 2]);
+}
+
+/// Without a limit nothing is noted; where one comes, the longest of those that wait is found.
+#[test]
+fn a_limit_that_comes_late_finds_the_longest() {
+    let policy = Longest::new(Unit::Packets, Tie::Fifo, Stream::new(1, "test")).in_buffer(Size::Unlimited);
+    let mut port = Port::new(Size::Unlimited, PerFlow::new(), Drr::new(1500), policy);
+    port = port.changing(&Settings::defaults(&MODEL), |_| false);
+    let mut b = Bench::new(port);
+    arrive(&mut b, 0, &[0, 1, 1, 1, 2]);
+    let six = Settings::defaults(&MODEL).with("buffer", "5 packets");
+    b.queue.reconfigure(&six).unwrap();
+    arrive(&mut b, 5, &[0]);
+    assert_eq!(
+        b.log.dropped,
+        [(TestPacket::new(1, 1, 1000), Place::Queued, DropReason::Overflow)]
+    );
 }

@@ -47,7 +47,7 @@ pub trait DropPolicy<P: Packet> {
     fn mark(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<MarkReason> {
         None
     }
-    /// Whether this many bytes are more than the policy allows, whatever the buffer's limit.
+    /// Whether this many bytes are more than the policy allows, with any limit of the buffer.
     fn is_over(&self, _bytes: u64) -> bool {
         false
     }
@@ -101,7 +101,7 @@ impl Eviction {
     }
 }
 
-/// What a drop policy may read and report during a call.
+/// The inputs and the report of a drop policy during a call.
 pub struct Scene<'a, P> {
     pub store: &'a Store<P>,
     pub line: &'a Line,

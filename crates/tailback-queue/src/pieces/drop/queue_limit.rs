@@ -47,7 +47,7 @@ pub struct QueueLimit {
 }
 
 impl QueueLimit {
-    /// From the settings of a model that declares its parameter.
+    /// Reads the settings of a model that declares its parameter.
     pub fn from_settings(s: &Settings) -> QueueLimit {
         QueueLimit { limit: s.get(&LIMIT) }
     }

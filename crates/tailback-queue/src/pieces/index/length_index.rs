@@ -34,7 +34,7 @@ tailback_base::choice! {
         Ring = "ring",
         /// The lowest number.
         Lowest = "lowest",
-        /// At random.
+        /// A random one.
         Random = "random",
     }
 }

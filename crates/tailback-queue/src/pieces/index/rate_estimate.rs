@@ -25,7 +25,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Settings, Time, params};
 
 tailback_base::choice! {
-    /// What the rate of a queue averages.
+    /// The events that the rate of a queue averages.
     pub enum Sampled {
         PerService = "per_service",
         PerArrival = "per_arrival",

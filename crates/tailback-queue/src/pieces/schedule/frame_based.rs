@@ -80,7 +80,7 @@ pub struct FrameBased {
 }
 
 impl FrameBased {
-    /// From the settings of the model.
+    /// Reads the settings of the model.
     pub fn from_settings(s: &Settings) -> FrameBased {
         FrameBased {
             frame: Tag::of_bytes(s.get(&FRAME)),

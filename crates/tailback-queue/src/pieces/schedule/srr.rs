@@ -48,7 +48,7 @@ pub static MODEL: Model = Model {
 params! {
     const PARAMS;
 
-    /// What each visit brings.
+    /// The credit of each visit.
     pub QUANTUM_OF_VISIT: u64 = Key::new(QUANTUM.param.name, QUANTUM.param.kind, "1500B",
         "The credit of a visit; at least the largest packet, or visits pass without a packet.",
         "the largest packet; ns-2's mtu_ is 1000 B");
@@ -88,7 +88,7 @@ pub struct Srr {
     weight: PerQueue<u16>,
     /// Bytes.
     deficit: PerQueue<i64>,
-    /// `None` between two columns, and if nothing waits.
+    /// `None` between two columns, and if no packet waits.
     visit: Option<Visit>,
     /// One more than the highest column that holds a queue.
     highest: usize,
@@ -97,7 +97,7 @@ pub struct Srr {
 }
 
 impl Srr {
-    /// From the settings of a model that declares its parameters.
+    /// Reads the settings of a model that declares its parameters.
     pub fn from_settings(s: &Settings) -> Srr {
         Srr {
             quantum: s.get(&QUANTUM_OF_VISIT) as i64,

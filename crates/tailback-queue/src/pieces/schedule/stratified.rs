@@ -48,7 +48,7 @@ pub static MODEL: Model = Model {
 params! {
     const PARAMS;
 
-    /// What a slot brings to a flow at the lower end of its stratum.
+    /// The credit of a slot for a flow at the lower end of its stratum.
     pub QUANTUM_OF_SLOT: u64 = Key::new(QUANTUM.param.name, QUANTUM.param.kind, "1500B",
         "The credit of a slot for the smallest share of a stratum; the largest share has up to twice this. At least \
          the largest packet, or slots pass without a packet.", "Ramabhadran and Pasquale 2003: the largest packet");
@@ -100,7 +100,7 @@ pub struct Stratified {
 }
 
 impl Stratified {
-    /// From the settings of the model.
+    /// Reads the settings of the model.
     pub fn from_settings(s: &Settings) -> Stratified {
         Stratified {
             quantum: Tag::of_bytes(s.get(&QUANTUM_OF_SLOT)),

@@ -45,7 +45,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
 #[derive(Clone, Debug)]
 pub struct WeightedTurns {
     waiting: QueueList,
-    /// What the queue with the turn may still send, packets; 0 if its turn has not begun.
+    /// The packets that the queue with the turn may still send; 0 if its turn has not begun.
     left: u32,
     /// The weight of the last packet of each queue.
     weight: PerQueue<f64>,

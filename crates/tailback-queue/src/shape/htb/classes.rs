@@ -1,4 +1,4 @@
-//! The classes of HTB: what a scenario says of one, and the tree that they make.
+//! The classes of HTB: their declaration in a scenario, and their tree.
 //!
 //! A class names the class above it, so that a tree of any depth is a plain list; those that name no one are below the
 //! class at the top, which is the shaper itself. Classes with others below them are inner ones and hold no packets;
@@ -23,11 +23,11 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// Of the model above, as a parameter names it.
+/// The family of the model above, as a parameter names it.
 pub const FAMILY: &str = "class";
 /// Priorities are below this, and so are the levels of a tree.
 pub const PRIORITIES: usize = 8;
-/// Without a quantum of its own a class has one within these, bytes.
+/// The bounds of a default quantum of a class, bytes.
 const QUANTA: (u64, u64) = (1000, 200_000);
 
 params! {
@@ -98,7 +98,7 @@ pub struct TreeClass {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     pub classes: Vec<TreeClass>,
-    /// The leaf of each code point; none for packets that are not shaped.
+    /// The leaf of each code point; `None` for packets that are not shaped.
     pub leaf_of: [Option<usize>; 64],
 }
 
@@ -175,7 +175,7 @@ fn found(name: &str, names: &[String]) -> Result<usize, Refusal> {
     })
 }
 
-/// How many classes are above this one; nothing if they go round.
+/// The number of classes above this one; `None` if they form a cycle.
 fn depth(classes: &[TreeClass], c: usize) -> Option<usize> {
     let up = std::iter::successors(classes[c].above, |of| classes[*of].above);
     let depth = up.take(classes.len() + 1).count();
@@ -212,7 +212,7 @@ fn leaves(s: &Settings, list: &[&Settings], names: &[String], inner: &[bool]) ->
     Ok(leaf_of.map(|leaf| leaf.or(default)))
 }
 
-/// The class at the top, which borrows from nobody.
+/// The class at the top, which cannot borrow.
 fn top(s: &Settings) -> TreeClass {
     let (rate, burst) = (s.get(&RATE), s.get(&BURST));
     TreeClass {

@@ -7,9 +7,9 @@
 //! lent; then those of the lowest `prio`; and among these the turn goes round.
 //!
 //! ```text
-//! supplier(c) = c if it can send;  supplier(above c) if it may borrow;  nobody otherwise, and for the top
-//! send L bytes of a leaf whose supplier is s, in the turn of its quantum for the level of s:
-//!     ceiling of the leaf and of every class above it -= L;  rate of s and of every class above it -= L
+//! supplier(c) = c if it can send;  supplier(above c) if it may borrow;  none otherwise, and for the top send L bytes
+//! of a leaf whose supplier is s, in the turn of its quantum for the level of s: ceiling of the leaf and of every class
+//! above it -= L;  rate of s and of every class above it -= L
 //! ```
 //!
 //! Turns are those of deficit round robin: a leaf keeps its turn until it has sent its quantum, and then the turn goes
@@ -41,7 +41,7 @@ use tailback_base::{Bucket, Duration, KeyField, Packet, ProbeDef, Settings, Time
 /// The longest time in which a class pays what it owes.
 const LONGEST_DEBT: Duration = Duration(60_000_000_000);
 
-/// What a class owes, and who has the turn below it.
+/// The debt of a class, and the class below it that has the turn.
 struct State {
     own: Bucket,
     ceiling: Bucket,
@@ -61,7 +61,7 @@ struct Leaf<P> {
     last: Option<OnWire>,
     /// Its discipline has been asked for a packet since its line fell free, and had none.
     is_told: bool,
-    /// Its discipline shapes too, and sends nothing before this.
+    /// The time before which its discipline, which also shapes, sends no packet.
     waits: Time,
 }
 
@@ -70,10 +70,10 @@ pub struct Classes<P> {
     tree: Tree,
     length: Length,
     states: Vec<State>,
-    /// The leaf of each class; none for an inner one.
+    /// The leaf of each class; `None` for an inner class.
     leaf_of_class: Vec<Option<usize>>,
     leaves: Vec<Leaf<P>>,
-    /// What no class takes: it goes first and is not shaped.
+    /// Packets that no class takes: they go first and are not shaped.
     direct: Box<dyn QueueDiscipline<P>>,
     /// The next class to have the turn among those that can send, for each level and priority.
     turn: [[usize; PRIORITIES]; PRIORITIES],
@@ -133,7 +133,7 @@ impl<P: Packet> Classes<P> {
         })
     }
 
-    /// The leaf that takes a packet; none for one that is not shaped.
+    /// The leaf that takes a packet; `None` for a packet that is not shaped.
     fn leaf(&self, p: &P) -> Option<usize> {
         let class = self.tree.leaf_of[usize::from(p.dscp().0 & 63)]?;
         self.leaf_of_class[class]
@@ -154,7 +154,7 @@ impl<P: Packet> Classes<P> {
         }
     }
 
-    /// Who lends a class what it sends now: itself or one above it.
+    /// The supplier of a class: itself or a class above it.
     fn supplier(&self, class: usize) -> Option<usize> {
         let mut at = class;
         while self.states[at].ceiling.holds(0) {
@@ -166,7 +166,7 @@ impl<P: Packet> Classes<P> {
         None
     }
 
-    /// When a class has a supplier, if nothing is sent before.
+    /// The time at which a class has a supplier, if no packet is sent before.
     fn ready(&self, class: usize, now: Time) -> Time {
         let (of, state) = (&self.tree.classes[class], &self.states[class]);
         let at = |wait: Option<Duration>| wait.map_or(Time::NEVER, |wait| Time(now.0.saturating_add(wait.0)));
@@ -237,7 +237,7 @@ impl<P: Packet> Classes<P> {
             };
             match (from..active.len()).find(below) {
                 Some(class) => {
-                    // Who was passed, because it had nothing to send, waits for the next round.
+                    // A class that was passed because its queue was empty waits for the next round.
                     *self.turn_of(way.last().copied(), (level, prio)) = class;
                     if self.leaf_of_class[class].is_some() {
                         return Some(class);
@@ -256,7 +256,7 @@ impl<P: Packet> Classes<P> {
         }
     }
 
-    /// Who has the turn below a class, or among those that can send.
+    /// The class that has the turn below a class, or among those that can send.
     fn turn_of(&mut self, class: Option<usize>, (level, prio): (usize, usize)) -> &mut usize {
         match class {
             Some(class) => &mut self.states[class].turn[prio],
@@ -306,13 +306,13 @@ impl<P: Packet> Classes<P> {
         service
     }
 
-    /// When the line of a leaf falls free with nothing to send, which no service of ours tells it.
+    /// The time at which a leaf's line becomes idle; no service of the shaper tells it.
     fn falls_free(leaf: &Leaf<P>) -> Option<Time> {
         let last = leaf.last.filter(|_| !leaf.is_told)?;
         (leaf.queue.backlog().packets == 0).then_some(last.until)
     }
 
-    /// Tell the disciplines of leaves that have nothing left that their line is free.
+    /// Tell the disciplines of empty leaves that their line is idle.
     fn tell(&mut self, line: &Line, out: &mut dyn Out<P>) {
         for leaf in 0..self.leaves.len() {
             let own = &self.leaves[leaf];

@@ -1,4 +1,4 @@
-//! Warnings: what is not wrong in a scenario, but hardly what its author means.
+//! Warnings on settings that are allowed, but hardly what the author means.
 
 pub mod ecn;
 pub mod flows;

@@ -29,7 +29,7 @@ struct Crossing {
     flows: u64,
     /// The smallest and the largest data packet, bytes on the wire.
     packets: Option<(u64, u64)>,
-    /// What one flow may have outstanding, bytes on the wire.
+    /// The bytes on the wire that one flow may have outstanding.
     window: Option<u64>,
 }
 
@@ -158,7 +158,7 @@ struct Most {
     /// The largest packet that crosses.
     packet: u64,
     buffer: Size,
-    /// What bounds it, as the subject of a sentence, and what to do about it.
+    /// Its bound, as the subject of a sentence, and the remedy.
     because: String,
     remedy: &'static str,
     /// The buffer bounds it, not the windows.

@@ -23,8 +23,8 @@ use toml::de::{DeTable, DeValue};
 files! { "cases":
     accurate_ecn bursts changes code_points controls dual_queue echo edge_stages edges examples home_networks
     keshav_sources large_packets links linux_references marking media media_references rate_controls replays
-    requests sessions shapers signals_of_queues switch tcp_references tfrc topologies transfers variants web
-    weights
+    requests sessions shapers signals_of_queues small_queues switch tcp_references tfrc topologies transfers
+    variants web weights
 }
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/tailback/examples");

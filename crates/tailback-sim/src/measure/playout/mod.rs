@@ -5,7 +5,7 @@
 //! conversation harder.
 //!
 //! * `fixed`: the delay is the same for the whole run;
-//! * `adaptive`: each talk has a delay of its own, the smoothed delay of packets and four times its smoothed deviation
+//! * `adaptive`: each talk has its own delay, the smoothed delay of packets plus four times its smoothed deviation
 //!   (Ramjee, Kurose, Towsley and Schulzrinne, INFOCOM 1994, algorithm 1). Within a talk the delay stays, as it cannot
 //!   change without being heard.
 //!
@@ -64,7 +64,7 @@ pub fn models() -> Vec<&'static Model> {
     vec![&FIXED, &ADAPTIVE]
 }
 
-/// The delay, where it is the same for the whole run.
+/// The delay, if it is the same for the whole run.
 pub fn fixed_delay(s: &Settings) -> Option<Duration> {
     std::ptr::eq(s.model, &FIXED).then(|| s.get(&DELAY))
 }

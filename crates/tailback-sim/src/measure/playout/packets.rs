@@ -14,7 +14,7 @@ struct Adaptive {
     start: f64,
     weight: f64,
     deviations: f64,
-    /// Of packets, ns.
+    /// The spacing of packets, ns.
     mean: f64,
     deviation: f64,
     /// A pause between packets that is longer is a silence.
@@ -27,7 +27,7 @@ struct Adaptive {
 #[derive(Clone, Debug)]
 pub struct PacketPlayout {
     adaptive: Option<Adaptive>,
-    /// From sending to playing.
+    /// The time from sending to playing.
     delay: Duration,
     /// How long a packet is filled before it is sent; where that is known the flow is a call.
     filling: Option<Duration>,
@@ -80,7 +80,7 @@ impl PacketPlayout {
         self.late.has(number)
     }
 
-    /// From sending to playing, of what was played.
+    /// The time from sending to playing, for played packets.
     pub fn played(&self) -> &Histogram {
         &self.played
     }

@@ -17,7 +17,7 @@ use tailback_base::{Duration, Time};
 /// How many times between frames make a mean, at most and at least.
 const MEAN_OF: usize = 30;
 const LEAST_OF: usize = 5;
-/// What a freeze is longer than the mean, at least; and how long a pause is.
+/// The least excess of a freeze over the mean gap, and the length of a pause.
 const LONGER: f64 = 0.150;
 const TIMES: f64 = 3.0;
 const PAUSE: f64 = 5.0;
@@ -25,12 +25,12 @@ const PAUSE: f64 = 5.0;
 /// A frame whose last packet has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CompleteFrame {
-    /// In the order of making, from 0.
+    /// The number of the frame in the order of creation, from 0.
     pub number: u64,
     pub made: Time,
     /// Payload.
     pub bytes: u64,
-    /// It cannot be shown without the frame before it.
+    /// Whether it needs the frame before it.
     pub needs_previous: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct PicturePlayout {
     coming: VecDeque<(u64, Time)>,
     pub shown: u64,
     pub shown_bytes: u64,
-    /// From making to showing.
+    /// The time from creation to display.
     pub latency: Histogram,
     pub freezes: u64,
     /// Seconds.
@@ -84,7 +84,7 @@ impl PicturePlayout {
         }
     }
 
-    /// Statistics begin: frames made before do not count. What is shown goes on.
+    /// Statistics begin: earlier frames do not count. The display continues.
     pub fn restart(&mut self, now: Time) {
         *self = PicturePlayout {
             from: now,
@@ -125,7 +125,7 @@ impl PicturePlayout {
 
     /// Show what is to be shown until now.
     pub fn show_until(&mut self, now: Time) {
-        // In the order of numbers is in the order of times: what came late is shown at once.
+        // The order of numbers is the order of times: a late frame is shown at once.
         while self.waiting.front().is_some_and(|(at, _)| *at <= now)
             && let Some((at, frame)) = self.waiting.pop_front()
         {

@@ -19,7 +19,7 @@ struct DatagramRow {
     late: u64,
     copies: u64,
     delay: Spread,
-    /// At the end, mean, maximum.
+    /// The value at the end, the mean, and the maximum.
     jitter: [f64; 3],
     /// Whether anything can be late.
     has_deadline: bool,

@@ -13,7 +13,7 @@ use crate::sim::flow::Media;
 use std::sync::Arc;
 use tailback_base::Duration;
 
-/// What was played of a flow; NaN is what it does not have.
+/// The playout of a flow; NaN for values that it does not have.
 struct PlayoutRow {
     id: Arc<str>,
     group: Arc<str>,

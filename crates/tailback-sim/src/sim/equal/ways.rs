@@ -16,7 +16,7 @@ use crate::wire::packet::MAX_HOPS;
 use std::borrow::Cow;
 use tailback_base::rng::mixed;
 
-/// So many choices a way has where links may fail: the longest detour.
+/// The number of choices of a way if links may fail, which bounds the longest detour.
 const DETOUR: usize = 24;
 
 impl Router {
@@ -147,7 +147,7 @@ impl Router {
 }
 
 impl Topology {
-    /// What a way consists of: ports, and choices.
+    /// The elements of a way: ports and choices.
     pub fn entries(&self, way: Route) -> &[u32] {
         &self.routes[way.start as usize..][..usize::from(way.len)]
     }
@@ -181,7 +181,7 @@ impl Topology {
                     let set = equal.goals[(choice & GOAL) as usize][at as usize];
                     match equal.sets.get(set as usize) {
                         Some(hops) => hops.ports[0],
-                        // It is at its goal, or no way is left.
+                        // The packet is at its destination, or no way is left.
                         None => continue,
                     }
                 }

@@ -19,17 +19,17 @@ pub struct FlowBefore {
     under_way: u64,
 }
 
-/// What the flows of a port have got of it.
+/// The data that the flows of a port have received over it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Got {
     packets: u64,
     under_way: u64,
-    /// Of the flows that end at its far end.
+    /// Data of the flows that end at its far end.
     bytes: u64,
 }
 
 impl Got {
-    /// What is broken, of a port that delivered so many packets and bytes.
+    /// The broken law of a port that delivered these packets and bytes.
     fn check(self, packets: u64, bytes: u64, copies: bool) -> Result<(), String> {
         if self.bytes > bytes {
             return Err(format!(
@@ -59,7 +59,7 @@ fn goodput(of: &Snapshot) -> Option<String> {
 }
 
 impl Sim {
-    /// What each flow has when counting begins.
+    /// The counts of each flow when counting begins.
     pub(super) fn flows_before(&self) -> Vec<FlowBefore> {
         let before = |f: &Flow| FlowBefore {
             received: received(f),

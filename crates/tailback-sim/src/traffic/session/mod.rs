@@ -52,7 +52,7 @@ impl Registered for Entry {
 pub struct Asks {
     /// Mean time between requests (of pages, if there are pages), seconds, without the time that the network takes.
     pub gap: f64,
-    /// Requests come at their own times, whatever happened to earlier ones.
+    /// Requests come at their own times, independent of earlier ones.
     pub open: bool,
     /// The most requests.
     pub most: f64,
@@ -95,7 +95,7 @@ impl std::fmt::Debug for Entry {
     }
 }
 
-/// What a member is built with, in addition to its own settings.
+/// The context in which a member is built, in addition to its own settings.
 pub struct Context<'a> {
     /// Number of the member.
     pub index: u32,

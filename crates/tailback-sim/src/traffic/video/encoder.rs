@@ -15,7 +15,7 @@ use tailback_base::{Duration, Settings, Time};
 /// The least size of a frame of a transient, as a share of the mean.
 const LEAST: f64 = 0.2;
 
-/// What the next frame is.
+/// The kind of the next frame.
 pub(super) struct NextFrame {
     pub sort: Option<Sort>,
     /// Its mean size, as a share of that at the nominal rate.

@@ -27,7 +27,7 @@ mod heap;
 use heap::Heap;
 use tailback_base::Time;
 
-/// What an event is about. Events at one instant are processed in this order.
+/// The kind of an event. Events at one instant are processed in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum EventKind {
@@ -116,7 +116,7 @@ const MOST_SLOTS: usize = 1 << 18;
 const NONE: u32 = u32::MAX;
 /// Width of a slot at the start, as a power of two of nanoseconds.
 const WIDTH_BITS: u32 = 12;
-const WIDTH_RANGE: (u32, u32) = (5, 24);
+const WIDTH_RANGE: (u32, u32) = (1, 24);
 /// An event that would come after this many others of its slot goes into the heap.
 const LONGEST_WALK: u32 = 32;
 /// The width is reviewed after this many pushes.

@@ -26,7 +26,7 @@ use tailback_queue::entry::Arithmetic;
 use tailback_queue::server::{LineClock, Sent};
 use tailback_queue::{DropReason, MarkReason, Place, QueueDiscipline, Server};
 
-/// What a packet takes that waits in a fused queue, bytes.
+/// The memory of a packet that waits in a fused queue, bytes.
 pub const WAITING_BYTES: usize = size_of::<Waiting>();
 
 /// A packet that waits in a fused queue.
@@ -51,7 +51,7 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// It takes every packet as it is.
+    /// Whether it takes every packet unchanged.
     pub fn takes_all(&self) -> bool {
         self.limit == Size::Unlimited && self.step_at == u64::MAX
     }
@@ -87,10 +87,10 @@ pub struct Explicit {
     pub server: Server<SimPacket>,
     /// No packet arrives earlier, since one that was sent before the delay fell arrives then.
     pub not_before: Time,
-    /// What its line had sent and offered at the beginning of the count, bits; only for a line whose rate changes.
+    /// The bits that its line had sent and offered at the beginning of the count; only for a line whose rate changes.
     carried: Option<(f64, f64)>,
-    /// It is served when its state is needed (see `sim/lazy.rs`).
-    pub lazy: bool,
+    /// Ends that limit their hosts send into it (see `sim/host.rs`).
+    pub tells: bool,
     /// When the event of a lazy port comes; [`Time::NEVER`] without one.
     pub armed: Time,
     backlog: u64,
@@ -117,7 +117,7 @@ impl Queue {
     }
 }
 
-/// What became of a packet that a port of arithmetic was offered.
+/// The fate of a packet that was offered to an arithmetic port.
 pub enum Offer {
     /// It is on its way, and arrives then.
     Taken(Time),
@@ -129,7 +129,7 @@ pub enum Offer {
     Explicit,
 }
 
-/// What happened at a port since `since`.
+/// The counts of a port since `since`.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct PortStats {
@@ -139,6 +139,9 @@ pub struct PortStats {
     pub delivered_bytes: u64,
     /// Time the line was busy, ns; may reach into the future.
     busy_ns: u64,
+    /// Packets whose transmission began when they arrived. They are most, and not in `sojourn`, which is elsewhere in
+    /// memory.
+    at_once: u64,
     pub sojourn: Option<Box<Histogram>>,
     pub losses: Option<Box<Losses>>,
     /// Integral of the waiting packets over time, packet-ns; fused: may reach into the future.
@@ -220,8 +223,11 @@ impl PortStats {
     /// A packet begins its transmission, after its time in an explicit queue.
     #[inline]
     pub fn transmit(&mut self, sent: &Sent<SimPacket>) {
-        if let Some(h) = &mut self.sojourn {
-            h.add(sent.begin - sent.packet.stamp());
+        let waited = sent.begin - sent.packet.stamp();
+        if waited == Duration::ZERO {
+            self.at_once += 1;
+        } else if let Some(h) = &mut self.sojourn {
+            h.add(waited);
         }
         self.busy_ns += (sent.end - sent.begin).0;
     }
@@ -253,7 +259,7 @@ impl PortStats {
 /// No conditioner.
 pub const NO_EDGE: u32 = u32::MAX;
 
-/// What may stand before a queue. Most ports have none of it, and one test says so.
+/// The optional stages before a queue. Most ports have none; one test finds that.
 pub struct Before;
 
 impl Before {
@@ -267,7 +273,7 @@ impl Before {
     pub const REQUESTS: u8 = 1 << 4;
     /// The link has failed.
     pub const DOWN: u8 = 1 << 5;
-    /// What comes to its far end is lost.
+    /// Packets that reach its far end are lost.
     pub const LOSES: u8 = 1 << 6;
 }
 
@@ -280,7 +286,7 @@ pub struct Port {
     free_at: Time,
     /// Fused: the times on the line.
     clock: LineClock,
-    /// What stands between a packet that is offered and the queue: bits of [`Before`].
+    /// The stages between an offered packet and the queue: bits of [`Before`].
     pub before: u8,
     /// Something sees what the far end gets: a conditioner at the opposite port, a tap.
     pub watched_exit: bool,
@@ -288,6 +294,8 @@ pub struct Port {
     pub watched: bool,
     /// It may hand packets on before they have arrived (see `sim/ahead.rs`).
     pub hands_ahead: bool,
+    /// Explicit: it is served when its state is needed (see `sim/lazy.rs`).
+    pub lazy: bool,
     /// Fused: a packet of fewer bytes enters an empty buffer; 0 for a port that is not.
     too_long_alone: u32,
     /// Fused: some packets may wait.
@@ -322,6 +330,7 @@ impl Port {
             edge: NO_EDGE,
             watched: false,
             hands_ahead: false,
+            lazy: false,
         }
     }
 
@@ -338,9 +347,7 @@ impl Port {
         if (idle & (bytes < self.too_long_alone)) | self.uncounted {
             self.stats.arrived_packets += 1;
             self.stats.arrived_bytes += u64::from(bytes);
-            if let Some(h) = &mut self.stats.sojourn {
-                h.add(Duration::ZERO);
-            }
+            self.stats.at_once += 1;
             let service = self.clock.service(bytes, self.free_at < now);
             self.stats.busy_ns += service.0;
             self.free_at = self.free_at.max(now) + service;
@@ -369,7 +376,7 @@ impl Port {
         let idle = *free_at <= now;
         let start = if idle { now } else { *free_at };
         fused.drain(now, &mut stats.sojourn);
-        // Also on an idle line: what does not fit into the empty buffer never enters, whatever the discipline.
+        // Also on an idle line: a packet that does not fit into the empty buffer never enters, with any discipline.
         let found = fused.waiting.len() as u64;
         let full = match fused.limit {
             Size::Unlimited => false,
@@ -389,8 +396,8 @@ impl Port {
             fused.waiting_bytes += u64::from(bytes);
             stats.queue_ns.add(start.0 - now.0);
             stats.max_queue = stats.max_queue.max(fused.waiting.len() as u64);
-        } else if let Some(h) = &mut stats.sojourn {
-            h.add(Duration::ZERO);
+        } else {
+            stats.at_once += 1;
         }
         *waits = !fused.waiting.is_empty();
         // A packet that comes at the instant the line falls free continues the busy period, as in `transmit`.
@@ -464,7 +471,7 @@ impl Port {
         }
     }
 
-    /// What the line has sent and what it offered between `since` and `now`, bits, if its rate changes.
+    /// The bits that the line has sent and offered between `since` and `now`, if its rate changes.
     pub fn carried(&self, now: Time) -> Option<(f64, f64)> {
         let Queue::Explicit(e) = &self.queue else { return None };
         let (sent, offered) = e.carried?;
@@ -472,7 +479,7 @@ impl Port {
         Some((all_sent - sent, all_offered - offered))
     }
 
-    /// What is on the way keeps its delay, and nothing overtakes it. Explicit ports only.
+    /// Packets on the way keep their delay and are not overtaken. Explicit ports only.
     pub fn set_delay(&mut self, delay: Duration) {
         if let Queue::Explicit(e) = &mut self.queue {
             e.not_before = e.not_before.max(e.server.free_at() + self.delay);
@@ -501,6 +508,7 @@ impl Port {
     /// Times in the queue of the packets whose transmission started between `since` and `now`.
     pub fn sojourn(&self, now: Time) -> Option<Histogram> {
         let mut h = self.stats.sojourn.as_deref()?.clone();
+        h.add_nothing(self.stats.at_once);
         if let Queue::Fused(f) = &self.queue {
             for w in f.waiting.iter().take_while(|w| w.start <= now) {
                 h.add(w.start - w.arrived);
@@ -542,7 +550,7 @@ impl Explicit {
             server: Server::new(queue, rate),
             not_before: Time::ZERO,
             carried: None,
-            lazy: false,
+            tells: false,
             armed: Time::NEVER,
             backlog: 0,
             changed: Time::ZERO,
@@ -550,10 +558,11 @@ impl Explicit {
     }
 
     /// The event that a lazy port needs now: one delay after what is due next, because a packet that is sent then is at
-    /// the far end no earlier. What is due now gets an event now. `None` if the port has an event that comes no later.
+    /// the far end no earlier. What is due now gets an event now. `None` if the port has an event that comes no later,
+    /// or if something is on its `wire`, whose arrival comes before that of what is sent later.
     #[inline]
-    pub fn needs_event(&mut self, now: Time, delay: Duration) -> Option<Time> {
-        let due = self.server.next()?;
+    pub fn needs_event(&mut self, now: Time, delay: Duration, wire: &Wire) -> Option<Time> {
+        let due = self.server.next().filter(|due| *due <= now || wire.is_empty())?;
         let at = if due > now { due + delay } else { now };
         if at >= self.armed {
             return None;

@@ -15,9 +15,9 @@ tailback_base::counters! {
         /// Drops for [`DropReason::Early`], of the drops.
         pub dropped_early: u64,
         pub marked: u64,
-        /// What the line has used of what it offered: seconds, or bits if its rate changes.
+        /// The used capacity of the line: seconds, or bits if its rate changes.
         pub used: f64,
-        /// What it offered, bits; NaN for a line of one rate, which offers its time.
+        /// The offered capacity in bits; NaN for a line with a constant rate, which offers its time.
         pub offered: f64,
         /// Integral of the waiting packets, packet-seconds.
         pub queue: f64,
@@ -28,7 +28,7 @@ tailback_base::counters! {
 }
 
 impl PortSnapshot {
-    /// The share of what the line offered in an interval of so many seconds that it used. NaN if it offered nothing.
+    /// The used share of the line's capacity in an interval of so many seconds; NaN if it had no capacity.
     pub fn utilisation(&self, seconds: f64) -> f64 {
         match self.offered.is_nan() {
             true => self.used / seconds,
@@ -47,7 +47,10 @@ impl Port {
         let drops = s.losses.iter().flat_map(|l| &l.colours).flat_map(|(_, c)| &c.drops);
         let dropped_early = drops.map(|place| place[DropReason::Early as usize].packets).sum();
         let (mut started, mut waited) = match &s.sojourn {
-            Some(h) if h.count() > 0 => (h.count(), h.mean() * h.count() as f64),
+            Some(h) if h.count() + s.at_once > 0 => {
+                let started = h.count() + s.at_once;
+                (started, h.mean_beside(s.at_once) * started as f64)
+            }
             _ => (0, 0.0),
         };
         if let Queue::Fused(f) = &self.queue {

@@ -29,10 +29,10 @@ pub struct Flying {
 
 type Slot = [u64; 2];
 
-/// What a packet takes at most.
+/// The largest memory of a packet.
 pub const MOST_BYTES: usize = 3 * size_of::<Slot>();
 
-/// What a slot is, in the lowest byte of its first word.
+/// The kind of a slot, in the lowest byte of its first word.
 struct Tag;
 
 impl Tag {
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Packets that are mostly alike, as those of a connection are.
+    /// Packets that are mostly equal, as those of a connection are.
     fn drawn() -> impl Strategy<Value = Drawn> {
         let odd = (0..4u64, 0..3u64, 0..2u64, 0..2u64, prop::bool::weighted(0.2), 0..3u64);
         let drawn = (prop::bool::weighted(0.7), 0..1u64 << 48, odd);

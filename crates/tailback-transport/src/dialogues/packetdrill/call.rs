@@ -23,7 +23,7 @@ pub fn read(c: &mut Cursor, returns: Option<u64>) -> Result<Call, Fault> {
         }
         _ => None,
     };
-    // What the error means, or the flags of a number, for readers.
+    // The meaning of the error, or the flags of a number, is for readers.
     if c.take_sign('(') {
         while !c.take_sign(')') {
             if c.next().is_none() {

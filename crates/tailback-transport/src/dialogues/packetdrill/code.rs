@@ -99,7 +99,7 @@ struct Reader<'a> {
     depth: u32,
 }
 
-/// Operators of two operands by how closely they bind, the loosest first. Comparisons stand between words and bits.
+/// Binary operators by precedence, the lowest first. Comparisons are between words and bits.
 const WORDS: [&str; 2] = ["or", "and"];
 const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 const BITS_AND_SUMS: [&[&str]; 5] = [&["|"], &["^"], &["&"], &["+", "-"], &["*", "//", "/", "%"]];

@@ -15,7 +15,7 @@ const MODULES: &str = "/sys/module/";
 const WRITES: &str = ">";
 /// packetdrill's program that sets values and leaves a file that sets them back.
 const SETTER: &str = "set_sysctls.py";
-/// That file.
+/// The file that it leaves.
 const RESTORER: &str = "/tmp/sysctl_restore_";
 
 /// The commands of a text that begins in this line.
@@ -203,7 +203,7 @@ fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or("")
 }
 
-/// What a command is. One may set several values.
+/// The kinds of a command. One command may set several values.
 fn kinds(line: u32, words: &[String]) -> Result<Vec<CommandKind>, Fault> {
     let first = words[0].as_str();
     let rest = &words[1..];

@@ -14,13 +14,13 @@ pub enum Way {
 
 /// Letters of flags, in any order.
 const FLAGS: &str = "SFRPUEWA";
-/// Those that a digit stands for, from the bit worth 4 on (RFC 9768 section 3.2.1).
+/// The flags of a digit, from the bit with value 4 on (RFC 9768 section 3.2.1).
 const ACE: [char; 3] = ['A', 'W', 'E'];
 /// Fields of accurate ECN's option, in order 0 (RFC 9768 section 3.2.3).
 const COUNTS: [&str; 3] = ["e0b", "ceb", "e1b"];
 /// A field has 24 bits.
 const MOST_COUNT: u64 = 0xff_ffff;
-/// The longest SACK option has so many blocks (RFC 2018 section 3).
+/// The most blocks of a SACK option (RFC 2018 section 3).
 const MOST_BLOCKS: usize = 4;
 /// The largest shift of a window (RFC 7323 section 2.3).
 const MOST_SHIFT: u64 = 14;

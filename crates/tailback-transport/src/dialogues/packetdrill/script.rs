@@ -1,4 +1,4 @@
-//! What a script says, as data.
+//! A script as data.
 
 /// A script: its option lines, then its steps in the order of the text.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -28,15 +28,15 @@ pub struct Step {
 /// When a step happens, nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
-    /// Since the first step that has a time.
+    /// Time since the first step that has a time.
     At { from: u64, to: u64 },
-    /// Since the step before.
+    /// Time since the step before.
     After { from: u64, to: u64 },
     /// Whenever it comes: `*`, or commands without a time.
     Any,
 }
 
-/// What happens in a step.
+/// The event of a step.
 #[derive(Clone, PartialEq, Debug)]
 pub enum What {
     /// `<`: a segment of the far end arrives.
@@ -61,11 +61,11 @@ pub struct Packet {
     pub ack: Option<u32>,
     /// As the header has it.
     pub window: Option<u32>,
-    /// `None`: `<...>`, whatever they are.
+    /// `None`: `<...>`, any options.
     pub options: Option<Vec<TcpOption>>,
 }
 
-/// What a script says of the two ECN bits.
+/// The two ECN bits in a script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnField {
     NotEct,
@@ -140,7 +140,7 @@ pub enum CommandKind {
     Route(Vec<String>),
     /// `tc qdisc`, the words after it.
     Qdisc(Vec<String>),
-    /// Something without effect: each script has a network namespace of its own.
+    /// A command without effect, because each script has its own network namespace.
     Nothing,
 }
 
@@ -158,7 +158,7 @@ pub enum Statement {
         name: String,
         value: Expr,
     },
-    /// It changes nothing here.
+    /// It has no effect here.
     Print,
 }
 

@@ -47,10 +47,10 @@ impl Expr {
         }
     }
 
-    /// Its value; `of` gives what a name stands for.
+    /// Its value; `of` gives the value of a name.
     ///
     /// # Errors
-    /// That of a name.
+    /// The error of `of`.
     pub fn value<E>(&self, mut of: impl FnMut(&str) -> Result<f64, E>) -> Result<f64, E> {
         let mut total = 0.0;
         for (sign, terms) in &self.0 {

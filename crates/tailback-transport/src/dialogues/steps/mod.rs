@@ -75,11 +75,11 @@ pub struct DialogueStep {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clock {
     At(u64),
-    /// Since the step before.
+    /// Time since the step before.
     After(u64),
 }
 
-/// What a step does or checks.
+/// The action or check of a step.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Does {
     Open {
@@ -96,7 +96,7 @@ pub enum Does {
         cwr: bool,
     },
     Sends(Sends),
-    /// So many segments at most or at least.
+    /// At most, or at least, this number of segments.
     Count {
         most: bool,
         number: u64,
@@ -151,7 +151,7 @@ pub struct PathStep {
     pub every: u64,
 }
 
-/// What an application does.
+/// The actions of an application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Bytes; `None`: without end.
@@ -176,7 +176,7 @@ pub struct GivenAck {
     pub window: Option<u64>,
     /// The segment whose time stamp is echoed; `None`: the first that it covers anew.
     pub of: Option<u64>,
-    /// That of its last copy.
+    /// The time stamp of its last copy.
     pub again: bool,
 }
 

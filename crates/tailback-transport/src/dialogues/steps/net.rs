@@ -5,18 +5,18 @@ use crate::{Flags, Segment};
 use std::collections::BTreeMap;
 use tailback_base::{Duration, Ecn, Time};
 
-/// A window without a bound doubles for as long as nothing is lost.
+/// The most segments in flight; an unbounded window doubles as long as no segment is lost.
 const MOST_SENT: usize = 200_000;
 
 /// An end of the connection of a dialogue.
 pub trait PlayedEnd {
     fn act(&mut self, act: Act, now: Time);
     fn arrive(&mut self, s: &Segment, now: Time);
-    /// When it does something by itself; `NEVER` if it waits.
+    /// The time of its next own action; `NEVER` if it waits.
     fn next(&self) -> Time;
     /// Let it do what is due.
     fn advance(&mut self, now: Time);
-    /// What it has sent since the last call.
+    /// The segments that it has sent since the last call.
     fn take(&mut self) -> Vec<Sent>;
     /// A state by its name; times count from `zero`.
     fn value(&self, name: &str, now: Time, zero: Time) -> Option<f64>;
@@ -37,12 +37,12 @@ pub struct Net<'a> {
     pub sent: Vec<(Who, Sent)>,
     rules: Vec<Rule>,
     acks: [u64; 2],
-    /// By due time and order: to whom, and the segment.
+    /// By due time and order: the receiver, and the segment.
     flying: BTreeMap<(Time, u64), (Who, Segment)>,
     order: u64,
 }
 
-/// What becomes of a segment, and of how many that fit.
+/// The fate of a segment, and the number of segments that it applies to.
 struct Rule {
     who: Who,
     key: SegmentKey,
@@ -152,7 +152,7 @@ impl<'a> Net<'a> {
 
     pub(super) fn set_path(&mut self, path: PathStep) {
         (self.path, self.come) = (path, 0);
-        // What waits before the line leaves as it would have left; a bucket is full.
+        // Segments that wait before the line leave at their old times; a bucket is full.
         if path.bucket.is_some() {
             self.busy = self.now;
         }
@@ -238,7 +238,7 @@ impl<'a> Net<'a> {
         self.flying.insert((due, self.order), (to, s));
     }
 
-    /// From now on these segments have a fate, so many copies of each.
+    /// Set the fate of these segments, for this number of copies of each.
     pub(super) fn rule(&mut self, who: Who, which: &Which, times: u64, fate: impl Fn(usize) -> OnPath) {
         let keys: Vec<SegmentKey> = match which {
             Which::Data(numbers) => numbers.iter().map(|n| SegmentKey::Data(*n)).collect(),

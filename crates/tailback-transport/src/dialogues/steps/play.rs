@@ -36,7 +36,7 @@ const VALUES: [(&str, f64); 18] = [
 /// A step that did not hold, or could not be played.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Broken {
-    /// Of the dialogue, from 1.
+    /// The line of the dialogue, from 1.
     pub line: u32,
     /// On the dialogue's clock.
     pub at: Duration,
@@ -52,7 +52,7 @@ impl fmt::Display for Broken {
     }
 }
 
-/// A dialogue that goes on.
+/// A running dialogue.
 pub struct Playing<'n, 'a> {
     pub net: &'n mut Net<'a>,
     kept: HashMap<String, f64>,
@@ -86,7 +86,7 @@ impl<'n, 'a> Playing<'n, 'a> {
     /// Do one step.
     ///
     /// # Errors
-    /// It does not hold, or cannot be done.
+    /// The step fails, or cannot be done.
     pub fn step(&mut self, step: &DialogueStep) -> Result<(), Broken> {
         let at = match step.when {
             Clock::At(at) => self.net.zero + Duration(at),
@@ -243,7 +243,7 @@ impl<'n, 'a> Playing<'n, 'a> {
         self.net.arrive(who, &s)
     }
 
-    /// What data (and SYN) an end has sent since the last look.
+    /// The data segments (and SYN) that an end has sent since the last look.
     fn look(&mut self, who: Who) -> Vec<Sent> {
         let from = std::mem::replace(&mut self.seen[who as usize][0], self.net.sent.len());
         let sent = self.net.sent[from.min(self.net.sent.len())..].iter();

@@ -13,7 +13,7 @@ use tailback_base::Ecn;
 const STEPS: &str = "open, write, close, abort, stay_open, read, <, >, again, copies, says, wait, keep, path, lose, \
                      mark, late, apart, and states such as cwnd = 10";
 const NO_TIME: &str = "write a time here: a number and us, ms or s, such as 100ms";
-/// What a segment that is sent may have on it.
+/// The attributes of a sent segment.
 const MARKS: [&str; 7] = ["cwr", "no-cwr", "ece", "no-ece", "ect0", "ect1", "not-ect"];
 
 /// Read a dialogue.
@@ -410,7 +410,7 @@ fn time_anywhere(c: &mut Cursor) -> Result<u64, Fault> {
     Ok(ns.round() as u64)
 }
 
-/// Bytes of so many segments, or as `500B` has them.
+/// Bytes of a number of segments, or of an amount such as `500B`.
 fn bytes(c: &mut Cursor, least: u64) -> Result<u64, Fault> {
     let in_bytes = matches!(c.peek_second(), Some(Kind::Word("B")));
     if !in_bytes {

@@ -4,6 +4,7 @@
 //! report, and answers with five numbers ([`RateOutput`]). All rates are on the wire, bit/s; the sender converts them
 //! for the encoder. After every call the sender reads [`RateControl::output`].
 
+mod base;
 pub mod gcc;
 pub mod list;
 pub mod nada;
@@ -120,7 +121,7 @@ pub struct RateOutput {
 }
 
 /// A rate control.
-pub trait RateControl {
+pub trait RateControl: Send {
     fn on_frame(&mut self, _f: &WrittenFrame) {}
     fn on_sent(&mut self, _s: &LeavingPacket) {}
     fn on_feedback(&mut self, f: &Feedback);

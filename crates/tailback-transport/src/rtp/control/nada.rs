@@ -12,13 +12,14 @@
 //! r (gradual update, equations 5 to 7). Alone on a line of capacity C it ends at r = C with a queue of XREF PRIO RMAX
 //! / C; n flows with the same parameters get equal rates, and the queue is n times as long.
 //!
-//! State: rate (bit/s), x of the last report (s), smoothed ratios of losses and marks, the least one-way delay, the
-//! last 15 delays, packets of the last 500 ms, and the intervals between losses as TFRC has them. A report costs a step
+//! State: rate (bit/s), x of the last report (s), smoothed ratios of losses and marks, the base delay, the last 15
+//! delays, packets of the last 500 ms, and the intervals between losses as TFRC has them. A report costs a step
 //! for each packet in it.
 //!
 //! Departures: all of it is computed at the sender, from reports of RFC 8888; the RFC lets the receiver compute x. The
 //! rate is on the wire. The RFC has no rule for reports that fail: the rate stays, as there.
 
+use super::base::BaseDelay;
 use super::{Fate, Feedback, RateControl, RateOutput, Terms};
 use crate::tfrc::history::LossHistory;
 use std::collections::VecDeque;
@@ -82,6 +83,8 @@ params! {
     PLRREF: f64 = Key::new("plrref", RATIO, "0.01", "Reference ratio of losses.", TABLE);
     DMARK: Duration = Key::new("dmark", SOME_TIME, "2ms", "The delay that marks at pmrref stand for.", TABLE);
     PMRREF: f64 = Key::new("pmrref", RATIO, "0.01", "Reference ratio of marks.", TABLE);
+    BASE_HISTORY: Duration = Key::new("base_history", Kind::Time { min: 0.1, max: 86_400.0 }, "600s",
+        "The least one-way delay of so long is that of the path.", "RFC 8698 section 5.1.1: tens of minutes");
     BETA: f64 = Key::new("beta", FACTOR, "0.1",
         "Share of what waits in the pacer: the encoder makes less by it, the pacer sends more, up to 5 % of the rate.",
         "RFC 8698 table 3, BETA_S and BETA_V");
@@ -120,8 +123,7 @@ pub struct Nada {
     loss: f64,
     marks: f64,
     received: f64,
-    /// The least one-way delay, ns.
-    base: u64,
+    base: BaseDelay,
     /// Queueing delays, s.
     delays: VecDeque<f64>,
     window: VecDeque<SeenPacket>,
@@ -142,7 +144,7 @@ pub fn build(s: &Settings, terms: Terms) -> Box<dyn RateControl> {
         loss: 0.0,
         marks: 0.0,
         received: 0.0,
-        base: u64::MAX,
+        base: BaseDelay::new(s.get(&BASE_HISTORY)),
         delays: VecDeque::new(),
         window: VecDeque::new(),
         losses: LossHistory::new(false),
@@ -157,9 +159,7 @@ impl Nada {
         for p in f.packets {
             let (at, queueing, lost, marked) = match p.fate {
                 Fate::Received { at, marked } => {
-                    let delay = at.since(p.sent).0;
-                    self.base = self.base.min(delay);
-                    let queueing = Duration(delay - self.base).seconds();
+                    let queueing = self.base.queueing(p.sent, at).seconds();
                     self.delays.push_back(queueing);
                     self.first.get_or_insert(at);
                     (at, queueing, false, marked)

@@ -30,14 +30,14 @@ use tailback_base::Time;
 /// bits.
 const PARTS: u32 = 6;
 const WEIGHT: u32 = 6;
-/// Of this on average on, ACKs are thinned on the path.
+/// From this average on, ACKs are thinned on the path.
 const THINNED: u32 = 4 << PARTS;
 /// From here on what eight more would be can be seen.
 const MANY: u32 = 16;
 /// The largest difference of two ACE.
 const MOST: u32 = 7;
 
-/// What an ACK shows to have arrived, by number or report.
+/// The segments that an ACK shows to have arrived, by number or report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Arrivals {
     pub packets: u32,
@@ -181,7 +181,7 @@ impl Delivered {
         }
     }
 
-    /// By how much the bytes of CE have grown; `None` without the option.
+    /// The increase of the bytes with CE; `None` without the option.
     fn read_option(&mut self, s: &Segment) -> Option<u32> {
         let c = s.counts.as_deref()?;
         let before = self.ce;

@@ -1,4 +1,4 @@
-//! What an end has received: the counters of RFC 9768 section 3.2, and when they are said.
+//! Counters of received packets (RFC 9768 section 3.2), and the times at which they are sent.
 //!
 //! State: packets with CE, bytes by codepoint, and what the last segment of data had.
 
@@ -28,11 +28,11 @@ pub struct Received {
     ect0: u32,
     /// Marked packets that no segment has said yet.
     unsaid: u8,
-    /// Of the last segment of data.
+    /// The code point of the last segment of data.
     last: Ecn,
     /// Fields of the option up to the last that has changed.
     changed: u8,
-    /// This end sends the option if the other end knows it.
+    /// Whether this end sends the option if the other end knows it.
     may_say_bytes: bool,
     says_bytes: bool,
     /// The next acknowledgement says how the other end's SYN-ACK arrived, not the counter (table 3).
@@ -128,7 +128,7 @@ impl Received {
         (None, blocks)
     }
 
-    /// That of a SYN-ACK, before anything is known of the other end.
+    /// The option of a SYN-ACK, before the other end is known.
     pub fn first_option(&self) -> Option<EcnCounts> {
         self.may_say_bytes.then(|| self.counts(3))
     }
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// By the RFC marks are said at their beginning and for each second one, in Linux at each change.
+    /// When an ACK reports marks: in the RFC at the first and at every second one, in Linux at each change.
     #[test]
     fn changes_are_said_at_once() {
         let came = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ect0, Ecn::Ce];

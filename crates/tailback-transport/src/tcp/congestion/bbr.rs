@@ -157,15 +157,15 @@ pub struct Bbr {
     mode: Mode,
     /// The window before recovery or ProbeRTT.
     prior: f64,
-    /// This is the round trip in which no more is sent than delivered.
+    /// Whether this is the round trip in which no more is sent than delivered.
     conserve: bool,
     /// Recovery, or slow start after a timeout, is in progress.
     repairing: bool,
     /// A loss was reported; recovery begins with the next ACK.
     entering: bool,
-    /// Of the last ACK that delivered something.
+    /// The time of the last ACK that delivered data.
     phase: Phase,
-    /// It was idle, and nothing was delivered since.
+    /// Whether it was idle and no data were delivered since.
     rested: bool,
     bursts: Bursts,
     rng: Stream,
@@ -476,7 +476,7 @@ impl Bbr {
         }
     }
 
-    /// Before so many bytes are delivered, the window grows in any case.
+    /// The delivered bytes before which the window grows in any case.
     fn always_grows(&self) -> f64 {
         match self.form {
             BbrForm::Draft => self.rules.initial_window,
@@ -611,7 +611,7 @@ impl CongestionControl for Bbr {
         self.conserve = from.phase == Phase::Recovery;
     }
 
-    /// What looked like a full pipe may have been caused by the mistake.
+    /// The sign of a full pipe may have been caused by the spurious loss.
     fn undo(&mut self, _why: Mistaken) {
         (self.full_rate, self.full_rounds) = (0.0, 0);
         self.cwnd = self.cwnd.max(self.prior);

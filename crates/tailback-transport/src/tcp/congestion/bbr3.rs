@@ -163,7 +163,7 @@ pub struct Bbr3 {
     trips: RoundTrips,
     saved: Saved,
     marks: MarkSignals,
-    /// It was idle, and nothing was delivered since.
+    /// Whether it was idle and no data were delivered since.
     rested: bool,
     rng: Stream,
 }
@@ -219,7 +219,7 @@ impl Bbr3 {
         self.state.pacing_gain(self.form)
     }
 
-    /// A repair is over when an ACK of new data says so.
+    /// An ACK of new data ends a repair.
     fn take_phase(&mut self, phase: Phase) {
         if phase == Phase::Open && self.saved.repairing {
             self.end_repair();

@@ -82,7 +82,7 @@ params! {
         "on: Arun and Balakrishnan 2018, section 2.2; off: facebook/mvfst");
 }
 
-/// It compares round trips of single segments, and paces.
+/// Its needs: round trips of single segments, and pacing.
 pub const FACTS: Facts = Facts {
     records: always,
     marks: Marks::Ignores,
@@ -100,7 +100,7 @@ const PACING_GAIN: f64 = 2.0;
 /// The queue is nearly empty below this share of the range of delays, and for how many round trips it may not be.
 const NEARLY_EMPTY: f64 = 0.1;
 const PATIENCE: u64 = 5;
-/// The range of delays is that of so many round trips.
+/// The number of round trips that the range of delays covers.
 const RANGE: u64 = 4;
 
 /// The least round trip of a time, exactly: what a later and lower one hides is forgotten.
@@ -316,7 +316,7 @@ impl CongestionControl for Copa {
         }
     }
 
-    /// From the first round trip on.
+    /// The state from the first round trip on.
     fn pacing(&self) -> Option<BitRate> {
         let bytes = PACING_GAIN * self.cwnd / self.standing_rtt;
         let bits = bytes * 8.0 * self.rules.wire / self.rules.segment;

@@ -30,7 +30,7 @@ use tailback_base::{Duration, Settings, Time};
 const ALMOST_NONE: f64 = 100.0;
 /// Before the first loss at least one segment is added for this many acknowledged.
 const FIRST_SEARCH: f64 = 20.0;
-/// At most one segment is added for this many acknowledged.
+/// The fewest acknowledged segments for one added segment.
 const FASTEST: f64 = 2.0;
 /// Shares are kept in units of one part in this many.
 const PARTS: f64 = 1024.0;

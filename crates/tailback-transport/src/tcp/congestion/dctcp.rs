@@ -64,7 +64,7 @@ pub struct Dctcp {
     gain: f64,
     alpha: f64,
     round: Round,
-    /// From one reduction to the first ACK of data sent after it.
+    /// The span from one reduction to the first ACK of data sent after it.
     reduced: Round,
     /// Bytes acknowledged in this round, and how many of them were marked.
     total: u64,

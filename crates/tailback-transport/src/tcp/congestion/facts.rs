@@ -1,4 +1,4 @@
-//! What a congestion control needs of its connection and of the path, as its row declares it.
+//! The needs of a congestion control from its connection and from the path, as its row declares them.
 //!
 //! Whoever builds, estimates, checks, advises or talks to a kernel reads these facts, so that no other place knows a
 //! control by its name. They hold for the life of a connection.
@@ -7,13 +7,13 @@ use super::{EchoRule, WindowRules};
 use tailback_base::{Ecn, Settings};
 
 tailback_base::choice! {
-    /// What a control does about congestion marks.
+    /// The response of a control to congestion marks.
     pub enum Marks {
         /// Marks are its signal: without them it is another control (RFC 8257, RFC 9331).
         Needs = "needs",
         /// A mark is a sign of congestion like a loss (RFC 3168).
         Answers = "answers",
-        /// Marks change nothing, so that a queue which marks does not slow it.
+        /// Marks have no effect, so a marking queue does not slow it.
         Ignores = "ignores",
     }
 }
@@ -47,16 +47,17 @@ pub struct Facts {
     /// Whether a reduction of its window may be spread over a round trip (RFC 9937). Not for a control that sets window
     /// and rate from its own model.
     pub spreads: bool,
-    /// It gives each segment its code point, of which it [hears](super::CongestionControl::sends) just before.
+    /// It chooses the code point of each segment in [`sends`](super::CongestionControl::sends), just before the
+    /// segment.
     pub colours: bool,
     /// A loss is no sign of congestion for it.
     pub ignores_losses: bool,
-    /// What Linux calls it; none if Linux has no such control.
+    /// Its name in Linux; `None` if Linux has no such control.
     pub linux: Option<&'static str>,
 }
 
 impl Facts {
-    /// A control that answers losses and marks and knows nothing but ACKs (RFC 5681, RFC 3168).
+    /// A control that responds to losses and marks and gets only ACKs (RFC 5681, RFC 3168).
     pub const CLASSIC: Facts = Facts {
         marks: Marks::Answers,
         echo: EchoRule::Rfc3168,

@@ -89,7 +89,7 @@ const SAMPLES: usize = 4;
 const MINUTES: usize = 10;
 const MINUTE: Duration = Duration::from_millis(60_000);
 const MOST_DIVISOR: f64 = 16.0;
-/// What a loss leaves.
+/// The share of the window after a loss.
 const KEPT: f64 = 0.5;
 /// The share of the target that ends the first start.
 const START_SHARE: f64 = 0.75;
@@ -170,7 +170,7 @@ impl Ledbat {
         *newest = Some(newest.map_or(rtt, |b| b.min(rtt)));
     }
 
-    /// The time of so many round trips, by the last samples.
+    /// The time of this number of round trips, from the last samples.
     fn rounds(&self, n: u64) -> Duration {
         Duration(n * self.current().map_or(0, |r| r.0))
     }
@@ -207,7 +207,7 @@ impl Ledbat {
         }
     }
 
-    /// An ACK of so many segments in slow start.
+    /// An ACK of this number of segments in slow start.
     fn start(&mut self, a: &AckEvent<'_>, segments: f64) {
         let (segment, gain) = (self.window.rules.segment, self.gain());
         self.window.cwnd = (self.window.cwnd + gain * segments * segment).min(self.window.ssthresh);
@@ -219,7 +219,7 @@ impl Ledbat {
         self.end_slowdown(a.now);
     }
 
-    /// An ACK of so many segments in avoidance.
+    /// An ACK of this number of segments in congestion avoidance.
     fn avoid(&mut self, segments: f64) {
         let segment = self.window.rules.segment;
         let (w, gain) = (self.window.cwnd / segment, self.gain());

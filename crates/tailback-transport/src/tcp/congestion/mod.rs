@@ -64,11 +64,11 @@ pub struct AckEvent<'a> {
     pub sacked: u64,
     /// Judged lost since the last ACK.
     pub lost: u64,
-    /// Of these, what a timer found before this ACK.
+    /// The part of these that a timer found before this ACK.
     pub lost_by_timer: u64,
     /// Outstanding before this ACK.
     pub flight: u64,
-    /// In the network after this ACK, as recovery estimates it (RFC 6675 `pipe`).
+    /// Bytes in the network after this ACK, as recovery estimates them (RFC 6675 `pipe`).
     pub pipe: u64,
     /// The round trip this ACK measured.
     pub rtt: Option<Duration>,
@@ -102,7 +102,7 @@ pub struct Lost {
     /// First unit, and how many.
     pub seq: u64,
     pub bytes: u64,
-    /// In the network just after it was sent, itself included.
+    /// Bytes in the network just after it was sent, itself included.
     pub in_flight_at_send: u64,
     /// Judged lost since it was sent, itself included.
     pub lost_since_send: u64,
@@ -110,9 +110,9 @@ pub struct Lost {
     pub delivered: u64,
     /// The application limited the sender when it was sent.
     pub application_limited: bool,
-    /// It does not continue the last range that was judged lost.
+    /// Whether it does not continue the last range that was judged lost.
     pub new_range: bool,
-    /// A tail loss probe has repaired it, so that it was never judged lost by itself.
+    /// Whether a tail loss probe repaired it, so that it was never judged lost itself.
     pub by_probe: bool,
 }
 
@@ -123,7 +123,7 @@ pub struct Departure {
     /// First unit, and one past the last.
     pub seq: u64,
     pub end: u64,
-    /// It was sent before.
+    /// Whether it was sent before.
     pub again: bool,
 }
 
@@ -158,7 +158,7 @@ pub struct CongestionEvent {
 /// The kind of repair that proves to be a mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mistaken {
-    /// Fast recovery: nothing was lost, it only came late.
+    /// Fast recovery: no segment was lost; it only came late.
     Recovery,
     Timeout,
 }
@@ -172,7 +172,7 @@ pub enum Reset {
     /// This many bytes more. It is negative for what a partial ACK took beyond the inflation, and positive for the
     /// inflation itself before an echo halves both.
     Shift { bytes: f64 },
-    /// At most this many bytes: the window after a spurious or doubtful timeout.
+    /// The largest window in bytes after a spurious or doubtful timeout.
     AtMost { bytes: f64 },
     /// Fast recovery ended. With `at_most` the window is limited to the threshold and to this many bytes (RFC 6582
     /// section 3.2 step 3, option 1); with `None` it stays where the reduction put it.
@@ -188,7 +188,7 @@ pub enum Reset {
     LostSyn,
 }
 
-/// What a control finds that takes over an open connection from another. Windows are bytes.
+/// The state that a control gets when it takes over an open connection. Windows are in bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Handover {
     pub now: Time,
@@ -208,7 +208,7 @@ pub struct Handover {
 /// How the receiver echoes congestion marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum EchoRule {
-    /// From a mark until the sender answers with CWR (RFC 3168 section 6.1.3).
+    /// The echo is sent from a mark until the sender answers with CWR (RFC 3168 section 6.1.3).
     #[default]
     Rfc3168,
     /// Each ACK says whether the data it acknowledges was marked; when that changes, an ACK goes out at once (RFC
@@ -313,7 +313,7 @@ pub trait CongestionControl: Send {
 }
 
 tailback_base::choice! {
-    /// What a loss halves.
+    /// The amount that a loss halves.
     pub enum Halve {
         /// The bytes outstanding (RFC 5681 equation 4).
         Flight = "flight",
@@ -340,7 +340,7 @@ tailback_base::choice! {
         Ns3 = "ns3",
     }
 
-    /// What follows a timeout.
+    /// The phase after a timeout.
     pub enum AfterTimeout {
         /// One segment, slow start, and everything outstanding is sent again (RFC 5681 section 3.1).
         SlowStart = "slow-start",
@@ -374,7 +374,7 @@ pub struct WindowRules {
     /// The window after a handshake that lost a SYN, bytes.
     pub after_lost_syn: f64,
     pub after_timeout: AfterTimeout,
-    /// What an ECN echo leaves of the window; overrides the controller's own share.
+    /// The share of the window after an ECN echo; it overrides the controller's own share.
     pub ecn_decrease: Option<f64>,
     /// The receiver reports what it holds out of order, so that more than one loss a round trip is found.
     pub sack: bool,

@@ -33,7 +33,7 @@ const THRESHOLD: f64 = 0.26;
 /// If more bins passed without an ACK, it begins again.
 const MOST_MISSED: f64 = 10.0;
 
-/// What was sent and delivered by the end of a bin, bytes.
+/// The bytes sent and delivered by the end of a bin.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
     sent: u64,
@@ -57,7 +57,7 @@ impl Search {
         self.end = now + bin;
     }
 
-    /// What was sent by so many bins before the end of the last one.
+    /// The bytes sent by this number of bins before the end of the last one.
     fn sent_before(&self, bins: f64) -> Option<f64> {
         let (whole, share) = (libm::floor(bins), bins - libm::floor(bins));
         let at = |n: usize| self.bins.len().checked_sub(1 + n).map(|i| real(self.bins[i].sent));

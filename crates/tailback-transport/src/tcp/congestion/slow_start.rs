@@ -33,7 +33,7 @@ impl SlowStartRule {
     }
 }
 
-/// What a rule sees beside the ACK. Amounts are bytes.
+/// The inputs of a rule beside the ACK. Amounts are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct StartView {
     /// The window before this ACK.

@@ -22,7 +22,7 @@ const LEAST_WINDOW: f64 = 16.0;
 const LEAST_RISE: Duration = Duration::from_millis(4);
 const MOST_RISE: Duration = Duration::from_millis(16);
 const RISE_DIVISOR: u64 = 8;
-/// What a sender may collect to send at once: this many bytes of its pacing rate, at most a millisecond.
+/// The data that a sender may collect to send at once: these bytes, but at most a millisecond of its pacing rate.
 const HELD_BACK: f64 = 262_144.0;
 const MOST_HELD_BACK: f64 = 1e-3;
 /// Linux paces slow start at two windows per round trip; this rate is used here although nothing is paced.

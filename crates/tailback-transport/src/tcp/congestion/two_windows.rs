@@ -183,7 +183,7 @@ impl TwoWindows {
         };
     }
 
-    /// What a sign of congestion leaves of the marked window and of the whole one, as shares.
+    /// The shares of the marked and of the whole window that a sign of congestion leaves.
     fn kept(&self, what: Congestion) -> (f64, f64) {
         let unmarked_lost = match what {
             Congestion::Loss | Congestion::Timeout { .. } => self.outstanding.front().is_some_and(|s| !s.marked),

@@ -39,7 +39,7 @@ pub struct CongestionWindow {
     /// Both before the last reduction.
     before: (f64, f64),
     pub rules: Arc<WindowRules>,
-    /// What may end slow start before a loss.
+    /// The rule that may end slow start before a loss.
     start: Option<Box<dyn SlowStart>>,
 }
 
@@ -74,7 +74,7 @@ impl CongestionWindow {
         self.with_start(rule.map(|r| r.make(form)))
     }
 
-    /// Window and threshold of the control before. What that one reduced is not given back.
+    /// Window and threshold of the control before. Its reductions are not undone.
     pub fn take_over(&mut self, from: &Handover) {
         (self.cwnd, self.ssthresh) = (from.cwnd, from.ssthresh);
         self.before = (from.cwnd, from.ssthresh);
@@ -112,7 +112,7 @@ impl CongestionWindow {
         }
     }
 
-    /// What the rule says of this ACK. If it ends slow start, the threshold is the present window.
+    /// Apply the rule to this ACK. If it ends slow start, the threshold is the present window.
     #[cold]
     #[inline(never)]
     fn ask(&mut self, a: &AckEvent<'_>, least: Option<Duration>) -> SlowStartAdvice {
@@ -147,7 +147,7 @@ impl CongestionWindow {
         }
     }
 
-    /// A timeout: the rule begins anew.
+    /// A timeout restarts the rule.
     pub fn watch_again(&mut self) {
         if let Some(rule) = &mut self.start {
             rule.restart();

@@ -1,4 +1,4 @@
-//! One end of a two-way connection (RFC 9293): both ends are alike, send and receive.
+//! One end of a two-way connection (RFC 9293). Both ends send and receive.
 //!
 //! An end is a [`Sender`] and a [`Receiver`] as in a one-way connection, and around them the state of the connection,
 //! drawn in [`state`]. The sender decides what leaves and when. Each segment that leaves carries the receiver's
@@ -92,10 +92,8 @@ impl ConnectionEnd {
     }
 
     /// Where the ticks of this end's clock lie, see `clock_phase`.
-    #[must_use]
-    pub fn with_clock_phase(mut self, phase: Duration) -> ConnectionEnd {
-        self.sender = self.sender.with_clock_phase(phase);
-        self
+    pub fn set_clock_phase(&mut self, phase: Duration) {
+        self.sender.set_clock_phase(phase);
     }
 
     pub fn state(&self) -> State {
@@ -209,7 +207,7 @@ impl ConnectionEnd {
     fn listen_again(&self) -> ConnectionEnd {
         let mut end = ConnectionEnd::new(self.cfg.clone(), self.cfg.build_controller(), Opening::Passive);
         if let Some(phase) = self.sender.seen().rto().phase() {
-            end = end.with_clock_phase(phase);
+            end.set_clock_phase(phase);
         }
         let written = self.sender.seen().end() - super::state::FIRST;
         end.sender.number_probes_as(&self.sender);
@@ -519,6 +517,14 @@ impl Endpoint for ConnectionEnd {
 
     fn code_point(&self) -> Option<Dscp> {
         self.sender.code_point()
+    }
+
+    fn limits_host(&self) -> bool {
+        self.sender.limits_host()
+    }
+
+    fn leaves_host(&mut self, bytes: u32, at: Time) {
+        self.sender.leaves_host(bytes, at);
     }
 
     fn in_slow_start(&self) -> bool {

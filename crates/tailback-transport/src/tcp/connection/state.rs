@@ -39,7 +39,7 @@ pub enum State {
     SynSent,
     /// Both SYNs are known.
     SynReceived {
-        /// What the other side's SYN asked for, as far as this end is able.
+        /// The options that the other side's SYN requested and this end supports.
         ecn: Agreed,
     },
     Established,

@@ -26,7 +26,7 @@ use crate::tcp::congestion::Phase;
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::Time;
 
-/// What the duplicates belong to; `high` is what was outstanding when it began.
+/// The phase that duplicates belong to; `high` is the end of the outstanding data at its beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
     #[default]
@@ -44,7 +44,7 @@ pub struct CountedRecovery {
     state: State,
     /// How many segments must be counted for a loss, once reordering was seen.
     reordering: Option<u32>,
-    /// The first repair is sent whatever the window says.
+    /// Whether the first repair is sent independent of the window.
     first_due: bool,
     /// A repair has just been taken back; what is counted stays.
     taken_back: bool,

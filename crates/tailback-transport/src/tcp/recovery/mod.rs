@@ -52,10 +52,10 @@ pub fn duplicate_report(una: u64, sack: &[(u64, u64)]) -> Option<(u64, u64)> {
     (first.1 <= una || sack.get(1).is_some_and(inside)).then_some(first)
 }
 
-/// What an algorithm knows of what is outstanding, for records that begin in an open connection.
+/// An algorithm's knowledge of outstanding data, for records that begin in an open connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
-    /// By SACK: half-open, sorted, disjoint.
+    /// The ranges reported by SACK: half-open, sorted, disjoint.
     pub reported: &'a [(u64, u64)],
     /// What is unreported from the first to the second is lost and was not sent again.
     pub lost: (u64, u64),
@@ -107,7 +107,7 @@ pub trait LossRecovery {
         false
     }
     fn in_recovery(&self) -> bool;
-    /// In Linux: the path reorders so much that reports open the window as acknowledgements do.
+    /// In Linux: whether the path reorders so much that reports open the window as acknowledgements do.
     fn reports_open(&self) -> bool {
         false
     }

@@ -169,7 +169,7 @@ impl Prr {
         (round / 2 + (self.delivered - round)) / self.segment * self.segment
     }
 
-    /// This many bytes leave.
+    /// Count bytes that leave.
     pub fn sent(&mut self, bytes: u32) {
         self.sent += u64::from(bytes);
         self.left = self.left.saturating_sub(u64::from(bytes));

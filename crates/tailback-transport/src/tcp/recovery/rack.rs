@@ -31,7 +31,7 @@ use tailback_base::{Duration, Time};
 pub const SACKED_ENOUGH: u32 = 3;
 /// Section 6.2 step 4: a window opened by D-SACKs lasts for this many recoveries.
 const PERSISTENCE: u32 = 16;
-/// Linux waits for at most so many segments (`tcp_max_reordering`).
+/// The most segments that Linux waits for (`tcp_max_reordering`).
 pub const MOST_REORDERING: u32 = 300;
 /// How long a least round trip is remembered.
 const RTT_MEMORY: Duration = Duration::from_millis(300_000);
@@ -73,7 +73,7 @@ impl Window {
 
 #[derive(Clone, Debug)]
 pub struct RackRecovery {
-    /// Recovery is in progress; the first repair is sent whatever the window says.
+    /// Whether recovery is in progress, and whether the first repair is sent independent of the window.
     recovering: bool,
     first_due: bool,
     /// Of the segments that arrived, the one sent last: when it was sent, and its end.
@@ -96,7 +96,7 @@ pub struct RackRecovery {
     /// The highest end that has arrived.
     forward: u64,
     window: Window,
-    /// At this time, what is still on its way is late.
+    /// The time at which segments still on their way are late.
     reorder_at: Time,
     tlp: Tlp,
 }

@@ -1,4 +1,4 @@
-//! What the other side has reported by SACK: disjoint intervals above `una`, and how far repairs have come.
+//! The intervals that the other side has reported by SACK, disjoint and above `una`, and the progress of repairs.
 //!
 //! RFC 6675 section 4 defines `IsLost` and `pipe` segment by segment; here both are computed from the intervals. A
 //! segment is lost when three intervals, or the bytes of more than two segments, are reported above it. So there is

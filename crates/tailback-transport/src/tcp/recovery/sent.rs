@@ -42,7 +42,7 @@ struct SentSegment {
     delivered_at: Time,
     /// When the first segment of the interval was sent.
     first_sent: Time,
-    /// In the network just after it was sent, bytes.
+    /// Bytes in the network just after it was sent.
     in_flight: u32,
     application_limited: bool,
 }
@@ -75,7 +75,7 @@ impl Arrived {
     }
 }
 
-/// What a judgement by time has found.
+/// The result of a judgement by time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TimedOut {
     /// Newly lost, bytes.
@@ -144,7 +144,7 @@ pub struct SentList {
     counted: (u32, u64),
     /// Those the controller has not heard of.
     losses: Option<Box<LossesBySegment>>,
-    /// What the last ACK covered and delivered: segments acknowledged by number, and bytes.
+    /// The segments that the last ACK acknowledged by number, and the bytes that it delivered.
     acked_segments: u32,
     newly: u64,
     /// When the first segment was sent that the last ACK newly acknowledges, if it acknowledges none that was sent
@@ -332,7 +332,7 @@ impl SentList {
         }
     }
 
-    /// There is nothing to send although the window has room.
+    /// There are no data to send although the window has room.
     pub fn application_limited(&mut self) {
         self.limited_until = self.delivered + self.in_flight + 1;
     }

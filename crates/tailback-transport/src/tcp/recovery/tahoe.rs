@@ -1,4 +1,4 @@
-//! Tahoe: a lost segment starts everything anew (Jacobson 1988).
+//! Tahoe: a lost segment restarts slow start and sends all data after it again (Jacobson 1988).
 //!
 //! The third duplicate retransmits without waiting for the timer, but then the window is one segment, and everything
 //! outstanding is sent again in slow start. Duplicates caused by those repeats must not start a second retransmit, so

@@ -37,7 +37,7 @@ enum Test {
     },
 }
 
-/// What an ACK shows.
+/// The news of an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Proof {
     Nothing,
@@ -53,7 +53,7 @@ pub enum Proof {
     },
 }
 
-/// What may leave while a timeout is tested.
+/// The segments that may leave while a timeout is tested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Allowed {
     FirstAgain,
@@ -71,7 +71,7 @@ pub struct AckAfterTimeout<'a> {
     /// The end of what was outstanding at the timeout.
     pub recover: u64,
     pub arrivals: &'a [Arrived],
-    /// In Linux the window stays when the test fails.
+    /// Whether the window stays when the test fails, as in Linux.
     pub linux: bool,
     /// New segments that may be sent.
     pub new: u8,

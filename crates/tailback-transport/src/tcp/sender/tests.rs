@@ -92,6 +92,40 @@ fn a_paced_sender_spaces_trains() {
     assert_eq!(leaves(&[("offload", "960B")]), [(1, 1), (1, 2), (1, 3)]);
 }
 
+/// Three of 1,000 B are more than a limit of 2,500 B: the next leaves when the first has left, whether that was known
+/// before or not. Where nothing is outstanding the host is not asked.
+#[test]
+fn more_than_the_limit_waits_until_the_host_has_sent_it() {
+    let fixed = [("payload", "1000B"), ("syn", "false"), ("timestamps", "false")];
+    let own = [("initial_window", "10 packets"), ("small_queues", "2500B")];
+    let cfg = Arc::new(config(&[&fixed[..], &own].concat()));
+    let mut s = Sender::new(cfg.clone(), cfg.build_controller());
+    let sends = |s: &mut Sender, now: Time| {
+        let mut n = 0;
+        while let Transmit::Segment(_) = s.poll_transmit(now) {
+            n += 1;
+        }
+        n
+    };
+    let ms = |n: u64| Time(n * 1_000_000);
+    assert!(s.limits_host());
+    s.write(Amount::Unlimited, Time::ZERO);
+    s.on_timeout(Time::ZERO, &mut ());
+    assert_eq!(sends(&mut s, Time::ZERO), 3);
+    let waits = s.next_timeout();
+    assert!(waits > Some(ms(900)), "only the retransmission timer: {waits:?}");
+    s.leaves_host(1000, ms(1));
+    s.leaves_host(1000, ms(2));
+    assert_eq!((s.next_timeout(), sends(&mut s, Time::ZERO)), (Some(ms(1)), 0));
+    s.on_timeout(ms(1), &mut ());
+    assert_eq!(sends(&mut s, ms(1)), 1);
+    assert_eq!((s.next_timeout(), sends(&mut s, ms(2))), (Some(ms(2)), 1));
+    // All five are acknowledged, and the host says nothing: one may leave, and no more.
+    assert_eq!(sends(&mut s, ms(3)), 0);
+    s.on_segment(&ack(5001, Flags::NONE), ms(3), &mut ());
+    assert_eq!(sends(&mut s, ms(3)), 1);
+}
+
 /// A controller of another kind needs only its own file: pacing spaces the segments, and samples arrive.
 #[test]
 fn a_controller_may_pace_and_see_rates() {

@@ -1,4 +1,4 @@
-//! What the other end counts of congestion marks, where accurate ECN is agreed on (RFC 9768).
+//! The other end's counts of congestion marks, if accurate ECN is agreed on (RFC 9768).
 
 use super::ControlBlock;
 use crate::segment::{Flags, Segment};
@@ -7,7 +7,7 @@ use crate::tcp::config::EcnMode;
 use crate::tcp::handshake::Agreed;
 
 impl ControlBlock {
-    /// What the SYN asked for, so that its answer may grant it.
+    /// The options that the SYN requested, so that its answer may grant them.
     pub fn asked_for_ecn(&self) -> Agreed {
         self.ecn.asked
     }

@@ -8,7 +8,7 @@ use crate::segment::Flags;
 use crate::tcp::handshake::Agreed;
 use tailback_base::Ecn;
 
-/// What cut the window last, for senders that distinguish events by it (ns-2's `last_cwnd_action_`).
+/// The last reason for a cut of the window, for senders that distinguish events by it (ns-2's `last_cwnd_action_`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cut {
     None,
@@ -19,9 +19,9 @@ pub(super) enum Cut {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnState {
-    /// What the last SYN asked for; with accurate ECN, what any has.
+    /// The request of the last SYN; with accurate ECN, that of any SYN.
     pub asked: Agreed,
-    /// ECN was agreed on, and nothing on the path clears it.
+    /// Whether ECN was agreed on and the path does not clear it.
     pub agreed: bool,
     /// Pure ACKs are ECN-capable, and a FIN without data.
     pub on_acks: bool,

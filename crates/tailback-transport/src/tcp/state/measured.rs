@@ -1,12 +1,19 @@
-//! What the records of sent segments say: which round trip an ACK measures, what was reported, and when the rate is not
+//! Facts from the records of sent segments: the round trip of an ACK, the reported segments, and when the rate is not
 //! that of the path.
 
 use super::{ControlBlock, real};
-use crate::tcp::config::RackForm;
-use crate::tcp::recovery::sent::SentList;
+use crate::tcp::config::{Config, RackForm};
+use crate::tcp::recovery::sent::{Keep, SentList};
 use tailback_base::Time;
 
 impl ControlBlock {
+    pub(super) fn records_keeping(cfg: &Config, keep: Keep) -> SentList {
+        let linux = cfg.repair.rack_form == RackForm::Linux;
+        SentList::keeping(keep)
+            .counting_duplicates(linux)
+            .telling_losses(cfg.asked.losses)
+    }
+
     /// When the segment was sent whose round trip this ACK measures, from the records (Linux: also one that is only
     /// reported, and without time stamps one for each ACK).
     #[inline]

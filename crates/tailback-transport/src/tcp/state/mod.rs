@@ -12,12 +12,14 @@
 //! * `reduce`, `ecn`: what cuts the window: at most one reduction a window;
 //! * `spread`: reductions spread over a round trip; `undo`: those that are taken back;
 //! * `offload`: segments that leave in trains; `pacing`: what a pacer forgives; `usage`: whether the window was full;
+//! * `host`: what it has in its own host;
 //! * `control`: another congestion control takes over; `told`: what it hears beside ACKs, if it asks.
 
 mod control;
 mod counts;
 mod ecn;
 mod full;
+mod host;
 mod measured;
 mod offload;
 mod pacing;
@@ -36,15 +38,16 @@ pub use sequence::{FIRST, Piece, real};
 pub use undo::Evidence;
 
 use super::accurate::Delivered;
-use super::config::{Config, IdleForgets, RackForm};
+use super::config::{Config, IdleForgets};
 use super::congestion::{AckEvent, CongestionControl, ControlForm, Phase, RateSample, Reset};
 use super::recovery::prr::Prr;
-use super::recovery::sent::{Keep, SentList};
+use super::recovery::sent::SentList;
 use super::recovery::undo::Undo;
 use crate::endpoint::SenderReport;
 use crate::limit::Limit;
 use crate::segment::Segment;
 use ecn::{Cut, EcnState};
+use host::Host;
 use offload::Trains;
 use sequence::{NONE, Sequence};
 use std::sync::Arc;
@@ -73,7 +76,7 @@ pub struct Ack {
 pub struct Judged {
     /// Whether the window may grow on it.
     pub phase: Phase,
-    /// In the network now, as far as recovery knows, bytes.
+    /// The bytes in the network now, as recovery estimates them.
     pub pipe: u64,
 }
 
@@ -89,7 +92,7 @@ pub struct ControlBlock {
     /// Newly reported by SACK and newly judged lost while the present ACK is handled, bytes.
     newly_sacked: u64,
     newly_lost: u64,
-    /// Of `newly_lost`, what a timer found before that ACK.
+    /// The part of `newly_lost` that a timer found before that ACK.
     lost_by_timer: u64,
     reports_open: bool,
     /// The controller hears of each segment that leaves.
@@ -108,6 +111,8 @@ pub struct ControlBlock {
     usage: Option<Box<Usage>>,
     /// Present if segments leave in trains.
     offload: Option<Box<Trains>>,
+    /// Present if the host limits or paces what is sent.
+    host: Option<Box<Host>>,
     /// RFC 7323: the value to echo back.
     ts_echo: Time,
     report: SenderReport,
@@ -135,6 +140,7 @@ impl ControlBlock {
             undo: None,
             usage: (cfg.window.form == ControlForm::Linux).then(Box::default),
             offload: cfg.offload.map(|most| Box::new(Trains::new(most))),
+            host: Host::of(cfg.host),
             ts_echo: Time::ZERO,
             report: SenderReport::default(),
             control,
@@ -150,17 +156,11 @@ impl ControlBlock {
         block
     }
 
-    fn records_keeping(cfg: &Config, keep: Keep) -> SentList {
-        let linux = cfg.repair.rack_form == RackForm::Linux;
-        SentList::keeping(keep)
-            .counting_duplicates(linux)
-            .telling_losses(cfg.asked.losses)
-    }
-
     fn look_whether_more(&mut self) {
         self.tells_departures = self.cfg.asked.departures;
         let records = self.sent.is_some() || self.usage.is_some() || self.tells_departures;
         let records = records || self.counts.is_some();
+        let records = records || self.host.is_some();
         self.more = records || self.prr.is_some() || self.undo.is_some() || self.offload.is_some();
     }
 
@@ -274,6 +274,7 @@ impl ControlBlock {
     pub fn allow(&mut self, mut burst: u32) {
         self.window.refresh(&*self.control);
         if self.more {
+            self.pace_by_window();
             self.allow_spread();
             burst = self.whole_trains(burst);
         }

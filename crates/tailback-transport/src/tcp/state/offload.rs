@@ -21,7 +21,7 @@ use super::ControlBlock;
 use super::sequence::NONE;
 use tailback_base::Time;
 
-/// A window is used up in at most so many trains.
+/// The most trains in which a window is used up.
 const TRAINS_PER_WINDOW: u64 = 3;
 /// A paced train is what the rate gives in this time, seconds.
 const PACED_SECONDS: f64 = 1e-3;
@@ -59,7 +59,7 @@ impl Trains {
 }
 
 impl ControlBlock {
-    /// Of the segments that may answer an event, those that need not wait for a longer train.
+    /// The segments in answer to an event that need not wait for a longer train.
     pub(super) fn whole_trains(&mut self, burst: u32) -> u32 {
         let segment = u64::from(self.cfg.payload);
         let Some(t) = &self.offload else { return burst };

@@ -1,10 +1,10 @@
-//! What the pacer of Linux forgives (net/ipv4/tcp_output.c): the beginning of a connection, and lateness.
+//! The allowances of Linux's pacer (net/ipv4/tcp_output.c): for the beginning of a connection, and for lateness.
 
 use super::ControlBlock;
 use crate::tcp::congestion::ControlForm;
 use tailback_base::Duration;
 
-/// So many segments of data are not paced.
+/// The number of first data segments that are not paced.
 const UNPACED: u64 = 10;
 
 impl ControlBlock {

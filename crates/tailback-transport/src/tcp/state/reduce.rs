@@ -1,4 +1,4 @@
-//! What cuts the window, and when two signs of congestion belong to the same event.
+//! Reductions of the window, and the rule for two signs of congestion in the same event.
 
 use super::ecn::Cut;
 use super::{ControlBlock, FIRST};

@@ -1,11 +1,11 @@
-//! What a controller hears if it asks: each lost segment, and marks as counts.
+//! Events that a controller gets on request: each lost segment, and marks as counts.
 
 use super::ControlBlock;
 use crate::tcp::congestion::{EchoRule, Lost, RateSample};
 use tailback_base::Time;
 
 impl ControlBlock {
-    /// What an ACK of so many bytes that echoes marks says of them: bytes and packets.
+    /// The marked bytes and packets of an ACK that echoes marks and acknowledges this number of bytes.
     #[cold]
     pub(super) fn marked(&mut self, acked: u64) -> (u64, u32) {
         if let Some(counts) = &mut self.counts {

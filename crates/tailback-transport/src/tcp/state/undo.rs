@@ -92,7 +92,7 @@ impl ControlBlock {
         }
     }
 
-    /// What this ACK proves about the last reduction.
+    /// The evidence of this ACK about the last reduction.
     pub fn weigh(&mut self, e: &Evidence<'_>) -> Proof {
         let proof = self.proof(e);
         self.look_whether_held();

@@ -15,7 +15,8 @@ pub(super) struct Usage {
     limited: bool,
     /// The most outstanding in this window of data.
     most: u64,
-    /// What was sent up to the last note; when this is acknowledged, the next note begins a new window of data.
+    /// The end of the data sent up to the last note; when it is acknowledged, the next note begins a new window of
+    /// data.
     until: u64,
     /// New data has left since the last note.
     pub sent: bool,

@@ -11,6 +11,8 @@ pub(super) struct SendWindow {
     pub capped: bool,
     /// Pacing rate, bytes per second; infinite if the sender sends as soon as the window allows.
     pub pace: f64,
+    /// The rate where the controller names none; infinite unless the host paces.
+    pub unpaced: f64,
     /// The smaller of window cap and advertised window, bytes.
     pub limit: f64,
     /// Fast-recovery inflation, bytes; it stands for segments that have left the network.
@@ -34,6 +36,7 @@ impl SendWindow {
             allowed: 0,
             capped: false,
             pace: f64::INFINITY,
+            unpaced: f64::INFINITY,
             limit,
             inflation: 0,
             duplicates: 0,
@@ -55,7 +58,7 @@ impl SendWindow {
         self.capped = self.limit < window;
         // The conversion saturates: infinity becomes the largest number.
         self.allowed = (if self.capped { self.limit } else { window }).max(0.0) as i64 as u64;
-        self.pace = control.pacing().map_or(f64::INFINITY, |r| r.bits_per_second() / 8.0);
+        self.pace = control.pacing().map_or(self.unpaced, |r| r.bits_per_second() / 8.0);
     }
 
     /// Restart the count of duplicates.

@@ -1,4 +1,4 @@
-//! What a control block does at the beginning and end of a connection and in idle periods, and how it writes
+//! The actions of a control block at the beginning and end of a connection and in idle periods, and how it writes
 //! segments.
 
 use super::ecn::Cut;
@@ -303,6 +303,7 @@ impl ControlBlock {
                 again,
             });
         }
+        self.count_in_host(p.len);
         self.count_in_spread(p.len, again);
         self.count_in_train(now);
         if again {

@@ -251,9 +251,9 @@ fn ends(case: &Case, instead: &[(&str, &str)]) -> (End, End) {
     let cfg = Arc::new(Config::resolve(&s, &[]).unwrap());
     if full.is_some() {
         // Each agent draws its own.
-        let (a, b) = connection::new_pair(&cfg);
-        let mut a = a.with_clock_phase(Duration(3_129_617));
-        let mut b = b.with_clock_phase(Duration(8_164_760));
+        let (mut a, mut b) = connection::new_pair(&cfg);
+        a.set_clock_phase(Duration(3_129_617));
+        b.set_clock_phase(Duration(8_164_760));
         a.stay_open();
         b.stay_open();
         (Box::new(a), Box::new(b))

@@ -1,4 +1,5 @@
-"""What helps on a home line: the modem alone, and shapers at home, through idle, download, upload and both.
+"""Finds what helps on a home line: compares the modem alone with shapers at home, while the line is idle, with a
+download, with an upload, and with both.
 
     found = tb.home_line(down="100Mbps", up="20Mbps", rtt="30ms")
     print(found.text())

@@ -1,5 +1,5 @@
-"""From the question to the answer: the modem that was measured, the share that serves, candidates, runs on all cores,
-and ranking."""
+"""Computes the answer: fits the measured modem, chooses the shaper's share, runs the candidates on all cores, and ranks
+them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from tailback.runs.campaign.errand import whole
 from tailback.runs.campaign.plan import Plan
 from tailback.runs.campaign.progress import Progress, Tell, shown
 
-#: Seeds of the runs that show what the shaper's share buys: from one seed to another they differ by less than what
-#: matters, unless the line varies or is so slow that a packet more or less is felt. They have no phase that loads both
-#: directions: the grade and the goodputs do not need it.
+#: The number of seeds of the runs at other shares of the shaper. Seeds differ little, unless the line varies or is so
+#: slow that one packet matters. These runs have no phase with both loads, since the grade and the goodputs do not need
+#: it.
 SHARE_SEEDS, MORE_SHARE_SEEDS, SLOW_BPS = 1, 3, 2e6
-#: So many lower shares are tried at once.
+#: The number of lower shares that are tried at once.
 LOWER_AT_ONCE = 4
 
 
@@ -72,7 +72,7 @@ def home_line(
     out: str | os.PathLike[str] | None = None,
     progress: Progress = None,
 ) -> HomeComparison:
-    """What helps on a home line, what it costs, and the lines to paste.
+    """Finds what helps on a home line, what it costs, and the lines to paste.
 
     `queues` are names of disciplines, tables with `kind`, or classes of your own; each shapes both directions at home.
     With `adapt`, a rate control such as "gcc", calls have video, too, which follows it.
@@ -112,7 +112,7 @@ def home_line(
 
 
 def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: str | None = None) -> HomeComparison:
-    """Run everything that the answer needs; `mine` is what runs now, as it was pasted. Raises `LinkError` and
+    """Runs all that the answer needs. `mine` is the user's present queue, as pasted. Raises `LinkError` and
     `RunError`."""
     length = None if trial.duration is None else parsed("duration", _core.parse_time, trial.duration)
     timeline(line, length)
@@ -136,7 +136,7 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
                 trial.hear(found)
             return found
 
-        # Where the line varies a few seeds may all have drawn alike.
+        # On a varying line, a few seeds may all have drawn similar rates.
         every = trial.sure or line.varies is not None
         for done, more in refine.rounds(trial.replications, settled, sure=every):
             for name, runs in tried.seeds(done, more).items():
@@ -147,7 +147,7 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
             latest = heard(latest)
             if done > 0 or line.asked_share or first is None:
                 continue
-            # The table of shares takes as long as a seed, and the first answer does not wait for it.
+            # The table of shares takes as long as a seed, so the first answer does not wait for it.
             shares = tried.shares_that_serve(first)
             tried.course.others = 0
             serves = worth.chosen(line, shares)
@@ -190,7 +190,7 @@ class _Tried:
         return self.line.varies is not None or min(self.line.down_bps, self.line.up_bps) < SLOW_BPS
 
     def at(self, line: HomeLine, candidates: Mapping[str, HomeCandidate]) -> _Tried:
-        """The same with the share that was found to serve."""
+        """The question with the chosen share."""
         return _Tried(line, self.times, self.trial, candidates, self.tell, self.course)
 
     def _network(self, c: HomeCandidate, share: Share, times: Timeline, seed: int) -> Network:
@@ -200,7 +200,7 @@ class _Tried:
         return made
 
     def seeds(self, done: int, more: int) -> dict[str, list[HomeRun]]:
-        """So many further seeds of all candidates, after the first `done`."""
+        """Runs so many further seeds of all candidates, after the first `done` seeds."""
         runs_of: dict[str, list[HomeRun]] = {}
         for folder, mine in self._plans():
             points = [(name, self.line.share) for name in mine]
@@ -209,7 +209,7 @@ class _Tried:
         return runs_of
 
     def _plans(self) -> list[tuple[str, list[str]]]:
-        """A folder of runs, and the candidates whose runs are there."""
+        """A folder of runs, and the candidates whose runs it has."""
         own = [name for name, c in self.known.items() if c.maker is not None]
         return [("", [name for name in self.known if name not in own]), *((name, [name]) for name in own)]
 
@@ -218,7 +218,7 @@ class _Tried:
         return self._shares(name, self.other_shares, "shares")
 
     def shares_that_serve(self, name: str) -> dict[Share, list[HomeRun]]:
-        """The same, and at lower shares for as long as the lowest one serves best."""
+        """The runs at the other shares, and at still lower shares as long as the lowest one is best."""
         runs_at = self.shares(name)
         lower = [Share(s, s) for s in LOWER_SHARES if Share(s, s) < min(runs_at)]
         while lower and (worth.goes_on(self.line, runs_at) or self.unsteady):
@@ -251,7 +251,8 @@ class _Tried:
         return {(name, share): seen[name, str(share)] for name, share in points}
 
     def _plan(self, points: Sequence[tuple[str, Share]], times: Timeline, replications: int, seed: int) -> Plan:
-        """So many seeds of each point; on a line that varies each is a scenario of its own, as its rate is drawn."""
+        """Runs so many seeds of each point. On a varying line each seed has its own scenario, since the seed draws the
+        rate."""
         if self.line.varies is None:
             one = [
                 ({"queue": name, "share": str(share)}, self._network(self.known[name], share, times, seed))
@@ -269,7 +270,7 @@ class _Tried:
         return None if self.trial.out is None else Path(self.trial.out) / folder
 
     def answer(self, seen: Mapping[str, list[HomeRun]], asked: Sequence[HomeMeasure]) -> HomeComparison:
-        """What these runs say; nothing yet of other shares."""
+        """The answer from these runs, without the table of shares."""
         ranking = rank(seen, asked, self.line)
         return HomeComparison(
             line=self.line,
@@ -285,21 +286,21 @@ class _Tried:
         )
 
     def _best(self, ranking: Ranking[HomeMeasure], seen: Mapping[str, Sequence[HomeRun]]) -> str:
-        """The candidate to propose: the first in the order, unless another one is clearly worth more of latency and
-        rate together."""
+        """The candidate to propose: the first in the order, unless another one is clearly better in latency and rate
+        together."""
         there = [p.queue for p in ranking.places if self.known[p.queue].kind]
         first = there[0] if there else MODEM
         for name in there[1:]:
             mine, other = ([worth.of_run(run) for run in seen[one]] for one in (first, name))
             gain = stats.paired(mine, other)
             clear = gain.mean - gain.half_width > worth.MATTERS_S
-            # Where no share serves a line that varies, what follows it need not be better by more than chance.
+            # If no share suits a varying line, a shaper that follows it need not be better by more than chance.
             if clear or (self.known[name].follows and gain.mean > 0):
                 first = name
         return first
 
     def store(self, found: HomeComparison) -> None:
-        """The tables of all runs together; those of the last round alone were written before."""
+        """Writes the tables of all runs together; before, only those of the last round were written."""
         if self.trial.out is None:
             return
         for folder, names in self._plans():

@@ -1,7 +1,7 @@
-"""What stands at home in front of the line: nothing, or a shaper with a discipline, as production has it.
+"""The candidates at home in front of the line: no shaper, or a shaper with a discipline, as set up in production.
 
-Nothing here has the equal buffers of an experiment: each discipline has the buffer that it has in Linux when nothing is
-said. Parameters that follow from the line are those of its published guideline.
+The disciplines do not have equal buffers, as in an experiment; each has its default buffer of Linux. Parameters that
+depend on the line follow the published guideline of the discipline.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from tailback.linux.law import Path, Setting
 from tailback.linux.shaper import ACK_SHARE, CARD_PACKETS, IFB_PACKETS, Setup, acks_share, burst_bytes
 from tailback.linux.units import TcError
 
-#: Today: the modem, and no shaper.
+#: The present state of most homes: the modem without a shaper.
 MODEM = "modem"
-#: Compared unless others are named.
+#: The disciplines that are compared by default.
 DEFAULT = ("cake", "fq-codel")
-#: What runs now, as it was pasted.
+#: The user's present queue, as pasted.
 MINE = "mine"
-#: The first of them, with a rate that follows the line (`follow.py`).
+#: The first default discipline with a rate that follows the line (`follow.py`).
 FOLLOWER = "cake-autorate"
 
 
 @dataclass(frozen=True)
 class HomeCandidate:
-    """What stands in front of the line."""
+    """A candidate in front of the line."""
 
-    #: On the page.
+    #: The title on the page.
     name: str
-    #: The discipline as `tailback describe` calls it; empty for no shaper.
+    #: The name of the discipline in `tailback describe`; empty without a shaper.
     kind: str
-    #: Parameters of the discipline upwards and downwards, without the shaper.
+    #: Parameters of the discipline for upload and download, without those of the shaper.
     up: Mapping[str, Any] = field(default_factory=dict)
     down: Mapping[str, Any] = field(default_factory=dict)
-    #: Which parameter is set why.
+    #: The reason for each parameter.
     why: Mapping[str, str] = field(default_factory=dict)
-    #: Those that Linux has without a word.
+    #: Parameters that are Linux's defaults.
     silent: frozenset[str] = frozenset()
     #: Makes the discipline, if it is written in Python.
     maker: Callable[[], Any] | None = None
-    #: What Linux has of that.
+    #: The form of that discipline in Linux.
     own_form: Form | None = None
     #: Whether its rate follows that of the line.
     follows: bool = False
-    #: Queues as they were pasted, up and down, each with its own rate; None where the paste has none.
+    #: The pasted queues, up and down, each with its own rate; None for a direction without one.
     pasted: tuple[Any, Any] | None = None
 
     @property
@@ -74,7 +74,7 @@ class HomeCandidate:
         table = {"kind": self.kind, **own}
         if rate := shaping(self.kind):
             return {"kind": self.kind, rate: f"{rate_bps:.0f}bps", **framing.simulated(), **own}
-        # `htb` does not know the codes of PTM, so it gets a rate without them.
+        # `htb` does not know the code of PTM, so it gets a rate without the code's bytes.
         counted = framing.simulated() | ({"framing": "plain"} if framing.cells == "ptm" else {})
         rate_bps *= framing.rate_factor
         burst = f"{burst_bytes(rate_bps, framing)}B"
@@ -103,14 +103,14 @@ def today() -> HomeCandidate:
 def chosen(
     given: Sequence[object] | None, line: HomeLine, mine: HomeCandidate | None = None
 ) -> dict[str, HomeCandidate]:
-    """The modem alone, what people have now, and then what is asked for, by name. Raises `LinkError`."""
+    """All candidates by name: the modem alone, the user's present queue, and the requested disciplines. Raises
+    `LinkError`."""
     by_name = {MODEM: today(), **({} if mine is None else {mine.name: mine})}
     for one in given if given is not None else DEFAULT:
         made = today() if one == MODEM else candidate(one, line)
         if made.name in by_name and made.name != MODEM:
             raise LinkError(
-                f"queue = {made.name} stands there twice; give one of them a name of its own: "
-                "{ kind = ..., name = ... }"
+                f"queue = {made.name} is given twice; give one of the two another name: {{ kind = ..., name = ... }}"
             )
         by_name[made.name] = made
     if len(by_name) < 2:
@@ -121,14 +121,14 @@ def chosen(
 
 
 def follower(line: HomeLine) -> HomeCandidate:
-    """The first of the usual disciplines, whose rate follows that of the line."""
+    """The first default discipline, with a rate that follows the line."""
     base = _shaped(DEFAULT[0], line)
-    why = {**base.why, "rate": "it follows the line, as pings say"}
+    why = {**base.why, "rate": "it follows the line's rate, which it estimates from pings"}
     return HomeCandidate(FOLLOWER, base.kind, base.up, base.down, why, base.silent, follows=True)
 
 
 def setup(c: HomeCandidate, line: HomeLine) -> Setup | None:
-    """What the lines to paste set up; None where there are none."""
+    """The setup for the lines to paste; None if there are no lines."""
     if not c.kind or (c.maker is not None and c.own_form is None):
         return None
     down, up = ({k: v for k, v in own.items() if k not in c.silent} for own in (c.down, c.up))
@@ -137,7 +137,7 @@ def setup(c: HomeCandidate, line: HomeLine) -> Setup | None:
 
 
 def _shaped(kind: str, line: HomeLine) -> HomeCandidate:
-    """A discipline behind a shaper: with Linux's defaults and what follows from the line."""
+    """A discipline behind a shaper, with Linux's defaults and the parameters that depend on the line."""
     there = form(kind)
     if there is not None and there.shapes and shaping(kind):
         return _itself(kind, line)
@@ -156,7 +156,7 @@ def _table_of(settings: Sequence[Setting]) -> dict[str, Any]:
 
 
 def _behind(kind: str, there: Form | None, line: HomeLine, rate_bps: float, device: int) -> list[Setting]:
-    """Settings below a class of `htb`, of a device whose queue holds so many packets."""
+    """The settings below a class of `htb` on a device whose queue holds so many packets."""
     framing = line.framing
     path = Path(rate_bps * framing.rate_factor, framing.shaped(line.packet), line.rtt_s)
     model = models()[kind]
@@ -184,11 +184,11 @@ def _itself(kind: str, line: HomeLine) -> HomeCandidate:
     why = {
         "isolation": "hosts at home share the line first, then their flows; nat makes cake see these hosts",
         "tins": "four classes; the call is marked EF and has one before the transfers",
-        "ingress": "what is dropped downwards has taken its time on the line",
+        "ingress": "packets dropped in the download direction have already used the line",
     }
     if law.interval(line.rtt_s)[0] != law.INTERVAL_S:
         both |= _table_of(interval)
-        why |= {s.name: "the round trip is far from the 100 ms that cake expects" for s in interval}
+        why |= {s.name: "the round trip differs much from the 100 ms that cake expects" for s in interval}
     up = {**both, "isolation": "dual-src"}
     share = acks_share(line.framing, *line.shaped)
     if share >= ACK_SHARE:
@@ -197,13 +197,13 @@ def _itself(kind: str, line: HomeLine) -> HomeCandidate:
     return HomeCandidate(kind, kind, up, {**both, "isolation": "dual-dst", "ingress": True}, why)
 
 
-#: Isolation without hosts, for which no translation of addresses matters.
+#: Flow isolation without hosts, which does not depend on address translation.
 _NO_HOSTS = ("flows", "flowblind")
 
 
 def _table(table: Mapping[str, Any], line: HomeLine) -> HomeCandidate:
-    """A discipline with one's own parameters; whatever they do not say is as for its name alone. One value serves both
-    directions, so that the shaper's rate is none of them."""
+    """A discipline with the user's parameters; other parameters are as for its name alone. A value is for both
+    directions, so the shaper's rate cannot be among them."""
     kind = own_name(table.get("kind", ""))
     own = {k: v for k, v in table.items() if k not in ("kind", "name")}
     if (rate := shaping(kind)) in own:

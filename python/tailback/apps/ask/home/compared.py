@@ -1,4 +1,4 @@
-"""What was asked of a home line, what was run, what helps; and showing it."""
+"""The answer for a home line: the question, the runs and the ranking, with methods that show it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tailback.linux.shaper import Lines, Setup, lines
 
 @dataclass(frozen=True)
 class HomeComparison(Answer[HomeMeasure]):
-    """The modem alone, and shapers at home, side by side."""
+    """The comparison of the modem alone with shapers at home."""
 
     line: HomeLine
     times: Timeline
@@ -34,9 +34,9 @@ class HomeComparison(Answer[HomeMeasure]):
     runs: Mapping[str, Sequence[HomeRun]] = field(repr=False)
     #: The candidate with a shaper that comes first.
     best: str
-    #: Its runs by the shaper's share of the line's rate; empty in an answer that was interrupted.
+    #: Runs at other shares of the line's rate, by share; empty in an interrupted answer.
     shares: Mapping[Share, Sequence[HomeRun]] = field(repr=False)
-    #: Whose runs these are.
+    #: The candidate of these runs.
     shares_of: str = ""
     command: str = ""
 
@@ -44,18 +44,19 @@ class HomeComparison(Answer[HomeMeasure]):
         return self.ranking.estimate(measure, name)
 
     def grade(self, name: str) -> str:
-        """By the mean of what download and upload add, over seeds, and half of what the medium may add."""
+        """The grade of the mean latency that download and upload add, over seeds, plus half of what the medium may
+        add."""
         return grade(self.added(name) + self.line.medium.span_s / 2)
 
     @property
     def settled(self) -> bool:
-        """Whether more seeds would move neither the first place nor a grade."""
+        """Whether more seeds would change neither the first place nor a grade."""
         added = [self.graded(name) for name in self.runs]
         grades = all(grade(e.mean - e.half_width) == grade(e.mean + e.half_width) for e in added)
         return grades and self.ranking.first_is_clear([MODEM])
 
     def graded(self, name: str) -> stats.Mean:
-        """What the grade is given by, with its interval over seeds and what the medium may add."""
+        """The latency that sets the grade, with its interval over seeds and what the medium may add."""
         return widened(stats.estimate([run.graded for run in self.runs[name]]), self.line.medium.span_s / 2)
 
     def added(self, name: str) -> float:
@@ -65,27 +66,27 @@ class HomeComparison(Answer[HomeMeasure]):
         return stats.mean(run.graded for run in self.shares[share])
 
     def delivered(self, runs: Sequence[HomeRun]) -> float:
-        """The part of the line's rate that TCP delivers, mean over the directions that are loaded."""
+        """The share of the line's rate that TCP delivers: the mean over the loaded directions."""
         found = [m.value(run) for run in runs for m in MEASURES if m.loads]
         return stats.mean(x for x in found if not math.isnan(x))
 
     @property
     def nearest_share(self) -> Share:
-        """The share of the table that is next to the one that was taken."""
+        """The share in the table that is nearest to the chosen one."""
         taken = self.line.share
         return min(self.shares, key=lambda s: abs(s.down - taken.down) + abs(s.up - taken.up))
 
     def setup(self, name: str) -> Setup | None:
-        """What the lines set up; None for the modem alone, and for a class that declares nothing of Linux."""
+        """The setup of the lines; None for the modem alone, and for a class without a declaration for Linux."""
         return setup(self.candidates[name], self.line)
 
     def lines(self, name: str) -> Lines | None:
-        """What to paste on Linux."""
+        """The lines to paste on Linux."""
         asked = self.setup(name)
         return None if asked is None else lines(asked)
 
     def sqm(self, name: str) -> Sqm | None:
-        """What to paste on OpenWrt."""
+        """The block to paste on OpenWrt."""
         asked = self.setup(name)
         return None if asked is None else sqm(asked)
 

@@ -1,7 +1,6 @@
-"""What a reader does with the lines: on which device they are typed, and how to see that they work.
+"""Instructions for the lines: where to type them, and how to check that they work.
 
-That an OpenWrt router has SQM in a package of its own, and that hardware flow offloading bypasses it, is from the
-OpenWrt wiki, "SQM".
+Source for the package of SQM and for its bypass by hardware flow offloading: the OpenWrt wiki, "SQM".
 """
 
 from __future__ import annotations
@@ -22,12 +21,10 @@ ON_LINUX = (
     "type these lines as root on the router, not on a computer behind it. For WAN write the router's device towards "
     "the modem, which `ip route show default` names after `dev`. They hold until the router restarts."
 )
-#: What stands before the lines where the advice is to change nothing.
-NOT_NEEDED = (
-    "Nothing has to be typed: leave the line as it is. The lines are here for those who want them all the same."
-)
-#: What else is to be set up for a shaper that follows the line: installed, told of the line, started, and taken away
-#: (cake-autorate, INSTALLATION.md).
+#: The text before the lines if the advice is to change nothing.
+NOT_NEEDED = "No change is needed: leave the line as it is. The lines are here in case you want them anyway."
+#: The steps for a shaper that follows the line: installation, configuration, start and removal (cake-autorate,
+#: INSTALLATION.md).
 AUTORATE_TOO = (
     "Install cake-autorate on the router as well, after these lines or the block below; on OpenWrt (where there is no "
     "opkg, with `apk update` and `apk add bash fping`):"
@@ -46,24 +43,24 @@ AUTORATE_START = ("service cake-autorate enable", "service cake-autorate start")
 AUTORATE_THEN = "Then start it. It changes `bandwidth` from then on:"
 AUTORATE_ENDS = "To stop it, before you undo the lines:"
 AUTORATE_STOP = ("service cake-autorate stop", "service cake-autorate disable")
-#: What a router needs for the block of SQM, and what makes it work.
+#: The package that a router needs for the block of SQM, and the commands that start it.
 ON_OPENWRT = (
     "this needs the package sqm-scripts. For WAN write the device towards the modem, which `ip route show default` "
     "names after `dev`. Then turn flow offloading off (in LuCI: Network, Firewall), and type "
     "`/etc/init.d/sqm enable` and `/etc/init.d/sqm restart`."
 )
-#: When and how the lines are taken away again.
+#: When and how to undo the lines.
 UNDO_LINUX = "To undo them, on the router (also before you paste them a second time):"
 UNDO_OPENWRT = "To undo it, on the router (and turn flow offloading on again, if it was on):"
-#: What the numbers do not say of themselves.
+#: An explanation of the numbers.
 SURE = (
-    "± says how far a mean may be off (95 %) because the runs start at random; those of the other rows are under 'All "
-    "measures'. It does not say how far the model is from your line: the check below the lines to paste shows that."
+    "± is the 95 % confidence interval of a mean over random runs; those of the other rows are under 'All "
+    "measures'. It does not include the error of the model: the check below the lines to paste shows that."
 )
 
 
 def autorate(config: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
-    """The steps of a shaper that follows the line: a sentence, and what is typed or written."""
+    """The steps for a shaper that follows the line, each with a sentence and the text to type or write."""
     return [
         (AUTORATE_TOO, AUTORATE_INSTALL),
         (AUTORATE_CONFIG, (*AUTORATE_DEVICES, *config)),
@@ -73,15 +70,15 @@ def autorate(config: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
 
 
 def nothing(answer: HomeComparison) -> str:
-    """What happens without a change, and how sure the table is."""
+    """What happens without a change, and how certain the table is."""
     has = MINE if MINE in answer.candidates else MODEM
     column = dict(zip(summary.names(answer), summary.heads(answer), strict=True))[has]
     sure = f" {SURE}" if len(answer.seeds) > 1 else ""
-    return f"If you change nothing, all stays as in the column '{column}' whenever the line is full.{sure}"
+    return f"If you change nothing, the column '{column}' shows what happens whenever the line is full.{sure}"
 
 
 def check(answer: HomeComparison) -> str:
-    """How to see afterwards that the lines work; empty where there are none."""
+    """How to check that the lines work; empty if there are no lines."""
     best = answer.best
     if best == MODEM:
         return ""

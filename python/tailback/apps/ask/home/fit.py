@@ -1,7 +1,8 @@
-"""The buffers in front of a line, fitted to what a speed test measured: the modem alone, until a load adds as much.
+"""Fits the buffers in front of a line to a speed test: it simulates the modem alone until a load adds the measured
+latency.
 
-What waits is nearly proportional to the buffer, so the next try is the last one times what is wanted over what was
-seen. The load is that of a speed test: a few transfers in one direction at a time.
+The queue is nearly proportional to the buffer. The next buffer is therefore the last one times the ratio of the
+measured to the simulated latency. The load is that of a speed test: a few transfers, in one direction at a time.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from tailback.runs.builder import Network
 from tailback.runs.campaign.errand import whole
 from tailback.runs.campaign.plan import Plan
 
-#: Tries at most, and when what is seen is near enough.
+#: The most tries, and the tolerance at which they stop.
 TRIES, NEAR = 8, 0.02
-#: Seeds of each try, and how long a direction is loaded.
+#: The seeds of each try, and the time for which a direction is loaded.
 SEEDS, LOADED_S = 2, 12.0
-#: More than this no buffer of a modem holds: a time at its rate.
+#: The largest buffer of a modem, as a time at its rate.
 MOST_S = 20.0
 
 
 def fitted(line: HomeLine, trial: Trial) -> HomeLine:
-    """The line with buffers behind which a load adds what was measured."""
+    """The line with buffers at which a load adds the measured latency."""
     test = line.measured
     if test is None or line.modem != "fitted":
         return line
@@ -59,7 +60,7 @@ def _bytes(seconds: float, rate_bps: float) -> int:
 
 
 def added(line: HomeLine, trial: Trial) -> tuple[float, float]:
-    """What a download and an upload add behind the modem alone."""
+    """The latency that a download and an upload add with the modem alone."""
     times = _times(line)
     network = Network(scenario(line, today().queues(line, line.share), times))
     plan = Plan([({"queue": MODEM, "share": str(line.share)}, network)], SEEDS, trial.seed)

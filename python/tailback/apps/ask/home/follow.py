@@ -1,21 +1,21 @@
-"""A shaper that follows the rate of the line: the rule of cake-autorate, on a fluid that fills the line.
+"""A shaper that follows the rate of the line: the rule of cake-autorate, applied to fluid traffic that fills the line.
 
-The rule, its numbers and its pace are those of cake-autorate 3.3 (github.com/lynxthecat/cake-autorate: `defaults.sh`,
-the main loop of `cake-autorate.sh`), with fping, its default. Six pingers send each 0.3 s, so that a ping comes back
-each 50 ms. Half of what it took longer than usual is the delay of each direction; what is usual rises by 0.1 % and
-falls by 90 % of the difference with each ping of a pinger. Of each direction:
+The rule, its numbers and its timing are those of cake-autorate 3.3 (github.com/lynxthecat/cake-autorate: `defaults.sh`,
+the main loop of `cake-autorate.sh`), with fping, its default. Six pingers each send every 0.3 s, so a ping comes back
+every 50 ms. The delay of each direction is half of the round trip above the baseline. With each ping of a pinger, its
+baseline rises by 0.1 % or falls by 90 % of the difference. For each direction:
 
-* Where three of the last six delays are above 30 ms, the rate falls, at most once in 300 ms, by a factor from 0.99 to
-  0.75, the lower the longer the mean of the six (0.75 from 60 ms on).
-* Else, where more than 75 % of the rate passed, it grows, once for each count of the bytes that passed (each 200 ms),
-  by a factor up to 1.04 (4 % up to a mean of 10 ms, nothing from 30 ms on).
+* If three of the last six delays are above 30 ms, the rate is multiplied by 0.99 to 0.75, at most once in 300 ms. The
+  factor is lower for a longer mean of the six delays (0.75 from 60 ms on).
+* Else, if more than 75 % of the rate was used, the rate grows once for each count of the bytes (every 200 ms), by up to
+  4 % (4 % up to a mean delay of 10 ms, 0 % from 30 ms on).
 * Else it returns to the base rate by 1 % a second.
 
-All three times are longer by that of a largest packet at the shaper's rate.
+These three delays grow by the time of a largest packet at the shaper's rate.
 
-The rule is applied to a fluid, not to the packets of the run: a loaded direction sends at the shaper's rate, the line
-takes its own, and what is between them waits in the modem or at the provider. A ping sees what waits when it is sent,
-and comes back as much later. What comes out is the course of the shapers' rates, which the run with packets then has.
+The rule is applied to fluid traffic, not to the packets of the run. A loaded direction sends at the shaper's rate and
+leaves at the line's rate; the difference queues in the modem or at the provider. A ping is delayed by the queue at the
+time when it is sent. The result is the rates of the shapers over time, which the packet run then uses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 PINGERS, PING_S = 6, 0.3
-#: A ping comes back so often.
+#: The interval of returning pings, in seconds.
 SAMPLE_S = PING_S / PINGERS
 WINDOW, DELAYED = 6, 3
 LATE_S, FULL_UP_S, FULL_DOWN_S = 0.030, 0.010, 0.060
@@ -34,15 +34,15 @@ LEAST_DOWN, MOST_DOWN = 0.99, 0.75
 MOST_UP = 1.04
 HIGH_LOAD = 0.75
 COUNTED_S, REFRACTORY_S, DECAY_S, DECAY = 0.2, 0.3, 1.0, 0.01
-#: How much of the difference the usual delay takes over, where a delay is longer and where it is shorter.
+#: The share of the difference by which the baseline moves, for a longer and for a shorter delay.
 RISES, FALLS = 0.001, 0.9
-#: The run has the shaper's rate at these times at the most often.
+#: The shortest interval between changes of the shaper's rate in the run.
 STEP_S = 0.1
 
-#: Times nearer than this are one.
+#: Times closer than this are merged.
 EDGE_S = 1e-6
 
-#: Times, and the rate from each on.
+#: Times, with the rate from each time on.
 Course = list[tuple[float, float]]
 
 
@@ -57,7 +57,8 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Shaped:
-    """A direction: the shaper's bounds, the line's rates over time, when it is full, and the buffer before the line."""
+    """A direction: the shaper's bounds, the line's rates over time, the times with load, and the buffer before the
+    line."""
 
     bounds: Bounds
     line: Sequence[tuple[float, float]]
@@ -76,11 +77,11 @@ class Shaper:
         self.lowered_s = self.decayed_s = -1e9
 
     def passed(self, bps: float) -> None:
-        """The bytes that passed are counted anew."""
+        """Starts a new count of the bytes that pass."""
         self.load, self.counted = bps / self.rate, True
 
     def ping(self, now_s: float, delay_s: float) -> None:
-        """A ping is back, so much later than usual."""
+        """Takes a returned ping that took so much longer than the baseline."""
         packet_s = self.packet_bits / self.rate
         late, full_up, full_down = (t + packet_s for t in (LATE_S, FULL_UP_S, FULL_DOWN_S))
         self.delays.append(delay_s)
@@ -107,7 +108,7 @@ class Shaper:
 
 
 class _Fluid:
-    """What waits in front of the line in one direction, and what passes."""
+    """The queue in front of the line in one direction, and the bytes that pass."""
 
     def __init__(self, way: Shaped) -> None:
         self.way, self.times = way, [t for t, _ in way.line]
@@ -128,7 +129,7 @@ def courses(ways: tuple[Shaped, Shaped], rtt_s: float, packet_bits: float, durat
     fluids = [_Fluid(way) for way in ways]
     rates: tuple[Course, Course] = ([], [])
     usual = [0.0] * PINGERS
-    #: Pings on their way: when each is back, and how much later than on the idle line.
+    #: Pings on their way: the time of each return, and its delay above the idle line's.
     away: deque[tuple[float, float]] = deque()
     counted_s, pinger = 0.0, 0
     for tick in range(int(duration_s / SAMPLE_S) + 1):

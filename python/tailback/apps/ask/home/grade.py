@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Grade, and the latency that a load adds at most, s.
+#: Each grade, with the largest latency that a load adds, in seconds.
 GRADES = (("A+", 0.005), ("A", 0.030), ("B", 0.060), ("C", 0.200), ("D", 0.400))
 WORST = "F"
 

@@ -1,4 +1,4 @@
-"""The question: a home line, its modem, who is behind it and what they do; and what is refused."""
+"""The question about a home line: the line, its modem, the people behind it and their traffic. Checks all options."""
 
 from __future__ import annotations
 
@@ -23,31 +23,32 @@ from tailback.apps.ask.home.variation import Variation, varying
 from tailback.linux.framing import Framing, FramingError, framing
 from tailback.linux.shaper import SHARE
 
-#: What the people behind the line do, and in which words the answer says it.
+#: The kinds of traffic, with their words in the answer.
 TRAFFIC: Mapping[str, str] = MappingProxyType(
     {
         "bulk": "long transfers, down and up",
         "upload": "an upload that does not end, such as a backup",
-        "web": "pages that somebody reads",
+        "web": "web pages for readers",
         "call": "a call, marked EF in both directions",
+        "video": "a live stream that somebody watches: 2.5 Mbit/s down, at most that with --adapt",
         "game": "a game: 100 B up and 300 B down, 30 times a second, unmarked",
         "rrul": "Flent's RRUL: four transfers each way, marked CS0, CS1, CS5 and EF, and its probes",
         "rrul-be": "Flent's RRUL without marks: four transfers each way, and its probes",
     }
 )
 DEFAULT_TRAFFIC = ("bulk", "web", "call", "game")
-#: Kinds that load the line, and in which directions.
+#: Kinds that load the line, with the directions.
 LOADS: Mapping[str, tuple[bool, bool]] = MappingProxyType(
     {"bulk": (True, True), "upload": (False, True), "rrul": (True, True), "rrul-be": (True, True)}
 )
-#: What a line may be.
+#: The range of a line's rate and of its round trip.
 LEAST_RTT_S, MOST_RTT_S = 1e-3, 2.0
 MOST_TRANSFERS = 200
-#: More upload than download, by this factor, is asked back.
+#: If the upload is faster than the download by this factor, the question is refused.
 EXCHANGED = 1.2
-#: A modem holds at least a few packets.
+#: The smallest buffer of a modem: a few packets.
 LEAST_MODEM_BYTES = 4 * 1500
-#: What a modem is assumed to hold at its own rate where nothing was measured.
+#: The assumed buffer of a modem without a measurement, as a time at its rate.
 MODEM = "250ms"
 #: Long transfers in each direction of `bulk`, unless a number is given.
 TRANSFERS = 4
@@ -55,9 +56,9 @@ TRANSFERS = 4
 PACKET = 1500
 #: Shares of the line's rate at which the shaper is tried, until one serves best.
 SHARES = (0.80, 0.85, 0.90, 0.95, 1.0)
-#: Further down, where the least of those serves best.
+#: Lower shares, which are tried if the least of those is best.
 LOWER_SHARES = (0.75, 0.70, 0.65, 0.60, 0.50, 0.40, 0.30, 0.20)
-#: The greatest share that is proposed: no real line keeps its rate exactly.
+#: The largest share that is proposed, since no real line keeps its rate exactly.
 MOST_SHARE = 0.95
 DEFAULT_SHARE = f"{SHARE:.0%}"
 
@@ -75,7 +76,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class HomeLine:
-    """A home line and what crosses it."""
+    """A home line and its traffic."""
 
     down_bps: float
     up_bps: float
@@ -87,41 +88,41 @@ class HomeLine:
     transfers: int
     #: Readers of pages, over all their hosts.
     readers: int
-    #: What may wait in front of the line, bytes: at the provider, and in the modem.
+    #: The buffers in front of the line in bytes: at the provider, and in the modem.
     down_buffer: int
     up_buffer: int
-    #: How the buffers were asked for: `assumed`, `fitted`, or as it was written.
+    #: The origin of the buffers: `assumed`, `fitted`, or the given text.
     modem: str
     #: Congestion control of all TCP.
     sender: str
-    #: Hosts use ECN, and queues mark.
+    #: Whether hosts use ECN and queues mark.
     ecn: bool
     share: Share
-    #: Whether the share was asked for; else the answer's own table chooses it.
+    #: Whether the share was given; otherwise the table of the answer chooses it.
     asked_share: bool
-    #: What is tried as well, to show what the share buys.
+    #: Further shares that are tried, to show the effect of the share.
     shares: tuple[Share, ...]
-    #: How the line's rate varies; None where it does not.
+    #: The variation of the line's rate; None if it does not vary.
     varies: Variation | None = None
     #: The hosts of each kind of traffic, counted from 1.
     hosts_of: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     #: Whether hosts were named as people, each with one thing to do.
     people: bool = False
-    #: What kind of line it was called.
+    #: The kind of the line, as given.
     kind: str = "unknown"
-    #: What a packet waits for beside queues.
+    #: The medium, whose waits are not queueing.
     medium: Medium = spoken.STILL
-    #: What shapes at home, if that was said.
+    #: The router that shapes at home, if it was given.
     router: Router | None = None
-    #: What a speed test said.
+    #: The results of a speed test.
     measured: Measured | None = None
-    #: What a load adds with the buffers that were fitted to it, down and up, seconds.
+    #: The latency that a load adds with the fitted buffers, down and up, in seconds.
     fit_adds: tuple[float, float] | None = None
-    #: What the provider's policers pass at once, down and up, bytes; None where a buffer holds what is too much.
+    #: The bursts of the provider's policers, down and up, in bytes; None if a buffer takes the excess.
     policer: tuple[int, int] | None = None
-    #: Who wraps packets in a tunnel: `router`, `host`, or nothing.
+    #: The device that wraps packets in a tunnel: `router`, `host`, or empty.
     vpn: str = ""
-    #: The rate control of the video of calls; empty where a call is audio alone.
+    #: The rate control of all video; empty where a call is audio alone and a stream keeps its rate.
     adapt: str = ""
 
     @property
@@ -139,7 +140,7 @@ class HomeLine:
 
     @property
     def loaded(self) -> tuple[bool, bool]:
-        """Whether something loads the line downwards, and upwards."""
+        """Whether traffic loads the line downwards, and upwards."""
         loads = [LOADS[kind] for kind in self.traffic if kind in LOADS]
         return any(down for down, _ in loads), any(up for _, up in loads)
 
@@ -212,9 +213,9 @@ def question(
         vpn=_vpn(vpn),
         adapt=calls.control(
             adapt,
-            "call" in who.kinds,
-            min(rates.down_bps, rates.up_bps),
-            "add call to --traffic, or calls to --people",
+            bool({"call", "video"} & set(who.kinds)),
+            min(rates.down_bps, rates.up_bps if "call" in who.kinds else rates.down_bps),
+            "add call or video to --traffic, or calls or streams to --people",
         ),
     )
 
@@ -269,7 +270,7 @@ def _round_trip(text: str) -> float:
 
 
 def _not_exchanged(rates: _Rates, as_given: bool) -> None:
-    """Asks back where the upload is the faster one."""
+    """Refuses a line whose upload is much faster than its download, unless the user confirms it."""
     if rates.up_bps > EXCHANGED * rates.down_bps and not as_given:
         down, up = rates.down_bps / 1e6, rates.up_bps / 1e6
         if rates.test is not None:
@@ -293,7 +294,7 @@ class _Who(NamedTuple):
 
 
 def _who(people: str | None, hosts: int | None, traffic: Sequence[str] | None, transfers: int | None) -> _Who:
-    """Who is behind the line, and what they do."""
+    """The people behind the line, and their traffic."""
     if transfers is not None:
         _whole("flows", transfers, MOST_TRANSFERS, "long transfers in each direction")
     if people is not None:
@@ -301,7 +302,7 @@ def _who(people: str | None, hosts: int | None, traffic: Sequence[str] | None, t
             other = "traffic" if traffic is not None else "hosts"
             raise LinkError(f"people = {people}: it says --{other} as well; leave one of them out")
         counts = behind.people(people)
-        # A line that nothing loads has no queue: one download, as an update brings it.
+        # A line without load has no queue, so one download is added, such as an update.
         counts.setdefault("bulk", 1)
         kinds = tuple(kind for kind in TRAFFIC if kind in counts)
         of = behind.hosts_of_people(counts, kinds)
@@ -321,7 +322,7 @@ def _who(people: str | None, hosts: int | None, traffic: Sequence[str] | None, t
 
 
 def _buffers(modem: str | None, rates: _Rates) -> tuple[int, int]:
-    """What waits in front of the line, bytes. What a speed test says of it is fitted later."""
+    """The buffers in front of the line, in bytes. Buffers from a speed test are fitted later."""
     both = (rates.down_bps, rates.up_bps)
     if modem is None:
         down, up = (max(LEAST_MODEM_BYTES, _buffer(MODEM, rate, least=1)) for rate in both)
@@ -333,7 +334,7 @@ def _buffers(modem: str | None, rates: _Rates) -> tuple[int, int]:
 
 
 def _policer(text: str, modem: str | None, varies: str | None) -> tuple[int, int]:
-    """What a policer passes at once, down and up."""
+    """The burst of a policer, down and up, in bytes."""
     if modem is not None or varies is not None:
         other = "modem" if modem is not None else "varies"
         raise LinkError(f"policer = {text}: a policer stands in place of the modem's buffer; leave --{other} out")
@@ -357,7 +358,7 @@ def _loads_measured(test: Measured) -> bool:
 
 
 def _shares(text: str | None, limit: Router | None, rates: _Rates) -> Share:
-    """What was asked for, or where the answer's own table begins; and never more than the router shapes."""
+    """The given share, or the first one of the answer's table; never more than the router can shape."""
     if text is None:
         return _capped(Share(MOST_SHARE, MOST_SHARE), limit, rates)
     shared = Share(*(_share(part) for part in _of_both("share", text)))

@@ -1,4 +1,4 @@
-"""What a speed test said of a line: rates as goodput, round trips idle and under load.
+"""Reads the results of a speed test: rates as goodput, and round trips on the idle line and under load.
 
 250/40, idle 18, down 240, up 190      Mb/s and ms; `down 240` is the round trip while downloading
 250/40, idle 18, down +222, up +172    what is added to the idle one
@@ -29,7 +29,8 @@ _NAMES = {"ping": "idle", "rtt": "idle", "download": "down", "upload": "up"}
 
 @dataclass(frozen=True)
 class Measured:
-    """A speed test: goodput, bit/s; the idle round trip; and what a load adds, seconds, where that was measured."""
+    """A speed test: goodput in bit/s, the idle round trip, and the latency that a load adds, in seconds, if it was
+    measured."""
 
     down_bps: float
     up_bps: float
@@ -38,19 +39,19 @@ class Measured:
     added_up_s: float | None = None
 
     def line_rates(self, framing: Framing, packet: int, counted: bool) -> tuple[float, float]:
-        """The rates of the line that this goodput takes, down and up, bit/s. `counted`: the line adds what its framing
-        says; else its rates are those of IP packets."""
+        """The rates of the line for this goodput, down and up, in bit/s. With `counted`, the line's framing is
+        included; otherwise the rates are those of IP packets."""
         payload = packet - HEADERS
         factor = (framing.on_wire(packet) if counted else packet) / payload
         return self.down_bps * factor, self.up_bps * factor
 
 
 def measured(text: str) -> Measured:
-    """A measurement in words, or a file with them. Raises `LinkError`."""
+    """The measurement from a text, or from a file. Raises `LinkError`."""
     said = _said(text)
     parts = [part.strip() for part in re.split(r"[,;\n]+", said) if part.strip() and not part.lstrip().startswith("#")]
     if not parts:
-        raise LinkError(f"measured = {text}: there is nothing in it; {_HINT}")
+        raise LinkError(f"measured = {text}: it is empty; {_HINT}")
     rates = re.split(r"\s*/\s*(?=[\d.])", parts[0])
     if len(rates) != 2:
         read = _read(said)
@@ -65,7 +66,7 @@ def measured(text: str) -> Measured:
             raise LinkError(f"measured = {text}: {part!r} is not understood; {_HINT}")
         name = _NAMES.get(match[1].lower(), match[1].lower())
         if name in times:
-            raise LinkError(f"measured = {text}: {name!r} stands there twice; {_HINT}")
+            raise LinkError(f"measured = {text}: {name!r} is given twice; {_HINT}")
         times[name] = bool(match[2]), _time(match[3])
     if "idle" not in times:
         raise LinkError(f"measured = {text}: the round trip of the idle line is missing; {_HINT}")
@@ -75,7 +76,8 @@ def measured(text: str) -> Measured:
 
 
 def _read(text: str) -> Measured | None:
-    """What a reader of measurements makes of it, such as the page of a speed test; None if it has no round trip."""
+    """The measurement as `tailback read` understands it, such as the text of a speed test's page; None if it has no
+    round trip."""
     try:
         measurement = recognise.read(unpacked("--measured", BytesIO(text.encode()))).data
     except ReadError:

@@ -1,4 +1,4 @@
-"""What is looked at on a home line, declared once: table, page, JSON document and ranking read it here."""
+"""The measures of a home line, declared once for the table, the page, the JSON document and the ranking."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import numpy as np
 from tailback.apps.ask.home import phases as phase
 from tailback.apps.ask.home.line import LOADS, HomeLine
 from tailback.apps.ask.home.phases import Phase, Timeline
-from tailback.apps.ask.home.traffic import PROBE, VIDEO, PhaseFlows, groups
+from tailback.apps.ask.home.traffic import PROBE, VIDEOS, PhaseFlows, groups
 from tailback.apps.ask.measure import Measure
 from tailback.core import stats
 from tailback.core.results.means import by_run
 from tailback.core.theory import emodel
 
-#: A game's packet this much later than the idle line is felt.
+#: The delay above the idle line at which a late packet of a game is noticed.
 LATE_S = 0.050
-#: A voice packet is filled for so long before it leaves.
+#: The time that a voice packet is filled before it is sent.
 PACKETISATION_S = 0.020
 #: The quality of a call's medium.
 Q = TypeVar("Q")
 #: Instants and values of a series without rows.
 NOTHING = (np.empty(0), np.empty(0))
-#: Of fewer pages no quantile is told.
+#: The fewest pages for a quantile.
 LEAST_PAGES = 5
 
 
@@ -45,7 +45,7 @@ class CallQuality:
 
 @dataclass(frozen=True)
 class VideoQuality:
-    """One direction of the video of a call in a phase."""
+    """One direction of the video of a call, or a stream, in a phase."""
 
     shown_bps: float
     frozen: float
@@ -56,7 +56,7 @@ class VideoQuality:
 class PhaseRun:
     """What a run shows in one phase."""
 
-    #: Round trips of the probe: in the counted part, and in the start before it.
+    #: Round trips of the probe in the counted part, and in the start before it.
     probe: np.ndarray
     start: np.ndarray
     calls: Mapping[str, CallQuality] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class PhaseRun:
     #: Round trips of the game's packets, and how many were sent.
     game: np.ndarray = field(default_factory=lambda: np.empty(0))
     game_sent: int = 0
-    #: Times of pages; one that is not complete when the run ends has the time it had until then.
+    #: Completion times of pages. A page that is incomplete at the end of the run counts with its time until then.
     pages: np.ndarray = field(default_factory=lambda: np.empty(0))
     #: Goodput of TCP, bit/s, by kind of traffic and direction.
     by_kind: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -85,29 +85,29 @@ class HomeRun:
     line: HomeLine
     times: Timeline
     phases: Mapping[str, PhaseRun]
-    #: Round trips of the probe by when they were asked for: seconds, seconds.
+    #: Times at which probes were sent, and their round trips, in seconds.
     sent_s: np.ndarray = field(default_factory=lambda: np.empty(0))
     round_trips: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def added(self, name: str) -> float:
-        """Mean round trip of a phase less that of the idle line, s."""
+        """The mean round trip of a phase minus that of the idle line, in seconds."""
         if name not in self.phases:
             return math.nan
         return _mean(self.phases[name].probe) - self.idle_s
 
     @property
     def idle_s(self) -> float:
-        """The round trip of the idle line: the shortest, as calls and games alone may fill a slow one."""
+        """The round trip of the idle line: the shortest one, since calls and games alone may fill a slow line."""
         idle = self.phases[phase.IDLE].probe
         return float(idle.min()) if len(idle) else math.nan
 
     @property
     def graded(self) -> float:
-        """What the grade is given by: the mean of download and upload."""
+        """The latency that sets the grade: the mean of download and upload."""
         return stats.mean(x for x in (self.added(phase.DOWN), self.added(phase.UP)) if not math.isnan(x))
 
     def start(self) -> float:
-        """The longest round trip while downloads start, less that of the idle line, s."""
+        """The longest round trip while downloads start, minus that of the idle line, in seconds."""
         found = self.phases.get(phase.DOWN)
         if found is None or not len(found.start):
             return math.nan
@@ -128,7 +128,7 @@ class HomeRun:
         return min(1.0, one / several) if several > 0 else math.nan
 
     def game_late(self) -> float:
-        """Share of a game's packets that take longer than on the idle line by what is felt, or are lost."""
+        """The share of a game's packets that are noticeably later than on the idle line, or lost."""
         idle = self.phases[phase.IDLE].game
         seen = self.heaviest
         if not seen.game_sent or not len(idle):
@@ -141,9 +141,9 @@ class HomeRun:
 class HomeMeasure(Measure[HomeLine, HomeRun]):
     """A quantity by which candidates are compared."""
 
-    #: What loads the line, where the goodput of that is measured.
+    #: The kinds of traffic that must load the line, if the measure is their goodput.
     loads: str = ""
-    #: It is of the phase that loads both directions, where there is one.
+    #: Whether the measure is taken in the phase that loads both directions, if there is one.
     both: bool = False
 
 
@@ -158,7 +158,7 @@ def _quantile(values: np.ndarray, q: float, least: int = 1) -> float:
 def _worst(
     of_phase: Callable[[PhaseRun], Mapping[str, Q]], value: Callable[[Q], float], worse: Callable[..., float]
 ) -> Callable[[HomeRun], float]:
-    """Of all calls, or of their video, and both directions under most load, the worst one."""
+    """The worst value over all calls, or all video, and both directions, under most load."""
 
     def of(run: HomeRun) -> float:
         values = [value(q) for q in of_phase(run.heaviest).values()]
@@ -171,8 +171,8 @@ _worst_call = partial(_worst, lambda p: p.calls)
 _worst_video = partial(_worst, lambda p: p.videos)
 
 
-def _adapts(line: HomeLine) -> bool:
-    return bool(line.adapt)
+def _has_video(line: HomeLine) -> bool:
+    return bool(line.adapt) or line.has("video")
 
 
 def _has(*kinds: str) -> Callable[[HomeLine], bool]:
@@ -198,7 +198,7 @@ def _up(line: HomeLine) -> bool:
 
 
 def _medium(line: HomeLine) -> float:
-    """Half of what a packet may wait longer on the medium than on the idle line."""
+    """Half of the extra time that a packet may wait on the medium under load."""
     return line.medium.span_s / 2
 
 
@@ -292,19 +292,19 @@ MEASURES: tuple[HomeMeasure, ...] = (
     ),
     HomeMeasure(
         "video_shown_bps",
-        "Rate of the call's video",
+        "Rate of the video",
         "video",
         "bit/s",
         "more",
-        "payload of the frames that are shown, a second; the worst call and direction, under most load",
+        "payload of the frames that are shown, a second; the worst call or stream and direction, under most load",
         _worst_video(lambda v: v.shown_bps, min),
         100e3,
-        _adapts,
+        _has_video,
         both=True,
     ),
     HomeMeasure(
         "video_frozen",
-        "Frozen share of the call's video",
+        "Frozen share of the video",
         "video frozen",
         "%",
         "less",
@@ -312,12 +312,12 @@ MEASURES: tuple[HomeMeasure, ...] = (
         "most load",
         _worst_video(lambda v: v.frozen, max),
         0.005,
-        _adapts,
+        _has_video,
         both=True,
     ),
     HomeMeasure(
         "video_p95_s",
-        "Delay of the call's video, 95th percentile",
+        "Delay of the video, 95th percentile",
         "video p95",
         "s",
         "less",
@@ -325,7 +325,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         "worst call and direction, under most load",
         _worst_video(lambda v: v.p95_s, max),
         0.005,
-        _adapts,
+        _has_video,
         _medium,
         both=True,
     ),
@@ -430,7 +430,7 @@ def views(results: Any, line: HomeLine, times: Timeline) -> dict[tuple[str, str]
 
 
 def runs_of(results: Any, line: HomeLine, times: Timeline) -> Iterator[tuple[Mapping[str, Any], HomeRun]]:
-    """The row of each run in the table of runs, and what it shows."""
+    """The row of each run in the table of runs, and its measures."""
     tables = {name: by_run(getattr(results, name)) for name in ("datagrams", "intervals", "pages", "playout")}
     trips = _round_trips(results.series)
     known = groups(line, times)
@@ -445,7 +445,7 @@ def runs_of(results: Any, line: HomeLine, times: Timeline) -> Iterator[tuple[Map
 
 
 def _round_trips(series: Any) -> dict[int, dict[str, tuple[np.ndarray, np.ndarray]]]:
-    """When each datagram that was answered was sent, and its round trip, by run and group."""
+    """The send times of answered datagrams, and their round trips, by run and group."""
     if not len(series):
         return {}
     runs, values = np.asarray(series["run"]), np.asarray(series["value"], float)
@@ -483,7 +483,7 @@ def _phase_run(
             row["shown_bps"] * end_s / seconds, row["w3c_freeze_total_s"] / seconds, row["delay_p95_s"]
         )
         for row in tables["playout"]
-        if known[row["group"]].kind == VIDEO and known[row["group"]].phase == p.name
+        if known[row["group"]].kind in VIDEOS and known[row["group"]].phase == p.name
     }
     goodput: dict[tuple[str, str], float] = {}
     for row in tables["intervals"]:
@@ -508,7 +508,7 @@ def _phase_run(
 
 
 def _page_times(rows: Sequence[Mapping[str, Any]], p: Phase, end_s: float) -> np.ndarray:
-    """Times of the pages that were asked for in the counted part of a phase."""
+    """Completion times of the pages that were requested in the counted part of a phase."""
     mine = [row for row in rows if p.counted <= row["asked_s"] < p.ends]
     done = [row["done_s"] for row in mine]
     return np.asarray(

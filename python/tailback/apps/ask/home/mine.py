@@ -1,4 +1,4 @@
-"""What people have now, as it was pasted: a script of `tc`, its output, or a block of SQM; as a row of its own."""
+"""Reads the user's present queue as pasted (a script of `tc`, its output, or a block of SQM), as its own candidate."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tailback.linux.shaped import Side
 from tailback.readers import queues
 from tailback.readers.reading import ReadError, UnknownTextError
 
-#: A shaper from this part of the line's rate on leaves the queue in the modem.
+#: From this share of the line's rate on, a shaper leaves the queue in the modem.
 ALL = 0.985
 
 
 def candidate(text: str, line: HomeLine) -> HomeCandidate:
-    """The queues of a paste, up and down, with the rates that stand there. Raises `LinkError`."""
+    """The queues of a paste, up and down, with their rates. Raises `LinkError`."""
     try:
         found = queues.pasted(text)
     except UnknownTextError as e:
@@ -29,7 +29,7 @@ def candidate(text: str, line: HomeLine) -> HomeCandidate:
         raise LinkError(f"mine = {_start(text)}: {str(e).removeprefix('--queue: ')}") from e
     up, down = found.data.side("up"), found.data.side("down")
     alone = [side for side in found.data.sides if not side.way and side.queue]
-    # A device of its own is the one towards the modem, or with two of them what stands there first.
+    # A single device is the one towards the modem; of two devices, the first one is.
     if up is None and alone:
         up = alone.pop(0)
     if down is None and alone:
@@ -47,18 +47,18 @@ def candidate(text: str, line: HomeLine) -> HomeCandidate:
 
 
 def _path(sides: Sequence[Side]) -> str:
-    """What is said of an emulator beside the queues."""
+    """A note on an emulator beside the queues."""
     named = [side.device or "a device" for side in sides if side.impair]
-    return f"netem on {' and '.join(named)} is the path's, and is not in the answer" if named else ""
+    return f"netem on {' and '.join(named)} belongs to the path and is not in the answer" if named else ""
 
 
 def _start(text: str) -> str:
-    """The beginning of a paste, as far as a message repeats it."""
+    """The beginning of a paste, for a message."""
     return (text if "\n" not in text else text.splitlines()[0] + " ...")[:60]
 
 
 def _said(side: Side | None, way: str, line_bps: float) -> str:
-    """A direction in words: what is there, at which share of the line's rate, and what follows from that."""
+    """The text for a direction: its queue, the shaper's share of the line's rate, and the consequence."""
     if side is None or not side.queue:
         return f"{way}: nothing, so that the {'modem' if way == 'up' else 'provider'}'s buffer fills"
     text = f"{way}: {_numbers(side.queue)}"

@@ -1,4 +1,4 @@
-"""The answer as one HTML page: what helps, delay through the phases, what the share buys, and the lines to paste."""
+"""The answer as one HTML page: what helps, the delay in each phase, the effect of the share, and the lines to paste."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from tailback.apps.ask.home.compared import HomeComparison
 
 NAME, SCENARIOS = "home.html", "scenarios"
-#: The delay of this many of a phase's probe packets is drawn as one point: the largest of them.
+#: The number of points of a curve; each is the largest delay in its part of the run.
 POINTS = 400
 
 
 def write(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> Path:
-    """Write the page, its figures and the scenario of each candidate into a folder."""
+    """Writes the page, its figures and the scenario of each candidate into a folder."""
     from tailback.core.text.whole import write_text
 
     (folder / SCENARIOS).mkdir(parents=True, exist_ok=True)
@@ -138,7 +138,7 @@ def _pasted(answer: HomeComparison, name: str) -> dict[str, Any]:
 
 
 def _has() -> tuple[str, ...]:
-    """What the kernel of the machine that writes this page has for queues of its own."""
+    """The queues that the kernel of this machine has."""
     if not sys.platform.startswith("linux"):
         return ()
     from tailback.runs.live.machine import kernel_queues
@@ -147,7 +147,7 @@ def _has() -> tuple[str, ...]:
 
 
 def _kernel() -> str:
-    """The same as a sentence, as the page is read elsewhere."""
+    """A sentence on the kernel's queues, since the page may be read on another machine."""
     there = [name for name in _has() if name != "ingress"]
     if there:
         return f"the kernel of the machine that wrote this page has {', '.join(there)}"
@@ -155,7 +155,7 @@ def _kernel() -> str:
 
 
 def live_rows(answer: HomeComparison, name: str) -> list[list[str]]:
-    """With what a candidate can be run: this kernel's own queues, our box, or the model alone; and how."""
+    """How a candidate can be run live: in this kernel's queues, in the simulator's box, or only in the model."""
     c = answer.candidates[name]
     if c.maker is not None:
         return [[name, "model only", "a class of Python runs in the simulator"]]
@@ -171,7 +171,7 @@ def live_rows(answer: HomeComparison, name: str) -> list[list[str]]:
 
 
 def _needs(answer: HomeComparison, name: str) -> tuple[str, list[str]]:
-    """The link whose queue the kernel could have, and what it must have for that; nothing where no kernel can."""
+    """The link whose queue a kernel can run, with the qdiscs that it needs; empty if no kernel can."""
     from tailback.core.scenario.read import load_scenario
     from tailback.runs.live import kernel_queue
 

@@ -1,4 +1,4 @@
-"""Who is behind the line, in people's words, and which host does what.
+"""Reads the people behind the line from plain words, and assigns traffic to hosts.
 
 --people "2 calls, 2 games, 3 readers, 1 backup"
 """
@@ -13,12 +13,13 @@ from types import MappingProxyType
 from tailback.apps.ask.given import LinkError
 
 MOST_HOSTS = 50
-#: Pages of a household: so many readers.
+#: The readers of a household without `--people`.
 READERS = 4
-#: What people are called, and the kind of traffic that is theirs.
+#: The words for people, with their kind of traffic.
 WORDS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("call", "caller", "voice", "meeting"), "call"),
+        **dict.fromkeys(("stream", "streamer", "video", "viewer", "watcher"), "video"),
         **dict.fromkeys(("game", "gamer", "player"), "game"),
         **dict.fromkeys(("reader", "page", "browser", "web", "surfer"), "web"),
         **dict.fromkeys(("backup", "upload", "uploader"), "upload"),
@@ -30,7 +31,7 @@ _HINT = 'write one such as "2 calls, 2 games, 3 readers, 1 backup, 1 download"'
 
 
 def people(text: str) -> dict[str, int]:
-    """How many there are of each kind of traffic. Raises `LinkError`.
+    """The number of people for each kind of traffic. Raises `LinkError`.
 
     >>> people("2 calls, 1 backup")
     {'call': 2, 'upload': 1}
@@ -53,13 +54,14 @@ def _kind(word: str, text: str) -> str:
         if one in WORDS:
             return WORDS[one]
     near = get_close_matches(word, WORDS, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"people are calls, games, readers, backups or downloads; {_HINT}"
+    known = f"people are calls, streams, games, readers, backups or downloads; {_HINT}"
+    hint = f"did you mean {near[0]!r}?" if near else known
     raise LinkError(f"people = {text}: there is no {word!r}; {hint}")
 
 
 def hosts_of_kinds(kinds: Sequence[str], hosts: int) -> dict[str, tuple[int, ...]]:
-    """The hosts of each kind, counted from 1. All are active: more hosts than kinds take the kinds in turn, and fewer
-    hosts have several each."""
+    """The hosts of each kind, counted from 1. All hosts are active. If there are more hosts than kinds, they take the
+    kinds in turn; if fewer, a host has several kinds."""
     hosts_of: dict[str, list[int]] = {kind: [] for kind in kinds}
     for i in range(max(hosts, len(kinds))):
         hosts_of[kinds[i % len(kinds)]].append(1 + i % hosts)
@@ -76,7 +78,7 @@ def hosts_of_people(counts: Mapping[str, int], kinds: Sequence[str]) -> dict[str
 
 
 def parts(total: int, hosts: int) -> list[int]:
-    """So many things of so many hosts, at least one each.
+    """Divides so many things among so many hosts, at least one for each.
 
     >>> parts(4, 3), parts(4, 6)
     ([2, 1, 1], [1, 1, 1, 1, 1, 1])

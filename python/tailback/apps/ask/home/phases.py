@@ -1,4 +1,4 @@
-"""The four phases of a run: idle, download, upload, both; and when each is counted."""
+"""The four phases of a run (idle, download, upload, both), and the counted part of each."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from tailback.apps.ask.given import LinkError
 from tailback.apps.ask.home.line import HomeLine
 
 IDLE, DOWN, UP, BOTH = "idle", "down", "up", "both"
-#: Names in words, for tables, figures and sentences.
+#: The names of phases for tables, figures and sentences.
 TITLES = {IDLE: "idle", DOWN: "download", UP: "upload", BOTH: "both"}
-#: Without load, before the first phase with load.
+#: The idle time before the first phase with load.
 IDLE_S = 5.0
-#: Between two phases, so that queues are empty and senders silent; and longer where more waits.
+#: The pause between two phases, so that queues empty and senders stop; it is longer if more bytes are queued.
 GAP_S = 4.0
-#: A phase with load, unless the length of a run is asked for; and at least.
+#: The default length of a phase with load, and the shortest.
 LOADED_S, LEAST_LOADED_S = 20.0, 4.0
-#: On a line faster than this, down and up together, as much shorter, and at least so long: as many packets say as much.
+#: If down and up together are faster than this rate, a phase is shorter in proportion, but at least this long: the same
+#: number of packets gives the same precision.
 FAST_BPS, FAST_LOADED_S = 300e6, 8.0
-#: The first part of a phase with load is its start, and is counted apart.
+#: The first part of a phase with load is its start, which is measured separately.
 START_SHARE = 0.25
 
 
@@ -33,7 +34,7 @@ class Phase:
     #: Whether the line is loaded downwards, and upwards.
     down: bool
     up: bool
-    #: Counted from here on; what comes before is the start.
+    #: The beginning of the counted part; the time before is the start.
     counted: float
 
     @property
@@ -58,7 +59,7 @@ class Timeline:
 
     @property
     def one_way(self) -> Timeline:
-        """The same without the phase that loads both directions, if there is one."""
+        """The phases without the one that loads both directions."""
         kept = tuple(p for p in self.phases if not (p.down and p.up))
         return self if len(kept) == len(self.phases) else Timeline(kept, self[BOTH].begins)
 
@@ -73,7 +74,7 @@ def timeline(line: HomeLine, duration_s: float | None = None) -> Timeline:
     down, up = line.loaded
     wanted = [(DOWN, True, False), (UP, False, True), (BOTH, True, True)]
     wanted = [w for w in wanted if (down or not w[1]) and (up or not w[2])]
-    # What waits in a full modem has to leave before the next phase, and retransmissions with it.
+    # The queue of a full modem must drain before the next phase, and so must retransmissions.
     gap = GAP_S + 4 * max(8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
     fixed = IDLE_S + gap * len(wanted)
     both_bps = line.down_bps + line.up_bps
@@ -90,5 +91,5 @@ def timeline(line: HomeLine, duration_s: float | None = None) -> Timeline:
     for name, d, u in wanted:
         phases.append(Phase(name, at, at + loaded, d, u, at + START_SHARE * loaded))
         at += loaded + gap
-    # The last pause is there as well, for what is still on its way.
+    # The last pause lets packets that are still on their way arrive.
     return Timeline(tuple(phases), at)

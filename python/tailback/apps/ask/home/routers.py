@@ -1,4 +1,4 @@
-"""What a router shapes at most: numbers that were reported, by its name, or one's own."""
+"""The largest rate that a router can shape: reported numbers by router name, or the user's own number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailback.apps.ask.home import spoken
 
 @dataclass(frozen=True)
 class Router:
-    """A router, and the greatest rate of a direction at which it was seen to shape."""
+    """A router, and the largest rate of a direction at which it was observed to shape."""
 
     name: str
     most_bps: float
@@ -35,7 +35,7 @@ def router(text: str) -> Router:
     if re.fullmatch(r"\d+\.?\d*", word):
         word += "Mbps"
     if word[:1].isdigit():
-        return Router("", spoken.rate("router", word), "as you say")
+        return Router("", spoken.rate("router", word), "your value")
     found = ROUTERS.get(word.lower())
     if found is not None:
         return found

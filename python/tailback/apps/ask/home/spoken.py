@@ -1,7 +1,8 @@
-"""Rates and lines in people's words: `250Mbit`, `840kbit`, `cable`, `LTE`; and what a medium adds that no queue does.
+"""Reads rates and lines in plain words (`250Mbit`, `840kbit`, `cable`, `LTE`). Also gives the delay that a medium adds
+beside queues.
 
-A medium that many share lets a sender wait for its turn: it asks, and is granted a time. That wait is in the idle round
-trip as well; how much more or less it is under load is in no model here, so it stands beside every number as a range.
+On a shared medium a sender requests a time to send and waits for the grant. This wait is part of the idle round trip.
+Its change under load is not modelled here, so every number has a range beside it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from types import MappingProxyType
 from tailback import _core
 from tailback.apps.ask.given import LinkError, parsed
 
-#: What a line may be.
+#: The range of a line's rate.
 LEAST_BPS, MOST_BPS = 64e3, 10e9
 #: `250Mbit`, as `tc` and providers write it; the engine's own units are left to it.
 _BIT = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([kmg]?)bit(?:s?/s)?\s*", re.IGNORECASE)
@@ -38,7 +39,7 @@ def rate(option: str, text: str, least: float = LEAST_BPS, most: float = MOST_BP
 
 @dataclass(frozen=True)
 class Medium:
-    """What a packet waits for on a medium beside its queue, seconds, and who says so."""
+    """The time in seconds that a packet waits on a medium beside queues, and the source."""
 
     title: str
     least_s: float
@@ -47,11 +48,11 @@ class Medium:
 
     @property
     def span_s(self) -> float:
-        """How much more it may be under load than on the idle line."""
+        """The most by which this wait may exceed that of the idle line."""
         return self.most_s - self.least_s
 
 
-#: No wait of its own is known, or none that varies.
+#: A medium without a known wait, or with a constant one.
 STILL = Medium("", 0.0, 0.0, "")
 
 
@@ -62,7 +63,7 @@ class Kind:
     name: str
     link: str
     medium: Medium = STILL
-    #: What else the model leaves out here.
+    #: Other effects of this kind of line that the model leaves out.
     note: str = ""
 
 
@@ -90,7 +91,7 @@ _LEO = Medium(
     0.010,
     "arXiv:2601.08439: spikes of some 140 and 75 ms around each exchange, 1.4 % of the time; the range here is of ours",
 )
-#: By the first word of each row. A line that cuts nothing into cells is counted as Ethernet, which is safe.
+#: The kinds by the first word of each row. A line without cells is counted as Ethernet, which is safe.
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "docsis": Kind("docsis", "docsis", _CABLE),
@@ -120,7 +121,7 @@ _WORDS: Mapping[str, str] = MappingProxyType(
 
 
 def kind(text: str) -> Kind:
-    """The kind of a line in anybody's words. Raises `LinkError`."""
+    """The kind of a line from plain words. Raises `LinkError`."""
     word = text.strip().lower()
     word = _WORDS.get(word, word)
     if word in KINDS:

@@ -1,4 +1,5 @@
-"""The first table of an answer: calls, games, pages and rates, today, with what runs now, and with the proposal."""
+"""The first table of an answer. It shows calls, games, pages and rates with the modem alone, with the user's present
+queue, and with the proposal."""
 
 from __future__ import annotations
 
@@ -12,21 +13,21 @@ from tailback.core import stats
 if TYPE_CHECKING:
     from tailback.apps.ask.home.compared import HomeComparison
 
-#: What users say of a call, by its R at least (ITU-T G.109).
+#: The words for the quality of a call, each with its smallest R (ITU-T G.109).
 RATINGS = ((90.0, "very good"), (80.0, "good"), (70.0, "fair"), (60.0, "poor"))
 WORST_RATING = "bad"
 
 
 @dataclass(frozen=True)
 class Row:
-    """What somebody does, and how it is, a cell a candidate."""
+    """A row: an activity, with one cell for each candidate."""
 
     what: str
     cells: list[str]
 
 
 def names(answer: HomeComparison) -> list[str]:
-    """The candidates of the table: today, what runs now, the proposal."""
+    """The candidates of the table: the modem alone, the present queue, the proposal."""
     found = [MODEM, *([MINE] if MINE in answer.candidates else []), answer.best]
     return list(dict.fromkeys(found))
 
@@ -37,12 +38,12 @@ def heads(answer: HomeComparison) -> list[str]:
 
 
 def rows(answer: HomeComparison) -> list[Row]:
-    """What was asked, in the order in which people feel it."""
+    """The rows, in the order of what users notice first."""
     line = answer.line
     calls, games = (len(line.hosts_of.get(kind, ())) for kind in ("call", "game"))
     made = [
         _row(answer, "the worst call" if calls > 1 else "the call", "call_rating", _rated),
-        _row(answer, "the call's video", "video_shown_bps", lambda e: _rate(e.mean)),
+        _row(answer, "the video", "video_shown_bps", lambda e: _rate(e.mean)),
         _row(answer, "of the time it is frozen", "video_frozen", lambda e: f"{_number(100 * e.mean)} %"),
         _row(
             answer, f"late packets of the game{'s' * (games > 1)}", "game_late", lambda e: f"{_number(100 * e.mean)} %"
@@ -73,7 +74,7 @@ def _rated(e: stats.Mean) -> str:
 
 
 def milliseconds(e: stats.Mean) -> str:
-    """`216 ± 2 ms`; the half of the interval decides how many places there are."""
+    """A time such as `216 ± 2 ms`; the half-width of the interval decides the number of decimals."""
     places = 0 if abs(e.mean) >= 0.020 or e.half_width >= 0.002 else 1
     half = "" if math.isnan(e.half_width) else f" ± {1e3 * e.half_width:.{places}f}"
     return f"{1e3 * e.mean:.{places}f}{half} ms"

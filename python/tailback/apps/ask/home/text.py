@@ -1,4 +1,4 @@
-"""The answer as text: what helps, the measures with intervals, what the share buys, and the lines to paste."""
+"""The answer as text: what helps, the measures with intervals, the effect of the share, and the lines to paste."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def first(answer: HomeComparison, width: int | None = None) -> str:
 
 
 def text(answer: HomeComparison, width: int | None = None) -> str:
-    """What was asked comes first: who feels what. Then what to type, what it rests on, and all measures."""
+    """The whole answer. The table of activities comes first, then the lines to type, their assumptions, and all
+    measures."""
     width = _width(width)
     lines = textwrap.wrap(f"What helps on a home line of {words.question(answer)}?", width)
     lines += ["", *textwrap.wrap(words.verdict(answer), width), "", *summary.in_terminal(answer, width), ""]
@@ -61,7 +62,7 @@ def _table(answer: HomeComparison, width: int) -> list[str]:
 
 
 def _paste(answer: HomeComparison, width: int) -> list[str]:
-    """Lines for the candidate that comes first, how to undo them, and how to see that they work."""
+    """Lines for the first candidate, how to undo them, and how to check that they work."""
     if answer.best == MODEM:
         return ["Nothing to paste: no candidate was compared that a router can set up."]
     made = answer.lines(answer.best)

@@ -1,10 +1,10 @@
-"""The scenario of a home line: its links, its hosts, and what each of them does in each phase.
+"""The scenario of a home line: its links, its hosts, and the traffic of each host in each phase.
 
     pc1, pc2, ... ==LAN==> home ==shaper==> modem ==line==> provider
 
-The way up is the forward direction of `shaper` and `line`. Upwards the shaper at home stands before the modem's buffer.
-Downwards the provider's buffer is in front of the line, at the line's rate, and the shaper at home stands behind it, as
-an IFB does: it cannot keep slow start out of the provider's buffer.
+The upload is the forward direction of `shaper` and `line`. For the upload, the shaper at home is before the modem's
+buffer. For the download, the provider's buffer is in front of the line, and the shaper at home is behind it, as an IFB
+is. The shaper therefore cannot keep slow start out of the provider's buffer.
 """
 
 from __future__ import annotations
@@ -23,40 +23,42 @@ from tailback.apps.ask.home.variation import Step, changes
 LINE, SHAPER = "line", "shaper"
 HOME, MODEM, WORLD = "home", "modem", "provider"
 PROBE = "probe"
-#: The video of a call that adapts.
-VIDEO = "video"
-#: A small packet each 20 ms: 36 B of data with UDP and IP headers; on a slow line as often as takes this part of it.
+#: The video of a call that adapts, a stream, and both.
+VIDEO, STREAM = "call-video", "video"
+VIDEOS = (VIDEO, STREAM)
+#: The probe: a small packet every 20 ms, with 36 B of data and headers of UDP and IP. On a slow line the probe takes at
+#: most this share of the rate.
 PROBE_BYTES, PROBE_S, PROBE_SHARE = 64, 0.020, 0.05
-#: A game's client sends a small input, and its server answers with what happened around it.
+#: A game's client sends a small input, and its server answers with the state of the game.
 GAME_UP, GAME_DOWN, GAME_HZ = 100, 300, 30
 #: Flent's probes of RRUL: an ICMP ping and three UDP streams, each 200 ms, and their marks.
 RRUL_PROBES = (("ping", 84, "CS0"), ("udp-be", 60, "CS0"), ("udp-bk", 60, "CS1"), ("udp-ef", 60, "EF"))
 RRUL_PROBE_S = 0.200
 #: Marks of RRUL's four transfers in each direction.
 RRUL_MARKS = ("CS0", "CS1", "CS5", "EF")
-#: So much time has a reader for a page.
+#: The time that a reader spends on a page.
 READING_S = 4.0
 #: A voice packet with its headers, 50 times a second each way.
 CALL_BPS = 200 * 8 * 50
 #: Transfers of a phase start within this time.
 START_S = 0.2
-#: Lines at home are so many times as fast as the line, and at least Gigabit Ethernet.
+#: The links at home are so many times as fast as the line, and at least Gigabit Ethernet.
 LAN, LEAST_LAN_BPS = 4, 1e9
 
 
 @dataclass(frozen=True)
 class PhaseFlows:
-    """A group of flows: what it is, which way its data go, and in which phase it is there."""
+    """A group of flows: its kind of traffic, the direction of its data, and its phase."""
 
     kind: str
-    #: "up", "down", or empty where packets come back.
+    #: "up", "down", or empty if packets come back.
     direction: str
-    #: Empty where it is there in all phases.
+    #: Its phase; empty if it is active in all phases.
     phase: str
-    #: As a scenario takes it.
+    #: Its keys in the scenario.
     table: Mapping[str, Any]
     mark: str = ""
-    #: Which of the hosts that do the same; 0 where there is one.
+    #: The number of its host among those with the same traffic; 0 if there is only one.
     number: int = 0
 
     @property
@@ -72,8 +74,8 @@ class PhaseFlows:
 def scenario(
     line: HomeLine, queues: tuple[Any, Any], times: Timeline, seed: int = 1, *, follows: bool = False
 ) -> dict[str, Any]:
-    """The run with these queues of the shaper, up and down; None for no shaper. On a line that varies the seed draws
-    the course of its rate, which a shaper that `follows` is behind."""
+    """The scenario with these queues of the shaper, up and down; None without a shaper. On a varying line the seed
+    draws the rate over time. A shaper that `follows` lags behind it."""
     lan = max(LEAST_LAN_BPS, LAN * max(line.down_bps, line.up_bps))
     flows = groups(line, times)
     made: dict[str, Any] = {
@@ -98,8 +100,8 @@ def scenario(
 
 
 def bounds(line: HomeLine) -> tuple[follow.Bounds, follow.Bounds]:
-    """What a shaper that follows is told, down and up: the least rate of the line, what lies half way to the greatest,
-    and the greatest."""
+    """The bounds of a shaper that follows the line, down and up: the least rate of the line, the middle, and the
+    greatest."""
     assert line.varies is not None
     least = line.varies.least_bps(line)
     both = zip(least, (line.down_bps, line.up_bps), strict=True)
@@ -108,7 +110,7 @@ def bounds(line: HomeLine) -> tuple[follow.Bounds, follow.Bounds]:
 
 
 def config(line: HomeLine) -> list[str]:
-    """What cake-autorate is told of the line."""
+    """The settings of cake-autorate for the line."""
     settings = []
     for way, of in zip(("dl", "ul"), bounds(line), strict=True):
         for name, rate in (("min", of.least), ("base", of.base), ("max", of.most)):
@@ -160,7 +162,7 @@ def _links(line: HomeLine, queues: tuple[Any, Any], lan: float) -> dict[str, Any
 
 
 def _line(line: HomeLine, rate_bps: float, buffer: int, way: str, lan: float) -> dict[str, Any]:
-    """One direction of the line: its rate, with what its framing adds to a packet, and the buffer before it."""
+    """One direction of the line: its rate, the bytes that its framing adds to a packet, and the buffer before it."""
     rate = f"{rate_bps:.0f}bps"
     modem = {"kind": "droptail", "buffer": f"{buffer}B"}
     if line.policer is not None:
@@ -173,8 +175,8 @@ def _line(line: HomeLine, rate_bps: float, buffer: int, way: str, lan: float) ->
 
 
 def counts_framing(line: HomeLine) -> bool:
-    """Whether packets on the line itself have headers and cells: where it is known what they are, and where the rate
-    does not vary."""
+    """Whether packets on the line itself have headers and cells: only if the framing is known and the rate does not
+    vary."""
     return line.framing.link != "unknown" and line.varies is None and line.policer is None
 
 
@@ -203,6 +205,10 @@ def groups(line: HomeLine, times: Timeline) -> dict[str, PhaseFlows]:
     for phase in times.phases:
         for number, host in _numbered(line, "call"):
             made += _call(line, _host(host), phase, number)
+        for number, host in _numbered(line, STREAM):
+            stream = calls.video(line.adapt) | {"start": _time(phase.begins), "stop": _time(phase.ends)}
+            stream |= {"from": WORLD, "to": _host(host)}
+            made.append(PhaseFlows(STREAM, "down", phase.name, stream, number=number))
         for number, host in _numbered(line, "game"):
             table = _echo(_host(host), GAME_UP, 1 / GAME_HZ, phase, GAME_DOWN)
             made.append(PhaseFlows("game", "", phase.name, table, number=number))
@@ -214,7 +220,7 @@ def groups(line: HomeLine, times: Timeline) -> dict[str, PhaseFlows]:
 
 
 def _wrapped(line: HomeLine, group: PhaseFlows) -> PhaseFlows:
-    """The group in its tunnel, where there is one."""
+    """The group in its tunnel, if there is one."""
     ends = str(group.table["from"]), str(group.table["to"])
     host = ends[0] if ends[1] == WORLD else ends[1]
     tunnel = _tunnel(line, host, inner=group.direction == "up")
@@ -222,7 +228,8 @@ def _wrapped(line: HomeLine, group: PhaseFlows) -> PhaseFlows:
 
 
 def _tunnel(line: HomeLine, host: str, *, inner: bool) -> dict[str, str]:
-    """The tunnel of a host's packets. A router that wraps them keeps the hash of before for its queue upwards."""
+    """The tunnel of a host's packets. A router that wraps packets keeps their original flow hash for its upload
+    queue."""
     if not line.vpn:
         return {}
     if line.vpn == "host":
@@ -231,13 +238,13 @@ def _tunnel(line: HomeLine, host: str, *, inner: bool) -> dict[str, str]:
 
 
 def _numbered(line: HomeLine, kind: str) -> list[tuple[int, int]]:
-    """The hosts of a kind, each with its number among them: 0 where there is one."""
+    """The hosts of a kind, each with its number among them; 0 if there is only one."""
     hosts = line.hosts_of.get(kind, ())
     return [(i if len(hosts) > 1 else 0, host) for i, host in enumerate(hosts, 1)]
 
 
 def _transfers(line: HomeLine, kind: str, phase: Phase) -> list[PhaseFlows]:
-    """The long transfers of a kind in a phase. They stop with it."""
+    """The long transfers of a kind in a phase. They stop at its end."""
     hosts = _numbered(line, kind)
     counts = parts(line.transfers, len(hosts)) if kind == "bulk" else [1] * len(hosts)
     made = []
@@ -270,12 +277,12 @@ def _transfers_of(line: HomeLine, kind: str, phase: Phase, host: str, number: in
 
 
 def _call(line: HomeLine, host: str, phase: Phase, number: int) -> list[PhaseFlows]:
-    """Both directions of a call: its audio, as telephones mark it (RFC 4594 section 4.1), and video that adapts."""
+    """Both directions of a call: audio marked as telephony (RFC 4594 section 4.1), and adaptive video."""
     ends = _time(phase.ends)
     audio = {"traffic": "voice", "dscp": "EF", "start": _time(phase.counted), "stop": ends}
     made = _both_ways("call", host, phase, number, audio)
     if line.adapt:
-        # It begins with the phase: a rate control takes seconds.
+        # The video begins with the phase, since a rate control takes seconds to settle.
         video = {**calls.video(line.adapt), "dscp": calls.MARK, "start": _time(phase.begins), "stop": ends}
         made += _both_ways(VIDEO, host, phase, number, video)
     return made
@@ -293,7 +300,8 @@ def _both_ways(kind: str, host: str, phase: Phase, number: int, flows: Mapping[s
 def _echo(
     host: str, size: int, every_s: float, phase: Phase | None = None, answer: int | None = None
 ) -> dict[str, Any]:
-    """Datagrams that come back, of another size if `answer` says so; where a phase is given, only while it counts."""
+    """Datagrams that are answered, with answers of the size `answer` if given. With a phase, only in its counted
+    part."""
     transport: dict[str, Any] = {"kind": "udp", "echo": True}
     if answer is not None:
         transport["echo_size"] = f"{answer}B"
@@ -310,7 +318,7 @@ def _echo(
 
 
 def _web(line: HomeLine) -> dict[str, Any]:
-    """The sessions of readers, of each host that has some."""
+    """The sessions of the readers of each host."""
     hosts = _numbered(line, "web")
     made = {}
     for (number, host), readers in zip(hosts, parts(line.readers, len(hosts)), strict=True):
@@ -331,7 +339,7 @@ def _web(line: HomeLine) -> dict[str, Any]:
 
 
 def said(line: HomeLine) -> list[str]:
-    """Who does what, a sentence a kind."""
+    """A sentence for each kind of traffic and its hosts."""
     n = {kind: len(hosts) for kind, hosts in line.hosts_of.items()}
     each = line.readers / READING_S
     words: Mapping[str, str] = {
@@ -341,24 +349,26 @@ def said(line: HomeLine) -> list[str]:
         "web": f"{line.readers} reader{'s' * (line.readers > 1)} of pages, {each:.2g} page{'s' * (each != 1)} a second "
         "together",
         "call": _times(n.get("call", 0), "call") + _media(line),
+        STREAM: _times(n.get(STREAM, 0), "stream") + f" down, {calls.streamed(line.adapt)}, unmarked",
         "game": _times(n.get("game", 0), "game")
         + f", {GAME_UP} B up and {GAME_DOWN} B down {GAME_HZ} times a second, unmarked",
         "rrul": f"four transfers each way, marked {', '.join(RRUL_MARKS)}, and RRUL's four probes",
         "rrul-be": "four transfers each way, unmarked, and RRUL's four probes",
     }
     sentences = [f"{_hosts_text(hosts)}: {words[kind]}" for kind, hosts in line.hosts_of.items()]
-    calls, games = n.get("call", 0), n.get("game", 0)
+    voices, games = n.get("call", 0), n.get("game", 0)
     for way, rate, packet in (("down", line.down_bps, GAME_DOWN), ("up", line.up_bps, GAME_UP)):
-        needs = calls * CALL_BPS + games * 8 * packet * GAME_HZ
+        streams = n.get(STREAM, 0) if way == "down" and not line.adapt else 0
+        needs = voices * CALL_BPS + streams * calls.MOST_BPS + games * 8 * packet * GAME_HZ
         if needs > 0.8 * rate:
             sentences.append(
-                f"calls and games alone need {needs / 1e3:.0f} kb/s {way}, more than this line has to give"
+                f"calls, streams and games alone need {needs / 1e3:.0f} kb/s {way}, more than this line has to give"
             )
     return sentences
 
 
 def _media(line: HomeLine) -> str:
-    """What a call is: its media, and their marks."""
+    """The media of a call, and their marks."""
     marked = "marked EF" if not line.adapt else f"marked EF and {calls.MARK}"
     return f", {calls.said(line.adapt)}, {marked}"
 

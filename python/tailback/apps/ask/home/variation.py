@@ -1,8 +1,9 @@
-"""How the rate of a home line varies during a run, drawn by the seed of the run: from a range, or from a recording.
+"""The rate of a home line over the time of a run. The seed of the run draws it from a range or from a recording.
 
-Each seed draws another course, so that intervals over seeds contain what the variation does. The named ranges are
-sketches of our own, not measurements: a cable in the evening that its neighbours share, a cell whose radio changes
-several times a second, and satellites in low orbit, another one each 15 s. Of a recording each seed begins elsewhere.
+Each seed draws different rates, so intervals over seeds include the effect of the variation. The named ranges are our
+own sketches, not measurements: a cable shared by neighbours in the evening, a mobile cell whose radio changes several
+times a second, and satellites in low orbit with a handover every 15 s. In a recording, each seed begins at a different
+time.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     from tailback.apps.ask.home.line import HomeLine
 
 
-#: A range is drawn in so many parts: few steps are then seldom all high or all low, which seeds alone would not show.
+#: A range is drawn in so many strata, so that a few steps are seldom all high or all low.
 PARTS = 4
 
 
 class Step(NamedTuple):
-    """From a time on, the rates of the line, down and up, bit/s."""
+    """The rates of the line from a time on, down and up, in bit/s."""
 
     at_s: float
     down_bps: float
@@ -46,14 +47,14 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Recording:
-    """Rates as they were recorded: times from 0, and the rate from each on; the last time is its end."""
+    """Recorded rates: times from 0, with the rate from each time on. The last time is the end of the recording."""
 
     name: str
     times_s: Sequence[float]
     rates_bps: Sequence[float]
 
     def at(self, seconds: float) -> float:
-        """The rate at a time; behind the end it begins again."""
+        """The rate at a time; after the end the recording repeats."""
         seconds %= self.times_s[-1]
         before = sum(1 for t in self.times_s if t <= seconds)
         return self.rates_bps[max(before, 1) - 1]
@@ -61,22 +62,22 @@ class Recording:
 
 @dataclass(frozen=True)
 class Variation:
-    """How a line varies: shares or rates that are drawn, another every so often, or recordings."""
+    """The variation of a line: shares or rates that are drawn anew after each step, or recordings."""
 
     title: str
     step_s: float
-    #: Downwards and upwards; those of a sketch are shares of the line's rate.
+    #: The ranges down and up; those of a sketch are shares of the line's rate.
     down: Range
     up: Range
-    #: How much of a step is that of the step before, from 0 to 1.
+    #: The correlation of a step with the step before, from 0 to 1.
     kept: float = 0.0
-    #: Whether the ranges are bit/s.
+    #: Whether the ranges are in bit/s.
     absolute: bool = False
     recordings: tuple[Recording, Recording | None] | None = None
 
     @property
     def most_down_bps(self) -> float:
-        """The greatest rate, if it says one; else 0."""
+        """The greatest rate, if the variation gives rates; else 0."""
         return self.down.most if self.absolute else 0.0
 
     @property
@@ -99,8 +100,8 @@ class Variation:
         return steps
 
     def _places(self, drawn: random.Random) -> Iterator[float]:
-        """Places in the range, from 0 to 1: each part of it once in so many steps, in any order; or, where a step keeps
-        something of the one before, a walk that is as often everywhere."""
+        """Positions in the range, from 0 to 1. Without correlation, each stratum is drawn once in so many steps, in
+        random order. With correlation, it is a random walk with a uniform distribution."""
         x = drawn.gauss(0, 1)
         while self.kept:
             yield statistics.NormalDist().cdf(x)
@@ -110,7 +111,7 @@ class Variation:
                 yield (part + drawn.random()) / PARTS
 
     def _up(self, line: HomeLine, drawn: float) -> float:
-        """The upload varies as the download does, unless it has rates of its own."""
+        """The upload varies with the download, unless it has its own rates."""
         return drawn if self.up.most > 1 else drawn * line.up_bps
 
     def _recorded(self, line: HomeLine, drawn: random.Random, duration_s: float) -> list[Step]:
@@ -137,7 +138,7 @@ class Variation:
         return self.down.least * line.down_bps, self.up.least * line.up_bps
 
 
-#: How often a range takes another value, on a line of a kind: seconds, and what is kept of the value before.
+#: For each kind of line, the step in seconds between values of a range, and the correlation of successive values.
 _PACES: Mapping[str, tuple[float, float]] = MappingProxyType({"satellite": (15.0, 0.0), "lte": (0.2, 0.8)})
 _PACE = (2.0, 0.0)
 SKETCHES: Mapping[str, Variation] = MappingProxyType(
@@ -154,7 +155,7 @@ SKETCHES: Mapping[str, Variation] = MappingProxyType(
         ),
     }
 )
-#: An evening where it is no cable that many share: the same medium as by day, with less of it for each.
+#: The evening on other media than cable: the same medium as by day, with a smaller share for each user.
 EVENINGS: Mapping[str, Variation] = MappingProxyType(
     {
         "lte": Variation(
@@ -170,7 +171,7 @@ _HINT = "give evening, lte, satellite, a range such as 50..200Mbps (or down,up: 
 
 
 def varying(given: str | None, kind: str) -> Variation | None:
-    """How a line of this kind varies. Raises `LinkError`."""
+    """The variation of a line of this kind. Raises `LinkError`."""
     if given is None or given in SKETCHES:
         evenings = EVENINGS if given == "evening" else {}
         return None if given is None else evenings.get(kind, SKETCHES[given])
@@ -246,7 +247,7 @@ def changes(course: Sequence[Step]) -> dict[str, Any]:
 
 
 def said(line: HomeLine) -> str:
-    """How the rate varies, as a sentence; empty where it does not."""
+    """A sentence on the variation of the rate; empty if it does not vary."""
     v = line.varies
     if v is None:
         return ""

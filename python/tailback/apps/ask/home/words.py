@@ -1,4 +1,4 @@
-"""The answer in sentences, for the terminal and the page alike."""
+"""The sentences of the answer, for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tailback.core import stats
 if TYPE_CHECKING:
     from tailback.apps.ask.home.compared import HomeComparison
 
-#: How a share is chosen, in words.
+#: The rule by which a share is chosen.
 WORTH = "a share costs what a load adds, and 1 ms for each per cent of the line's rate that is not delivered"
-#: What follows a line, in words.
+#: The description of a shaper that follows the line.
 AUTORATE = (
     "cake-autorate (github.com/lynxthecat/cake-autorate) pings all the time, lowers the shaper's rate where pings take "
     "some 60 ms longer (30 ms each way), and raises it under load where they do not"
 )
-#: A fitted buffer that adds so much more or less than was measured, as a share, is said not to fit.
+#: The relative error of the added latency from which a fitted buffer is said not to fit.
 FAR = 0.1
-#: A buffer that holds more than this is not filled within a speed test.
+#: A speed test does not fill a buffer that holds more than this.
 DEEP_S = 0.8
 DEEP = " A speed test of some ten seconds does not fill so deep a buffer: it may be deeper."
-#: What a tunnel changes, in words.
+#: The effect of a tunnel.
 VPNS = {
     "": "",
     "router": "All traffic is in a tunnel of the router: upwards the queue still knows its flows (Linux keeps the hash "
@@ -38,11 +38,11 @@ VPNS = {
     "host": "Each host has a tunnel of its own: a queue at home takes all that a host does for one flow. The some "
     "80 B that a tunnel adds to a packet are not counted.",
 }
-#: What the model leaves out on any line.
+#: The effects that the model leaves out on any line.
 LEFT_OUT = "Wi-Fi, the router's processor and packets that noise destroys are not in the model either."
 #: Below this R users call a call bad.
 BAD = RATINGS[-1][0]
-#: Where none of this helps.
+#: The case in which no queue at home helps.
 WIFI = "A queue at home does not help where Wi-Fi is the bottleneck: measure with a cable first."
 
 
@@ -54,7 +54,7 @@ def question(answer: HomeComparison) -> str:
 
 
 def where(answer: HomeComparison) -> str:
-    """Where queues are, and how that is known."""
+    """The places of the queues, and the evidence for them."""
     line = answer.line
     up, down = _size(line.up_buffer), _size(line.down_buffer)
     if line.modem == "fitted" and line.measured is not None and line.fit_adds is not None:
@@ -80,9 +80,7 @@ def where(answer: HomeComparison) -> str:
         )
     if line.policer is not None:
         passed = " down, ".join(_size(size) for size in line.policer)
-        return (
-            f"The provider's policer passes {passed} up at once, and then the line's rate: the rest is lost, unqueued."
-        )
+        return f"The provider's policer passes a burst of {passed} up, then the line's rate; it drops the excess."
     if line.modem == "assumed":
         return (
             f"Assumed, not measured: a buffer of {MODEM_TIME} in front of each direction ({up} in the modem, {down} at "
@@ -93,7 +91,7 @@ def where(answer: HomeComparison) -> str:
 
 
 def shaped(answer: HomeComparison) -> str:
-    """Which rates the shaper has, and why."""
+    """The rates of the shaper, and the reason."""
     line = answer.line
     down, up = (_mbps(rate) for rate in line.shaped)
     why = "as asked for" if line.asked_share else f"chosen: {WORTH}"
@@ -119,7 +117,7 @@ def shaped(answer: HomeComparison) -> str:
 
 
 def measured(answer: HomeComparison) -> str:
-    """Which line the goodput of a speed test takes; empty where there was none."""
+    """The line rate that the goodput of a speed test needs; empty without a speed test."""
     line, test = answer.line, answer.line.measured
     if test is None:
         return ""
@@ -130,14 +128,14 @@ def measured(answer: HomeComparison) -> str:
 
 
 def mine(answer: HomeComparison) -> str:
-    """What people have now, its numbers in words; empty where nothing was pasted."""
+    """The user's present queue with its numbers; empty if nothing was pasted."""
     if MINE not in answer.candidates:
         return ""
     return f"What you have: {'; '.join(answer.candidates[MINE].why.values())}."
 
 
 def medium(answer: HomeComparison) -> str:
-    """What the model leaves out on this kind of line."""
+    """The effects that the model leaves out on this kind of line."""
     m, note = answer.line.medium, spoken.KINDS[answer.line.kind].note
     if not m.span_s:
         return f"Not in the model: {note}. {LEFT_OUT}" if note else LEFT_OUT
@@ -149,7 +147,7 @@ def medium(answer: HomeComparison) -> str:
 
 
 def varying(answer: HomeComparison) -> str:
-    """Whether a fixed shaper is right where the line varies; empty where it does not."""
+    """Whether a fixed shaper is right on a varying line; empty if the line does not vary."""
     line, shares = answer.line, answer.shares
     if line.varies is None or not shares:
         return ""
@@ -193,7 +191,7 @@ def hosts(answer: HomeComparison) -> str:
 
 
 def framing(answer: HomeComparison) -> str:
-    """What the link costs, in a sentence."""
+    """A sentence on the bytes that the link's framing takes."""
     line = answer.line
     share = line.framing.share_of_ip(line.packet)
     if line.framing.link == "unknown":
@@ -206,14 +204,14 @@ def framing(answer: HomeComparison) -> str:
 
 
 def first(answer: HomeComparison) -> str:
-    """What one seed of each candidate says."""
+    """The first answer, from one seed of each candidate."""
     best = answer.best
     grades = f"{answer.grade(MODEM)} to {answer.grade(best)}"
     return f"First answer, from one seed: {best} comes first (grade {grades}). More seeds run now."
 
 
 def verdict(answer: HomeComparison) -> str:
-    """What helps, what it costs, in a sentence or two."""
+    """One or two sentences on what helps and what it costs."""
     if len(answer.seeds) < 2:
         return "One seed gives no interval: nothing here is called better. Ask for --replications 5."
     best = answer.best
@@ -243,7 +241,7 @@ def leave(answer: HomeComparison) -> bool:
 
 
 def _mine(answer: HomeComparison, best: str) -> list[str]:
-    """What is said of what people have now."""
+    """A sentence on the user's present queue."""
     if MINE not in answer.candidates:
         return []
     adds = f"What you have adds {milliseconds(answer.graded(MINE))} (grade {answer.grade(MINE)})"
@@ -256,7 +254,7 @@ def _mine(answer: HomeComparison, best: str) -> list[str]:
 
 
 def _dear(answer: HomeComparison, best: str) -> list[str]:
-    """Says so where the rate that is given is worth more than the latency that is bought."""
+    """A warning if the lost rate is worth more than the saved latency."""
     mine, today = (stats.mean(worth.of_run(run) for run in answer.runs[name]) for name in (best, MODEM))
     if not mine > today:
         return []
@@ -267,7 +265,7 @@ def _dear(answer: HomeComparison, best: str) -> list[str]:
 
 
 def _most_is_lost(answer: HomeComparison, best: str) -> list[str]:
-    """Says so where the shaper takes more of the rate than it leaves."""
+    """A warning if the shaper takes more than half of the rate."""
     ways = (("goodput_down", "download"), ("goodput_up", "upload"))
     there = [(measure, way) for measure, way in ways if measure in answer.ranking.values]
     lost = [
@@ -284,7 +282,7 @@ def _most_is_lost(answer: HomeComparison, best: str) -> list[str]:
 
 
 def _still_bad(answer: HomeComparison, best: str) -> list[str]:
-    """Says so where a call is bad even with the proposal."""
+    """A warning if a call is bad even with the proposal."""
     if "call_rating" not in answer.ranking.values or not answer.estimate("call_rating", best).mean < BAD:
         return []
     return ["But calls stay bad with it while the line is full: stop uploads and downloads during a call."]
@@ -295,13 +293,13 @@ def _rank(answer: HomeComparison, name: str) -> int | None:
 
 
 def _gain(answer: HomeComparison, best: str) -> str:
-    """Latency under load with it and today, each with its interval."""
+    """The latency under load with the proposal and with the modem alone, each with its interval."""
     with_it, today = (milliseconds(answer.graded(name)) for name in (best, MODEM))
     return f"with {best} a load adds {with_it} of latency instead of {today}"
 
 
 def _cost(answer: HomeComparison, best: str) -> str:
-    """What is lost in rate, and what is gained."""
+    """The loss or gain of rate."""
     parts: list[str] = []
     gained: list[str] = []
     for measure, what in (("goodput_down", "download"), ("goodput_up", "upload")):
@@ -317,7 +315,7 @@ def _cost(answer: HomeComparison, best: str) -> str:
 
 
 def share_table(answer: HomeComparison) -> list[list[str]]:
-    """What the shaper's share buys and costs: a head, and a row a share."""
+    """The effect of the shaper's share: a header, and a row for each share."""
     loads = [m for m in answer.ranking.measures if m.loads]
     rows = [["share", "a load adds", *(m.loads for m in loads), "cost"]]
     for share, runs in answer.shares.items():
@@ -328,12 +326,12 @@ def share_table(answer: HomeComparison) -> list[list[str]]:
 
 
 def _ms(seconds: float) -> str:
-    """Three digits, and from 1000 ms on all of them."""
+    """A time with three digits; from 1000 ms on, with all digits."""
     return f"{1e3 * seconds:.0f} ms" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
 
 
 def share_sentence(answer: HomeComparison) -> str:
-    """The sentence above the table of shares: what it compares, with which queue and over how many seeds."""
+    """The sentence above the table of shares. It names the comparison, the queue and the number of seeds."""
     seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
     span_s = answer.line.medium.span_s
     apart = (
@@ -343,7 +341,7 @@ def share_sentence(answer: HomeComparison) -> str:
 
 
 def assumptions(answer: HomeComparison) -> Sequence[str]:
-    """What the answer rests on, a sentence each."""
+    """A sentence for each assumption of the answer."""
     said = [measured(answer), where(answer), shaped(answer), mine(answer), medium(answer), VPNS[answer.line.vpn]]
     said += [variation.said(answer.line)]
     return [*(one for one in said if one), WIFI]

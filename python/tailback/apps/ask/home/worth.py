@@ -1,8 +1,8 @@
-"""What a share of the line's rate is worth: latency bought against rate given, and the share that serves best.
+"""Chooses the shaper's share of the line's rate: it weighs the saved latency against the lost rate.
 
-A share costs the latency that a load adds under it, and a millisecond for each per cent of the line's rate that TCP
-does not deliver. The share with the least cost is proposed, downwards and upwards each for itself, as one hardly moves
-the other. It is at most 95 %: a real line does not keep its rate exactly, which the model does.
+The cost of a share is the latency that a load adds, plus one millisecond for each per cent of the line's rate that TCP
+does not deliver. The share with the least cost is proposed. Download and upload are chosen separately, as one hardly
+affects the other. The share is at most 95 %, since a real line, unlike the model, does not keep its rate exactly.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from tailback.apps.ask.home.line import MOST_SHARE, HomeLine, Share
 from tailback.apps.ask.home.measures import MEASURES, HomeRun
 from tailback.core import stats
 
-#: So much added latency is worth a per cent of the line's rate, s.
+#: The added latency that is worth one per cent of the line's rate, in seconds.
 PRICE_S = 0.001
-#: Costs that differ by less are alike: the greater share is taken.
+#: Costs that differ by less count as equal; the larger share is then taken.
 ALIKE_S = 0.0005
-#: A candidate that costs less by more than this is worth more than a better place in the order.
+#: A candidate that costs less by more than this is preferred to a better place in the order.
 MATTERS_S = 0.005
 Shares = Mapping[Share, Sequence[HomeRun]]
 _WAYS = ((phase.DOWN, "goodput_down"), (phase.UP, "goodput_up"))
 
 
 def of_run(run: HomeRun) -> float:
-    """What a run costs: the mean of the directions that are loaded."""
+    """The cost of a run: the mean over the loaded directions."""
     return stats.mean(_way(run, i) for i, loaded in enumerate(run.line.loaded) if loaded)
 
 
@@ -54,7 +54,7 @@ def _least(shares: Shares, i: int) -> float:
 
 
 def goes_on(line: HomeLine, shares: Shares) -> bool:
-    """Whether the least share that was tried is the best one, so that less may be better still."""
+    """Whether the lowest tried share is the best one, so that a still lower share may be better."""
     least = min(shares)
     pick = chosen(line, shares)
     return any(loaded and pick[i] <= least[i] for i, loaded in enumerate(line.loaded))

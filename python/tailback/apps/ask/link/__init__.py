@@ -1,4 +1,4 @@
-"""Which queue for my link: disciplines side by side on one link, ranked where a difference is one.
+"""Which queue for my link? Compares disciplines on one link, and ranks them by significant differences.
 
     found = tb.compare_queues(rate="50Mbps", rtt="40ms", flows=16)
     print(found.text())

@@ -1,4 +1,4 @@
-"""From the question to the answer: candidates, runs on all cores, measures, ranking."""
+"""Computes the answer to a question: candidates, runs on all cores, measures, ranking."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tailback.runs.campaign.memory import threads_of
 from tailback.runs.campaign.plan import Plan
 from tailback.runs.campaign.progress import Progress, shown
 
-#: What is taken for a discipline: a name, or a table as a scenario has it, with `name` for its name on the page.
+#: The form of a discipline: a name, or a table of a scenario, which may have a `name` for the page.
 Given = str | Mapping[str, Any]
 
 
@@ -60,14 +60,15 @@ def compare_queues(
 ) -> Comparison:
     """Which queue for a link: `queues` side by side with the same traffic and the same seeds.
 
-    `flows` long transfers, 16 unless given, take the `rtt`, which may be several, and the `senders` in turn. `traffic`
-    is of bulk, web, voice, unresponsive: all unless named. A sender is a name, or a class of your own, as
-    `tb.congestion` or `tb.stack` takes it; a transport has long transfers only. A queue is a name, or a table as in a
-    scenario. `tcp` changes the senders of TCP. With `fabric`, "leaf-spine" or "fat-tree", the link is every port of the
-    fabric, at a `load` of the hosts' links. With `adapt`, a rate control such as "gcc", the call of `voice` has video,
-    too, which follows it. All queues get the same seeds, until the first place is clear (see
-    `tailback.apps.ask.refine`), at most `replications`; with `sure` all of these. With `out`, runs are stored there,
-    and stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that has no answer.
+    There are `flows` long transfers (default 16). They take the round trips of `rtt` and the `senders` in turn.
+    `traffic` is any of bulk, web, voice, video and unresponsive (default: all except video). A sender is a name, or a
+    class of your own, as `tb.congestion` or `tb.stack` takes it; a transport has long transfers only. A queue is a
+    name, or a table as in a scenario. `tcp` changes the senders of TCP. With `fabric`, "leaf-spine" or "fat-tree", the
+    link is every port of the fabric, at a `load` of the hosts' links. With `adapt`, a rate control such as "gcc", the
+    call of `voice` has video, too, and all video follows the rate control. All queues get the same seeds, until the
+    first place is clear (see `tailback.apps.ask.refine`), at most `replications`; with `sure` all of these. With `out`,
+    runs are stored there, and stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that
+    has no answer.
 
     >>> answer = tb.compare_queues(
     ...     rate="10Mbps", rtt="40ms", flows=2, traffic=["bulk"],
@@ -108,7 +109,7 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
         asked = replace(asked, notes=(*asked.notes, *left_out))
     chosen = _candidates(queues, asked)
     loads = (measures.ALONE, measures.BESIDE) if "unresponsive" in asked.traffic else (measures.ALONE,)
-    # The length of a run leaves time for all seeds.
+    # The length of a run is chosen so that all seeds have time.
     runs = len(chosen) * len(loads) * trial.replications
     duration = None if trial.duration is None else _duration(trial.duration)
     times = run_times(asked, runs, threads_of(trial.jobs), duration)
@@ -162,7 +163,8 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
 
 
 class _Tried:
-    """The runs of a question. `points` are labels and scenarios: each discipline, alone and beside."""
+    """The runs of a question. `points` are labels and scenarios: each discipline without and with the unresponsive
+    flow."""
 
     def __init__(
         self, asked: Link, times: Times, trial: Trial, points: Sequence[tuple[dict[str, str], Any]], course: Course
@@ -170,7 +172,7 @@ class _Tried:
         self.asked, self.times, self.trial, self.points, self.course = asked, times, trial, points, course
 
     def seeds(self, done: int, more: int) -> Mapping[str, list[Any]]:
-        """So many further seeds of all disciplines, after the first `done`."""
+        """Runs so many further seeds of all disciplines, after the first `done` seeds."""
         return self.run(self.points, done, more)
 
     def run(self, points: Sequence[tuple[dict[str, str], Any]], done: int, more: int) -> Mapping[str, list[Any]]:
@@ -182,7 +184,7 @@ class _Tried:
         return measures.views(results, self.asked, self.times.duration_s)
 
     def store(self, found: Comparison, others: Sequence[tuple[dict[str, str], Any]]) -> None:
-        """The tables of all runs together; those of the last round alone were written before."""
+        """Writes the tables of all runs together; before, only those of the last round were written."""
         if self.trial.out is None:
             return
         seeds = [len(found.seeds)] * len(self.points) + [self.trial.replications] * len(others)
@@ -191,7 +193,7 @@ class _Tried:
 
 
 def _sweep(asked: Link, trial: Trial) -> dict[int, Candidate]:
-    """Thresholds of a step that the page shows beside the default, where there is a page."""
+    """Runs a step at further thresholds for the page, if there is a page."""
     if asked.rack is None or asked.fabric is not None or trial.out is None:
         return {}
     from tailback.apps.ask.link.switches import sweep
@@ -211,7 +213,7 @@ def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
         name, made = known.given(queue, asked) if isinstance(queue, Mapping) else known.alone(queue, asked)
         if name in chosen:
             raise LinkError(
-                f"queue = {name} stands there twice; give one of them a name of its own: {{ kind = ..., name = ... }}"
+                f"queue = {name} is given twice; give one of the two another name: {{ kind = ..., name = ... }}"
             )
         chosen[name] = made
     if len(chosen) < 2:
@@ -220,7 +222,7 @@ def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
 
 
 def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
-    """A sentence for each discipline whose buffer is not that of the link."""
+    """A sentence for each discipline with a buffer other than the link's."""
     own = {name: c.table().get("buffer", asked.buffer) for name, c in chosen.items() if not c.switch}
     shared = [name for name, c in chosen.items() if c.switch]
     told = []

@@ -1,7 +1,7 @@
-"""What each discipline is given on a link, and why, and what Linux says for the same.
+"""The settings of each discipline on a link, the reasons for them, and the same in words of Linux.
 
-All have the same buffer. Where a published law says how a parameter follows from the link, it is followed; all else is
-the discipline's default (`tailback.linux.law`, and the law that each discipline declares).
+All disciplines have the same buffer. If a published law derives a parameter from the link, the law is applied; other
+parameters have the discipline's default (`tailback.linux.law`, and the law that each discipline declares).
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from tailback.linux.forms import form, form_of_class, models, shaping
 from tailback.linux.law import Path, Setting
 from tailback.linux.units import TcError
 
-#: Compared unless others are named.
+#: The disciplines that are compared by default.
 DEFAULT = ("droptail", "red", "codel", "pie", "fq-codel", "fq-pie", "cake", "dualpi2", "qsdrr")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A discipline on a link: its settings, and what Linux calls it."""
+    """A discipline on a link: its settings, and its form in Linux."""
 
     name: str
     settings: tuple[Setting, ...]
-    #: The line of `tc` behind `tc qdisc replace dev DEV root`; none where Linux has no such discipline.
+    #: The words of `tc` behind `tc qdisc replace dev DEV root`; None if Linux has no such discipline.
     tc: str | None = None
-    #: How Linux's differs from what was simulated.
+    #: The differences between Linux's discipline and the simulated one.
     tc_remark: str = ""
-    #: Parameters that were given, and that the line does not say.
+    #: Given parameters that the line does not set.
     unsaid: tuple[str, ...] = ()
-    #: The memory that the port shares with others, as `[switch.NAME]` takes it; none: its own buffer.
+    #: The memory that the port shares with others, as in `[switch.NAME]`; None if it has its own buffer.
     switch: Mapping[str, Any] = field(default_factory=dict)
-    #: Where it is found, if not in a switch as the others.
+    #: The kind of device that has it, if it is not a switch.
     where: str = ""
     queue: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self) -> dict[str, Any]:
-        """As a scenario takes it."""
+        """The queue as a table of a scenario."""
         return {"kind": self.name, **{s.name: s.value for s in self.settings}} | dict(self.queue)
 
 
@@ -56,12 +56,12 @@ def candidate(name: str, link: Link) -> Candidate:
 
 
 def path(link: Link) -> Path:
-    """The link as laws look at it."""
+    """What a law needs to know of the link."""
     return Path(link.rate_bps, link.packet_bytes, link.longest_rtt_s)
 
 
 def in_linux(made: Candidate, link: Link) -> Candidate:
-    """The same with its line for `tc`, and what the line does not say."""
+    """The candidate with its line of `tc`, and the parameters that the line does not set."""
     there = form(made.name)
     if there is None:
         return made
@@ -78,7 +78,7 @@ def in_linux(made: Candidate, link: Link) -> Candidate:
 
 
 def _of_senders(made: Candidate, link: Link) -> list[str]:
-    """Whether a discipline that serves L4S apart has something to serve."""
+    """A remark if a discipline with a queue for L4S gets no L4S packets."""
     apart = models()[made.name]["marks"] == "always"
     if apart and not any((_core.control_facts(s) or {}).get("codepoint") == "ect1" for s in link.senders):
         return ["No sender here marks its packets as L4S, so that the second queue stays empty."]
@@ -86,7 +86,7 @@ def _of_senders(made: Candidate, link: Link) -> list[str]:
 
 
 def default(link: Link) -> tuple[list[str], list[str]]:
-    """The disciplines that are compared unless others are named, and a sentence for each that is left out."""
+    """The default disciplines, and a sentence for each that is left out."""
     if link.rack is not None:
         from tailback.apps.ask.link.switches import CANDIDATES
 
@@ -104,7 +104,7 @@ def _can_signal(name: str, link: Link) -> None:
 
 
 def alone(name: object, link: Link) -> tuple[str, Candidate]:
-    """A discipline by its name: its name on the page, and what it is."""
+    """A discipline from its name: the name on the page, and the candidate."""
     if link.rack is not None and isinstance(name, str):
         from tailback.apps.ask.link.switches import CANDIDATES
 
@@ -117,7 +117,7 @@ def alone(name: object, link: Link) -> tuple[str, Candidate]:
 
 
 def _of_class(name: str, link: Link) -> Candidate:
-    """A class of one's own, with the line that it declares."""
+    """A user's own class, with the line of `tc` that it declares."""
     try:
         there = form_of_class(own_queues.maker(name), own_queues.short(name))
         written = None if there is None else words.write(there, {}, path(link), ecn=link.ecn)
@@ -129,7 +129,8 @@ def _of_class(name: str, link: Link) -> Candidate:
 
 
 def given(table: Mapping[str, Any], link: Link) -> tuple[str, Candidate]:
-    """A discipline as a table: its name on the page, and what it is. Its buffer is the link's unless it has one."""
+    """A discipline from a table: the name on the page, and the candidate. Its buffer is the link's unless the table has
+    one."""
     kind = own_name(table.get("kind", ""))
     _can_signal(kind, link)
     own = {k: v for k, v in table.items() if k not in ("kind", "name")}
@@ -140,7 +141,7 @@ def given(table: Mapping[str, Any], link: Link) -> tuple[str, Candidate]:
 
 
 def _buffer(name: str, link: Link) -> tuple[Setting, ...]:
-    """A shaper has none: it is in the discipline behind it."""
+    """Whether the buffer is set here. A shaper has no buffer; the discipline behind it has one."""
     if not any(p["name"] == "buffer" for p in models()[name]["parameters"]):
         return ()
     return (Setting("buffer", link.buffer, f"the same for all: {link.buffer_why}"),)

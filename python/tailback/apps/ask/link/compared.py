@@ -1,4 +1,4 @@
-"""What was asked of a link, what was run, how its disciplines rank; and showing it."""
+"""The answer for a link: the question, the runs and the ranking, with methods that show it."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from tailback.apps.ask.measure import Measure
 from tailback.core.text import given as check
 from tailback.core.text.arguments import checked
 
-#: What the JSON document says of a link.
+#: The entries of the JSON document about the link.
 LINK = ("rate_bps", "rtts_s", "traffic", "senders", "packet_bytes", "buffer_bytes", "ecn")
 
 
 @dataclass(frozen=True)
 class Comparison(Answer[Measure[Link, Any]]):
-    """Disciplines side by side on a link."""
+    """The comparison of disciplines on a link."""
 
     link: Link
     times: Times
     candidates: Mapping[str, Candidate]
     #: The scenario of each discipline, without the unresponsive flow.
     scenarios: Mapping[str, _core.Scenario]
-    #: `Seed` of a link, `FabricSeed` of a fabric.
+    #: `Seed` for a link, `FabricSeed` for a fabric.
     runs: Mapping[str, Sequence[Any]] = field(repr=False, default_factory=dict)
     command: str = ""
-    #: Runs of a step at thresholds around the default, for the page.
+    #: Runs of a step with thresholds around the default, for the page.
     sweep: Mapping[int, Sequence[measures.Seed]] = field(repr=False, default_factory=dict)
 
     @checked
     def text(self, width: int | None = None, *, opened: bool = False) -> str:
-        """The answer for a terminal; without the question if that has been said."""
+        """The answer for a terminal, without the question if that was printed before."""
         from tailback.apps.ask.link.text import text
 
         return text(self, check.width(width), opened=opened)
@@ -86,7 +86,7 @@ class Comparison(Answer[Measure[Link, Any]]):
         }
 
     def _production(self, queue: str) -> tuple[str, ...] | None:
-        """What a reader pastes; none in a switch, and for what Linux has not."""
+        """The lines to paste; None for a switch, and for a discipline that Linux does not have."""
         from tailback.apps.ask.link.production import lines
 
         made = None if self.link.rack is not None else lines(self.candidates[queue], self.link)

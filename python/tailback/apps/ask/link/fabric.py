@@ -1,8 +1,8 @@
-"""A fabric of switches in place of one link: which one, what crosses it, and the scenario of a run.
+"""A fabric of switches in place of one link: its topology, its traffic, and the scenario of a run.
 
-Hosts send flows whose sizes are those of a law to one another at a load of their links, and at times many send to one
-at once. A run has as many flows as its time lets arrive, and ends when all are done. Every port of a switch has the
-discipline that is compared; the switches, senders and thresholds are those of a rack (`rack.py`).
+Hosts send each other flows with sizes from a law, at a given load of their links; at times many hosts send to one at
+once. Flows arrive for the duration of a run, and the run ends when all are complete. Every port of a switch has the
+compared discipline. Switches, senders and thresholds are those of a rack (`rack.py`).
 """
 
 from __future__ import annotations
@@ -19,36 +19,37 @@ if TYPE_CHECKING:
     from tailback.apps.ask.link.link import Link
     from tailback.apps.ask.link.traffic import Times
 
-#: Laws of sizes that a workload may have, with their means, bytes; and requests to many servers.
+#: The size laws of a workload, with their means in bytes, and requests to many servers.
 SIZES = {"web-search": 1.71e6, "data-mining": 12.7e6}
 INCAST = "incast"
-#: What crosses a fabric unless something else is named.
+#: The default traffic of a fabric.
 CROSSES = ("web-search", INCAST)
 SENDER = racks.MADE_FOR[0]
 LOAD = 0.5
-#: So many hosts send so much each to one at once, with this share of the load of the hosts' links beside the flows.
+#: The number of hosts that send to one at once, the bytes of each, and the share of the hosts' links that these
+#: transfers take.
 FAN_IN, ANSWER, INCAST_LOAD = 12, "20kB", 0.02
 DELAY_S = 1e-6
-#: Classes of sizes: short flows up to the first, long ones above the last, bytes.
+#: Bounds of the size classes in bytes: short flows up to the first, long flows above the last.
 SHORT_BYTES, LONG_BYTES = 100_000, 1_000_000
-#: A flow that is not done so long after the last arrival is unfinished.
+#: A flow that is not complete this long after the last arrival is unfinished.
 PATIENCE_S = 0.2
-#: Flows of a run, and how few where it takes long.
+#: The number of flows of a run, and the fewest if a run takes long.
 FLOWS, LEAST_FLOWS = 1500, 300
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A topology, as large as a comparison has time for."""
+    """A topology of a size that a comparison has time for."""
 
     words: str
     hosts: int
-    #: Links of the longest path.
+    #: The number of links of the longest path.
     hops: int
     table: Callable[[float], dict[str, Any]]
 
 
-#: The fabrics that can be asked for, none of them oversubscribed.
+#: The available fabrics; no fabric is oversubscribed.
 SHAPES = {
     "leaf-spine": Shape(
         "a leaf-spine of 4 leaves, 2 spines and 32 hosts",
@@ -65,9 +66,9 @@ class Fabric:
     """The fabric of a question."""
 
     kind: str
-    #: Payload that arrives, as a share of what the hosts' links carry.
+    #: The arriving payload as a share of the capacity of the hosts' links.
     load: float
-    #: Of each link.
+    #: The delay of each link.
     delay_s: float
 
     @property
@@ -76,7 +77,7 @@ class Fabric:
 
 
 def fabric(kind: str, load: float | None, rtt: str | None) -> Fabric:
-    """The fabric, checked; `rtt` is the round trip by delays alone. Raises `LinkError`."""
+    """The checked fabric. `rtt` is the round trip from propagation delays only. Raises `LinkError`."""
     (name,) = chosen("fabric", [kind], tuple(SHAPES), "fabrics")
     load = LOAD if load is None else load
     if not 0.01 <= load <= 0.95:
@@ -93,7 +94,7 @@ def fabric(kind: str, load: float | None, rtt: str | None) -> Fabric:
 
 
 def round_trip_s(made: Fabric, rate_bps: float, packet_bytes: int) -> float:
-    """Of the longest path: delays both ways, and a packet that each link stores and forwards."""
+    """The round trip of the longest path: delays both ways, and the store-and-forward time of a packet on each link."""
     hops = made.shape.hops
     return 2 * hops * made.delay_s + hops * 8 * packet_bytes / rate_bps
 
@@ -111,8 +112,8 @@ def sizes(link: Link) -> str:
 def scenario(
     link: Link, queue: Mapping[str, Any], times: Times, sender: Mapping[str, Any], switch: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The run of a queue, with the transport `sender` for all flows; `switch` is the memory that the ports of a switch
-    share."""
+    """The scenario with a queue. All flows have the transport `sender`. `switch` is the memory that the ports of a
+    switch share."""
     made = _of(link)
     topology: dict[str, Any] = {
         "kind": made.kind,
@@ -144,14 +145,14 @@ def scenario(
 
 
 def cost_s(link: Link, duration_s: float, hops_per_s: float) -> float:
-    """About how many seconds a run takes on one core: each packet crosses its path, and an ACK comes back."""
+    """The estimated seconds of a run on one core: each packet crosses its path, and an ACK comes back."""
     made = _of(link)
     packets = made.load * made.shape.hosts * link.rate_bps * duration_s / 8 / link.packet_bytes
     return 2 * made.shape.hops * packets / hops_per_s
 
 
 def said(link: Link) -> list[str]:
-    """What crosses the fabric, a sentence a part."""
+    """A sentence for each part of the fabric's traffic."""
     made = _of(link)
     parts = [f"{link.senders[0]} flows of the sizes of {sizes(link)} between all hosts at a load of {made.load:g}"]
     if INCAST in link.traffic:
@@ -169,13 +170,13 @@ def question(link: Link) -> str:
 
 
 def traffic(given: Sequence[str] | None) -> tuple[str, ...]:
-    """What crosses a fabric. Raises `LinkError`."""
+    """The traffic of a fabric. Raises `LinkError`."""
     kinds = chosen("traffic", given or CROSSES, (*SIZES, INCAST), "kinds")
     laws = [kind for kind in kinds if kind in SIZES]
     if len(laws) > 1:
         raise LinkError(f"traffic = {','.join(kinds)}: name one law of sizes, and ask again for the other")
     if not laws:
-        raise LinkError(f"traffic = {INCAST}: nothing stands beside the requests; add {' or '.join(SIZES)}")
+        raise LinkError(f"traffic = {INCAST}: there are no flows beside the requests; add {' or '.join(SIZES)}")
     return tuple(kinds)
 
 

@@ -1,4 +1,4 @@
-"""What is looked at in a fabric: slowdowns of short and long flows, and what the switches did."""
+"""The measures of a fabric: slowdowns of short and long flows, and drops and marks of the switches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOSTS = "host.reverse"
 
 @dataclass(frozen=True)
 class SizeRange:
-    """A class of sizes, by the bytes that its flows have more than."""
+    """A class of sizes, named by the size that its flows exceed."""
 
     name: str
     over: float
@@ -34,11 +34,11 @@ class FabricSeed:
     """The run of a discipline with one seed: rows of slowdowns by workload, and of layers."""
 
     slowdowns: dict[str, list[dict[str, Any]]]
-    #: Layers of ports of switches, not those of hosts.
+    #: Rows of the layers of switch ports, without those of hosts.
     layers: list[dict[str, Any]]
 
     def slowdown(self, which: SizeRange, column: str) -> float:
-        """Of a class of flows; nan if there were too few to have one."""
+        """The slowdown of a class of flows; NaN if there were too few flows."""
         rows = [r for r in self.of_flows() if r["sizes"] != "all" and r["bytes_over"] == which.over]
         return float(rows[0][column]) if rows else math.nan
 
@@ -93,12 +93,12 @@ def _ports(column: str) -> Callable[[FabricSeed], float]:
     return value
 
 
-IDEAL = "time over the ideal: delays, and all packets back to back from the first byte on"
+IDEAL = "completion time divided by the ideal one, which is the delays and all packets sent back to back"
 MEASURES: list[FabricMeasure] = [
-    _slowdown(SHORT, 50, 0.1, f"{IDEAL}; half of the short flows have no more"),
-    _slowdown(SHORT, 99, 1.0, "99 of 100 short flows have no more; a wait for a timer shows here"),
-    _slowdown(LONG, 50, 0.1, "half of the long flows have no more: what is left of the links for them"),
-    _slowdown(LONG, 99, 0.5, "99 of 100 long flows have no more"),
+    _slowdown(SHORT, 50, 0.1, f"{IDEAL}; half of the short flows have at most this"),
+    _slowdown(SHORT, 99, 1.0, "99 of 100 short flows have at most this; a wait for a timer shows here"),
+    _slowdown(LONG, 50, 0.1, "half of the long flows have at most this; it shows the rate that the links leave them"),
+    _slowdown(LONG, 99, 0.5, "99 of 100 long flows have at most this"),
     FabricMeasure(
         name="incast_p99",
         title="slowdown of answers that many hosts send at once, 99th percentile",
@@ -107,7 +107,7 @@ MEASURES: list[FabricMeasure] = [
         better="less",
         least=2.0,
         asked=lambda link: INCAST in link.traffic,
-        doc="the ideal is that of one answer alone, so as many answers as come at once are the least there can be",
+        doc="the ideal is that of one answer alone; the smallest possible value is the number of answers at once",
         value=_of_incast,
     ),
     FabricMeasure(
@@ -117,7 +117,7 @@ MEASURES: list[FabricMeasure] = [
         unit="%",
         better="less",
         least=0.0001,
-        doc="packets that a switch drops, of all that arrive at its ports",
+        doc="share of the packets arriving at the switches' ports that are dropped",
         value=_ports("dropped_packets"),
     ),
     FabricMeasure(
@@ -136,7 +136,7 @@ MEASURES: list[FabricMeasure] = [
         head="marked",
         unit="%",
         better=None,
-        doc="CE marks over packets that arrive at the ports of switches; told, not judged",
+        doc="CE marks divided by the packets that arrive at the switches' ports; reported, not ranked",
         value=_ports("marked_packets"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""The question: a link, what crosses it, and how long it is looked at; and what is refused."""
+"""The question about a link: the link, its traffic and the length of a run. Checks all options."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from tailback.apps.ask.link import rack as racks
 from tailback.apps.ask.link.fabric import Fabric
 from tailback.apps.ask.link.rack import Rack
 
-#: What can cross the link, and what it is.
+#: The kinds of traffic, with their words.
 TRAFFIC = {
     "bulk": "long transfers that never end",
-    "web": "people who fetch pages and read them",
+    "web": "readers who fetch web pages",
     "voice": "one direction of a call, 50 packets of 200 B a second",
+    "video": "a live stream that somebody watches, 2.5 Mbit/s; at most that with --adapt",
     "unresponsive": "a flow of constant rate that does not slow down, in runs of its own beside all the rest",
     "incast": "requests to many servers at once, which wait for the last answer",
 }
-#: What crosses a link unless something else is named.
+#: The default traffic of a link.
 CROSSES = ("bulk", "web", "voice", "unresponsive")
 SENDERS = ("cubic", "bbr")
-#: What a call takes, headers included: G.711 at 20 ms with RTP, UDP and IP.
+#: The rate of a call, headers included: G.711 at 20 ms with RTP, UDP and IP.
 CALL_BPS = 80_000
-#: A packet may take this long on the line; beyond it nothing here means much.
+#: The longest time of a packet on the line; on a slower line the results mean little.
 LONGEST_PACKET_S = 1.0
 LEAST_RTT_S, MOST_RTT_S = 10e-6, 60.0
 MOST_FLOWS = 100_000
-#: Long transfers across a link unless a number is given.
+#: The default number of long transfers.
 LONG_FLOWS = 16
-#: A buffer has at least so many packets unless another is asked for: an initial window and what comes beside it.
+#: The smallest default buffer in packets: an initial window, and the packets that come beside it.
 LEAST_BUFFER = 20
 
 
 @dataclass(frozen=True)
 class Link:
-    """A link and what crosses it."""
+    """A link and its traffic."""
 
     rate_bps: float
     #: Round trips with empty queues; flows take them in turn.
@@ -52,30 +53,30 @@ class Link:
     senders: tuple[str, ...]
     #: A largest packet on the wire.
     packet_bytes: int
-    #: As much may wait under every discipline.
+    #: The buffer of every discipline.
     buffer_bytes: int
-    #: In packets, or in bytes: how the buffer was asked for.
+    #: The unit in which the buffer was given: packets or bytes.
     buffer_in: str
-    #: Hosts have ECN, and queues mark.
+    #: Whether hosts have ECN and queues mark.
     ecn: bool
-    #: What was left out or filled in, and why.
+    #: The parts that were left out or assumed, and the reasons.
     notes: tuple[str, ...] = ()
     #: The tables of congestion controls written in Python or with parameters, by name.
     controls: Mapping[str, Any] = field(default_factory=dict)
     #: The tables of senders that are transports of one's own, by name.
     stacks: Mapping[str, Any] = field(default_factory=dict)
-    #: Where the buffer comes from.
+    #: The origin of the buffer.
     buffer_why: str = "as asked for"
-    #: What a port of a switch in a data centre has beside; none on any other link.
+    #: The further settings of a switch port in a data centre; None on any other link.
     rack: Rack | None = None
-    #: The fabric whose ports it stands for; none: one link.
+    #: The fabric whose ports the link represents; None for a single link.
     fabric: Fabric | None = None
-    #: The rate control of the video of the call; empty where a call is audio alone.
+    #: The rate control of all video; empty where a call is audio alone and a stream keeps its rate.
     adapt: str = ""
 
     @property
     def packet_s(self) -> float:
-        """What a packet takes on the line."""
+        """The time of a packet on the line."""
         return 8 * self.packet_bytes / self.rate_bps
 
     @property
@@ -88,14 +89,14 @@ class Link:
 
     @property
     def buffer(self) -> str:
-        """As a scenario takes it."""
+        """The buffer as a scenario writes it."""
         if self.buffer_in == "bytes":
             return f"{self.buffer_bytes}B"
         return f"{self.buffer_packets} packets"
 
     @property
     def access_bps(self) -> float:
-        """The rate of the hosts' lines: in a rack that of the port."""
+        """The rate of the hosts' own links; in a rack it is that of the port."""
         return self.rate_bps if self.rack else 10 * self.rate_bps
 
     @property
@@ -108,7 +109,8 @@ class Link:
 
     @property
     def unresponsive_bps(self) -> float:
-        """Three times the share of one more flow; within a tenth and nine tenths of the line, where it can be seen."""
+        """The rate of the unresponsive flow: three times the fair share of one more flow, between 0.1 and 0.9 of the
+        line's rate, so that its effect is visible."""
         return self.rate_bps * min(max(3 / (self.flows + 1), 0.1), 0.9)
 
     @property
@@ -122,7 +124,7 @@ class Link:
         return next(iter(self.congestion), SENDERS[0])
 
     def senders_of_flows(self) -> dict[tuple[str, float], int]:
-        """How many long flows each sender has at each round trip."""
+        """The number of long flows of each sender at each round trip."""
         if "bulk" not in self.traffic:
             return {}
         kinds = [(sender, rtt) for rtt in self.rtts_s for sender in self.senders]
@@ -145,8 +147,8 @@ def link(
     load: float | None = None,
     adapt: str | None = None,
 ) -> Link:
-    """The question, checked. `ecn` is whether hosts have it and queues mark; by default they do where a sender needs
-    marks. `fabric` asks for the ports of a fabric, with `load`. Raises `LinkError`."""
+    """The checked question. `ecn` says whether hosts have ECN and queues mark; by default they do if a sender needs
+    marks. `fabric` names a fabric whose ports are compared, at `load`. Raises `LinkError`."""
     rate_bps = parsed("rate", _core.parse_rate, rate)
     packet_bytes = int(parsed("packet", _core.parse_bytes, packet))
     if not 200 <= packet_bytes <= 65_000:
@@ -170,7 +172,7 @@ def link(
     if not rtts:
         raise LinkError("rtt: give a round trip such as 40ms, or several: 20ms,80ms")
     if made_of is not None and flows is not None:
-        raise LinkError(f"flows = {flows}: how many flows cross a fabric follows from load; leave flows out")
+        raise LinkError(f"flows = {flows}: the number of flows in a fabric follows from load; leave flows out")
     flows = LONG_FLOWS if flows is None else flows
     if flows < 1 or flows > MOST_FLOWS:
         raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
@@ -225,7 +227,10 @@ def link(
         rack=rack,
         fabric=made_of,
         adapt=calls.control(
-            adapt, "voice" in kinds, rate_bps, "leave adapt out" if made_of else "add voice to traffic"
+            adapt,
+            bool({"voice", "video"} & set(kinds)),
+            rate_bps,
+            "leave adapt out" if made_of else "add voice or video to traffic",
         ),
     )
 
@@ -277,17 +282,20 @@ def _traffic(given: Sequence[str] | None, rate_bps: float) -> tuple[tuple[str, .
             )
         kinds.remove("voice")
         notes.append(f"There is no call: it takes {CALL_BPS // 1000} kbit/s, more than half of the line.")
+    if "video" in kinds and rate_bps < calls.LEAST_LINE_BPS:
+        least = f"{calls.LEAST_LINE_BPS / 1e3:g}kbps"
+        raise LinkError(f"traffic = {','.join(kinds)}: video is too much for this rate; give at least {least}")
     if "unresponsive" in kinds and "bulk" not in kinds:
-        raise LinkError("traffic: the harm of an unresponsive flow is done to long flows; add bulk")
+        raise LinkError("traffic: an unresponsive flow harms long flows, which are missing; add bulk")
     if not any(t in kinds for t in ("bulk", "web")):
-        raise LinkError(f"traffic = {','.join(kinds)}: nothing here fills the line; add bulk or web")
+        raise LinkError(f"traffic = {','.join(kinds)}: this traffic does not fill the line; add bulk or web")
     return tuple(t for t in TRAFFIC if t in kinds), notes
 
 
 def _buffer(
     given: str | None, rate_bps: float, rtt_s: float, packet_bytes: int, in_rack: bool = False
 ) -> tuple[int, str, str]:
-    """Bytes, the unit it is counted in, and where it comes from."""
+    """The buffer in bytes, its unit, and its origin."""
     if given is None and in_rack:
         part = int(racks.static_part(rate_bps) / packet_bytes) * packet_bytes
         why = (

@@ -1,5 +1,4 @@
-"""What is looked at, declared once: the table in the terminal, the page, the JSON document and the ranking read it
-here."""
+"""The measures of a link, declared once for the terminal's table, the page, the JSON document and the ranking."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from tailback.apps.ask.link import fabric_measures
 from tailback.apps.ask.link.link import Link
-from tailback.apps.ask.link.traffic import CALL, INCAST, LINK, UNRESPONSIVE, VIDEO, WAITS, WEB
+from tailback.apps.ask.link.traffic import CALL, INCAST, LINK, STREAM, UNRESPONSIVE, VIDEO, WAITS, WEB
 from tailback.apps.ask.measure import Measure
 from tailback.core import stats
 from tailback.core.results.columns import joined, tables
@@ -20,29 +19,29 @@ from tailback.core.results.means import by_run
 
 #: Transfers up to this size are short.
 SHORT_BYTES = 100_000
-#: Of fewer of them no quantile is told.
+#: The fewest transfers for a quantile.
 LEAST_TRANSFERS = 20
-#: The two runs of a discipline and a seed: without the unresponsive flow, and beside it.
+#: The two runs of a discipline and a seed: without and with the unresponsive flow.
 ALONE, BESIDE = "alone", "beside"
 
 
 @dataclass(frozen=True)
 class LinkRun:
-    """What a measure reads of one run."""
+    """The data of one run that measures use."""
 
     link: dict[str, Any]
     groups: dict[str, dict[str, Any]]
     #: Goodput of each flow by group, in bit/s.
     goodput: dict[str, np.ndarray]
     call: dict[str, Any] | None
-    #: The row of the call's video in the table of playout.
+    #: The row of the call's video, or of the stream, in the table of playout; of both, the one of which less is shown.
     video: dict[str, Any] | None
     #: Percentiles 0 to 100 of the time in the queue, seconds.
     waits: np.ndarray
-    #: Objects that were asked for: bytes, and seconds until they were there, or until the run ended if they were not.
+    #: Requested objects: bytes, and seconds until completion, or until the end of the run if incomplete.
     sizes: np.ndarray
     times: np.ndarray
-    #: Requests to many servers: seconds until the last answer was there, or until the run ended if it was not.
+    #: Requests to many servers: seconds until the last answer is complete, or until the end of the run if it is not.
     requests: np.ndarray
 
 
@@ -57,7 +56,7 @@ class Seed:
     def long_flows(self, run: LinkRun) -> np.ndarray:
         """Goodput of the long flows."""
         return np.concatenate(
-            [g for name, g in run.goodput.items() if name not in (CALL, VIDEO, WEB, UNRESPONSIVE, INCAST)]
+            [g for name, g in run.goodput.items() if name not in (CALL, VIDEO, STREAM, WEB, UNRESPONSIVE, INCAST)]
         )
 
 
@@ -65,7 +64,7 @@ class Seed:
 class QueueMeasure(Measure[Link, Seed]):
     """A quantity by which disciplines are compared."""
 
-    #: The least difference that matters, in shortest round trips.
+    #: The smallest difference that matters, as a multiple of the shortest round trip.
     least_rtts: float = 0.0
 
     def matters(self, link: Link) -> float:
@@ -85,7 +84,7 @@ def _crosses(kind: str) -> Callable[[Link], bool]:
 
 
 def _of_link(name: str, column: str, doc: str, judged: bool = True, **more: Any) -> QueueMeasure:
-    """A column of the link: its words are those of the column."""
+    """A measure from a column of the table of links, with the column's words."""
     c = tables()["links"].columns[column]
     better = c.better if judged else None
     return QueueMeasure(
@@ -94,7 +93,7 @@ def _of_link(name: str, column: str, doc: str, judged: bool = True, **more: Any)
 
 
 def _of_medium(table: str, medium: str, whose: str, asked: Callable[[Link], bool]) -> Callable[..., QueueMeasure]:
-    """What makes a measure of a column of a call's medium: its words are those of the column."""
+    """A measure from a column of a call's medium, with the column's words."""
 
     def measure(name: str, column: str, doc: str, **more: Any) -> QueueMeasure:
         c = tables()[table].columns[column]
@@ -110,7 +109,7 @@ def _of_medium(table: str, medium: str, whose: str, asked: Callable[[Link], bool
 
 
 _of_call = _of_medium("datagrams", "call", "the call", _crosses("voice"))
-_of_video = _of_medium("playout", "video", "the call's video", lambda link: bool(link.adapt))
+_of_video = _of_medium("playout", "video", "the video", lambda link: bool(link.adapt) or STREAM in link.traffic)
 
 
 def _rtt_fairness(seed: Seed) -> float:
@@ -155,17 +154,17 @@ MEASURES: list[QueueMeasure] = [
     _of_link(
         "delay_p50_s",
         "sojourn_p50_s",
-        "half of all packets wait no longer than this in the queue, whoever sent them",
+        "half of all packets, of any sender, wait no longer than this in the queue",
         least_rtts=0.02,
     ),
     _of_link(
         "delay_p99_s",
         "sojourn_p99_s",
-        "99 of 100 packets wait no longer than this; with a queue for each flow the longest waits are those of flows "
-        "behind themselves",
+        "99 of 100 packets wait no longer than this; with a queue for each flow, the longest waits are of packets "
+        "behind others of their own flow",
         least_rtts=0.05,
     ),
-    _of_link("loss_rate", "loss_rate", "packets that are dropped, of all that arrive at the queue", least=0.001),
+    _of_link("loss_rate", "loss_rate", "share of the packets arriving at the queue that are dropped", least=0.001),
     QueueMeasure(
         name="jain_index",
         title=tables()["groups"].columns["jain_index"].title,
@@ -174,7 +173,7 @@ MEASURES: list[QueueMeasure] = [
         better="more",
         least=0.02,
         asked=lambda link: "bulk" in link.traffic and link.flows > 1,
-        doc="Jain's index of the goodputs of the long flows: 1 where all have the same, 1/n where one has everything",
+        doc="Jain's index of the goodputs of the long flows: 1 if all are equal, 1/n if one flow gets all",
         value=lambda seed: stats.jain(seed.long_flows(seed.alone)),
     ),
     QueueMeasure(
@@ -186,8 +185,8 @@ MEASURES: list[QueueMeasure] = [
         least=0.05,
         asked=lambda link: "bulk" in link.traffic and len({rtt for _, rtt in link.senders_of_flows()}) > 1,
         doc=(
-            "mean goodput of the long flows whose round trip gets least, over that of those whose round trip gets "
-            "most: 1 is even"
+            "mean goodput of the long flows of the round trip that gets least, divided by that of the round trip "
+            "that gets most: 1 is even"
         ),
         value=_rtt_fairness,
     ),
@@ -200,8 +199,8 @@ MEASURES: list[QueueMeasure] = [
         least_rtts=0.05,
         asked=_crosses("web"),
         doc=(
-            "half of the objects of web pages up to 100 kB are there within this time of being asked for; what is "
-            "unfinished at the end counts with the time it had"
+            "half of the web objects up to 100 kB are complete within this time of their request; one that is "
+            "unfinished at the end counts with its time so far"
         ),
         value=_short(0.5),
     ),
@@ -213,7 +212,7 @@ MEASURES: list[QueueMeasure] = [
         better="less",
         least_rtts=0.25,
         asked=_crosses("web"),
-        doc="95 of 100 of them are there within this time",
+        doc="95 of 100 of them are complete within this time",
         value=_short(0.95),
     ),
     QueueMeasure(
@@ -279,15 +278,15 @@ MEASURES: list[QueueMeasure] = [
     _of_link(
         "mean_queue_packets",
         "mean_queue_packets",
-        "packets that wait, on average over time; told, not judged, as the delays say the same",
+        "mean number of packets that wait, over time; reported, not ranked, as the delays show the same",
         judged=False,
     ),
 ]
 
 
 def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]]:
-    """The runs of each discipline by seed, in order: `Seed` of a link, `FabricSeed` of a fabric. `results` have the
-    labels `queue` and `load`."""
+    """The runs of each discipline in the order of seeds: `Seed` for a link, `FabricSeed` for a fabric. `results` have
+    the labels `queue` and `load`."""
     if link.fabric is not None:
         return fabric_measures.views(results)
     runs = [row for row in results.runs.rows() if row["status"] == "done"]
@@ -303,7 +302,8 @@ def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]
         line = next(row for row in rows_of["links"].get(n, []) if row["name"] == LINK)
         groups = {row["group"]: row for row in rows_of["groups"].get(n, [])}
         call = next((row for row in rows_of["datagrams"].get(n, []) if row["group"] == CALL), None)
-        video = next((row for row in rows_of["playout"].get(n, []) if row["group"] == VIDEO), None)
+        videos = [row for row in rows_of["playout"].get(n, []) if row["group"] in (VIDEO, STREAM)]
+        video = min(videos, key=lambda row: row["shown_bps"], default=None)
         sizes, times = transfers.get(n, nothing)
         made[run["queue"], run["load"], run["seed"]] = LinkRun(
             line,
@@ -324,7 +324,7 @@ def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]
 
 
 def _masks(runs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Each run, and which rows are its."""
+    """Each run, with its rows."""
     for n in np.unique(runs):
         yield int(n), runs == n
 
@@ -359,7 +359,7 @@ def _requests(table: Any, duration_s: float) -> dict[int, np.ndarray]:
 
 
 def _completions(table: Any, duration_s: float, group: str) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Run, sizes and completion times of a group; what is unfinished has the time until the end."""
+    """Run, sizes and completion times of a group; unfinished transfers have the time until the end of the run."""
     if not len(table):
         return
     sizes, times = np.asarray(table["bytes"], float), np.asarray(table["completion_s"], float)

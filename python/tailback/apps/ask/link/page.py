@@ -1,4 +1,4 @@
-"""The answer as one HTML page: who comes first and by what, figures, parameters with their reasons, the lines for
+"""The answer as one HTML page: the ranking with its measures, figures, parameters with their reasons, and the lines of
 `tc`."""
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from tailback.apps.ask.link.compared import Comparison
 
 NAME = "compare.html"
-#: Classes of sizes of transfers: up to so many bytes; a class with fewer transfers than these in any run is not drawn.
+#: The upper bounds of the size classes of transfers in bytes. A class that has fewer than the second number of
+#: transfers in some run is not drawn.
 SIZES = (1e3, 1e4, 1e5, 1e6, 1e7)
 LEAST = 5
 
 
 def write(answer: Comparison, folder: Path, kinds: Sequence[str]) -> Path:
-    """Write the page and its figures into a folder."""
+    """Writes the page and its figures into a folder."""
     from tailback.core.text.whole import write_text
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +85,7 @@ def _hosts(answer: Comparison) -> str:
 
 
 def _lines(answer: Comparison, c: Candidate) -> tuple[tuple[str, ...], str]:
-    """What is pasted for a discipline, and what has to be known of it."""
+    """The lines to paste for a discipline, and remarks on them."""
     if answer.link.rack is not None:
         return (f"tc qdisc replace dev DEV root {c.tc}",) if c.tc else (), c.tc_remark
     made = production(c, answer.link)
@@ -95,7 +96,7 @@ def _lines(answer: Comparison, c: Candidate) -> tuple[tuple[str, ...], str]:
 
 
 def _parameters(answer: Comparison) -> list[list[str]]:
-    """Discipline, parameters and why, those of one reason together; what is the same for all stands elsewhere on the
+    """The discipline and its parameters, grouped by reason. Settings that are the same for all stand elsewhere on the
     page."""
     rows = []
     for name, c in answer.candidates.items():
@@ -184,9 +185,9 @@ def _waits(answer: Comparison) -> tuple[str, Any, str]:
         of="packets",
     )
     said = (
-        "The same for every packet: how many of them (upwards) wait no longer than so long (to the right, log scale). "
-        "A curve further left is better; one that rises steeply has waits that are all alike. What waits less than a "
-        "thousandth of the round trip stands at the left edge. Means over seeds."
+        "The wait of every packet: the share of packets (upwards) that wait no longer than a time (to the right, log "
+        "scale). A curve further left is better; a steep curve has similar waits. Waits below a "
+        "thousandth of the round trip are at the left edge. Means over seeds."
     )
     return "waits", fig, said
 
@@ -215,7 +216,7 @@ def _completions(answer: Comparison) -> tuple[str, Any, str]:
         y="seconds",
     )
     said = (
-        "Web transfers: the median time until all is there, by size (up to 1 kB, 10 kB, ...). Lower is better. Bands: "
+        "Web transfers: the median completion time by size (up to 1 kB, 10 kB, ...). Lower is better. Bands: "
         "95 % intervals."
     )
     return "completions", fig, said
@@ -236,9 +237,9 @@ def _shares(answer: Comparison) -> tuple[str, Any, str]:
         rows.append((q, values))
     titles = [*kinds, *(["unresponsive flow"] if beside else [])]
     fig = plots.shares(rows, titles)
-    said = "Mean goodput of a flow of each kind, in fair shares: 1 is what each would have if all had the same."
+    said = "Mean goodput of a flow of each kind, in fair shares: 1 is an equal share of the line."
     if beside:
-        said += " The unresponsive flow is in runs of its own; what it takes beyond 1 the others lack there."
+        said += " The unresponsive flow is in separate runs; the others lose there what it takes beyond 1."
     return "shares", fig, said
 
 
@@ -260,15 +261,15 @@ def _thresholds(answer: Comparison) -> tuple[str, Any, str]:
     ]
     fig = plots.curves(panels, "marking threshold K, packets", "", y="own")
     said = (
-        "What the marking threshold gives and takes: below an offload burst the line is not always in use, and above "
+        "The effect of the marking threshold: below an offload burst the line is not always in use, and above "
         "it only the queue grows. Bands: 95 % intervals."
     )
     return "thresholds", fig, said
 
 
 def _kinds(answer: Comparison) -> dict[str, list[str]]:
-    """Groups of the long flows under the titles of a figure: by sender, or by round trip where there is one sender or
-    few lines."""
+    """Groups of the long flows by their titles in a figure: by sender, or also by round trip if there is one sender or
+    if there are few curves."""
     link = answer.link
     keys = list(link.senders_of_flows())
     if len(link.rtts_s) == 1 or len(keys) > 4:

@@ -1,8 +1,8 @@
 """The lines of `tc` that a reader pastes after a comparison: production values, behind a shaper.
 
-An experiment gives all disciplines the same buffer; a router does not, so that a buffer which only the experiment chose
-is left to Linux. What was asked for, and what follows from the link, is said. The shaper's rate is a little below the
-line's, as at home, so that the queue is here and not in front of the line.
+An experiment gives all disciplines the same buffer; a router does not. A buffer that only the experiment chose is
+therefore left to Linux. Parameters that the user gave or that follow from the link are set. The shaper's rate is a
+little below the line's, as at home, so that packets queue here and not in front of the line.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from tailback.linux.law import RED_LIMIT, Path
 from tailback.linux.shaper import SHARE, burst_bytes, htb
 from tailback.linux.units import TcError
 
-#: A reader's device towards the line.
+#: The user's device towards the line.
 DEVICE = "DEV"
-#: Lengths are those of the link's packets: nothing is added to them.
+#: Lengths are those of the link's packets, without added headers.
 _PLAIN = Framing("", "", 0, 0, "plain", "", "", pppoe=True)
 
 
 @dataclass(frozen=True)
 class Lines:
-    """What sets a discipline up, in order."""
+    """The commands that set a discipline up, in order."""
 
     commands: tuple[str, ...]
-    #: Parameters that were given, and that no word says.
+    #: Given parameters that no word sets.
     unsaid: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -47,13 +47,13 @@ def shaped_bps(link: Link) -> float:
 
 
 def around(link: Link) -> tuple[str, ...]:
-    """The shaper that all disciplines have which hold no rate themselves."""
+    """The shaper of all disciplines that do not shape by themselves."""
     rate = units.kbit_text(shaped_bps(link))
     return htb(DEVICE, rate, burst_bytes(shaped_bps(link), _PLAIN), "", "")[:2]
 
 
 def lines(made: Candidate, link: Link) -> Lines | None:
-    """None where Linux has no such discipline."""
+    """The lines of a candidate; None if Linux has no such discipline."""
     there, table = form(made.name), made.table()
     rate_of = shaping(made.name)
     if there is None and rate_of is not None:
@@ -83,7 +83,7 @@ def _remarks_of(made: Candidate) -> tuple[str, ...]:
 
 
 def _settings(made: Candidate, link: Link, there: Form) -> dict[str, Any]:
-    """What was tried, without a buffer that only the experiment chose."""
+    """The tried settings, without a buffer that only the experiment chose."""
     table = {k: v for k, v in made.table().items() if k != "kind"}
     chosen = {s.name: s.value for s in made.settings}
     if "buffer" in chosen and "buffer" not in made.queue and not _asked(made, link):
@@ -96,7 +96,7 @@ def _settings(made: Candidate, link: Link, there: Form) -> dict[str, Any]:
 
 
 def _asked(made: Candidate, link: Link) -> bool:
-    """Whether someone named the buffer: for this discipline, or for all."""
+    """Whether the user gave the buffer, for this discipline or for all."""
     return any(s.name == "buffer" and s.why.endswith("as asked for") for s in made.settings)
 
 
@@ -124,7 +124,7 @@ def _bucket(table: Mapping[str, Any], link: Link) -> Lines | None:
 
 
 def _framing(table: Mapping[str, Any]) -> tuple[Framing, str]:
-    """What an Ethernet device counts, and what it counts more than the simulator."""
+    """A remark on the header that an Ethernet device counts and the simulator does not."""
     overhead, mpu = (_core.parse_bytes(str(table.get(key, "0B"))) for key in ("overhead", "mpu"))
     line = Framing("", "", max(overhead, ETHERNET_HEADER), mpu, str(table.get("framing", "plain")), "", "")
     if overhead >= ETHERNET_HEADER:

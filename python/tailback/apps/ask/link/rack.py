@@ -1,8 +1,8 @@
-"""A port of a switch in a data centre: what its question has by default, and the marking threshold K.
+"""A port of a switch in a data centre: the defaults of its question, and the marking threshold K.
 
-Senders that look for the share of marked bytes (DCTCP) ask about a rack: hosts with offload and a card as fast as the
-port, requests to many servers at once, a switch whose ports share a memory, and round trips so short that a run is as
-many of them, and not as many seconds, long.
+Senders that respond to the share of marked bytes (DCTCP) make the question one about a rack. Its hosts have offload and
+a card as fast as the port, requests go to many servers at once, and the ports of the switch share a memory. Round trips
+are so short that the length of a run is a number of round trips and not of seconds.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ from dataclasses import dataclass
 #: Senders that make the question one of a data centre.
 MADE_FOR = ("dctcp",)
 DCTCP_PAPER = "Alizadeh et al., Data Center TCP, SIGCOMM 2010"
-#: What crosses a port of a rack unless something else is named.
+#: The default traffic of a port of a rack.
 CROSSES = ("bulk", "incast")
 #: A switch of 24 ports of 10 Gb/s with 4 MB (table 1 of the paper).
 PORTS, MEMORY_BYTES, MEMORY_RATE = 24, 4_000_000, 10e9
-#: How many times the free memory a queue may take: alone 800 kB of 4 MB. The paper's switch gave about 700 kB.
+#: The multiple of the free memory that a queue may take. One queue alone may take 800 kB of 4 MB; the paper's switch
+#: gave about 700 kB.
 ALPHA = 0.25
-#: The thresholds that the paper has, in packets: at 1 Gb/s and below, and at 10 Gb/s; beyond in proportion.
+#: The paper's thresholds in packets: at 1 Gb/s and below, and at 10 Gb/s. Beyond, they grow in proportion to the rate.
 LEAST_K, PAPER_K, PAPER_RATE = 20, 65, 10e9
 #: A train of segmentation offload, bytes of payload.
 OFFLOAD_BYTES = 65_536
-#: How many servers answer a request, with how much each (section 2.2 of the paper), and the requests' share of the
-#: line.
+#: The servers that answer a request, the bytes of each answer (section 2.2 of the paper), and the requests' share of
+#: the line.
 SERVERS, ANSWER_BYTES, REQUEST_SHARE = 40, 2_000, 0.1
-#: A run, in round trips; its first fifth is not counted, and it never is shorter than the second.
+#: The length of a run in round trips, of which the first fifth is not counted, and the shortest length.
 RTTS, LEAST_RTTS = 2000, 300
 #: Timers of hosts in data centres: Vasudevan et al., SIGCOMM 2009, found 200 ms and 40 ms too long; the paper has 10
 #: ms.
@@ -35,9 +36,9 @@ MIN_RTO, DELAYED_ACK = "10ms", "1ms"
 
 @dataclass(frozen=True)
 class Rack:
-    """What a port of a rack has beside rate, round trip and buffer."""
+    """The settings of a rack's port beside rate, round trip and buffer."""
 
-    #: The marking threshold K, packets, and where it comes from.
+    #: The marking threshold K in packets, and its origin.
     threshold: int
     threshold_why: str
     #: The memory of the switch, bytes.
@@ -46,7 +47,7 @@ class Rack:
 
 
 def static_part(rate_bps: float) -> float:
-    """Bytes of the memory that are left for a port if all have the same."""
+    """Bytes of the memory for a port if all ports have an equal share."""
     return MEMORY_BYTES * max(1.0, rate_bps / MEMORY_RATE) / PORTS
 
 

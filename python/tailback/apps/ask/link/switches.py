@@ -1,7 +1,7 @@
-"""What a switch in a data centre has for a port: drop-tail, marks from a threshold on, and a shared memory.
+"""The candidates for a switch port in a data centre: drop-tail, marks from a threshold on, and a shared memory.
 
-CoDel and DualPI2 are there to compare: they need the time that each packet waited, which hosts and software switches
-know, and most switching chips do not.
+CoDel and DualPI2 are included for comparison. They need the waiting time of each packet, which hosts and software
+switches measure and most switching chips do not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _rack(link: Link) -> Rack:
 
 
 def _marks_at_once(low: float, high: float, link: Link, why: str) -> tuple[Setting, ...]:
-    """RED on the instantaneous queue, which marks with probability 1 from the upper threshold on."""
+    """RED on the instantaneous queue. It marks with probability 1 from the upper threshold on."""
     instantaneous = f"the queue as it is, not its average; from there on every packet is marked ({DCTCP_PAPER}, 3.1)"
     return (
         Setting("min_threshold", f"{low:g} packets", why),
@@ -38,7 +38,7 @@ def _marks_at_once(low: float, high: float, link: Link, why: str) -> tuple[Setti
         Setting("mark_cap", 1.0, instantaneous),
         Setting("mark_above_max", True, instantaneous),
         Setting("wait", False, instantaneous),
-        Setting("ecn", True, "the mark is what the senders count"),
+        Setting("ecn", True, "the senders respond to marks"),
         Setting("mean_packet", f"{link.packet_bytes}B", "what most packets have"),
     )
 
@@ -57,7 +57,7 @@ NEAR_A_STEP = "Close to a step, but not a step: Linux's RED averages the queue, 
 
 
 def step(link: Link, k: int | None = None) -> Candidate:
-    """Every packet that finds K waiting is marked."""
+    """A step: every packet that finds K packets waiting is marked."""
     made = known.in_linux(Candidate("red", (_own_part(link), *_step_settings(link, k))), link)
     return replace(made, tc_remark=NEAR_A_STEP)
 
@@ -71,7 +71,7 @@ def _wred(link: Link) -> Candidate:
 
 
 def _in_memory(link: Link, inside: Candidate) -> Candidate:
-    """The same in the memory of the whole switch."""
+    """A step in the shared memory of the whole switch."""
     r = _rack(link)
     memory = {"buffer": f"{r.memory_bytes}B", "alpha": r.alpha}
     own = tuple(s for s in inside.settings if s.name != "buffer")
@@ -80,9 +80,7 @@ def _in_memory(link: Link, inside: Candidate) -> Candidate:
         "Hahne 1998)"
     )
     shared = Setting("buffer", "unlimited", why)
-    return Candidate(
-        inside.name, (shared, *own), None, "A switch has this memory; Linux has none like it.", switch=memory
-    )
+    return Candidate(inside.name, (shared, *own), None, "A switch has such a memory; Linux does not.", switch=memory)
 
 
 def _shared(link: Link) -> Candidate:
@@ -119,7 +117,7 @@ def _dualpi2(link: Link) -> Candidate:
     return replace(known.in_linux(Candidate("dualpi2", made), link), where=SOFTWARE)
 
 
-#: What is compared on a port of a rack unless others are named, in this order.
+#: The default candidates for a port of a rack, in this order.
 CANDIDATES: dict[str, Callable[[Link], Candidate]] = {
     "droptail": lambda link: known.candidate("droptail", link),
     "step": step,

@@ -1,4 +1,4 @@
-"""The answer as text: the order, the measures with intervals, who leads where, and the lines for `tc`."""
+"""The answer as text: the ranking, the measures with intervals, the leaders of each measure, and the lines of `tc`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tailback.apps.ask.link.production import lines as production
 from tailback.core.text.plain import plain
 from tailback.core.text.width import terminal_width
 
-#: Where there is nothing to paste.
+#: The text if there is nothing to paste.
 NO_LINE = "(Linux has no such discipline)"
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _width(width: int | None) -> int:
 
 
 def opening(link: Link, times: Times, seeds: str, width: int | None = None) -> str:
-    """The question as it was understood: it can be said before anything has run."""
+    """The question as it was understood, for printing before the first run."""
     paragraphs = [
         f"Which queue for {words.question(link)}?",
         f"{words.crossing(link)} {words.conditions(link, times, seeds)}",
@@ -36,7 +36,7 @@ def opening(link: Link, times: Times, seeds: str, width: int | None = None) -> s
 
 
 def first(answer: Comparison, width: int | None = None) -> str:
-    """What one seed of each discipline says."""
+    """The first answer, from one seed of each discipline."""
     width = _width(width)
     lines = [*textwrap.wrap(words.at_first(answer), width), "", *_table(answer, width)]
     return "\n".join(plain(line) for line in lines)
@@ -56,7 +56,7 @@ def text(answer: Comparison, width: int | None = None, *, opened: bool = False) 
 
 
 def _in_switch(answer: Comparison, width: int) -> list[str]:
-    """What a queue of a host says for the same: there is no shaper in a switch."""
+    """The lines for the queue of a host, since a switch has no shaper."""
     lines = ["On Linux (tc qdisc replace dev DEV root ...)"]
     for name, c in answer.candidates.items():
         line = c.tc if c.tc is not None else NO_LINE
@@ -90,9 +90,9 @@ def _indented(name: str, line: str, width: int, at: int = 13) -> list[str]:
 
 def judged(answer: Comparison) -> str:
     return (
-        "Better: the 99 % interval of the difference, seed by seed, leaves zero out, and the difference matters. "
+        "Better: the 99 % interval of the paired difference over seeds excludes zero, and the difference matters. "
         "Ranked by how often better "
-        "less how often worse."
+        "minus how often worse."
     )
 
 

@@ -1,4 +1,4 @@
-"""The scenario of a link: who crosses it, for how long, and what a run of it costs."""
+"""The scenario of a link: its traffic, the length of a run, and the cost of a run."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from tailback.apps.ask.link import rack as racks
 from tailback.apps.ask.link.fabric import Fabric
 from tailback.apps.ask.link.link import CALL_BPS, Link
 
-#: The link under test, as results call it.
+#: The name of the link under test in results.
 LINK = "bottleneck"
-CALL, VIDEO, WEB, UNRESPONSIVE, INCAST = "call", "call-video", "web", "unresponsive", "incast"
-#: The recording of how long packets waited.
+CALL, VIDEO, STREAM, WEB, UNRESPONSIVE, INCAST = "call", "call-video", "video", "web", "unresponsive", "incast"
+#: The name of the recording of waiting times.
 WAITS = "sojourn_percentiles"
 #: Browsing takes about this share of the line.
 WEB_SHARE = 0.1
-#: A page of 3GPP2 C.R1002-0 has so many bytes on average; it is read for this long, or longer where one reader is too
-#: much.
+#: The mean bytes of a page of 3GPP2 C.R1002-0, and its reading time, which is longer if one reader would be too much
+#: load.
 PAGE_BYTES, READING_S = 56_900.0, 5.0
 MOST_READERS = 1000
-#: Packet-hops a second of CPU, about; a run's hops for each packet of the line; what a flow costs at the
-#: start, and in a second even where its share is next to nothing.
+#: For estimates of CPU time: packet-hops a second, hops for each packet of the line, and the cost of a flow at its
+#: start and in each second.
 HOPS_PER_S, HOPS_A_PACKET, FLOW_S, FLOW_S_PER_S = 3.5e6, 4.5, 5e-5, 3e-6
-#: A run counts at least so many packets of the line.
+#: The fewest packets of the line in the counted part of a run.
 LEAST_PACKETS = 20_000
-#: A comparison should take no longer than this by itself, and none longer than that unless its duration is asked for.
+#: The usual limit on the time of a comparison, and the limit above which its duration must be given.
 WANTED_S, MOST_S = 45.0, 600.0
 
 
 @dataclass(frozen=True)
 class Times:
-    """How long a run is, and from when on it counts, in simulated seconds."""
+    """The length of a run and its warm-up, in simulated seconds."""
 
     warmup_s: float
     duration_s: float
@@ -55,7 +55,7 @@ def short(rtt_s: float) -> str:
 
 
 def readers(link: Link) -> tuple[int, float]:
-    """How many people read pages, and how long each is read, to take their share of the line."""
+    """The number of readers and the reading time of a page, such that they take their share of the line."""
     each = PAGE_BYTES * 8 / READING_S
     n = link.rate_bps * WEB_SHARE / each
     if n >= 1:
@@ -71,12 +71,12 @@ def scenario(
     tcp: Mapping[str, Any],
     switch: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The run of a queue, with the unresponsive flow `beside` the rest or without; `switch` is the memory that the
-    port shares."""
+    """The scenario with a queue, with or without the unresponsive flow (`beside`). `switch` is the memory that the port
+    shares."""
     if link.fabric is not None:
         return fabrics.scenario(link, queue, times, _controlled(link, _sender(link, tcp), link.senders[0]), switch)
     access = f"{link.access_bps:.0f}bps"
-    # A flow that is alone for long behind a line as fast as this one queues in its own host.
+    # A flow that is alone behind a host's link as fast as this line would queue in its own host.
     apart = 10 * link.longest_rtt_s if link.rack else max(1.0, 2 * link.longest_rtt_s)
     starts = {"kind": "uniform", "to": _time(min(apart, times.warmup_s / 2))}
     # The link's own delay is within the shortest round trip; the rest is on the hosts' lines.
@@ -103,13 +103,15 @@ def scenario(
     if "voice" in link.traffic:
         flows[CALL] = {
             "traffic": "voice",
-            # As telephones mark them (RFC 4594 section 4.1): a discipline with classes sees it, no other looks.
+            # Marked as telephony (RFC 4594 section 4.1). Only a discipline with classes reads the mark.
             "conditioner": {"kind": "code-point", "code": "EF"},
             "rtt": near,
             "access_rate": access,
             "start": starts,
         }
-    if link.adapt:
+    if STREAM in link.traffic:
+        flows[STREAM] = {**calls.video(link.adapt), "rtt": near, "access_rate": access, "start": starts}
+    if link.adapt and "voice" in link.traffic:
         flows[VIDEO] = {
             **calls.video(link.adapt),
             "conditioner": {"kind": "code-point", "code": calls.MARK},
@@ -150,7 +152,7 @@ def scenario(
 
 
 def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
-    """What all senders have, with `tcp` over it."""
+    """The settings of all senders, overridden by `tcp`."""
     sender: dict[str, Any] = {
         "profile": "linux",
         "payload": f"{link.packet_bytes - 52}B",
@@ -161,7 +163,8 @@ def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
             "offload": f"{racks.OFFLOAD_BYTES}B",
             "min_rto": racks.MIN_RTO,
             "initial_rto": racks.MIN_RTO,
-            # As Linux does with DCTCP: a repair that is not capable is dropped where others are marked.
+            # As Linux does with DCTCP: a retransmission that is not ECN-capable would be dropped where others are
+            # marked.
             "ect_on_retransmissions": True,
             "delayed_ack_timeout": racks.DELAYED_ACK,
         }
@@ -177,7 +180,7 @@ def _controlled(link: Link, sender: Mapping[str, Any], congestion: str) -> dict[
 
 
 def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any]:
-    """Who opens connections: readers of pages, and a client that asks many servers at once."""
+    """The sessions: readers of pages, and a client that asks many servers at once."""
     sessions: dict[str, Any] = {}
     around = {"access_rate": f"{link.access_bps:.0f}bps", "tcp": dict(tcp)}
     if "web" in link.traffic:
@@ -200,7 +203,7 @@ def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any
             "response": {"kind": "constant", "mean": f"{racks.ANSWER_BYTES}B"},
             "think": {"kind": "exponential", "mean": _time(think_s(link))},
             "rtt": _time(link.shortest_rtt_s),
-            # Connections are opened before the queue has grown: a SYN is not capable of ECN.
+            # Connections open before the queue grows, since a SYN is not ECN-capable.
             "start": "0s",
             **around,
         }
@@ -213,9 +216,9 @@ def think_s(link: Link) -> float:
 
 
 def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -> Times:
-    """How long a run is. Long enough for senders to settle and for fifty seconds or five hundred round trips after
-    that, and shorter on links so fast that it would take minutes; `asked_s` wins. Raises `LinkError` for what would
-    take too long."""
+    """The length of a run. It lets senders settle and then has fifty seconds or five hundred round trips; it is shorter
+    on links so fast that a run would take minutes. `asked_s` takes precedence. Raises `LinkError` if it would take too
+    long."""
     if link.fabric is not None:
         return _fabric_times(link, link.fabric, runs, cores, asked_s)
     longest = link.longest_rtt_s
@@ -225,7 +228,7 @@ def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -
         return Times(asked_s / 5, asked_s, "as asked for")
     if link.rack is not None:
         return _rack_times(link, runs, cores)
-    # A slow line needs long for enough pages and packets; simulating them costs as much as on any other line.
+    # A slow line needs a long run for enough pages and packets, but these cost no more CPU time than on other lines.
     warmup = max(10.0, 50 * longest, LEAST_PACKETS / 5 * link.packet_s)
     counted = max(50.0, 250 * longest, LEAST_PACKETS * link.packet_s)
     cost = cost_s(link, warmup + counted, runs, cores)
@@ -247,7 +250,7 @@ def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -
 
 
 def _rack_times(link: Link, runs: int, cores: int) -> Times:
-    """So many round trips, fewer where that would take long."""
+    """The length in round trips, shorter if a run would take long."""
     rtts = float(racks.RTTS)
     cost = cost_s(link, rtts * link.longest_rtt_s, runs, cores)
     why = f"{racks.RTTS} round trips"
@@ -265,7 +268,7 @@ def _rack_times(link: Link, runs: int, cores: int) -> Times:
 
 
 def _fabric_times(link: Link, fabric: Fabric, runs: int, cores: int, asked_s: float | None) -> Times:
-    """As long as it takes until so many flows have arrived, fewer where that would take long."""
+    """The time in which the usual number of flows arrives, or fewer flows if a run would take long."""
     each_s = 1 / fabrics.arrivals_per_s(link, fabric)
     if asked_s is not None:
         if asked_s < each_s:
@@ -279,14 +282,14 @@ def _fabric_times(link: Link, fabric: Fabric, runs: int, cores: int, asked_s: fl
 
 
 def cost_s(link: Link, duration_s: float, runs: int, cores: int) -> float:
-    """About how many seconds it takes."""
+    """The estimated CPU time in seconds."""
     hosts = link.flows + (readers(link)[0] if "web" in link.traffic else 0)
     one = _packets(link, duration_s) * HOPS_A_PACKET / HOPS_PER_S + hosts * (FLOW_S + FLOW_S_PER_S * duration_s)
     return runs * one / max(1, min(cores, runs))
 
 
 def _round(seconds: float) -> float:
-    """To two digits, upwards."""
+    """Rounded up to two digits."""
     step = 10.0 ** (math.floor(math.log10(seconds)) - 1)
     return math.ceil(seconds / step - 1e-9) * step
 
@@ -307,7 +310,7 @@ def _time(seconds: float) -> str:
 
 
 def said(link: Link) -> list[str]:
-    """What crosses the link, a sentence a part."""
+    """A phrase for each part of the link's traffic."""
     if link.fabric is not None:
         return fabrics.said(link)
     parts = []
@@ -330,4 +333,6 @@ def said(link: Link) -> list[str]:
     if "voice" in link.traffic:
         call = f"a call with {calls.said(link.adapt)}" if link.adapt else f"a voice call of {CALL_BPS // 1000} kbit/s"
         parts.append(call)
+    if STREAM in link.traffic:
+        parts.append(f"a live stream: {calls.streamed(link.adapt)}")
     return parts

@@ -50,7 +50,7 @@ def conditions(link: Link, times: Times, seeds: str) -> str:
 
 
 def production(link: Link) -> str:
-    """What the lines to paste are."""
+    """A sentence that introduces the lines to paste."""
     return (
         f"On Linux, behind a shaper at {SHARE:.0%} of the line's rate, so that packets wait there (DEV is the device "
         "towards the line). Production values: a buffer that the experiment chose is left to Linux."
@@ -58,14 +58,14 @@ def production(link: Link) -> str:
 
 
 def at_first(answer: Comparison) -> str:
-    """What one seed of each discipline says."""
+    """The first answer, from one seed of each discipline."""
     leading = [p.queue for p in answer.ranking.places if p.rank == 1]
     verb = "comes" if len(leading) == 1 else "come"
     return f"First answer, from one seed: {joined(leading, 'and')} {verb} first. More seeds run now."
 
 
 def first(answer: Comparison) -> str:
-    """Who is first, in a sentence."""
+    """A sentence on the first place."""
     places = answer.ranking.places
     if len(answer.seeds) < 2:
         return "One seed gives no interval: nothing here is called better. Ask for --replications 5."
@@ -81,16 +81,16 @@ def first(answer: Comparison) -> str:
         )
     else:
         leaders = joined([p.queue for p in leading], "and")
-        said = f"{leaders} share the first place: as often better, less worse, than others."
+        said = f"{leaders} share the first place: they have equal scores (how often better minus how often worse)."
     if not beside:
         return said
     where = answer.candidates[beside[0]].where
-    return f"{said} {joined(beside, 'and')} ({where}) stand beside, without a place."
+    return f"{said} {joined(beside, 'and')} ({where}) are compared, but have no place."
 
 
 def against(answer: Comparison) -> str:
-    """What the first has over drop-tail, or over the last where drop-tail is the first or not there: the measures by
-    which it is better."""
+    """The measures by which the first is better than drop-tail. If drop-tail is first or missing, the first is compared
+    with the last."""
     r = answer.ranking
     top, last = r.places[0].queue, [p for p in r.places if p.rank][-1].queue
     other = "droptail" if "droptail" in answer.candidates and top != "droptail" else last
@@ -103,7 +103,7 @@ def against(answer: Comparison) -> str:
 
 
 def by_measure(answer: Comparison) -> list[tuple[str, str]]:
-    """For each measure its title and who is not beaten by it."""
+    """For each measure its title, and the disciplines that no other beats."""
     r = answer.ranking
     rows = []
     for m in r.measures:

@@ -1,6 +1,6 @@
 """Scripts of packetdrill, played against a sender of the simulator and against this machine's kernel.
 
-Rust reads a script (`tailback_transport::dialogues::packetdrill`); nothing of it is run. `script.py` has it as data
-with its included files, `settings.py` what its settings mean for a sender here, `play.py` plays it, `ours.py` and
-`kernel.py` are the two subjects, `run.py` says what came of it.
+Rust parses a script (`tailback_transport::dialogues::packetdrill`); no code of the script is executed. `script.py` has
+the script and its included files as data. `settings.py` maps its settings to a sender here. `play.py` plays it against
+a subject, `ours.py` or `kernel.py`. `run.py` gives the verdict.
 """

@@ -1,4 +1,4 @@
-"""The packets of a script that differs, as a file for Wireshark."""
+"""Writes the packets of a failed script as a file for Wireshark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOCAL, REMOTE, PORT, REMOTE_PORT = "192.168.0.1", "192.0.2.1", 8080, 40_001
 REMOTE_NETWORK = "192.0.2.0/24"
 #: Flags by the letters of a script, in the order in which it writes them.
 FLAGS = {"S": "syn", "F": "fin", "R": "rst", "P": "psh", ".": "ack", "E": "ece", "W": "cwr", "A": "ae"}
-#: A packet: when, its bytes from the IP header on, and a comment.
+#: A packet: its time, its bytes from the IP header on, and a comment.
 Frame = tuple[int, bytes, str]
 
 
@@ -25,7 +25,7 @@ def names_of_flags(flags: str) -> frozenset[str]:
 
 
 def of_segments(seen: Sequence[tuple[int, bool, SentPacket | Packet]]) -> list[Frame]:
-    """Packets of segments without headers: those that arrive come from the remote end."""
+    """Makes packets from segments. Arriving segments come from the remote end."""
     return [(at, _packet(s, arrives), "") for at, arrives, s in seen]
 
 
@@ -34,7 +34,7 @@ def _packet(s: SentPacket | Packet, arrives: bool) -> bytes:
     ports = (REMOTE_PORT, PORT) if arrives else (PORT, REMOTE_PORT)
     stamps = None
     if s.stamps:
-        # Nanoseconds of the simulator as the milliseconds of a kernel.
+        # The simulator's nanoseconds as a kernel's milliseconds.
         stamps = (s.stamps[0] & 0xFFFFFFFF, s.stamps[1] & 0xFFFFFFFF)
     return packets.write(
         packets.ToKernel(
@@ -47,7 +47,7 @@ def _packet(s: SentPacket | Packet, arrives: bool) -> bytes:
 
 
 def write(out: Path, script: Path, suffix: str, frames: Sequence[Frame], why: str) -> str:
-    """Write them, with why the script differs as the comment of the last; returns the file."""
+    """Writes the packets and returns the file. The comment of the last packet is the reason of the failure."""
     out.mkdir(parents=True, exist_ok=True)
     file = out / f"{script.stem}{suffix}.pcapng"
     rows = list(frames)

@@ -1,4 +1,4 @@
-"""Assertions of a script: whole numbers, compared. No Python of a script is run."""
+"""Evaluates the assertions of a script, which compare whole numbers. Python code of a script is not executed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from tailback.apps.conformance.packetdrill.script import Refused
 from tailback.runs.live.tcp_info import CA_STATES
 
-#: Constants that scripts use: states of the congestion control and of a connection, and the option bits of linux/tcp.h.
+#: Constants of scripts: states of the congestion control and of a connection, and the option bits of linux/tcp.h.
 CONSTANTS: Mapping[str, int] = {
     **{f"TCP_CA_{name}": i for i, name in enumerate(CA_STATES)},
     **{
@@ -30,12 +30,12 @@ _TWO: Mapping[str, Callable[[int, int], int]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _ONE: Mapping[str, Callable[[int], int]] = {"-": operator.neg, "~": operator.invert, "not": lambda v: int(not v)}
-#: No value of a connection has more digits.
+#: The most digits of a value.
 _MOST = 1 << 200
 
 
 def evaluate(expr: Any, of: Callable[[str], int], line: int) -> int:
-    """The value of an expression; `of` gives what a name stands for. Raises Refused."""
+    """The value of an expression; `of` gives the value of a name. Raises Refused."""
     if isinstance(expr, int):
         return expr
     if isinstance(expr, str):

@@ -1,8 +1,8 @@
-"""This machine's kernel as the host of a script: sockets of its own, behind a TUN device whose far end is played here.
+"""This machine's kernel as the host of a script: it has real sockets behind a TUN device, whose far end is played here.
 
-Each script has a process and a network of its own, laid out as packetdrill lays it out: the device is `tun0`, and the
-addresses are packetdrill's. Settings of a script are written below /proc/sys/net of that network; routes and queues
-become the words of one call of `ip` or `tc`. Nothing on the machine changes. Time is real.
+Each script has its own process and network namespace, set up as by packetdrill: the device is `tun0`, and the addresses
+are packetdrill's. Settings of a script are written to /proc/sys/net of that namespace; routes and queues are set with
+one call of `ip` or `tc`. Nothing on the machine changes. Time is real.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _DEVICE, _GATEWAY = "tun0", "192.168.0.2"
 #: Number of the first byte of the far end's direction.
 _FIRST = 1_000_000
 _MASK = 0xFFFFFFFF
-#: Values of time stamps count milliseconds.
+#: Timestamp values count milliseconds.
 _TICK_NS = 1_000_000
-#: What `ip route` and `tc qdisc` are asked to do.
+#: The allowed verbs of `ip route` and `tc qdisc`.
 _ROUTE_VERBS = {"add", "append", "change", "replace", "del", "delete"}
 _QDISC_VERBS = {"add", "change", "replace", "del", "delete"}
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]*")
 
 
 class Job(msgspec.Struct):
-    """A script for the process of its own."""
+    """A script for the separate process."""
 
     file: str
     includes: str | None
@@ -53,7 +53,7 @@ class Job(msgspec.Struct):
 
 
 def on_kernel(file: Path, includes: Path | None, out: Path | None, beside: bool = False) -> ScriptOutcome:
-    """A script, on this kernel. `out`: the folder for the capture of one that differs. Raises NoKernel."""
+    """Plays a script on this kernel. `out` is the folder for the capture of a failed script. Raises NoKernel."""
     job = Job(str(file), str(includes) if includes else None, str(out) if out else None, beside)
     words = [sys.executable, "-m", "tailback.apps.conformance.packetdrill.kernel"]
     done = subprocess.run(words, input=msgspec.json.encode(job), capture_output=True, check=False)
@@ -65,7 +65,7 @@ def on_kernel(file: Path, includes: Path | None, out: Path | None, beside: bool 
 
 
 def main() -> None:
-    """In the process of its own: play the script that standard input names, and say what came of it."""
+    """Runs in the separate process: plays the script that standard input names and prints the verdict."""
     from tailback.runs.live.agent import _network as leave_network
     from tailback.runs.live.router import Refused as NotAllowed
 
@@ -99,13 +99,13 @@ class KernelHost:
             self.notes.append("windows of this kernel are not compared: the script does not set its receive buffer")
         self.frames: list[capture.Frame] = []
         self._device = _lay_out(script)
-        # A script that names no congestion control means Linux as it comes, not as this machine is set.
+        # A script without a congestion control means Linux's default, not this machine's setting.
         self._sockets = Sockets((1, str(BASE["congestion"])))
         self._unread: deque[SentPacket] = deque()
         #: Ports of the far end and of the kernel, and the number of the kernel's first byte, once they are known.
         self._ports = (capture.REMOTE_PORT, capture.PORT)
         self._own_first: int | None = None
-        # What the kernel does for the first time takes longer; so does Python.
+        # The first packets take longer, in the kernel and in Python.
         self._begin = time.monotonic_ns()
 
     @property
@@ -126,7 +126,7 @@ class KernelHost:
         return self._unread.popleft()
 
     def _hear(self, until_ns: int) -> bool:
-        """Take the next packet of the device; False when the time is up."""
+        """Takes the next packet of the device; False at the end of the time."""
         while True:
             try:
                 data = os.read(self._device, 65_535)
@@ -198,13 +198,13 @@ class KernelHost:
         except Refused:
             if "fq" not in words:
                 raise
-            # What fq does for a connection, its sockets can do for themselves.
+            # Sockets can pace themselves as fq would.
             self._sockets.paced = True
             self.notes.append("this kernel has no fq; its sockets pace themselves")
 
     def _set(self, name: str, value: str, line: int) -> None:
         if name == "net.ipv4.tcp_congestion_control":
-            # A network namespace cannot set it for all its sockets, so each socket gets it.
+            # A network namespace has no such setting for all sockets, so it is set on each socket.
             self._sockets.control = (line, value)
             return
         module, _, parameter = name.partition(".")
@@ -222,14 +222,14 @@ class KernelHost:
 
 
 def _sets_receive_buffer(script: Script) -> bool:
-    """Whether the windows that this host advertises depend only on the script, not on the machine."""
+    """Whether the windows that this host advertises depend only on the script and not on the machine."""
     settings = (c.set for step in script.steps for c in step.commands or [] if c.set)
     options = (word for _, call in script.calls("setsockopt") for word in flat_names(call))
     return any(name == "net.ipv4.tcp_rmem" for name, _ in settings) or "SO_RCVBUF" in options
 
 
 def _check_module(module: str, parameter: str, value: str, line: int) -> None:
-    """Parameters of modules hold for the whole machine: they are looked at and left as they are."""
+    """Checks module parameters. They are for the whole machine, so they are read but not changed."""
     file = Path("/sys/module", module, "parameters", parameter)
     try:
         found = file.read_text(encoding="ascii").strip()
@@ -241,7 +241,7 @@ def _check_module(module: str, parameter: str, value: str, line: int) -> None:
 
 
 def _iproute(command: list[str], words: list[str], verbs: set[str], line: int) -> None:
-    """One call of iproute2 with plain words, in the network of this process."""
+    """Runs one command of iproute2 with plain words in this network namespace."""
     from tailback.runs.live.router import Refused as NotDone
     from tailback.runs.live.router import command as run
 
@@ -256,7 +256,7 @@ def _iproute(command: list[str], words: list[str], verbs: set[str], line: int) -
 
 
 def _lay_out(script: Script) -> int:
-    """The network of this process; returns its device."""
+    """Sets up this process's network namespace and returns its device."""
     from tailback.runs.live.router import ip
 
     try:
@@ -268,7 +268,7 @@ def _lay_out(script: Script) -> int:
     if no_ipv6.exists():
         no_ipv6.write_text("1", encoding="ascii")
     ip("link", "set", "lo", "up")
-    # Python sometimes reads late, and no packet may be lost by that.
+    # A long queue, since Python sometimes reads late and no packet may be lost.
     ip("link", "set", "dev", _DEVICE, "mtu", str(max(script.mtu, 68)), "txqueuelen", "20000", "up")
     ip("addr", "add", f"{capture.LOCAL}/16", "dev", _DEVICE)
     ip("route", "add", capture.REMOTE_NETWORK, "via", _GATEWAY, "dev", _DEVICE)

@@ -1,4 +1,5 @@
-"""A two-way end of the simulator as the host of a script: sockets as far as a sender needs them, in simulated time."""
+"""A two-way end of the simulator as the host of a script, in simulated time. It has the part of sockets that a sender
+needs."""
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ from tailback.apps.conformance.packetdrill.script import (
 from tailback.apps.conformance.packetdrill.segments import Compares, SentPacket
 from tailback.apps.conformance.packetdrill.settings import Setup, setup, takes_nothing
 
-#: What no sender here has, whatever the script.
+#: The note for every script on what senders here do not have.
 NOT_COMPARED = "PSH, windows and the options of SYNs are not compared"
-#: Fields of accurate ECN's option in the order in which an end here sends them.
+#: Fields of accurate ECN's option, in the order in which an end here sends them.
 _FIELDS = ("e1b", "ceb", "e0b")
 #: States of `tcp_info` in which a connection is open.
 _OPEN = {1, 4, 5, 6, 8, 9, 11}
@@ -99,7 +100,7 @@ class OurHost:
         return self._core.info()
 
     def command(self, command: Command, line: int) -> None:
-        """Settings hold from the beginning (`settings.py`), except for a queue that takes nothing."""
+        """Runs a command. Settings apply from the beginning (`settings.py`), except a queue with limit 0."""
         if command.qdisc is not None:
             self._core.hold(takes_nothing(command.qdisc))
             self._take()
@@ -222,7 +223,7 @@ class OurHost:
 
 
 def _counts(packet: Packet) -> list[int] | None:
-    """The option of accurate ECN as an end here reads it. Raises Refused."""
+    """The option of accurate ECN in the form that an end here reads. Raises Refused."""
     if packet.counts is None:
         return None
     said = dict(packet.counts)
@@ -232,7 +233,7 @@ def _counts(packet: Packet) -> list[int] | None:
     return fields
 
 
-#: Options of sockets that are read before the script begins, or change nothing for a sender here.
+#: Socket options that are read before the script begins, or that have no effect on a sender here.
 _OPTIONS = {
     "SO_REUSEADDR", "SO_REUSEPORT", "SO_SNDBUF", "SO_RCVBUF", "SO_LINGER", "SO_KEEPALIVE", "TCP_CONGESTION",
     "TCP_NODELAY", "TCP_MAXSEG", "TCP_QUICKACK", "IP_TOS", "IP_MTU_DISCOVER", "IP_RECVERR", "TCP_NOTSENT_LOWAT",

@@ -1,8 +1,8 @@
-"""Playing a script: each step is done or checked against a subject, which is a host of any kind.
+"""Plays a script: it runs each step on a subject, or checks it against the subject. A subject is a host of any kind.
 
-The player keeps the clock of the script: absolute times count from the first step, relative ones from the step before,
-as it happened. If two arriving segments follow each other, the second one counts from when the first was due, so that
-delays do not add up. The rules are those of packetdrill (Cardwell et al., USENIX ATC 2013, section 3).
+The player keeps the clock of the script. Absolute times count from the first step; relative times count from the actual
+time of the step before. If two arriving segments follow each other, the second counts from the due time of the first,
+so that delays do not accumulate. The rules are those of packetdrill (Cardwell et al., USENIX ATC 2013, section 3).
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from tailback.apps.conformance.packetdrill.code import CONSTANTS, evaluate, name
 from tailback.apps.conformance.packetdrill.script import Call, Command, Packet, Refused, Script, Step
 from tailback.apps.conformance.packetdrill.segments import Compares, SentPacket, difference, runs, shown
 
-#: For a step that has no time, in the time of the subject.
+#: The limit for a step without a time, in the subject's time.
 _PATIENCE_NS = 10_000_000_000
-#: So many segments may be sent in one step.
+#: The most segments sent in one step.
 _MOST_SENT = 200_000
 _INFO = "tcpi_"
 #: A tick of a kernel's timers at 250 Hz.
 KERNEL_TICK_NS = 4_000_000
-#: Beside another subject a segment may be so much too early or too late for the script, and the script goes on.
+#: In a comparison of two subjects, the script continues if a segment is early or late by up to this.
 SLACK_NS = 2 * KERNEL_TICK_NS
 
 
 @dataclass(frozen=True)
 class Returned:
-    """What a system call has returned: a number, the name of an error, and what it wrote into its arguments."""
+    """The result of a system call: a number, the name of an error, and the values that it wrote into its arguments."""
 
     value: int
     error: str = ""
@@ -44,26 +44,26 @@ class Subject(Protocol):
     def now_ns(self) -> int: ...
     def wait(self, until_ns: int) -> None: ...
     def next_sent(self, until_ns: int) -> SentPacket | None:
-        """The next segment that nobody has looked at; None if none is sent until then."""
+        """The next unread segment; None if no segment is sent until then."""
         ...
 
     def arrive(self, packet: Packet, echo: int | None) -> None:
-        """A segment comes; `echo`: the value that its time stamp echoes, on the subject's clock."""
+        """Delivers a segment. `echo` is the value that its timestamp echoes, on the subject's clock."""
         ...
 
     def call(self, call: Call) -> Returned | None:
-        """Do it; None while it blocks, and then it is tried again. Raises Refused."""
+        """Runs a system call. It returns None while the call blocks; the player then tries it again. Raises Refused."""
         ...
 
     def info(self) -> Mapping[str, int]: ...
     def command(self, command: Command, line: int) -> None: ...
     def tick_ns(self) -> float:
-        """A unit of the clock of its time stamps."""
+        """The unit of the timestamp clock, in nanoseconds."""
         ...
 
 
 class Differs(Exception):
-    """A step did not hold: what was expected, and what happened instead."""
+    """A failed step: the expected result, and the actual one."""
 
     def __init__(self, step: Step, line: int, expected: str, found: str) -> None:
         super().__init__(f"line {line}: expected {expected}; {found}")
@@ -72,12 +72,12 @@ class Differs(Exception):
 
 @dataclass(frozen=True)
 class Seen:
-    """What a subject did in a step, for comparing two subjects."""
+    """The actions of a subject in a step, for comparing two subjects."""
 
     line: int
     what: str
     at_ns: int
-    #: When the step was due, by the clock of this subject; and times within this are the same.
+    #: The due time of the step on this subject's clock, and the tolerance within which times are equal.
     due_ns: int
     within_ns: int = 0
 
@@ -88,15 +88,15 @@ class Seen:
 
 @dataclass(frozen=True)
 class Expected:
-    """A segment that a step expects, and when, nanoseconds on the clock of the subject."""
+    """A segment that a step expects, and its due time in nanoseconds on the subject's clock."""
 
     step: Step
     packet: Packet
     at: int
     to: int
-    #: 0: it may come at any time.
+    #: 0 means that it may come at any time.
     tolerance: int
-    #: With so much more the script goes on.
+    #: The additional tolerance within which the script continues.
     slack: int
     said: str = ""
 
@@ -113,7 +113,7 @@ class Expected:
         return f"{shown_packet(self.packet)} at {due}"
 
     def at_wrong_time(self, sent: Sequence[SentPacket]) -> str:
-        """When it was sent, if that was not in time."""
+        """The time at which it was sent, if it was early or late."""
         early, late = sent[0].at_ns, sent[-1].at_ns
         if self.at - self.tolerance <= early and late <= self.to + self.tolerance:
             return ""
@@ -121,7 +121,7 @@ class Expected:
         return f"it was sent at {when}, tolerance {_ms(self.tolerance)}"
 
     def is_near(self, sent: Sequence[SentPacket]) -> bool:
-        """Not in time, but within the slack, if there is one."""
+        """Whether it was early or late, but within the slack."""
         low, high = self.at - self.tolerance - self.slack, self.latest
         return self.slack > 0 and low <= sent[0].at_ns and sent[-1].at_ns <= high
 
@@ -130,7 +130,7 @@ class Player:
     """A script that goes on."""
 
     def __init__(self, script: Script, subject: Subject, beside: bool = False) -> None:
-        """`beside`: it is another subject that this one is compared with, by what both know."""
+        """`beside` is another subject with which this one is compared, by the fields that both know."""
         self.script, self.subject, self.beside = script, subject, beside
         self.compares = Compares() if beside else subject.compares
         self.slack_ns = SLACK_NS if beside else 0
@@ -142,12 +142,13 @@ class Player:
         self._first_ns: int | None = None
         self._blocked: tuple[Step, Call, int] | None = None
         self._unread: SentPacket | None = None
-        #: Values of the script's time stamps by those of the subject, and the first pair.
+        #: Timestamp values of the script by those of the subject, and the first pair.
         self._stamps: dict[int, int] = {}
         self._stamp_begin: tuple[int, int, int] | None = None
 
     def play(self) -> None:
-        """Raises Differs at the first step that does not hold, and Refused at one that the subject does not know."""
+        """Plays all steps. Raises Differs at the first failed step, and Refused at a step that the subject does not
+        know."""
         for step in self.script.steps:
             at, to = self._times(step)
             try:
@@ -166,7 +167,7 @@ class Player:
             raise self._at_wrong_time
 
     def _times(self, step: Step) -> tuple[int, int]:
-        """When a step is due, on the subject's clock."""
+        """The due time of a step on the subject's clock."""
         now = self.subject.now_ns
         if step.clock == "any":
             return now, now + _PATIENCE_NS
@@ -225,7 +226,7 @@ class Player:
                 self._check_call(step, call, returned)
 
     def _finish_blocked(self, until: int) -> None:
-        """The call that blocks has to return until then."""
+        """Checks that the blocking call returns until then."""
         while self._blocked and self.subject.now_ns < until:
             self.subject.wait(min(until, self.subject.now_ns + 1_000_000))
             self._look_at_blocked()
@@ -255,7 +256,7 @@ class Player:
         if self._unread:
             waiting, self._unread = self._unread, None
             return waiting
-        # A call that blocks returns when its time has come, whatever is waited for.
+        # A blocking call may return at its time, while the player waits for another event.
         while self._blocked and self.subject.now_ns < until:
             sent = self.subject.next_sent(min(until, self.subject.now_ns + 1_000_000))
             self._look_at_blocked()
@@ -287,7 +288,8 @@ class Player:
         self._note(want, pieces)
 
     def _within(self, sent: SentPacket, want: Packet) -> SentPacket:
-        """Beside another subject, how bytes are cut into segments does not count: what is beyond waits."""
+        """In a comparison of subjects, the cut of bytes into segments does not matter: bytes beyond the step are kept
+        for the next one."""
         if self.beside and sent.seq < want.end < sent.end:
             head, tail = want.end - sent.seq, sent.end - want.end
             self._unread = replace(sent, seq=want.end, payload=tail)
@@ -299,12 +301,12 @@ class Player:
             self.seen.append(Seen(want.step.line, text, at, want.at, want.tolerance or _PATIENCE_NS))
 
     def _see(self, line: int, what: str) -> None:
-        """Something whose time is not compared."""
+        """Records an action whose time is not compared."""
         now = self.subject.now_ns
         self.seen.append(Seen(line, what, now, now))
 
     def _differs(self, want: Expected, sent: list[SentPacket], why: str = "") -> Differs:
-        """The step does not hold: also look at what else is sent until its time is up."""
+        """The failure of a step, with the other segments that are sent until its time ends."""
         while len(sent) < _MOST_SENT and (more := self._next_sent(max(want.latest, self.subject.now_ns))):
             sent.append(more)
         self._note(want, sent)
@@ -318,7 +320,7 @@ class Player:
     # ---- time stamps
 
     def _echo(self, packet: Packet) -> int | None:
-        """What the echo of an arriving time stamp is on the clock of the subject."""
+        """The echo of an arriving timestamp, on the subject's clock."""
         if packet.stamps is None:
             return None
         echo = packet.stamps[1]
@@ -328,7 +330,7 @@ class Player:
         return max(0, live + round((echo - value) * (self.script.tick_ns or 1_000_000) / self.subject.tick_ns()))
 
     def _stamp(self, want: Packet, sent: SentPacket) -> str:
-        """How a time stamp that was sent differs from the one expected."""
+        """The difference between a sent timestamp and the expected one."""
         if want.stamps is None or sent.stamps is None or want.any_options:
             return ""
         value, echo = want.stamps

@@ -1,4 +1,4 @@
-"""What came of a script: a verdict for each subject, and whether two subjects did the same."""
+"""The verdict of a script for each subject, and whether two subjects did the same."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Result = Literal["holds", "differs", "cannot be expressed"]
 
 @dataclass
 class ScriptOutcome:
-    """What came of one script with one subject."""
+    """The verdict of one script with one subject."""
 
     script: str
     #: `tailback` or `kernel`.
     subject: str
     result: Result
-    #: Of the step that differs or cannot be expressed; 0 if there is none.
+    #: The line of the step that differs or cannot be expressed; 0 if there is none.
     line: int = 0
     step: str = ""
     expected: str = ""
     found: str = ""
-    #: What is not modelled or not compared.
+    #: Notes on what is not modelled or not compared.
     notes: list[str] = field(default_factory=list)
-    #: The packets of a script that differs, as a pcapng file.
+    #: The pcapng file with the packets of a failed script.
     capture: str = ""
-    #: What the subject did, step by step.
+    #: The subject's actions, step by step.
     seen: list[Seen] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class ScriptOutcome:
 
     @property
     def said(self) -> str:
-        """Why it does not hold, on one line."""
+        """The reason of the failure, on one line."""
         if self.result == HOLDS:
             return ""
         if self.result == REFUSED:
@@ -55,7 +55,7 @@ class ScriptOutcome:
 
 
 def play_script(script: Script, subject: Subject, name: str, file: str, beside: bool) -> ScriptOutcome:
-    """Play a script that is read."""
+    """Plays a parsed script."""
     player = Player(script, subject, beside)
     verdict = ScriptOutcome(file, name, HOLDS)
     try:
@@ -74,7 +74,7 @@ def refused(file: Path, subject: str, e: Refused) -> ScriptOutcome:
 
 
 def on_simulator(file: Path, includes: Path | None, out: Path | None, beside: bool = False) -> ScriptOutcome:
-    """A script, against an end of the simulator. `out`: the folder for the capture of one that differs."""
+    """Plays a script against an end of the simulator. `out` is the folder for the capture of a failed script."""
     try:
         script = load(file, includes)
         host = OurHost(script)
@@ -95,14 +95,14 @@ def _first(e: _core.ScenarioError) -> str:
 
 @dataclass
 class Beside:
-    """Two subjects of one script beside each other."""
+    """The comparison of two subjects of one script."""
 
     ours: ScriptOutcome
     kernel: ScriptOutcome
-    #: Whether ours did what the kernel did, up to the end or up to the line at which the kernel differs from the
-    #: script; None if one of them could not be played.
+    #: Whether the simulator did the same as the kernel, up to the end or up to the line at which the kernel differs
+    #: from the script. None if one of them could not be played.
     same: bool | None
-    #: Where they part: the line, and what each did.
+    #: The place where they differ: the line, and the action of each.
     line: int = 0
     ours_did: str = ""
     kernel_did: str = ""
@@ -114,7 +114,7 @@ class Beside:
 
 
 def compare(ours: ScriptOutcome, kernel: ScriptOutcome) -> Beside:
-    """Compare what the two did, step by step."""
+    """Compares the actions of both, step by step."""
     if REFUSED in (ours.result, kernel.result):
         return Beside(ours, kernel, None)
     for a, b in _pairs(ours.seen, kernel.seen):
@@ -131,7 +131,7 @@ def compare(ours: ScriptOutcome, kernel: ScriptOutcome) -> Beside:
 
 
 def _pairs(ours: Sequence[Seen], kernel: Sequence[Seen]) -> list[tuple[Seen | None, Seen | None]]:
-    """What the two did, in order, up to the last line of the kernel."""
+    """The actions of both, in order, up to the kernel's last line."""
     last = kernel[-1].line if kernel else 0
     reached = [s for s in ours if s.line <= last]
     length = max(len(reached), len(kernel))

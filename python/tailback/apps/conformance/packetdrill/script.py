@@ -1,4 +1,4 @@
-"""A script as data, with the commands of its included files in their places."""
+"""A script as data; included files are replaced by their commands."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tailback import _core
 from tailback.core.text.os_errors import os_message
 from tailback.core.text.plain import file_bytes, plain
 
-#: Files of commands may include each other so deep.
+#: The largest depth of included files.
 _MOST_INCLUDED = 8
 #: The longest file that is read, B.
 _MOST_BYTES = 4 << 20
 #: packetdrill's own tolerance, unless a script says another: config.c of google/packetdrill.
 TOLERANCE_NS = 4_000_000
-#: The same as a share of the time since the step before.
+#: packetdrill's tolerance as a share of the time since the step before.
 TOLERANCE_SHARE = 0.125
 
 
 class Refused(Exception):
-    """A script that cannot be expressed: the line and the word at fault, and why."""
+    """A script that cannot be expressed, with the line, the word and the reason."""
 
     def __init__(self, line: int, word: str, what: str) -> None:
         super().__init__(f"line {line}, `{word}`: {what}" if word else f"line {line}: {what}")
@@ -32,7 +32,7 @@ class Refused(Exception):
 
 
 class Packet(msgspec.Struct, frozen=True):
-    """A segment as a script has it: numbers relative to the first of their direction."""
+    """A segment of a script. Sequence numbers are relative to the first of their direction."""
 
     flags: str
     seq: int
@@ -46,7 +46,7 @@ class Packet(msgspec.Struct, frozen=True):
     scale: int | None = None
     sack_permitted: bool = False
     sack: list[tuple[int, int]] = []
-    #: Value and echo of its time stamp.
+    #: The value and echo of its timestamp.
     stamps: tuple[int, int] | None = None
     #: The option of accurate ECN: `e0b`, `ceb` and `e1b` with their values, in its order.
     counts: list[tuple[str, int]] | None = None
@@ -93,7 +93,7 @@ def result_of(call: Call) -> int:
 
 
 class Command(msgspec.Struct, frozen=True):
-    """One of `set`, `include`, `route` and `qdisc`, or none of them: a command without effect."""
+    """A command of the kind `set`, `include`, `route` or `qdisc`; any other command has no effect."""
 
     line: int
     text: str
@@ -104,7 +104,7 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class ScriptStatement(msgspec.Struct, frozen=True):
-    """An assertion, or with a `name` the value of it."""
+    """An assertion; or, with a `name`, the definition of a value."""
 
     line: int = 0
     text: str = ""
@@ -113,7 +113,7 @@ class ScriptStatement(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What happens, and when: `clock` is `at`, `after` (the step before) or `any`."""
+    """A step with its time. `clock` is `at`, `after` (the step before) or `any`."""
 
     line: int
     text: str
@@ -133,7 +133,7 @@ class Read(msgspec.Struct, frozen=True):
 
 
 class Script:
-    """A script: what its option lines say, and its steps."""
+    """A script: its option lines, and its steps."""
 
     def __init__(self, file: Path, read: Read) -> None:
         self.file = file
@@ -150,7 +150,7 @@ class Script:
 
     @property
     def tick_ns(self) -> int:
-        """A tick of the clock of time stamps; 0: their values are not compared."""
+        """The tick of the timestamp clock; 0 if timestamp values are not compared."""
         return self._whole("tcp_ts_tick_usecs", 0, 10**7) * 1000
 
     @property
@@ -166,7 +166,7 @@ class Script:
         return int(value)
 
     def packets(self) -> Iterator[tuple[Step, Packet, bool]]:
-        """Segments with their steps, and whether they arrive."""
+        """Segments with their steps, and whether each arrives."""
         for step in self.steps:
             if step.arrives:
                 yield step, step.arrives, True
@@ -179,7 +179,7 @@ class Script:
                 yield step, step.call
 
 
-#: Option lines that mean something here, and those that change nothing for a script over TUN and IPv4.
+#: Option lines that are used here, and those that have no effect on a script over TUN and IPv4.
 OPTIONS = {"tolerance_usecs", "tolerance_percent", "tcp_ts_tick_usecs", "mtu", "local_ip", "remote_ip", "gateway_ip"}
 WITHOUT_EFFECT = {
     "tcp_ts_ecr_scaled",
@@ -193,9 +193,9 @@ WITHOUT_EFFECT = {
 
 
 def load(file: Path, includes: Path | None = None) -> Script:
-    """Read a script and the files that it includes. Raises Refused.
+    """Reads a script and the files that it includes. Raises Refused.
 
-    `includes`: a folder where a file is looked for by its name if it is not where the script says.
+    `includes` is a folder in which an included file is searched by name if it is not at the script's path.
     """
     read = msgspec.convert(_read(file, _core.read_packetdrill), Read, strict=False)
     script = Script(file, read)
@@ -225,9 +225,9 @@ def _read(file: Path, reader: Any) -> Any:
 
 
 def _expand(commands: list[Command], line: int, folder: Path, more: Path | None, depth: int) -> Iterator[Command]:
-    """Commands, with those of included files at the line of the script that includes them."""
+    """Commands, with those of included files at the including line."""
     for command in commands:
-        # A message names the line of the script; inside a file its text says where.
+        # A message names the line of the script; for an included file its text has the place.
         at = line if depth else command.line
         if command.include is None:
             yield msgspec.structs.replace(command, line=at)
@@ -247,7 +247,7 @@ def _find(name: str, folder: Path, more: Path | None, line: int) -> Path:
     for place in places:
         if place.is_file():
             return place
-    # The name may have what no path can have.
+    # The name may have characters that no path can have.
     looked = plain(" and ".join(os.path.abspath(p) for p in places))
     raise Refused(
         line,

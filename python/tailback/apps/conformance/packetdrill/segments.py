@@ -1,7 +1,7 @@
-"""Segments that were sent, as a script writes them, and how they differ from what it expects.
+"""Writes sent segments in the form of a script, and compares them with the expected ones.
 
-Segments of a host with segmentation offload are larger than those on a wire. So what a script expects is compared with
-a row of segments that carry the same bytes: flags, acknowledgement and options with the first of them, PSH and FIN
+A host with segmentation offload sends larger segments than those on a wire. An expected segment is therefore compared
+with a row of segments that carry the same bytes: flags, acknowledgement and options with the first of them, PSH and FIN
 with the last.
 """
 
@@ -18,7 +18,7 @@ _LETTERS = "SFREWAP."
 
 @dataclass(frozen=True)
 class SentPacket:
-    """A segment that a subject has sent: numbers relative to the first of their direction, as a script has them."""
+    """A segment that a subject has sent. Numbers are relative to the first of their direction, as in a script."""
 
     at_ns: int
     flags: str
@@ -26,7 +26,7 @@ class SentPacket:
     payload: int
     ack: int | None
     ecn: str
-    #: As the header has it; None from a subject without windows.
+    #: The window in the header; None from a subject without windows.
     window: int | None = None
     stamps: tuple[int, int] | None = None
     sack: tuple[tuple[int, int], ...] = ()
@@ -43,18 +43,18 @@ class SentPacket:
 
 @dataclass(frozen=True)
 class Compares:
-    """What a subject knows, so that it can be compared."""
+    """The fields that a subject knows and that can be compared."""
 
     push: bool = False
     window: bool = False
     #: The options of a SYN.
     syn_options: bool = False
-    #: One of these: how far the windows of this host are shifted.
+    #: One of these options: the window scale of this host.
     scale: bool = False
 
 
 def flags_of(flags: Iterable[str], push: bool) -> str:
-    """Flags in the order of a script; `-` for none."""
+    """Flags in the order of a script; `-` for no flags."""
     kept = [c for c in _LETTERS if c in flags and (push or c != "P")]
     return "".join(kept) or "-"
 
@@ -72,7 +72,7 @@ def shown(first: SentPacket, payload: int, flags: str, push: bool) -> str:
 
 
 def runs(sent: Sequence[SentPacket], push: bool) -> list[tuple[str, int]]:
-    """What was sent, in the words of a script, and when: segments in a row count as one."""
+    """The sent segments in the words of a script, with their times; consecutive segments count as one."""
     in_a_row: list[list[SentPacket]] = []
     for s in sent:
         last = in_a_row[-1][-1] if in_a_row else None
@@ -90,7 +90,8 @@ def runs(sent: Sequence[SentPacket], push: bool) -> list[tuple[str, int]]:
 
 
 def difference(want: Packet, pieces: Sequence[SentPacket], compares: Compares) -> str:
-    """How the pieces of one expected segment differ from it; empty if they do not. The bytes are those expected."""
+    """How the pieces of one expected segment differ from it; empty if they are equal. Their bytes are those
+    expected."""
     first, last = pieces[0], pieces[-1]
     got = set(first.flags) - {"P", "F"} | set(last.flags) & {"P", "F"}
     wanted = set(want.flags)

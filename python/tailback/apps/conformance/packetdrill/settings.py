@@ -1,7 +1,8 @@
-"""What a script's settings mean for a sender here: one row for each setting, and what a connection agrees on.
+"""Maps a script's settings to a sender here, with one row for each setting. Also has the options that a connection
+negotiates.
 
-A row names parameters of `tcp` for each value, says that no sender here depends on the setting, or says what is not
-modelled. A setting without a row cannot be expressed, except for the kernel, which takes them all.
+A row names the parameters of `tcp` for each value, or says that senders here do not depend on the setting, or says what
+is not modelled. A setting without a row cannot be expressed here; the kernel takes all settings.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ PREFIX = "net.ipv4."
 
 @dataclass(frozen=True)
 class Row:
-    """What a setting is for a sender here."""
+    """The meaning of a setting for a sender here."""
 
     name: str
-    #: Parameters of `tcp` by value.
+    #: Parameters of `tcp` for each value.
     by_value: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: A parameter that takes the value, and how it is written.
     parameter: str = ""
     form: str = "{}"
-    #: Why nothing of a sender here depends on it.
+    #: The reason why senders here do not depend on it.
     without: str = ""
-    #: What is not modelled: said beside the verdict.
+    #: What is not modelled; noted beside the verdict.
     lacks: str = ""
 
 
@@ -85,33 +86,33 @@ ROWS = (
 )
 _BY_NAME = {row.name if "." in row.name else PREFIX + row.name: row for row in ROWS}
 
-#: Attributes of a route: parameters of `tcp`, and those that change nothing for a sender here.
+#: Attributes of a route that set parameters of `tcp`, and those that have no effect here.
 _ROUTE = {"initcwnd": ("initial_window", "{} packets"), "rto_min": ("min_rto", "{}")}
 _ROUTE_WITHOUT = {"via", "dev", "src", "metric", "initrwnd", "scope", "proto", "table"}
 _QDISCS = {"pfifo": "", "pfifo_fast": "", "noqueue": "", "fq": "the pacing of fq is not modelled"}
 
-#: A sender of a script, before its settings: Linux as it comes.
+#: The sender of a script before its settings: Linux's defaults.
 BASE: Mapping[str, Any] = {
     "profile": "linux", "connection": "two-way", "nagle": True, "ecn": "on", "congestion": "cubic",
 }  # fmt: skip
-#: Header of IPv4 and TCP, B; and a time stamp with its padding.
+#: Bytes of the headers of IPv4 and TCP, and of a timestamp with its padding.
 _HEADERS, _STAMP = 40, 12
 #: The option of accurate ECN with its padding, B.
 _COUNTS = 12
-#: Of a SYN without an mss (RFC 9293 section 3.7.1).
+#: The segment size of a SYN without an MSS option (RFC 9293 section 3.7.1).
 _DEFAULT_MSS = 536
 
 
 @dataclass
 class Setup:
-    """What a sender needs to know before a script begins."""
+    """The settings of a sender before a script begins."""
 
     tcp: dict[str, Any]
-    #: The script's end waits for a SYN.
+    #: Whether the script's end waits for a SYN.
     passive: bool
-    #: The shift of the windows that arrive, after the SYNs.
+    #: The window scale of arriving segments after the SYNs.
     shift: int
-    #: What is not modelled, or not compared.
+    #: Notes on what is not modelled or not compared.
     notes: list[str]
 
 
@@ -155,7 +156,7 @@ def setup(script: Script) -> Setup:
 
 
 def _agree(script: Script, tcp: dict[str, Any], mss: int, scaling: bool) -> int:
-    """What the SYN that arrives leaves of these settings; returns the shift of its windows."""
+    """Applies the arriving SYN to these settings, and returns its window scale."""
     syn = next(
         (p for _, p, arrives in script.packets() if arrives and p.has("S") and not p.has("R")), Packet("S", 0, 0)
     )
@@ -181,8 +182,8 @@ def _check_control(script: Script, tcp: dict[str, Any]) -> None:
 
 
 def commands(script: Script) -> Iterator[tuple[int, Command]]:
-    """The settings that hold for the connection: those above the first segment. Raises Refused for one further down,
-    unless nothing is sent or called after it."""
+    """The settings of the connection, which stand above the first segment. Raises Refused for a later one, unless no
+    segment or call follows it."""
     begun = carried = False
     last = max((i for i, s in enumerate(script.steps) if s.arrives or s.sends or s.call), default=0)
     for i, step in enumerate(script.steps):
@@ -192,7 +193,7 @@ def commands(script: Script) -> Iterator[tuple[int, Command]]:
             if not begun:
                 yield command.line, command
             elif command.set and command.set[0] == PREFIX + "tcp_ecn_option" and not carried:
-                # Nothing but SYNs has had the option so far, and those of a SYN are not compared.
+                # So far only SYNs had the option, and options of SYNs are not compared.
                 yield command.line, command
             elif i < last and (command.set or command.route):
                 raise Refused(command.line, command.text[:60], "a setting holds from the beginning of the connection")

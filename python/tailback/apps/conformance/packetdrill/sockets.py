@@ -1,7 +1,7 @@
-"""The system calls of a script, on sockets of this machine's kernel.
+"""Runs the system calls of a script on sockets of this machine's kernel.
 
-Sockets never block here: a call of a script that blocks is tried again until it returns, so that the far end can be
-played in the same thread.
+Sockets never block here. A blocking call of a script is tried again until it returns, so that the far end can be played
+in the same thread.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _SENT_AT_ONCE = 1 << 20
 
 
 class Sockets:
-    """The sockets of a script by its own numbers."""
+    """The sockets of a script by the script's numbers."""
 
     def __init__(self, control: tuple[int, str]) -> None:
         self._open: dict[int, socket.socket] = {}
         self._waits: dict[int, bool] = {}
         self._last: socket.socket | None = None
-        #: The call that blocks, and how many bytes it has written.
+        #: The blocking call, and the bytes that it has written.
         self._doing: tuple[Call, int] | None = None
         #: The congestion control of new sockets, and the line that sets it.
         self.control = control
-        #: Sockets pace themselves.
+        #: Whether sockets pace themselves.
         self.paced = False
 
     def call(self, call: Call) -> Returned | None:
-        """Do it, or try it again; None while it blocks. Raises Refused."""
+        """Runs a call, or tries it again; None while it blocks. Raises Refused."""
         does = _CALLS.get(call.name)
         if does is None:
             raise Refused(0, call.name, "there is no such system call here")
@@ -145,7 +145,7 @@ class Sockets:
         self._of(call)
         if asked == ("F_SETFL",):
             self._waits[number] = "O_NONBLOCK" not in flat_names(call)
-        # The flags of a script's socket are those that the script has set.
+        # The flags of a socket are shown as the script has set them.
         return Returned(result_of(call))
 
     def _setsockopt(self, call: Call) -> Returned:

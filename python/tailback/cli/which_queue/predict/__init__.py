@@ -1,4 +1,4 @@
-"""`tailback predict`: what theory says of a bottleneck."""
+"""`tailback predict`: predictions of theory for a bottleneck."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Models(click.Group):
-    """The models, of which some have another name as a discipline."""
+    """The models; some have another name as a discipline."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in self.commands and not args[0].startswith("-"):

@@ -1,4 +1,4 @@
-"""Arguments of `tailback predict`: quantities with units, and what its models refuse. And its table."""
+"""Arguments of `tailback predict` (quantities with units, and values that its models refuse), and its table."""
 
 from __future__ import annotations
 

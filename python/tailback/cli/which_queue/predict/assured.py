@@ -241,7 +241,7 @@ def allocation_command(
 def of_scenario(
     scenario: Any, headroom: Fraction = HEADROOM, groups: tuple[str, ...] = ()
 ) -> tuple[dict[str, Share], dict[str, Demand]]:
-    """The shares of a scenario's flows, and what each was promised. Rates are those of the start."""
+    """The shares of a scenario's flows, with their promised rates. Rates are those at the start."""
     from tailback import _core
 
     routes = _core.routes(scenario)
@@ -263,7 +263,7 @@ def of_scenario(
 
 
 def _print_shares(shares: dict[str, Share], promised: dict[str, Demand]) -> None:
-    """A line for flows of one group that get the same."""
+    """One line for the flows of a group that get the same rates."""
     from tailback.core.text.terminal import columns
 
     alike: dict[tuple[Any, ...], int] = defaultdict(int)

@@ -44,7 +44,7 @@ _AS_OUTSIDE = (
 
 @dataclass
 class Wishes:
-    """What is to run, and how."""
+    """The command to run, and its options."""
 
     scenario: Any
     words: Sequence[str]
@@ -60,7 +60,7 @@ class Wishes:
 
 @dataclass
 class Behind:
-    """What came of it."""
+    """The result."""
 
     ended: passing.Ended
     #: What `finished` has made of the results.

@@ -67,7 +67,7 @@ class Engine:
             os.close(device)
 
     def begin(self) -> None:
-        """From now on packets pass, and time counts."""
+        """Starts forwarding and the clock."""
         with contextlib.suppress(OSError):
             self.channel.send({"begin": True})
 

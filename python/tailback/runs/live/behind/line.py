@@ -31,7 +31,7 @@ _LEAST_BUFFER = 3000
 
 
 class Unusable(ValueError):
-    """What was asked for is no line; the text says what to write instead."""
+    """The given options are not a line; the text has the remedy."""
 
 
 @dataclass(frozen=True)

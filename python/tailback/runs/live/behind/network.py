@@ -16,7 +16,7 @@ from tailback.runs.live.router import Refused
 _SPACE = ipaddress.IPv4Network("198.18.0.0/15")
 _SPACE6 = ipaddress.IPv6Network("2001:2::/48")
 _EACH, _EACH6 = 28, 64
-#: So many runs may begin at once.
+#: The most runs that may begin at once.
 _CHOICES = 64
 RESOLV_CONF = Path("/etc/resolv.conf")
 
@@ -48,7 +48,7 @@ def _ip(*words: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class WaysOut:
-    """How this machine reaches the outside."""
+    """This machine's ways to the outside."""
 
     #: Whether there is a default route, for each family.
     four: bool
@@ -116,7 +116,7 @@ def _leads_out(row: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Resolvers:
-    """What `/etc/resolv.conf` says."""
+    """The contents of `/etc/resolv.conf`."""
 
     #: Addresses that only this machine can reach: of its loopback, or of one of its links.
     near: list[str]

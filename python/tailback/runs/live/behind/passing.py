@@ -39,12 +39,12 @@ class Ended:
     left: int = 0
     #: Why it could not begin; the status is that of a shell.
     why: str = ""
-    #: It was ended because its time was over.
+    #: Whether it was ended because its time was over.
     timed: bool = False
 
     @property
     def code(self) -> int:
-        """As a shell has it in `$?`."""
+        """The exit status as in a shell's `$?`."""
         return os.waitstatus_to_exitcode(self.status) if os.WIFEXITED(self.status) else 128 + os.WTERMSIG(self.status)
 
 

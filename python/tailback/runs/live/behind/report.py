@@ -1,4 +1,4 @@
-"""What passed the line, as a document and for a person: each direction, each queue, each flow."""
+"""The summary of the packets on the line, as a document and as text: each direction, each queue, each flow."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class ProgramEnd:
 
 @dataclass
 class Launch:
-    """How a program is started."""
+    """The settings for starting a program."""
 
     environment: Mapping[str, str]
     #: Descriptors for its input, output and errors.

@@ -15,7 +15,7 @@ use tailback_base::{Duration, Key, Kind, Level, Per, Settings, Size, params};
 const LIU: &str = "Liu 2001";
 
 tailback_base::choice! {
-    /// What changes the maximum probabilities.
+    /// The rule that changes the maximum probabilities.
     pub enum Steers {
         Redn = "redn",
         SelfConfiguring = "self_redn",
@@ -124,7 +124,7 @@ pub struct Config {
     pub populations: Populations,
     pub ramps: [Ramp; COLOURS],
     pub rules: [SignalRules; COLOURS],
-    /// Backlog of the population below which nothing is signalled.
+    /// The backlog of the population below which no packet is signalled.
     pub gates: [f64; COLOURS],
     pub limits: [Limits; COLOURS],
     pub adapt_static: bool,
@@ -240,7 +240,7 @@ fn top(s: &Settings, mode: Steers) -> [f64; COLOURS] {
 /// The largest reasonable probability below the upper threshold (Liu 2001, section 3.3).
 const GUIDELINE: f64 = 0.1;
 
-/// In the unit of the buffer, by colour.
+/// Thresholds in the unit of the buffer, by colour.
 struct Thresholds {
     min: [f64; COLOURS],
     middle: [f64; COLOURS],

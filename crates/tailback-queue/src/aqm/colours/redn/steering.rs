@@ -63,7 +63,7 @@ pub struct Steering {
     from: f64,
     raised: i32,
     cut: i32,
-    /// It has been at one of the bounds since then.
+    /// Whether it has been at one of the bounds since then.
     bounded: bool,
     was_high: bool,
 }

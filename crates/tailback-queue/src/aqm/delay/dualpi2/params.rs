@@ -1,4 +1,4 @@
-//! What DualPI2 is set by: its declaration, its profiles, and the checked values.
+//! The settings of DualPI2: its declaration, its profiles, and the checked values.
 
 use crate::aqm::delay::dualpi2::DualPi2;
 use crate::aqm::delay::dualpi2::protection::Critical;
@@ -56,7 +56,7 @@ tailback_base::choice! {
         Linux = "linux",
     }
 
-    /// What holds the L queue when marks have come to their end.
+    /// The limit on the L queue when marks no longer suffice.
     pub enum Overload {
         Drop = "drop",
         Overflow = "overflow",
@@ -141,7 +141,7 @@ params! {
 /// Whose turn it is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Service {
-    /// By bytes; the share of the classic queue.
+    /// By bytes, with the share of the classic queue.
     Weighted(f64),
     /// The head that has waited longer; what is added to the L queue's wait.
     TimeShifted(Duration),

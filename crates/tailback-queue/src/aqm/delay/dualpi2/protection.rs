@@ -19,7 +19,7 @@ use tailback_base::{Duration, Time};
 
 /// Buckets that a flow can have for itself.
 const BUCKETS: usize = 32;
-/// So many of them are looked at.
+/// The number of buckets that are tried.
 const TRIES: u32 = 2;
 /// How fast a bucket drains: 2^-11 B/ns, so 488 kB/s.
 const AGING: f64 = 1e9 / 2048.0;
@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration(5_000_000_000);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Critical {
     pub delay: Duration,
-    /// At this delay.
+    /// The score above which packets are sent away at this delay.
     pub score: Duration,
 }
 

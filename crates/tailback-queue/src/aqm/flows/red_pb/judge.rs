@@ -33,7 +33,7 @@ pub struct JudgeRules {
 /// A boxed flow.
 #[derive(Clone, Debug)]
 pub struct Boxed {
-    /// It does not respond to losses.
+    /// Whether it does not respond to losses.
     pub stays: bool,
     /// RED's loss rate when the flow was boxed.
     loss: f64,
@@ -47,7 +47,7 @@ pub struct Boxed {
     lost: u64,
 }
 
-/// What arrived at RED in an epoch.
+/// The arrivals at RED in an epoch.
 #[derive(Clone, Debug, Default)]
 struct EpochArrivals {
     packets: u64,
@@ -57,7 +57,7 @@ struct EpochArrivals {
     drops: BTreeMap<u64, u64>,
 }
 
-/// What changes at the end of an epoch.
+/// The changes at the end of an epoch.
 #[derive(Clone, Debug, Default)]
 pub struct Verdicts {
     pub entered: Vec<u64>,

@@ -1,4 +1,4 @@
-//! AAQM by itself: the decision over a queue and a line of its own.
+//! AAQM alone: the decision over its own queue and line.
 //!
 //! Here packets ahead are in addition to the buffer, unless `ahead_in_buffer` says otherwise, and the line can be held
 //! back until tokens pay for the next packet (`token_use = "shape"`).

@@ -238,7 +238,7 @@ tailback_base::choice! {
     }
 }
 
-/// What the buffer holds.
+/// The contents of the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Room {
     /// The managed packets.
@@ -249,7 +249,7 @@ pub enum Room {
     Port,
 }
 
-/// What tokens pay for.
+/// The use of tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tokens {
     /// For sending more than RED would.

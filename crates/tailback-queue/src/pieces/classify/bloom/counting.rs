@@ -14,11 +14,11 @@ use tailback_base::{KeyField, Stream};
 /// How the queue of a flow is found.
 #[derive(Clone, Copy, Debug)]
 pub enum Spread {
-    /// By a hash of the address.
+    /// Flows are mapped by a hash of the address.
     Hash,
-    /// By groups counted with filters, and then distributed.
+    /// Groups of flows are counted with filters, and then distributed.
     Groups(FilterShape),
-    /// By groups counted without error.
+    /// Groups of flows are counted without error.
     Perfect { groups: u32 },
 }
 

@@ -18,17 +18,17 @@
 //! State: windows (bytes), alpha, smoothed queueing delay and round trip, the least one-way delay, times of the last
 //! reduction and of the last congestion, and two numbers about frames. A report costs a step for each packet.
 //!
-//! `competing` sets the target of the queueing delay, `base` tells what is queueing.
+//! `competing` sets the target of the queueing delay, `drift` tells what is queueing.
 //!
 //! Departures: the window counts bytes on the wire; bytes in flight are those of which no report has told. Where the
 //! draft leaves a part to its authors' code it is left out: losses by rate, policers.
 
-mod base;
 mod competing;
+mod drift;
 
 use super::{Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportRule, Terms, WrittenFrame};
-use base::BaseDelay;
 use competing::DelayTarget;
+use drift::Drift;
 use tailback_base::model::{Key, Kind, Model, Probe, Settings};
 use tailback_base::{Duration, Ecn, Time, params};
 
@@ -71,6 +71,11 @@ params! {
         "The most that it becomes where other flows fill the queue; with that of qdelay_target it is constant.", DRAFT);
     DRIFT: bool = Key::new("drift", Kind::Bool, "true",
         "A delay that never falls below a quarter of its target is taken for that of the path.", DRAFT);
+    DRIFT_ROUNDS: f64 = Key::new("drift_rounds", Kind::Real { min: 1.0, max: 1e6 }, "256",
+        "For drift, the least delay of a round trip is smoothed by 1 over this. With fewer a longer route is found \
+         sooner, and a queue that others fill is taken for the path sooner.", DRAFT);
+    BASE_HISTORY: Duration = Key::new("base_history", Kind::Time { min: 0.1, max: 86_400.0 }, "600s",
+        "The least delay of so long is that of the path.", "RFC 6817 section 2.4.2");
     BETA_LOSS: f64 = Key::new("beta_loss", SHARE, "0.7", "What a loss leaves of the window.", DRAFT);
     BETA_ECN: f64 = Key::new("beta_ecn", SHARE, "0.8", "What a classic mark leaves of the window.", DRAFT);
     MUL_INCREASE: f64 = Key::new("mul_increase", SHARE, "0.02",
@@ -130,7 +135,7 @@ pub struct Scream {
     inflection: f64,
     has_grown: bool,
     srtt: f64,
-    base: BaseDelay,
+    drift: Drift,
     goal: DelayTarget,
     alpha: f64,
     /// Seconds.
@@ -172,7 +177,7 @@ impl Scream {
             inflection: 1.0,
             has_grown: true,
             srtt: s.get(&VIRTUAL_RTT).seconds(),
-            base: BaseDelay::new(s.get(&DRIFT)),
+            drift: Drift::new(s.get(&BASE_HISTORY), s.get(&DRIFT).then(|| s.get(&DRIFT_ROUNDS))),
             goal: DelayTarget::new(s.get(&QDELAY_TARGET).seconds(), s.get(&QDELAY_TARGET_HI).seconds()),
             alpha: 0.0,
             queueing: 0.0,
@@ -222,7 +227,7 @@ impl Scream {
     fn target(&self) -> f64 {
         let small = (MSS / self.window - 0.1).clamp(0.0, 0.2);
         let rate = 8.0 * self.window / self.srtt * (1.0 - small);
-        let share = self.base.share(self.now) / (self.s.get(&MARGIN) + self.adjust + self.deviation);
+        let share = self.drift.share(self.now) / (self.s.get(&MARGIN) + self.adjust + self.deviation);
         self.terms.clamp(rate * share)
     }
 
@@ -344,7 +349,7 @@ impl RateControl for Scream {
         for p in f.packets {
             match p.fate {
                 Fate::Received { at, marked } => {
-                    queueing = Some(self.base.queueing(p.sent, at));
+                    queueing = Some(self.drift.queueing(p.sent, at));
                     self.delivered += 1;
                     self.marked += u32::from(marked);
                     is_marked |= marked;
@@ -359,7 +364,7 @@ impl RateControl for Scream {
         if let Some(queueing) = queueing {
             self.goal.delay(queueing, f.now);
         }
-        self.base.report(self.srtt, self.goal.get(), f.now);
+        self.drift.report(self.srtt, self.goal.get(), f.now);
         if is_lost || is_marked {
             self.congested = Some(f.now);
         }

@@ -1,4 +1,4 @@
-//! What BBR remembers of ACKs that come in bursts.
+//! BBR's filters for ACKs that come in bursts.
 
 use tailback_base::Time;
 

@@ -29,7 +29,7 @@ pub(super) struct Bbr3Numbers {
     pub down_gain: f64,
     /// The loss rate of a round trip that is tolerated while it probes.
     pub loss_threshold: f64,
-    /// What a reaction leaves at least (Beta).
+    /// The least share that a reaction leaves (Beta).
     pub keep: f64,
     /// The share of `inflight_longterm` that is left to others.
     pub headroom: f64,
@@ -81,7 +81,7 @@ const MARKED_ROUNDS: u32 = 2;
 /// After marks without losses the next probe grows by this share of `inflight_longterm` in its first round.
 const PROBE_AFTER_MARKS: f64 = 0.5;
 
-/// What marks say. All is 0 in the draft's form.
+/// The state from marks. All values are 0 in the draft's form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarkSignals {
     /// The scenario allows it; and the path has been short.
@@ -122,7 +122,7 @@ impl MarkSignals {
         (self.in_round, self.in_cycle, self.lost_in_cycle) = (false, false, false);
     }
 
-    /// What the sample shows belongs to the cycle from now on.
+    /// Samples belong to the cycle from now on.
     pub fn end_ack(&mut self, s: &Sample) {
         self.in_cycle |= s.marked > 0.0;
         self.lost_in_cycle |= s.lost > 0.0;
@@ -149,12 +149,12 @@ impl Bbr3 {
         libm::floor(bytes / self.rules.segment + 1e-9) * self.rules.segment
     }
 
-    /// At least these bytes.
+    /// The least bytes.
     pub(super) fn whole_above(&self, bytes: f64) -> f64 {
         libm::ceil(bytes / self.rules.segment - 1e-9) * self.rules.segment
     }
 
-    /// What leaves at once.
+    /// The bytes that leave at once.
     pub(super) fn burst(&self) -> f64 {
         let halvings = self
             .trips
@@ -164,7 +164,7 @@ impl Bbr3 {
         self.whole(bytes.min(SHORT_BURST)).max(LEAST_BURST * self.rules.segment)
     }
 
-    /// What ACKs that come in bursts add to the window.
+    /// The addition to the window for ACKs that come in bursts.
     pub(super) fn burst_room(&self) -> f64 {
         self.path.extra_acked().min(self.bw * MOST_EXTRA)
     }
@@ -188,7 +188,7 @@ impl Bbr3 {
         self.state = super::State::Cruise;
     }
 
-    /// Count the marks of an ACK, also of one that delivers nothing.
+    /// Count the marks of an ACK, also of one that delivers no data.
     pub(super) fn count_marks(&mut self, a: &AckEvent<'_>) {
         let m = &mut self.marks;
         m.total += a.marked;

@@ -29,7 +29,7 @@ pub(super) struct Sample {
     /// Lost since the segment was sent, with what this ACK showed.
     pub lost: f64,
     pub in_flight_at_send: f64,
-    /// In the network before this ACK and after it.
+    /// The bytes in the network before and after this ACK.
     pub in_flight_before: f64,
     pub in_flight: f64,
     pub rtt: Option<Duration>,
@@ -101,7 +101,7 @@ impl PathModel {
         self.bursts.get()
     }
 
-    /// What this ACK says of the path (section 4.1.2.3).
+    /// The news of this ACK about the path (section 4.1.2.3).
     pub fn sample(&mut self, a: &AckEvent<'_>, r: &RateSample) -> Sample {
         let rtt = r.rtt.or(a.rtt);
         self.least = rtt.map_or(self.least, |x| self.least.min(x));

@@ -1,4 +1,4 @@
-//! What the model comes to: pacing rate, send quantum and window (section 5.6 of the draft).
+//! The outputs of the model: pacing rate, send quantum and window (section 5.6 of the draft).
 
 use super::{Bbr3, Bbr3Form, LEAST_WINDOW, State};
 use tailback_base::Duration;
@@ -41,7 +41,7 @@ impl Bbr3 {
         LEAST_WINDOW * self.rules.segment
     }
 
-    /// BDPMultiple: so many products of this rate and the least round trip.
+    /// BDPMultiple: a multiple of the product of this rate and the least round trip.
     pub(super) fn product(&self, rate: f64, gain: f64) -> f64 {
         match self.trips.least {
             Some(least) if self.form == Bbr3Form::Linux => self.whole_above(gain * rate * least.seconds()),

@@ -9,10 +9,10 @@ use tailback_base::{Duration, Time};
 const WAIT: f64 = 2.0;
 const RANDOM_WAIT: f64 = 1.0;
 const MOST_ROUNDS: f64 = 63.0;
-/// Section 5.3.3.9: growth doubles so many times.
+/// The most doublings of growth (section 5.3.3.9).
 const MOST_DOUBLINGS: u32 = 30;
 
-/// What ACKs mean (`ack_phase`).
+/// The meaning of ACKs (`ack_phase`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum AckPhase {
     #[default]

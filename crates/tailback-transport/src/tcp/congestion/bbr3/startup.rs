@@ -8,7 +8,7 @@ use super::{Bbr3, Bbr3Form, Phase, State};
 /// Section 5.3.1.2: the pipe is full if three rounds pass in which the rate grows by less than this factor.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
-/// Section 5.3.2: Drain lasts at most so many rounds.
+/// The most rounds of Drain (section 5.3.2).
 const DRAIN_ROUNDS: u64 = 3;
 /// Marked rounds that end Startup, as in Linux (`bbr_full_ecn_cnt`).
 const MARKED_ROUNDS: u32 = 2;
@@ -16,7 +16,7 @@ const MARKED_ROUNDS: u32 = 2;
 /// The estimate whether the pipe is full.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
-    /// It was once, and is since the last [`FullPipe::restart`].
+    /// Whether it was ever full, and whether it has been since the last [`FullPipe::restart`].
     pub reached: bool,
     pub now: bool,
     /// Bytes a second, and rounds without growth.

@@ -102,7 +102,7 @@ impl SentList {
         })
     }
 
-    /// What the last ACK delivered, bytes.
+    /// The bytes that the last ACK delivered.
     pub fn newly(&self) -> u64 {
         self.newly
     }

@@ -1,0 +1,103 @@
+//! What connections have in the queues of their own hosts, for those that limit it ([`Endpoint::limits_host`]).
+//!
+//! The host's queue is the first port of a packet's way. Such an end hears of each segment when the time is known at
+//! which the line has sent it: from a port that is arithmetic when it takes the segment, from any other when the line
+//! begins to send it, and when it is lost there. The end waits for that time by its timer, so nothing else is called.
+//!
+//! A lazy port would tell too late: it is served by events from the first such packet on. Such ends are not predicted,
+//! since they look at their host before each segment. Where a source chooses among several ports of its own, what it
+//! sends counts as sent at once.
+//!
+//! A run without such ends has a flag for each flow and each explicit port, and a compare for each service and drop.
+//!
+//! [`Endpoint::limits_host`]: tailback_transport::Endpoint::limits_host
+
+use super::outlet::Outlet;
+use super::{Flows, Sim};
+use crate::sim::flow::Carrier;
+use crate::traffic::application::Side;
+use crate::wire::event::EventKind;
+use crate::wire::packet::WirePacket;
+use crate::wire::port::Queue;
+use tailback_base::{FlowId, Time};
+
+impl Flows {
+    /// Tell the end that sent a packet when that leaves the host.
+    #[cold]
+    pub(super) fn tell_sender(&mut self, p: &WirePacket, at: Time) {
+        if p.hop() > 0 || p.payload() == 0 {
+            return;
+        }
+        let side = match p.is_backward() {
+            false => Side::Source,
+            true => Side::Destination,
+        };
+        if let Carrier::Connection(ends) = &mut self.all[p.flow_id().0 as usize].carrier {
+            ends[side as usize].leaves_host(p.payload(), at);
+            self.told.push((p.flow_id(), side));
+        }
+    }
+}
+
+impl Outlet<'_> {
+    /// The line of a port that tells sends a packet until then.
+    #[cold]
+    pub(super) fn sent_until(&mut self, p: &WirePacket, at: Time) {
+        if self.flows.all[p.flow_id().0 as usize].limits_host {
+            self.flows.tell_sender(p, at);
+        }
+    }
+}
+
+impl Sim {
+    /// An end has sent so much payload into the first port of its way.
+    #[cold]
+    pub(super) fn note_in_host(&mut self, (id, side): (FlowId, Side), first: u32, payload: u32) {
+        let at = match self.net.ports.get(first as usize) {
+            Some(port) if matches!(port.queue, Queue::Explicit(_)) => return,
+            Some(port) => port.free_at().max(self.now),
+            None => self.now,
+        };
+        if let Carrier::Connection(ends) = &mut self.flows.all[id.0 as usize].carrier {
+            ends[side as usize].leaves_host(payload, at);
+        }
+    }
+
+    /// A packet of an end that limits its host comes to a port with a discipline: from now on the port tells.
+    #[cold]
+    pub(super) fn let_port_tell(&mut self, number: u32) {
+        let port = &mut self.net.ports[number as usize];
+        let Queue::Explicit(e) = &mut port.queue else { return };
+        e.tells = true;
+        if !std::mem::take(&mut port.lazy) {
+            return;
+        }
+        for (kind, at) in [
+            (EventKind::Service, e.server.service_at()),
+            (EventKind::QueueTimer, e.server.timer_at()),
+        ] {
+            if at != Time::NEVER {
+                self.events.push(at, kind, number);
+            }
+        }
+        self.ahead.lazy.retain(|p| *p != number);
+    }
+
+    /// Arm the timers of ends that have been told.
+    #[cold]
+    pub(super) fn look_at_told(&mut self) {
+        while let Some((id, side)) = self.flows.told.pop() {
+            let flow = &mut self.flows.all[id.0 as usize];
+            let Carrier::Connection(ends) = &flow.carrier else {
+                continue;
+            };
+            let want = ends[side as usize].next_timeout().unwrap_or(Time::NEVER);
+            let armed = &mut flow.timers[side as usize];
+            if want < *armed {
+                *armed = want.max(self.now);
+                let due = *armed;
+                self.arm_endpoint(id.0, side, due);
+            }
+        }
+    }
+}

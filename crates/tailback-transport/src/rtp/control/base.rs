@@ -1,0 +1,83 @@
+//! The base delay of a path: the least one-way delay of some time (RFC 6817 section 2.4.2).
+//!
+//! What a packet takes beyond it is queueing. The minima of ten equal spans are kept, as LEDBAT keeps those of ten
+//! minutes, so that a route that became longer counts once the last span with the shorter one is forgotten.
+//!
+//! State: ten minima (ns), and when the newest span began. A packet costs a comparison, and ten at the end of a span.
+
+use tailback_base::{Duration, Time};
+
+const SPANS: usize = 10;
+
+pub struct BaseDelay {
+    span: Duration,
+    began: Option<Time>,
+    /// The newest first.
+    minima: [u64; SPANS],
+    /// Of all but the newest.
+    older: u64,
+}
+
+impl BaseDelay {
+    pub fn new(history: Duration) -> BaseDelay {
+        BaseDelay {
+            span: Duration((history.0 / SPANS as u64).max(1)),
+            began: None,
+            minima: [u64::MAX; SPANS],
+            older: u64::MAX,
+        }
+    }
+
+    /// The queueing delay of a packet.
+    pub fn queueing(&mut self, sent: Time, at: Time) -> Duration {
+        let began = *self.began.get_or_insert(at);
+        let over = at.since(began).0 / self.span.0;
+        if over > 0 {
+            let kept = SPANS - (over.min(SPANS as u64) as usize);
+            self.minima.copy_within(..kept, SPANS - kept);
+            self.minima[..SPANS - kept].fill(u64::MAX);
+            self.older = self.minima.iter().copied().fold(u64::MAX, u64::min);
+            self.began = Some(began + Duration(over * self.span.0));
+        }
+        let delay = at.since(sent).0;
+        self.minima[0] = self.minima[0].min(delay);
+        Duration(delay - self.minima[0].min(self.older))
+    }
+
+    /// The base begins anew.
+    pub fn forget(&mut self) {
+        (self.minima, self.older) = ([u64::MAX; SPANS], u64::MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet a second, of 20 ms until 5 s and of 60 ms from then on; a history of ten seconds. The last shorter one
+    /// arrives in the span that begins at 4 s and is forgotten ten spans later.
+    #[test]
+    fn a_longer_route_is_a_queue_until_the_shorter_one_is_forgotten() {
+        let mut base = BaseDelay::new(Duration::from_seconds(10.0));
+        let mut queueing = |n: u64| {
+            let (sent, way) = (Time(1_000_000_000 * n), if n < 5 { 20 } else { 60 });
+            base.queueing(sent, sent + Duration::from_millis(way)).0 / 1_000_000
+        };
+        let seen: Vec<u64> = (0..20).map(&mut queueing).collect();
+        assert_eq!(seen[..5], [0; 5]);
+        assert_eq!(seen[5..14], [40; 9]);
+        assert_eq!(seen[14..], [0; 6]);
+        // After a pause of all spans.
+        assert_eq!(queueing(100), 0);
+    }
+
+    #[test]
+    fn a_base_that_begins_anew_has_no_queue() {
+        let mut base = BaseDelay::new(Duration::from_seconds(600.0));
+        let mut queueing = |ms: u64| base.queueing(Time::ZERO, Time(ms * 1_000_000));
+        assert_eq!(queueing(20), Duration::ZERO);
+        assert_eq!(queueing(50), Duration::from_millis(30));
+        base.forget();
+        assert_eq!(base.queueing(Time::ZERO, Time(50_000_000)), Duration::ZERO);
+    }
+}

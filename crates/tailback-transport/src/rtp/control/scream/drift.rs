@@ -1,0 +1,97 @@
+//! A base delay that is too short for the path.
+//!
+//! Clocks that drift, or a route that became longer, look like a queue until the base delay forgets the time before.
+//! Where the least queueing delay of round trips, smoothed by 1/`rounds`, is above a quarter of the target, the base
+//! begins anew, and the encoder's rate is halved for five round trips, at least 200 ms, so that the queue can empty.
+
+use super::super::base::BaseDelay;
+use tailback_base::{Duration, Time};
+
+const HALVED_S: f64 = 0.2;
+const HALVED_ROUNDS: f64 = 5.0;
+
+pub struct Drift {
+    base: BaseDelay,
+    /// None: the base never begins anew.
+    gain: Option<f64>,
+    /// The least queueing delay of this round trip, s.
+    of_round: f64,
+    round: Time,
+    /// The smoothed least queueing delay, s.
+    standing: f64,
+    halved_until: Time,
+}
+
+impl Drift {
+    pub fn new(history: Duration, rounds: Option<f64>) -> Drift {
+        Drift {
+            base: BaseDelay::new(history),
+            gain: rounds.map(f64::recip),
+            of_round: f64::INFINITY,
+            round: Time::ZERO,
+            standing: 0.0,
+            halved_until: Time::ZERO,
+        }
+    }
+
+    /// The queueing delay of a packet, s.
+    pub fn queueing(&mut self, sent: Time, at: Time) -> f64 {
+        let queueing = self.base.queueing(sent, at).seconds();
+        self.of_round = self.of_round.min(queueing);
+        queueing
+    }
+
+    /// A report has been read.
+    pub fn report(&mut self, srtt: f64, target: f64, now: Time) {
+        let Some(gain) = self.gain else { return };
+        if self.of_round.is_infinite() || now.since(self.round).seconds() <= srtt {
+            return;
+        }
+        self.standing += gain * (self.of_round - self.standing);
+        (self.of_round, self.round) = (f64::INFINITY, now);
+        if self.standing > target / 4.0 {
+            let seconds = (HALVED_ROUNDS * srtt).max(HALVED_S);
+            self.halved_until = now + Duration::from_seconds(seconds);
+            self.standing = 0.0;
+            self.base.forget();
+        }
+    }
+
+    /// By how much the encoder's rate is multiplied.
+    pub fn share(&self, now: Time) -> f64 {
+        if now < self.halved_until { 0.5 } else { 1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When a route of 20 ms that becomes one of 60 ms after 100 round trips is taken for the path.
+    fn found(rounds: f64) -> Option<(u64, f64)> {
+        let mut drift = Drift::new(Duration::from_seconds(600.0), Some(rounds));
+        let ms = |n: u64| Time(n * 1_000_000);
+        let mut found = None;
+        for n in 0..400_u64 {
+            let (sent, way) = (ms(100 * n), if n < 100 { 20 } else { 60 });
+            let queueing = drift.queueing(sent, sent + Duration::from_millis(way));
+            drift.report(0.05, 0.06, sent + Duration::from_millis(way));
+            let halved = drift.share(sent + Duration::from_millis(way)) < 1.0;
+            if halved && found.is_none() {
+                found = Some((n, queueing));
+            } else if n > found.map_or(u64::MAX, |p| p.0) {
+                assert_eq!(queueing, 0.0);
+            }
+        }
+        assert_eq!(drift.share(ms(50_000)), 1.0);
+        found
+    }
+
+    /// The smoothed least delay passes 15 ms of 40 after 121 round trips, since 1 - (255 / 256)^121 = 0.377; with 64
+    /// after 30. From then on the longer route is no queue.
+    #[test]
+    fn a_longer_route_is_a_queue_for_121_round_trips() {
+        assert_eq!(found(256.0), Some((220, 0.04)));
+        assert_eq!(found(64.0), Some((129, 0.04)));
+    }
+}
