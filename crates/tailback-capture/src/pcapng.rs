@@ -32,7 +32,7 @@ pub type Frames = Box<dyn Fn(PacketId) -> Option<(Vec<u8>, u32)>>;
 pub type ContentsOf = Box<dyn Fn(u64) -> Option<Vec<u8>>>;
 
 /// Where the bytes of packets come from, other than from what the simulator knows.
-enum Source {
+enum BytesFrom {
     Real(Frames),
     Datagrams(ContentsOf),
 }
@@ -87,15 +87,15 @@ impl<W: Write + 'static> Capture<W> {
     /// The tap for a run whose transports have bytes of their own.
     pub fn tap_with(&self, names: &Names, contents: ContentsOf) -> Box<dyn Tap> {
         self.shared.borrow_mut().unnamed = names.flows.iter().cloned().map(Some).collect();
-        self.watch(names, Some(Source::Datagrams(contents)))
+        self.watch(names, Some(BytesFrom::Datagrams(contents)))
     }
 
     /// The tap for a run of real packets: `frames` returns their bytes.
     pub fn tap_real(&self, names: &Names, frames: Frames) -> Box<dyn Tap> {
-        self.watch(names, Some(Source::Real(frames)))
+        self.watch(names, Some(BytesFrom::Real(frames)))
     }
 
-    fn watch(&self, names: &Names, source: Option<Source>) -> Box<dyn Tap> {
+    fn watch(&self, names: &Names, source: Option<BytesFrom>) -> Box<dyn Tap> {
         let ours = |name: &String| name.strip_suffix(".reverse").unwrap_or(name) == self.link;
         let numbers = (0u32..).zip(&names.ports).filter(|(_, name)| ours(name));
         let ports: Vec<u32> = numbers.map(|(i, _)| i).collect();
@@ -281,7 +281,7 @@ fn add_comment(blocks: &mut Vec<u8>, begin: usize, comment: &str) {
 
 struct LinkTap<W: Write> {
     ports: Vec<u32>,
-    source: Option<Source>,
+    source: Option<BytesFrom>,
     /// The present block.
     block: Vec<u8>,
     shared: Rc<RefCell<CaptureState<W>>>,
@@ -297,7 +297,7 @@ impl<W: Write> LinkTap<W> {
     fn add(&mut self, place: usize, at: &Sight<'_>) {
         let id = at.id();
         let real_frame = match &self.source {
-            Some(Source::Real(frames)) => frames(id),
+            Some(BytesFrom::Real(frames)) => frames(id),
             _ => None,
         };
         if let Some((bytes, length)) = real_frame {
@@ -312,7 +312,7 @@ impl<W: Write> LinkTap<W> {
             };
             let made_up = frame(&at.segment(), &named);
             let contents = match &self.source {
-                Some(Source::Datagrams(contents)) => contents(id.sequence),
+                Some(BytesFrom::Datagrams(contents)) => contents(id.sequence),
                 _ => None,
             };
             match contents {

@@ -5,7 +5,7 @@
 //! often it was called at this instant. A packet costs a look-up in the table. After each datagram and each timeout the
 //! application learns what has changed. An end that breaks its contract ends the run by unwinding with a [`Refusal`].
 
-use crate::contents::{Kept, first_number};
+use crate::contents::{HeldBytes, first_number};
 use crate::{Amount, Datagram, Endpoint, Pair};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -52,7 +52,7 @@ impl<D: Clone> OnTheWay<D> {
     }
 }
 
-impl<D> Kept for RefCell<OnTheWay<D>> {
+impl<D> HeldBytes for RefCell<OnTheWay<D>> {
     fn bytes(&self, number: u64) -> Option<Vec<u8>> {
         let on_the_way = self.borrow();
         on_the_way.data.get(&number).and_then(on_the_way.captured)

@@ -1,4 +1,4 @@
-//! The bytes of datagrams on their way, for a capture. A packet of the simulator has a number alone; while [`Contents`]
+//! The bytes of datagrams on their way, for a capture. A packet has a number alone; while [`DatagramBytes`]
 //! are kept in a thread, the number says of which connection it is, so that the capture finds the datagram.
 
 use std::cell::RefCell;
@@ -11,29 +11,29 @@ const DATAGRAMS: u32 = 28;
 const CONNECTIONS: usize = 1 << 19;
 
 /// The data of one connection.
-pub(crate) trait Kept {
+pub(crate) trait HeldBytes {
     fn bytes(&self, number: u64) -> Option<Vec<u8>>;
 }
 
 thread_local! {
-    static KEPT: RefCell<Option<Vec<Weak<dyn Kept>>>> = const { RefCell::new(None) };
+    static KEPT: RefCell<Option<Vec<Weak<dyn HeldBytes>>>> = const { RefCell::new(None) };
 }
 
 /// While it lives, datagrams of the connections that this thread makes can be looked up. A thread has one at a time.
 ///
 /// ```
-/// use tailback_path::Contents;
+/// use tailback_path::DatagramBytes;
 ///
-/// let contents = Contents::keep();
+/// let contents = DatagramBytes::keep();
 /// assert_eq!(contents.of(1), None);
 /// ```
-pub struct Contents(());
+pub struct DatagramBytes(());
 
-impl Contents {
+impl DatagramBytes {
     /// From now on.
-    pub fn keep() -> Contents {
+    pub fn keep() -> DatagramBytes {
         KEPT.set(Some(vec![]));
-        Contents(())
+        DatagramBytes(())
     }
 
     /// The bytes of the datagram that a packet with this sequence number carries, if they are known.
@@ -44,14 +44,14 @@ impl Contents {
     }
 }
 
-impl Drop for Contents {
+impl Drop for DatagramBytes {
     fn drop(&mut self) {
         KEPT.set(None);
     }
 }
 
 /// The number before that of the first datagram of a connection with this data.
-pub(crate) fn first_number(data: Weak<dyn Kept>) -> u64 {
+pub(crate) fn first_number(data: Weak<dyn HeldBytes>) -> u64 {
     KEPT.with_borrow_mut(|kept| match kept {
         Some(all) if all.len() < CONNECTIONS => {
             all.push(data);

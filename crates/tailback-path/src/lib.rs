@@ -52,7 +52,7 @@ mod run;
 mod scenario;
 
 pub use carried::connection;
-pub use contents::Contents;
+pub use contents::DatagramBytes;
 pub use endpoint::{Amount, Datagram, Endpoint, Pair};
 pub use finished::Finished;
 pub use path::Path;

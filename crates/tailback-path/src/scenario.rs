@@ -1,7 +1,7 @@
 //! A scenario of the user's own, in which some flows are carried by the user's transport.
 
 use crate::carried::connection;
-use crate::{Contents, Endpoint, Finished, Pair, Problem};
+use crate::{DatagramBytes, Endpoint, Finished, Pair, Problem};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -157,7 +157,7 @@ impl Scenario {
                 Some(Capture::new(link, file).map_err(|e| Problem(format!("{}: {e}", path.display())))?)
             }
         };
-        let contents = capture.is_some().then(|| Rc::new(Contents::keep()));
+        let contents = capture.is_some().then(|| Rc::new(DatagramBytes::keep()));
         let tap = |names: &_| {
             let (capture, contents) = capture
                 .as_ref()

@@ -16,7 +16,7 @@ use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
 use tailback_capture::pcapng::{Capture, Frame, write_frames};
 use tailback_capture::trace::{PacketTrace, Traced};
-use tailback_path::Contents;
+use tailback_path::DatagramBytes;
 use tailback_scenario::Loaded;
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::run::run;
@@ -82,7 +82,7 @@ pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf, tell:
     let file = File::create(&path).map_err(failed)?;
     let written = py.detach(|| {
         let capture = Capture::new(link, file)?;
-        let contents = Rc::new(Contents::keep());
+        let contents = Rc::new(DatagramBytes::keep());
         let tap = |names: &_| {
             let contents = contents.clone();
             capture.tap_with(names, Box::new(move |sequence| contents.of(sequence)))
