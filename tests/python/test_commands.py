@@ -114,7 +114,7 @@ def test_two_results_are_compared_pair_by_pair(cli, tmp_path: Path) -> None:
     assert {"a", "b", "difference", "ci95", "seeds", "clear", "unit"} <= set(document["differences"][0])
     quiet = [tb.run(PLAIN.replace("red", kind), replications=3) for kind in ("droptail", "front-drop")]
     alike = compare(*quiet)
-    assert alike and not any(d.clear for d in alike) and "all alike" in text_of(alike, "a", "b")
+    assert alike and not any(d.clear for d in alike) and "all replications are equal" in text_of(alike, "a", "b")
     assert cli("report", "a", "a").stdout == "every run of the two has the same numbers\n"
 
 

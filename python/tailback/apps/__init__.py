@@ -1,1 +1,1 @@
-"""Applications. Each is a package that imports libraries but no other application."""
+"""The applications: each is a package that imports libraries but no other application."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tailback import _core
+from tailback.core.scenario.own_probes import own_units
 from tailback.core.scenario.read import Source, override_texts, queues_of, read
 from tailback.core.scenario.read import stored as stored_scenario
 from tailback.core.store import manifest
@@ -253,7 +254,7 @@ def execute(
     if not (where / "runs.parquet").exists():
         manifest.write_scenario(where, scenario)
     seeds = [run["seed"] for run in plan.runs()]
-    about = manifest.about(scenario, seeds, queues or {}, command)
+    about = manifest.about(scenario, seeds, queues or {}, command, own_units([scenario]))
     others: Literal["beside", "replace"] = "replace" if lost else "beside"
     results = plan.execute(where, jobs, progress, queues, queues_key, others=others, about=about, check_laws=check_laws)
     result = Result(results, scenario, queues=queues)

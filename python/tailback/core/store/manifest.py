@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.core.scenario.own_probes import own_units
 from tailback.core.text.json_text import clean
 from tailback.core.text.plain import command_line, file_bytes
 from tailback.core.text.whole import write_text
 
 
-def about(scenario: Any, seeds: list[int], queues: Mapping[str, Any], command: list[str] | None) -> dict[str, Any]:
-    """The entries of the manifest of a scenario's replications, except the runs."""
-    units = own_units([scenario])
+def about(
+    scenario: Any, seeds: list[int], queues: Mapping[str, Any], command: list[str] | None, units: Mapping[str, str]
+) -> dict[str, Any]:
+    """The entries of the manifest of a scenario's replications, except the runs. `units` are those of the probes of
+    users' classes."""
     return {
         **program(command),
         "scenario": scenario.name,
@@ -28,8 +29,8 @@ def about(scenario: Any, seeds: list[int], queues: Mapping[str, Any], command: l
         "queues": {port: getattr(make, "__qualname__", repr(make)) for port, make in sorted(queues.items())},
         "seeds": seeds,
         "replications": len(seeds),
-        # Units of the probes of users' classes, since a stored result is read without these classes.
-        **({"units": units} if units else {}),
+        # A stored result is read without the classes.
+        **({"units": dict(units)} if units else {}),
     }
 
 
