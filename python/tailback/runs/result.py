@@ -130,7 +130,7 @@ class Result:
         for name in _core.TABLES:
             _core.write_parquet(getattr(self.results, name), where / f"{name}.parquet")
         # What stands in another folder is not said of this one.
-        contents = self.manifest or manifest.make(self)
+        contents = self.manifest or manifest.make(self, own_units([self.scenario]))
         manifest.write(where, {k: v for k, v in contents.items() if k not in ("tables", "sum")})
 
     def __dir__(self) -> list[str]:
@@ -238,10 +238,11 @@ def execute(
         warn(w)
     plan = Plan([({}, scenario)], replications)
     started = datetime.datetime.now(datetime.UTC)
+    units = own_units([scenario])
     if out is None:
         results = plan.execute(None, jobs, progress, queues, queues_key, check_laws=check_laws)
         result = Result(results, scenario, queues=queues)
-        result.manifest = manifest.make(result, started, command)
+        result.manifest = manifest.make(result, units, started, command)
         return result
     # First of all, so that a folder that cannot be written costs no run. What is there already stays whole until the
     # new results are.
@@ -254,7 +255,7 @@ def execute(
     if not (where / "runs.parquet").exists():
         manifest.write_scenario(where, scenario)
     seeds = [run["seed"] for run in plan.runs()]
-    about = manifest.about(scenario, seeds, queues or {}, command, own_units([scenario]))
+    about = manifest.about(scenario, seeds, queues or {}, command, units)
     others: Literal["beside", "replace"] = "replace" if lost else "beside"
     results = plan.execute(where, jobs, progress, queues, queues_key, others=others, about=about, check_laws=check_laws)
     result = Result(results, scenario, queues=queues)

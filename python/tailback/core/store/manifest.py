@@ -47,7 +47,12 @@ def program(command: list[str] | None = None) -> dict[str, Any]:
     }
 
 
-def make(result: Any, started: datetime.datetime | None = None, command: list[str] | None = None) -> dict[str, Any]:
+def make(
+    result: Any,
+    units: Mapping[str, str],
+    started: datetime.datetime | None = None,
+    command: list[str] | None = None,
+) -> dict[str, Any]:
     """The manifest of a result in memory. In a folder of results, the store writes it."""
     now = datetime.datetime.now(datetime.UTC)
     results, scenario = result.results, result.scenario
@@ -62,7 +67,7 @@ def make(result: Any, started: datetime.datetime | None = None, command: list[st
         for row in results.runs
     ]
     return {
-        **about(scenario, [r["seed"] for r in runs], result.queues, command),
+        **about(scenario, [r["seed"] for r in runs], result.queues, command, units),
         "status": "failed" if results.failure else "interrupted" if results.interrupted else "done",
         "started": (started or now).isoformat(timespec="seconds"),
         "finished": now.isoformat(timespec="seconds"),
