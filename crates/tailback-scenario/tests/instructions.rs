@@ -44,30 +44,30 @@ const POISSON: &str = concat!(
 
 /// What differs from the reference; a packet-hop's instructions with 100 flows and its cache lines with 1,000.
 const CASES: [(&str, f64, f64); 5] = [
-    ("name=drop-tail", 674.0, 4.42),
-    (FQ_CODEL, 1125.0, 5.71),
-    (r#"flows.bulk.tcp={ profile = "linux" }"#, 1370.0, 13.52),
+    ("name=drop-tail", 673.0, 4.54),
+    (FQ_CODEL, 1144.0, 5.92),
+    (r#"flows.bulk.tcp={ profile = "linux" }"#, 1393.0, 13.63),
     (
         r#"flows.bulk.tcp={ profile = "linux", congestion = "bbr" }"#,
-        2094.0,
-        11.58,
+        2152.0,
+        12.01,
     ),
     (
         r#"flows.bulk.tcp={ profile = "linux", congestion = "prague" }"#,
-        1816.0,
-        13.44,
+        1871.0,
+        13.63,
     ),
 ];
 const FQ_CODEL: &str = r#"link.bottleneck.queue={ kind = "fq-codel" }"#;
 const CAKE: &str = r#"link.bottleneck.queue={ kind = "cake" }"#;
 /// File, what differs from it, the times between which is counted, and a packet-hop's instructions.
 const OTHERS: [(&str, &str, [&str; 2], f64); 6] = [
-    (REFERENCE, CAKE, SECOND, 1368.0),
-    (REFERENCE, r#"link.bottleneck.queue={ kind = "codel" }"#, SECOND, 873.0),
-    (REFERENCE, r#"link.bottleneck.queue={ kind = "red" }"#, SECOND, 987.0),
-    (WEB, "name=web", ["15s", "25s"], 1636.0),
-    (WEB, CAKE, ["15s", "25s"], 1673.0),
-    (POISSON, "warmup=0s", ["5s", "60s"], 1178.0),
+    (REFERENCE, CAKE, SECOND, 1381.0),
+    (REFERENCE, r#"link.bottleneck.queue={ kind = "codel" }"#, SECOND, 882.0),
+    (REFERENCE, r#"link.bottleneck.queue={ kind = "red" }"#, SECOND, 1000.0),
+    (WEB, "name=web", ["15s", "25s"], 1612.0),
+    (WEB, CAKE, ["15s", "25s"], 1650.0),
+    (POISSON, "warmup=0s", ["5s", "60s"], 1196.0),
 ];
 const SECOND: [&str; 2] = ["200ms", "1200ms"];
 /// As the reference, ten times as large.

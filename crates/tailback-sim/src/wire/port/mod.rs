@@ -294,14 +294,14 @@ pub struct Port {
     pub watched: bool,
     /// It may hand packets on before they have arrived (see `sim/ahead.rs`).
     pub hands_ahead: bool,
-    /// Explicit: it is served when its state is needed (see `sim/lazy.rs`).
-    pub lazy: bool,
     /// Fused: a packet of fewer bytes enters an empty buffer; 0 for a port that is not.
     too_long_alone: u32,
     /// Fused: some packets may wait.
     waits: bool,
     /// Fused, without limit, and nobody will ask what waits here.
     uncounted: bool,
+    /// Explicit: it is served when its state is needed (see `sim/lazy.rs`).
+    pub lazy: bool,
     /// The conditioner in front of this port's queue.
     pub edge: u32,
     pub stats: PortStats,
