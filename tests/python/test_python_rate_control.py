@@ -395,11 +395,23 @@ def test_a_mistake_is_one_message(old: str, new: str, said: str, tmp_path: Path,
     assert capsys.readouterr().err == ""
 
 
+FITS = """
+class Mine:
+    cwnd = 20000.0
+    def __init__(self, rules): ...
+    def on_ack(self, ack): ...
+    def on_congestion(self, sign): ...
+"""
+
+
 def test_a_control_of_the_other_kind_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(SOUND)
+    """Also where another file of this name has had a class that fits."""
     (tmp_path / "lab.toml").write_text(
         TEXT.replace("rtp = {", 'tcp = { congestion = "mine.py:Mine" }\n#').replace("traffic =", "#")
     )
+    (tmp_path / "mine.py").write_text(FITS)
+    tb.load_scenario(tmp_path / "lab.toml")
+    (tmp_path / "mine.py").write_text(SOUND)
     with pytest.raises(tb.ScenarioError, match=r"mine\.py:Mine"):
         tb.load_scenario(tmp_path / "lab.toml")
     with pytest.raises(tb.ScenarioError, match="a rate control is a class of your own or a name, not int"):

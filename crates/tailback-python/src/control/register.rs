@@ -45,6 +45,11 @@ impl OwnClass {
         self.model.name
     }
 
+    /// Whether both are of one class of Python.
+    fn is_of_class(&self, other: &OwnClass) -> bool {
+        matches!((&self.class, &other.class), (Some(mine), Some(other)) if mine.is(other))
+    }
+
     /// What its objects are.
     pub fn kind(&self) -> &'static str {
         match self.row {
@@ -109,10 +114,12 @@ pub fn class_of(model: &'static Model) -> Option<Arc<OwnClass>> {
 }
 
 impl KnownClasses {
-    /// The class that a name of a family stands for now: the last one of that name.
+    /// The class that a name stands for now, as one of a family: the last of that name in any family, if it is one of
+    /// this family, too.
     fn named(&self, family: &str, name: &str) -> Option<&Arc<OwnClass>> {
-        let mut latest = self.classes.iter().rev();
-        latest.find(|c| c.model.family == family && c.name() == name)
+        let mut of_name = self.classes.iter().rev().filter(|c| c.name() == name);
+        let last = of_name.clone().next()?;
+        of_name.find(|c| c.model.family == family && (Arc::ptr_eq(c, last) || c.is_of_class(last)))
     }
 
     /// Make the libraries anew: every row is in them, and a name means the last class that has it.
