@@ -53,6 +53,11 @@ impl Sim {
     /// An end has sent so much payload into the first port of its way.
     #[cold]
     pub(in crate::sim) fn note_in_host(&mut self, (id, side): (FlowId, Side), first: u32, payload: u32) {
+        // It was lost there, and the end has been told: it has left the host once.
+        if self.flows.told.last() == Some(&(id, side)) {
+            self.flows.told.pop();
+            return;
+        }
         let at = match self.net.ports.get(first as usize) {
             Some(port) if matches!(port.queue, Queue::Explicit(_)) => return,
             Some(port) => port.free_at().max(self.now),
