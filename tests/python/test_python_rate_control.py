@@ -233,6 +233,28 @@ def test_driven_by_hand_a_class_gets_what_it_is_given() -> None:
             control.feedback(now=2.0, packets=wrong, rtt=0.1)
 
 
+def test_a_timer_that_is_due_waits_for_its_call() -> None:
+    """A report at the instant of the timer comes first; what `on_timer` leaves is later."""
+
+    class Due:
+        def __init__(self, terms, *, pause: float = 1.0) -> None:
+            self.target, self.timer, self.pause = terms.start, 1.0, pause
+
+        def on_feedback(self, feedback) -> None: ...
+
+        def on_timer(self, now) -> None:
+            self.timer = now + self.pause
+
+    control = tb.drive_rate_control(Due)
+    control.feedback(now=1.0, packets=[], rtt=0.1)
+    assert control.next_timer == 1.0
+    control.timer(now=1.0)
+    assert control.next_timer == 2.0
+    stuck = tb.drive_rate_control(tb.rate_control(Due, pause=0.0))
+    with pytest.raises(RuntimeError, match=r"on_timer leaves timer = 1\.0"):
+        stuck.timer(now=1.0)
+
+
 def test_driven_by_hand_nada_is_its_equations() -> None:
     """RFC 8698: ramp-up by gamma = 50 ms / (rtt + DELTA + DFILT) over what arrives; then the gradual update."""
     nada = tb.drive_rate_control("nada", rtp={"max_rate": "2Mbps"})

@@ -153,6 +153,11 @@ impl ScriptedRate {
         });
     }
 
+    /// Whether this is the instant that it asked for before, and that has come.
+    fn is_due(&self, at: f64) -> bool {
+        self.timer.is_some_and(|t| t <= self.now && t == Time::from_seconds(at))
+    }
+
     /// Read target, pacing, window, burst, padding and timer.
     fn take(&mut self, py: Python, method: &'static str) -> Result<(), Refusal> {
         let left = |what: &str, hint: &str| self.own.left(py, method, what, self.now, hint);
@@ -212,6 +217,8 @@ impl ScriptedRate {
             let value = left("timer", "")?;
             self.timer = match value.extract::<Option<f64>>() {
                 Ok(None) => None,
+                // It is due, and on_timer comes after this call.
+                Ok(Some(at)) if method != "on_timer" && self.is_due(at) => self.timer,
                 // One that comes at the present instant again would never end.
                 Ok(Some(at)) if at.is_finite() && at < 1e9 && at > self.now.seconds() => {
                     Some((Time::ZERO + Duration::from_seconds(at)).max(self.now + Duration(1)))

@@ -6,7 +6,8 @@
 //! the same service everywhere.
 //!
 //! ```text
-//! arrive        a packet comes next          the time of the next own event: the line becomes free, or a timer is due
+//! arrive        a packet comes
+//! next          the time of the next own event: the line becomes free, or a timer is due
 //! advance       let that happen
 //! ```
 //!

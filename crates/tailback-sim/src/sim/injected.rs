@@ -30,7 +30,7 @@ struct Repair {
     /// One past the last byte sent.
     sent: u64,
     acknowledged: u64,
-    /// Acknowledgements without news while data were on their way.
+    /// Whether an acknowledgement without news came while data were on their way.
     duplicate: bool,
     /// Acknowledged up to here a repair is over.
     until: u64,

@@ -234,7 +234,9 @@ impl Application for Voice {
                 event: AppEvent::Packet(number),
                 ..
             } => {
-                if let Some(followed) = &self.followed {
+                if let Some(followed) = &mut self.followed {
+                    // No wake comes during a silence.
+                    followed.settle(flow, net);
                     followed.arrived(flow, number, net);
                 }
             }

@@ -44,7 +44,7 @@ enum Echoes {
     Rfc3168,
     /// [`EchoRule::EveryAck`].
     EveryAck,
-    /// Whether marks are counted (RFC 9768).
+    /// Marks are counted (RFC 9768).
     Counts,
 }
 

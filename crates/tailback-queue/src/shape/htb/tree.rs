@@ -7,9 +7,9 @@
 //! lent; then those of the lowest `prio`; and among these the turn goes round.
 //!
 //! ```text
-//! supplier(c) = c if it can send;  supplier(above c) if it may borrow;  none otherwise, and for the top send L bytes
-//! of a leaf whose supplier is s, in the turn of its quantum for the level of s: ceiling of the leaf and of every class
-//! above it -= L;  rate of s and of every class above it -= L
+//! supplier(c) = c if it can send;  supplier(above c) if it may borrow;  none otherwise, and for the top
+//! send L bytes of a leaf whose supplier is s, in the turn of its quantum for the level of s:
+//!     ceiling of the leaf and of every class above it -= L;  rate of s and of every class above it -= L
 //! ```
 //!
 //! Turns are those of deficit round robin: a leaf keeps its turn until it has sent its quantum, and then the turn goes

@@ -176,7 +176,7 @@ pub struct GivenAck {
     pub window: Option<u64>,
     /// The segment whose time stamp is echoed; `None`: the first that it covers anew.
     pub of: Option<u64>,
-    /// The time stamp of its last copy.
+    /// Whether that of its last copy is.
     pub again: bool,
 }
 

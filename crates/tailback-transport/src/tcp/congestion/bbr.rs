@@ -163,7 +163,7 @@ pub struct Bbr {
     repairing: bool,
     /// A loss was reported; recovery begins with the next ACK.
     entering: bool,
-    /// The time of the last ACK that delivered data.
+    /// The phase at the last ACK that delivered data.
     phase: Phase,
     /// Whether it was idle and no data were delivered since.
     rested: bool,

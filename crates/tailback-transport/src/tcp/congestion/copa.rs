@@ -316,7 +316,7 @@ impl CongestionControl for Copa {
         }
     }
 
-    /// The state from the first round trip on.
+    /// The rate, from the first round trip on.
     fn pacing(&self) -> Option<BitRate> {
         let bytes = PACING_GAIN * self.cwnd / self.standing_rtt;
         let bits = bytes * 8.0 * self.rules.wire / self.rules.segment;
