@@ -72,20 +72,25 @@ def test_a_stream_without_a_call_adapts_or_keeps_its_rate() -> None:
     assert kept["video_shown_bps"]["fq-codel"][0] < 0.5 * adapted["video_shown_bps"]["fq-codel"][0]
 
 
-@pytest.mark.parametrize("adapt", [None, "gcc"])
-def test_a_stream_crosses_a_link(adapt: str | None) -> None:
+def on_a_link(rate: str, flows: int, traffic: list[str], adapt: str | None) -> Any:
+    """The values of each measure and queue."""
     found = tb.compare_queues(
-        rate="4Mbps",
+        rate=rate,
         rtt="40ms",
-        flows=1,
-        traffic=["bulk", "video"],
+        flows=flows,
+        traffic=traffic,
         senders=["cubic"],
         queues=["droptail", "fq-codel"],
         adapt=adapt,
         replications=1,
         duration="20s",
     )
-    values = found.ranking.values
+    return found.ranking.values
+
+
+@pytest.mark.parametrize("adapt", [None, "gcc"])
+def test_a_stream_crosses_a_link(adapt: str | None) -> None:
+    values = on_a_link("4Mbps", 1, ["bulk", "video"], adapt)
     assert "call_loss" not in values
     if adapt:
         assert values["video_shown_bps"]["fq-codel"][0] > 1e6
@@ -99,21 +104,11 @@ def test_the_call_of_a_link_has_video() -> None:
     made = link_traffic.scenario(asked, {"kind": "codel"}, times, False, {})
     assert made["flows"][link_traffic.VIDEO]["rtp"]["control"] == "scream"
     assert "video that adapts (scream)" in " ".join(link_traffic.said(asked))
-    found = tb.compare_queues(
-        rate="10Mbps",
-        rtt="40ms",
-        flows=2,
-        traffic=["bulk", "voice"],
-        senders=["cubic"],
-        queues=["droptail", "fq-codel"],
-        adapt="nada",
-        replications=1,
-        duration="20s",
-    )
-    shown = found.ranking.values["video_shown_bps"]
+    values = on_a_link("10Mbps", 2, ["bulk", "voice"], "nada")
+    shown = values["video_shown_bps"]
     assert 0 < shown["droptail"][0] < calls.MOST_BPS and 0 < shown["fq-codel"][0] < calls.MOST_BPS
     # What it sends is not a long transfer.
-    assert found.ranking.values["utilisation"]["fq-codel"][0] > 0.9
+    assert values["utilisation"]["fq-codel"][0] > 0.9
 
 
 @pytest.mark.parametrize(

@@ -150,25 +150,14 @@ def test_what_cannot_be_is_refused(run: Run, tmp_path: Path, old: str, new: str,
         run()
 
 
-SIMULATED = """\
-[discipline.x]
-title = "X"
-queue = { kind = "droptail" }
-[runs.l]
-scenario = "line.toml"
-seeds = { quick = 5, full = 5 }
-first_seeds = { quick = 2 }
-axis.queue = { disciplines = ["x"], paths = ["topology.queue"], buffer = "40 packets" }
-axis.load = { title = "Load", paths = ["flows.p.traffic.rate"], both = ["2Mbps", "4Mbps"] }
-[[experiment]]
-id = "E"
-title = "t"
-runs = "l"
-[[experiment.output]]
-kind = "table"
-runs = "l"
-measures = ["utilisation"]
-"""
+SIMULATED = (
+    STUDY.replace('compute = "drawn"\nnot_repeatable = "real packets"', 'scenario = "line.toml"')
+    .replace('disciplines = ["x"] }', 'disciplines = ["x"], paths = ["topology.queue"], buffer = "40 packets" }')
+    .replace("axis.spread", "axis.load")
+    .replace("quick = [0, 1, 2, 3], full = [0, 1, 2, 3]", 'paths = ["flows.p.traffic.rate"], both = ["2Mbps", "4Mbps"]')
+    .replace('"Spread"', '"Load"')
+    .replace('"share"', '"utilisation"')
+)
 LINE = """\
 duration = "1s"
 topology = { kind = "dumbbell", rate = "5Mbps", delay = "10ms", queue = { kind = "droptail", buffer = "40 packets" } }

@@ -284,6 +284,30 @@ def test_a_look_simulates_runs_that_a_seed_draws(made: Path, cli: Cli, monkeypat
     assert drawn[0] == drawn[1] and len(drawn[0]) == 1 and len(set(drawn)) > 1
 
 
+def test_a_look_knows_how_many_seeds_the_rows_asked_for(tiny: Path, tmp_path: Path, cli: Cli) -> None:
+    """The limit is the mean of the first two seeds with the small buffer, which gets more then."""
+    few = EXPERIMENTS.replace("full = 2 }", "full = 2 }\nfirst_seeds = { quick = 2 }", 1).replace(
+        "quick = 2, f", "quick = 5, f"
+    )
+    (tiny / "experiments.toml").write_text(few)
+    (tiny / "link.toml").write_text(SCENARIO.replace('warmup = "500ms"\n', ""))
+    (first,) = everything(QUICK, tmp_path / "first", names=["tiny"])
+    values = first.samples.get("link", ("droptail", "10"), "all", "utilisation")
+    assert values is not None and len(set(values)) == 2
+    limit = "where = { buffer = 10 }, above = " + repr(float(values.mean()))
+    (tiny / "statements.toml").write_text(STATEMENTS.replace("above = 20", limit))
+    out = tmp_path / "all"
+    (made,) = everything(QUICK, out, names=["tiny"])
+    # Two sets of two points.
+    runs = _core.status(out / "tiny/runs")["runs"]
+    assert 8 < len(runs) == made.runs <= 14
+    done = cli("verify", out, "--sample", "99")
+    found = re.search(r"tiny: (\d+) of (\d+) runs.*: no difference", done.stdout)
+    assert found is not None and done.returncode == 0, done.stdout + done.stderr
+    # The set that cannot be repeated is left out.
+    assert found[1] == found[2] == str(len(runs) // 2)
+
+
 def test_a_number_in_a_table_of_a_run_is_compared(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever rewrites the store with checksums that fit is found as well."""
     runs = made / "tiny/runs"

@@ -122,7 +122,7 @@ def check_lines(given: Given) -> None:
 
 
 def _at_most(read: Callable[[int], bytes], name: str) -> bytes:
-    """All bytes of a stream. Raises ReadError if there are more than `limit`."""
+    """All bytes of a stream. Raises ReadError if it is too long."""
     data = read(LONGEST + 1)
     limit = LONGEST
     if len(data) > LONGEST and data[:4] in CAPTURES:

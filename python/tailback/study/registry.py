@@ -34,7 +34,7 @@ class Registry(dict[str, T]):
         self[name] = entry
 
     def named(self, name: str) -> Callable[[T], T]:
-        """A decorator that registers a function."""
+        """A decorator that registers a function or a class."""
 
         def take(f: T) -> T:
             self.add(name, f)

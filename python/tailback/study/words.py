@@ -35,7 +35,7 @@ class LimitWord(Table, kw_only=True, frozen=True):
     side: Literal["both", "below"] = "both"
 
     def limits(self, value: float, unit: str) -> tuple[float, float]:
-        """The range of a quantity of that unit."""
+        """The range in which a quantity of that unit may lie."""
         low, high = self.points if unit == "%" else (abs(value) * x for x in self.share)
         return (-math.inf, value - low) if self.side == "below" else (value - low, value + high)
 

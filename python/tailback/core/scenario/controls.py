@@ -285,7 +285,7 @@ def register(control: Any, name: str | None = None, kind: Kind | None = None) ->
 
 
 def kind_of(control: Any, asked: Kind | None = None) -> Kind | None:
-    """The kind of a class by its methods: the kind whose methods it has all, or else one of. Of several kinds, the
+    """The kind of a class by its methods: a kind of which it has all methods, or else one method. Of several kinds, the
     requested one counts, since a transport may also have a method `on_ack`."""
     kinds = sorted(KINDS, key=lambda kind: kind is not asked)
     fits = (kind for enough in (all, any) for kind in kinds if enough(hasattr(control, m) for m, _ in kind.methods))

@@ -1,4 +1,4 @@
-"""The rate that unresponsive flows take beyond their share, and the loss of the other flows."""
+"""The rate that unresponsive flows take beyond their share, and what the other flows lack of theirs."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ DEFAULT_TRAFFIC = ("bulk", "web", "call", "game")
 LOADS: Mapping[str, tuple[bool, bool]] = MappingProxyType(
     {"bulk": (True, True), "upload": (False, True), "rrul": (True, True), "rrul-be": (True, True)}
 )
-#: The range of a line's rate and of its round trip.
+#: The range of a line's round trip.
 LEAST_RTT_S, MOST_RTT_S = 1e-3, 2.0
 MOST_TRANSFERS = 200
 #: If the upload is faster than the download by this factor, the question is refused.

@@ -35,7 +35,7 @@ class Candidate:
     tc_remark: str = ""
     #: Given parameters that the line does not set.
     unsaid: tuple[str, ...] = ()
-    #: The memory that the port shares with others, as in `[switch.NAME]`; None if it has its own buffer.
+    #: The memory that the port shares with others, as in `[switch.NAME]`; empty if it has its own buffer.
     switch: Mapping[str, Any] = field(default_factory=dict)
     #: The kind of device that has it, if it is not a switch.
     where: str = ""
@@ -141,7 +141,7 @@ def given(table: Mapping[str, Any], link: Link) -> tuple[str, Candidate]:
 
 
 def _buffer(name: str, link: Link) -> tuple[Setting, ...]:
-    """Whether the buffer is set here. A shaper has no buffer; the discipline behind it has one."""
+    """The setting of the buffer; empty for a shaper, since the discipline behind it has the buffer."""
     if not any(p["name"] == "buffer" for p in models()[name]["parameters"]):
         return ()
     return (Setting("buffer", link.buffer, f"the same for all: {link.buffer_why}"),)

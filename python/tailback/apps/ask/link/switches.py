@@ -71,7 +71,7 @@ def _wred(link: Link) -> Candidate:
 
 
 def _in_memory(link: Link, inside: Candidate) -> Candidate:
-    """A step in the shared memory of the whole switch."""
+    """A candidate without a buffer of its own, in the shared memory of the whole switch."""
     r = _rack(link)
     memory = {"buffer": f"{r.memory_bytes}B", "alpha": r.alpha}
     own = tuple(s for s in inside.settings if s.name != "buffer")
