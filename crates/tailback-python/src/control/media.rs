@@ -13,7 +13,7 @@ pub struct MediaTerms {
     pub ecn: &'static str,
 }
 
-/// A packet of which a report tells for the first time.
+/// A packet that a report covers for the first time.
 #[pyclass(frozen, get_all, module = "tailback._core")]
 pub struct MediaPacket {
     pub number: u64,

@@ -12,8 +12,8 @@
 //! * The host drops: first the evicted packets ([`Place::Queued`]), in the order asked, then the arriving one
 //!   ([`Place::Arriving`]). It enforces the buffer as well, so that an admission cannot overfill it by mistake.
 //! * For every packet that was let in, the host calls [`Admission::left`] once and says how: served, evicted, or
-//!   dropped by the queue behind. What the admission itself drops in [`Admission::take`] it knows already and is not
-//!   told.
+//!   dropped by the queue behind. The admission knows what it drops itself in [`Admission::take`], and is not told of
+//!   it.
 //!
 //! Cost in addition to the algorithm: a virtual call for each question to the queue; no allocation without evictions.
 //!
@@ -89,7 +89,8 @@ pub trait Admission<P: Packet> {
     }
 }
 
-/// The result for an arrival: if it is to be signalled, with `ecn` a mark if it is capable, otherwise an early drop.
+/// The result for an arriving packet. A packet that is to be signalled is marked if `ecn` is on and it is ECN-capable;
+/// otherwise it is dropped early.
 #[inline]
 pub fn early<P: Packet>(selected: bool, p: &mut P, ecn: bool, out: &mut dyn Out<P>) -> Decision {
     match selected && !signal(p, ecn, MarkReason::Early, out) {

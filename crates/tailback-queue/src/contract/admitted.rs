@@ -19,9 +19,10 @@ use tailback_base::{Dscp, Packet, ProbeDef, Request, Settings, Size, Stream, Tim
 pub struct Admitted<P, A, D> {
     pub admission: A,
     pub queue: D,
-    /// Which of the AQMs that the discipline's settings put before it this is, if they do.
+    /// The position of this admission among the AQMs that the discipline's settings put before it, if it is one of
+    /// them.
     number: Option<usize>,
-    /// Whether it clears the code points of leaving packets, after all admissions have counted by them.
+    /// Whether it clears the code points of leaving packets, after all admissions have counted packets by code point.
     washes: bool,
     probes: Vec<ProbeDef>,
     gone: Vec<(P, DropReason)>,
@@ -163,7 +164,7 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueDisc
         self.queue.backlog()
     }
 
-    /// The settings are those of the discipline behind, with those of the admissions before it in them.
+    /// The settings are those of the discipline behind. They contain those of the admissions before it.
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         let own = self.number.and_then(|n| settings.nested_list(BEFORE.name).nth(n));
         let own = own.ok_or_else(|| fixed_value(BEFORE.name))?;

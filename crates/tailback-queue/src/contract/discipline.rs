@@ -35,7 +35,7 @@ pub fn fixed(settings: &Settings) -> Refusal {
     )
 }
 
-/// Refuse another value of a parameter that says how something begins, or that the state is made for.
+/// Refuse a new value of a parameter that sets how something begins, or for which the state was made.
 ///
 /// # Errors
 /// The value is another one.
@@ -46,7 +46,7 @@ pub fn unchanged<T: PartialEq>(name: &str, before: &T, now: &T) -> Result<(), Re
     }
 }
 
-/// The answer to another value of this parameter.
+/// The answer to a new value of this parameter.
 pub fn fixed_value(name: &str) -> Refusal {
     let refusal = Refusal::new(
         format!("{name} cannot change during a run"),
@@ -107,11 +107,13 @@ pub trait QueueDiscipline<P: Packet> {
     fn on_timer(&mut self, _line: &Line, _out: &mut dyn Out<P>) {}
     fn backlog(&self) -> Backlog;
     /// Replace the settings, and keep packets and state. The new settings have the same model and the same nested
-    /// models, as a scenario has them (models where they are named, profiles laid). Settings that equal the present
-    /// ones change nothing. After a refusal some of the values may be the new ones: ask another discipline first.
+    /// models, as a scenario has them (models where they are named, values of profiles filled in). Settings that equal
+    /// the present ones change nothing. After a refusal some of the values may be the new ones already, so try the
+    /// settings on another discipline first.
     ///
     /// # Errors
-    /// Settings that contradict each other, values that its state is made for ([`unchanged`]), and, by default, any.
+    /// Settings that contradict each other, and new values for which its state was not made ([`unchanged`]). By default
+    /// every change is refused.
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         Err(fixed(settings))
     }
@@ -119,8 +121,8 @@ pub trait QueueDiscipline<P: Packet> {
     fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
         Err(aqms)
     }
-    /// Leave the clearing of code points to the outermost of the admissions before it: they count packets by them.
-    /// Returns whether it would clear any.
+    /// Leave the clearing of code points to the outermost of the admissions before it, because admissions count packets
+    /// by code point. Returns whether it would clear any.
     fn leave_washing(&mut self) -> bool {
         false
     }
@@ -137,8 +139,8 @@ pub trait QueueDiscipline<P: Packet> {
         false
     }
     /// Whether others see its state: disciplines that share a memory, or a program that looks at it while a run goes
-    /// on. Then it is called at each instant at which something is due. Otherwise that may be made up for when its next
-    /// packet comes, with the same calls, in the same order, as of the same times.
+    /// on. If so, the driver calls it at each instant at which something is due. Otherwise the driver may make the same
+    /// calls later, when the next packet comes, in the same order and with the same times.
     fn is_shared(&self) -> bool {
         false
     }

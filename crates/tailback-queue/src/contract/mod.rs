@@ -10,7 +10,7 @@
 //! | [`line`](mod@line), [`capacity`] | the line behind a queue, and what a buffer holds |
 //! | [`report`] | what a discipline reports |
 //! | [`server`] | a discipline and its line: the law of service |
-//! | [`witness`] | remembers a discipline's answers, for who checks its line |
+//! | [`witness`] | remembers a discipline's answers, for the check of its line |
 //! | [`build_context`], [`row`] | what a model may know when it is built; its row of a list |
 //! | [`testing`] | a packet, and a bench for packet dialogues |
 

@@ -20,7 +20,7 @@ pub type MakeAqm<P> = Box<dyn Fn(QueueId) -> Box<dyn Admission<P>>>;
 /// The AQMs of all queues.
 pub struct QueueAqms<P> {
     make: MakeAqm<P>,
-    /// What those that are made from now on are made of, if that has changed.
+    /// The settings of AQMs that are made from now on, if the settings have changed.
     changed: Option<Box<Settings>>,
     queues: Vec<Member<P>>,
     timers: BTreeSet<(Time, QueueId)>,

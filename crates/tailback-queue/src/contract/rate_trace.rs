@@ -290,7 +290,7 @@ impl Follower {
         }
     }
 
-    /// When a packet has been sent whose transmission begins now. A line that was idle has nothing left of before.
+    /// The end of a transmission that begins now. A line that was idle has nothing left over from earlier packets.
     pub fn send(&mut self, bytes: u32, now: Time, was_idle: bool) -> Time {
         match self.trace.steps {
             Steps::Rates(_) => self.send_at_rates(bytes, now, was_idle),

@@ -62,7 +62,7 @@ impl LineClock {
         *self = LineClock::new(rate);
     }
 
-    /// Time on the line of the next packet. A line that was idle starts with remainder zero. Not for a rate of 0.
+    /// The transmission time of the next packet. A line that was idle starts with remainder zero. Not for a rate of 0.
     #[inline]
     pub fn service(&mut self, bytes: u32, was_idle: bool) -> Duration {
         if bytes != self.bytes {
@@ -133,7 +133,7 @@ pub struct Server<P> {
 /// The last change of a line's rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rated {
-    /// A packet on the line keeps the rate before, so the change takes effect when this packet has left.
+    /// A packet on the line keeps the old rate, so the change takes effect when this packet has left.
     since: Time,
     /// The line's capacity until then, in billionths of a bit.
     offered: u128,
@@ -267,7 +267,7 @@ impl<P: Packet> Server<P> {
         self.free_at
     }
 
-    /// The packet whose transmission began last: its bytes; `None` before the first.
+    /// The bytes of the packet whose transmission began last; `None` before the first.
     pub fn last_sent(&self) -> Option<u32> {
         self.on_wire.map(|w| w.bytes)
     }
@@ -432,7 +432,8 @@ impl<P: Packet> Server<P> {
                 };
                 None
             }
-            // A gate that its timer opens at this very instant is asked before the timer has run.
+            // The discipline was asked before its timer, which is due at this very instant and may open the gate, has
+            // run.
             Service::Wait(_) if self.queue.next_timer().is_some_and(|t| t <= now) => {
                 self.service_at = Time::NEVER;
                 None

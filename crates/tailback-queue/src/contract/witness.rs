@@ -1,7 +1,7 @@
 //! Remembers the answers of a discipline, for the check that its line is not idle while packets wait.
 //!
-//! The only thing that a line cannot know of a discipline is whether it would give a packet now: to ask changes it. So
-//! each answer is kept, and whether anything has happened since that may have changed it. Costs a few stores a call.
+//! A line cannot know whether a discipline would give a packet now, because asking changes the discipline. So each
+//! answer is kept, and also whether anything has happened since that may have changed it. Each call costs a few stores.
 
 use super::discipline::{Backlog, Line, Out, ProbeId, QueueDiscipline, Service};
 use super::queue_aqms::QueueAqms;
@@ -14,7 +14,7 @@ use tailback_base::{Packet, ProbeDef, Settings, Time};
 /// The last answer of a discipline that was asked for a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Answer {
-    /// A packet, or that it has none; or something has happened since it was asked.
+    /// It gave a packet, or it had none; or something has happened since it was asked.
     #[default]
     Open,
     /// It gives no packet before this instant.

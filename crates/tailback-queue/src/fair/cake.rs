@@ -21,8 +21,8 @@
 //! for finding the longest queue while memory is short.
 //!
 //! Departures: hosts are distinguished exactly, not by a hash. A queue found empty decays at once, where DRR++ would
-//! pass it through the old list first. Unshaped it knows no rate, so `target` is as given. The ACK filter is `acks`,
-//! with departures of its own. Not there: splitting of large segments, automatic rates.
+//! pass it through the old list first. Without its shaper CAKE knows no rate, so `target` is as given. The ACK filter
+//! is `acks`, with departures of its own. Left out: splitting of large segments, automatic rates.
 //!
 //! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows needs n turns for
 //! a packet, which are processed at once.
@@ -76,7 +76,8 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(Cake::new(config, s.get(&BUFFER), context.stream)))
 }
 
-/// A turn of a class with weight one, bytes: that of a class with all of the rate covers a largest packet.
+/// A turn of a class with weight 1, bytes. The turn of a class with all of the rate covers a packet of the largest
+/// size.
 const TURN: i64 = 6;
 
 /// The discipline.
@@ -347,7 +348,7 @@ impl<P: Packet> QueueDiscipline<P> for Cake<P> {
     }
 }
 
-/// With this an admission can be used before it, and draw from all queues alike.
+/// With this an admission can stand before CAKE, and draw packets from all queues alike.
 impl<P: Packet> QueueView<P> for Cake<P> {
     fn stored(&self) -> Backlog {
         self.store.backlog()
@@ -355,7 +356,7 @@ impl<P: Packet> QueueView<P> for Cake<P> {
     fn limit(&self) -> Size {
         self.store.size()
     }
-    /// It drops others for every packet that fits into the empty buffer.
+    /// True for every packet that fits into the empty buffer, because CAKE drops others to make room.
     fn fits(&self, bytes: u32) -> bool {
         capacity::fits_alone(self.store.size(), bytes)
     }

@@ -98,11 +98,11 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     }
 }
 
-/// Four more buffers, and that of EF.
+/// What the other queues hold: four more buffers, and that of EF.
 fn beside(s: &Settings) -> u64 {
     let held = |size| match size {
         Size::Packets(n) | Size::Bytes(n) => n,
-        // More than ever wait.
+        // More packets or bytes than can ever wait.
         Size::Unlimited => 1 << 40,
     };
     4 * held(s.get(&BUFFER)) + held(s.get(&EF_BUFFER))

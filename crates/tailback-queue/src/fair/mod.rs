@@ -1,5 +1,5 @@
-//! Fair shares of the line by an algorithm that is more than pieces put together. One file a discipline; those that are
-//! pieces alone are rows of [`ports`](crate::ports).
+//! Fair shares of the line by an algorithm that is more than pieces put together. Each discipline has its own file.
+//! Disciplines that are only pieces put together are rows of [`ports`](crate::ports).
 
 pub mod cake;
 pub mod diffserv;

@@ -197,7 +197,7 @@ mod tests {
         );
     }
 
-    /// The last packet of the longest bucket is dropped; the newcomer's own, if its bucket is the longest.
+    /// The last packet of the longest bucket is dropped. That is the newcomer itself, if its bucket is the longest.
     #[test]
     fn with_longest_the_last_of_the_longest_goes() {
         for buffer in ["10 packets", "5000B"] {

@@ -24,9 +24,9 @@
 //! conversation. A packet costs O(log of the largest count).
 //!
 //! Source: K. Ramakrishnan and R. Jain, "A binary feedback scheme for congestion avoidance", ACM TOCS 1990, and DEC
-//! TR-510 (selective feedback); S. Keshav's Berkeley thesis, 1991, chapter 6. The sources give names more than details;
-//! what is chosen here: packets refused by a full buffer are not counted as demand; ACKs count, but are not marked; the
-//! panic threshold (2 packets) is a parameter, since no source states it. A cycle that is older than `max_cycle` at an
+//! TR-510 (selective feedback); S. Keshav's Berkeley thesis, 1991, chapter 6. The sources give few details. What is
+//! chosen here: packets refused by a full buffer are not counted as demand; ACKs count, but are not marked; the panic
+//! threshold (2 packets) is a parameter, since no source states it. A cycle that is older than `max_cycle` at an
 //! arrival ends there.
 
 use crate::contract::admission::{Admission, Decision, Exit, Waiting};

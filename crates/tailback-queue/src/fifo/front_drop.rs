@@ -10,7 +10,7 @@
 //! State: the packets. The packet on the wire is never dropped: it has left the buffer. In bytes several heads may be
 //! dropped for one newcomer; a packet larger than the whole buffer is refused and does not change the queue.
 //!
-//! Cost: one more pop an overflow.
+//! Cost: one more pop for each overflow.
 
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;

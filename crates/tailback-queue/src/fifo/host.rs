@@ -103,7 +103,7 @@ impl<P: Packet, A: Admission<P>> QueueDiscipline<P> for Fifo<P, A> {
         self.ring.backlog()
     }
 
-    /// A smaller buffer drops nothing that is stored; it has no room until that has become less.
+    /// A smaller buffer drops nothing that is stored. It has no room until enough of the stored packets have left.
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         let buffer = capacity::resized(self.ring.limit(), settings.get(&BUFFER))?;
         self.admission.reconfigure(settings)?;
@@ -163,7 +163,7 @@ impl<P: Packet, A: Admission<P>> QueueView<P> for Fifo<P, A> {
 }
 
 impl<P: Packet + 'static> Entry<P> {
-    /// The row of an AQM: by itself it decides for a FIFO.
+    /// The row of an AQM. Chosen alone, it decides for a FIFO.
     pub const fn aqm<A: Admission<P> + Configured + 'static>(model: &'static Model, facts: Facts) -> Entry<P> {
         Entry {
             model,

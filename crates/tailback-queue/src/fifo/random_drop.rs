@@ -11,7 +11,7 @@
 //! evictions may be needed. Departure from the sentence "append, then evict": a packet larger than the whole buffer
 //! is refused at once, because no eviction could make room for it.
 //!
-//! Cost: one draw an overflow, and moving up to half the backlog (the ring closes the gap).
+//! Cost of an overflow: one draw, and moving up to half the backlog (the ring closes the gap).
 
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;

@@ -257,7 +257,7 @@ proptest! {
     }
 }
 
-/// Two flows whose keys meet share a queue, and nobody else is in it.
+/// Two flows whose keys collide share a queue, and no other flow is in it.
 #[test]
 fn a_collision_merges_exactly_two_flows() {
     let mut stream = Stream::new(5, "test");
@@ -280,7 +280,7 @@ fn a_collision_merges_exactly_two_flows() {
     assert!((37..=38).contains(&sent[0]) && (37..=38).contains(&sent[1]), "{sent:?}");
 }
 
-/// Sections 4.2 and 5.2.4 for FQ-COBALT too: bytes are shared whatever the packets.
+/// Sections 4.2 and 5.2.4 for FQ-COBALT too: bytes are shared equally, whatever the sizes of packets.
 #[test]
 fn flows_of_large_and_small_packets_share_bytes() {
     for name in ["fq-codel", "fq-cobalt", "fq-pie"] {

@@ -174,7 +174,8 @@ fn the_bit_goes_to_who_holds_more_than_a_third_of_its_share() {
         b.arrive(data(id, 0));
     }
     assert_eq!(b.log.marks(MarkReason::Share), [4, 5]);
-    // Nothing of flow 0 on the line: one packet more fits its share; ACKs and packets that are not capable are spared.
+    // No packet of flow 0 is on the line, so one packet more fits its share. ACKs and packets that are not ECN-capable
+    // get no bit.
     assert_eq!(b.serve(), Some(100));
     b.busy = Some(wire(1, 1000));
     b.arrive(TestPacket::new(6, 0, 1000));

@@ -1,11 +1,11 @@
-//! HTB: a shaper around a discipline, as the one class of Linux's hierarchical token bucket; and with `classes` a tree
-//! of them that borrow from each other ([`tree`]).
+//! HTB: a shaper around a discipline, like a single class of Linux's hierarchical token bucket. With `classes` it is a
+//! tree of classes that borrow from each other ([`tree`]).
 //!
 //! The discipline inside decides which packet goes, and what is dropped or marked; HTB decides when. Measure: tokens,
-//! which come at `rate` and are kept up to `burst`. Function: a packet takes a token for each byte of its length on
-//! the link. Action: nothing leaves while tokens are owed. The packet that leaves is not known before it leaves, so it
-//! is not asked whether it fits: it leaves a debt, and the next one waits until this is paid. So the mean rate is
-//! `rate` at any size of packets, and a bucket of one packet lets two go after a pause.
+//! which come at `rate` and are kept up to `burst`. Function: a packet takes a token for each byte of its length on the
+//! link. Action: nothing leaves while tokens are owed. It is not known in advance which packet leaves, so HTB cannot
+//! check whether the tokens are enough for it: the packet leaves a debt, and the next one waits until the debt is paid.
+//! So the mean rate is `rate` at any size of packets, and a bucket of one packet lets two go after a pause.
 //!
 //! ```text
 //! dequeue   tokens = min(tokens + rate t, burst);  tokens < 0: wait;  else a packet of the discipline inside, and
@@ -17,9 +17,9 @@
 //!
 //! State: the tokens; when the debt is paid; the last packet, which the discipline inside sees on its line until then.
 //!
-//! Departures: one class has its rate as its ceiling, so that there is nobody to borrow from and `burst` is Linux's
-//! `cburst`. Linux has no framing of PTM here; there one takes 64/65 of the rate. A new rate counts from the last
-//! packet on.
+//! Departures: the ceiling of a single class is its rate, since there is no class to borrow from, and `burst` is
+//! Linux's `cburst`. Linux's HTB has no framing of PTM; its users configure 64/65 of the rate instead. A new rate
+//! counts from the last packet on.
 //!
 //! Cost of a packet: O(1), and what the discipline inside costs.
 
@@ -165,7 +165,7 @@ fn with_classes<P: Packet + 'static>(
     Ok(Box::new(Classes::new(tree, Length::from_settings(s), made)?))
 }
 
-/// The same refusal, of the discipline of the class at this place; that at the top is the first.
+/// The same refusal, for the discipline of the class at this place. Place 0 is the class at the top.
 fn named(place: usize, e: Refusal) -> Refusal {
     let refusal = e.within(QUEUE.name);
     refusal.within(&format!("{}[{}]", CLASSES.name, place.saturating_sub(1)))
@@ -184,7 +184,7 @@ pub struct Htb<P> {
     /// The settings of the discipline inside.
     inside: Settings,
     queue: Box<dyn QueueDiscipline<P>>,
-    /// Those of classes, then those of the discipline inside.
+    /// The probes of classes, then those of the discipline inside.
     probes: Vec<ProbeDef>,
 }
 
@@ -203,7 +203,7 @@ impl<P: Packet> Htb<P> {
         }
     }
 
-    /// Whether tokens are owed; when they are paid is known then.
+    /// Whether tokens are owed. If so, `paid` is set to the time at which they are paid.
     fn owes(&mut self, now: Time) -> bool {
         self.bucket.fill(self.rate, now);
         let owes = !self.bucket.holds(0);
@@ -276,8 +276,8 @@ impl<P: Packet> QueueDiscipline<P> for Htb<P> {
             self.queue.on_timer(&own, out);
         }
         if self.falls_free().is_some_and(|t| t <= line.now) {
-            // On a line that is busy for longer the discipline is asked when that falls free; a lower rate than when
-            // the packet left takes longer to pay.
+            // If the line is busy for longer, the discipline is asked when the line falls free. If the rate has fallen
+            // since the packet left, it takes longer to pay the debt.
             match (self.owes(line.now), &mut self.last) {
                 (true, Some(last)) => last.until = self.paid,
                 _ if line.busy.is_some() => self.last = None,
@@ -295,7 +295,7 @@ impl<P: Packet> QueueDiscipline<P> for Htb<P> {
 
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         let inside = laid(settings.within(QUEUE.name)).map_err(|e| e.within(QUEUE.name))?;
-        // A discipline that takes no new values may keep its own.
+        // A discipline that refuses every change is asked only if its own values change.
         if inside != self.inside {
             self.queue.reconfigure(&inside).map_err(|e| e.within(QUEUE.name))?;
             self.inside = inside;

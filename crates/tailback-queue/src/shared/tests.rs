@@ -63,7 +63,7 @@ fn full_queues_hold_what_the_closed_form_says() {
     }
 }
 
-/// What the first queue leaves free serves the second; what the first gives back, too.
+/// The second queue uses what the first leaves free, and also what the first gives back.
 #[test]
 fn the_threshold_moves_with_what_others_hold() {
     let (memory, mut all) = ports(Size::Bytes(1_000_000), &[1.0], &[PLAIN, PLAIN]);
@@ -85,7 +85,7 @@ fn the_threshold_moves_with_what_others_hold() {
     assert_eq!(memory.held(), Backlog::default());
 }
 
-/// Refused are the packets that come too late, and the memory is never overfilled, however large alpha is.
+/// Packets that come too late are refused, and the memory is never overfilled, however large alpha is.
 #[test]
 fn the_memory_is_never_overfilled() {
     let (memory, mut all) = ports(Size::Bytes(10_500), &[1e6], &[PLAIN, PLAIN]);
@@ -109,7 +109,7 @@ fn queues_of_a_port_have_thresholds_of_their_own() {
     assert_eq!([held(0), held(1), held(2)], [500.0, 100.0, 80.0]);
 }
 
-/// Marks are those of the AQM behind the threshold, of a port and of each of its queues.
+/// The AQM behind the threshold sets the marks: the AQM of a port, or that of each of its queues.
 #[test]
 fn ecn_marks_behind_the_threshold() {
     let step = [

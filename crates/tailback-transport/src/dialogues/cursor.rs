@@ -1,4 +1,4 @@
-//! One word after the other, with the messages about those that do not fit.
+//! Reads one word after the other, and makes the messages about words that do not fit.
 
 use super::lex::{Kind, Token};
 use super::packetdrill::{MOST_NESTED, MOST_SECONDS};

@@ -33,7 +33,7 @@ pub struct Config {
     pub sample_last: bool,
     /// A generic source has one timer, for its oldest packet.
     pub one_timer: bool,
-    /// Its expiry repeats all that is older than it.
+    /// When that timer expires, all packets are repeated that were sent before it was started.
     pub repeats_all: bool,
 }
 

@@ -115,7 +115,7 @@ mod tests {
     use std::sync::Arc;
     use tailback_base::Settings;
 
-    /// A generic source with a window of 4 that has sent it at 0 s; a timeout of 6 s, twice the first estimate.
+    /// A generic source that has sent its window of 4 at 0 s. The timeout is 6 s, twice the first estimate.
     fn source(timer: &str) -> (Generic, SenderState) {
         let s = Settings::defaults(&GENERIC).with("wmax", "4").with("timer", timer);
         let cfg = Config::resolve(&s, SourceKind::Generic).expect("good parameters");

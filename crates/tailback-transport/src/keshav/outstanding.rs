@@ -22,7 +22,7 @@ pub enum Role {
 pub struct SentPacket {
     pub bytes: u32,
     pub role: Role,
-    /// Where round trips are measured from the last transmission, that one.
+    /// When the packet was first sent; when it was last sent, if round trips are measured from the last transmission.
     pub first_sent: Time,
     /// The packet was sent again.
     pub again: bool,

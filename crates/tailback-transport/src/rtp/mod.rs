@@ -54,7 +54,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The payload that a rate on the wire carries, in packets that are full.
+    /// The share of a rate on the wire that is payload, if all packets are full.
     pub fn payload_share(&self) -> f64 {
         f64::from(self.payload) / f64::from(self.payload + self.header)
     }

@@ -86,7 +86,7 @@ pub const SOURCE_PROBES: &[ProbeDef] = &[TARGET, PACING, RTT, WAITING, LOST];
 pub fn config(s: &Settings, controllers: &model::Registry<&'static RateController>) -> Result<Config, Refusal> {
     let (controller, settings) = match s.value(CONTROL.name) {
         Value::Model(m) => {
-            // Several may have one name: a class of Python that was defined again.
+            // Several rate controls may have one name, if a class of Python was defined again.
             let own = controllers.iter().find(|c| std::ptr::eq(c.model, m.model));
             let controller = own.map_or_else(|| controllers.row(m.model.name), Ok)?;
             (*controller, (**m).clone())
@@ -120,7 +120,7 @@ pub fn config(s: &Settings, controllers: &model::Registry<&'static RateControlle
 /// The connection that these settings describe.
 ///
 /// # Errors
-/// As of [`config`].
+/// Those of [`config`].
 pub fn connection(s: &Settings, controllers: &model::Registry<&'static RateController>) -> Result<Connection, Refusal> {
     Ok(Connection::new(Arc::new(config(s, controllers)?)))
 }

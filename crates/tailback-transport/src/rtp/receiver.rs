@@ -1,9 +1,9 @@
 //! The receiving end: it delivers what arrives, and reports (RFC 8888).
 //!
-//! A report covers the numbers from the first of which no report was final to the highest that arrived. A number that
-//! is missing is in the reports until one that is at least three later has arrived; then it is final. Reports are sent
-//! by the [rule](super::control::ReportRule) of the rate control, and never while nothing new has arrived. Of copies
-//! the first counts, with the mark of any that comes before the report (RFC 8888 section 3.1).
+//! A report covers the numbers from the first one that is not final to the highest one that arrived. A number that is
+//! missing is in the reports until one that is at least three later has arrived; then it is final. Reports are sent by
+//! the [rule](super::control::ReportRule) of the rate control, and never while nothing new has arrived. Of copies the
+//! first counts, with the mark of any that comes before the report (RFC 8888 section 3.1).
 //!
 //! No report covers more than 16384 numbers: after a gap that is longer it begins later, and the sender forgets what
 //! is before.
@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_base::{Ecn, Time};
 
-/// A missing packet is lost once one has arrived whose number is greater by so many, at both ends.
+/// Both ends take a missing packet as lost once a packet has arrived whose number is greater by this.
 pub const LATER: u64 = 3;
 /// RFC 8888 section 3.1: the most numbers in a report.
 const MOST_NUMBERS: u64 = 16_384;
@@ -38,7 +38,7 @@ pub struct MediaReceiver {
     news: u32,
     reported: Option<Time>,
     due: Time,
-    /// Two may be written at one instant: the one that is due, and that of a packet.
+    /// Two may be written at one instant: the one that is due, and the one that an arriving packet causes.
     reports: VecDeque<Segment>,
     delivered: u64,
 }
@@ -86,7 +86,7 @@ impl MediaReceiver {
         }
     }
 
-    /// What has arrived before is reported, and what is missing before is not.
+    /// Report what has arrived so far, and begin at `begin`. Packets missing before it are not reported again.
     fn skip_to(&mut self, begin: u64, now: Time) {
         if self.news > 0 {
             self.write_report(now);

@@ -1,11 +1,11 @@
-//! The sending end: frames wait in a pacer, packets are in flight until a report tells of them.
+//! The sending end: frames wait in a pacer, packets are in flight until a report covers them.
 //!
-//! A packet leaves when the pacing rate and the window allow it. A report that has no arrival for a packet, and that
-//! has the arrival of one at least three later, says that it is lost. Reports can be lost too: a packet of which no
-//! later report can tell is forgotten without a fate. Where the window is full, and a second and a round trip pass
+//! A packet leaves when the pacing rate and the window allow it. A packet is lost if a report has no arrival for it,
+//! but has the arrival of a packet at least three later. Reports can be lost too: a packet that no later report can
+//! cover is forgotten, neither as arrived nor as lost. Where the window is full, and a second and a round trip pass
 //! without a report, all in flight are taken as lost: otherwise an outage that takes a whole window, or its reports,
 //! would never end for the sender. The connection is over when it has been closed, everything written has been sent,
-//! and each packet has been told of or a second has passed.
+//! and either each packet has been reported or a second has passed.
 //!
 //! State: the waiting frames, and 16 bytes for each packet in flight.
 
@@ -43,7 +43,7 @@ pub struct MediaSender {
     next_media: u64,
     out: VecDeque<PacketInFlight>,
     in_flight: u64,
-    /// When all that left would have left at its pace.
+    /// The time at which everything sent so far would have left if it was sent evenly at the pacing rate.
     slot: Time,
     last_sent: Time,
     last_report: Time,
@@ -92,7 +92,8 @@ impl MediaSender {
         self.control.output(self.backlog.bytes())
     }
 
-    /// What a report says for the first time, in the order of numbers; packets of which none can tell any more go.
+    /// Learn what a report says for the first time, in the order of numbers. Packets that no report can cover any more
+    /// are forgotten.
     fn learn(&mut self, r: &ArrivalReport) {
         self.told.clear();
         let base = self.next - self.out.len() as u64;
@@ -156,7 +157,7 @@ impl MediaSender {
         }
     }
 
-    /// When all in flight are lost, if no report comes before.
+    /// When all packets in flight are taken as lost, if no report comes before.
     fn lost_at(&self) -> Option<Time> {
         let is_full = !self.backlog.is_empty() && self.in_flight >= self.output().window;
         let since = self.last_sent.max(self.last_report);
@@ -178,7 +179,7 @@ impl MediaSender {
         self.pass_on(now);
     }
 
-    /// The control hears what was learnt, once there is a round trip.
+    /// The control hears what was learnt, once a round trip is known.
     fn pass_on(&mut self, now: Time) {
         let Some(rtt) = self.rtt else { return };
         let feedback = Feedback {
@@ -296,7 +297,8 @@ impl Endpoint for MediaSender {
             self.limit.note(Limit::Network, now, &mut self.report);
             return Transmit::NotBefore(slot);
         }
-        // A write without end is an encoder that makes what it should; a pace above that is for frames that wait.
+        // A write without end stands for an encoder that makes exactly the target. A pace above the target is only for
+        // frames that wait.
         let pace = if self.backlog.is_endless() && !pads {
             output.target
         } else {
@@ -304,7 +306,7 @@ impl Endpoint for MediaSender {
         };
         let contents = self.contents(output.padding);
         let bytes = contents.payload + self.cfg.header;
-        // A pacer that has been idle saves nothing.
+        // An idle pacer saves up nothing.
         let time = Duration::from_seconds(8.0 * f64::from(bytes) / pace);
         self.slot = self.slot.max(now) + time;
         self.last_sent = now;

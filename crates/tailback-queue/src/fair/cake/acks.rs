@@ -16,13 +16,13 @@
 //!
 //! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018, section III.C; tc-cake(8).
 //!
-//! State: for each queue the highest number that has come, and the last that came again; of the flow that came last.
+//! State: for each queue the flow whose ACK came last, its highest number so far, and the last number that came again.
 //!
-//! Departures: the ACK that goes is the older one of the last two or three, not the first of the queue, which is the
-//! same ACK in a queue that was filtered all the time. Linux also drops an ACK whose SACK blocks are all in a later
+//! Departures: the ACK that is dropped is the oldest of the last two or three, not the first of the queue. In a queue
+//! that was filtered all the time this is the same ACK. Linux also drops an ACK whose SACK blocks are all in a later
 //! one.
 //!
-//! Cost of an ACK: it passes the packets of its queue, which are few while ACKs are filtered.
+//! Cost of an ACK: one pass over the packets of its queue, which are few while ACKs are filtered.
 
 use super::params::AckFilter;
 use crate::pieces::store::{QueueId, Store};

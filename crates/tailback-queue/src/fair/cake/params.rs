@@ -98,7 +98,7 @@ const fn path(name: &'static str, doc: &'static str, values: &'static [(&'static
     Profile { name, doc, values }
 }
 
-/// The words are those of tc-cake(8); those of a kind of line are there too, with their numbers.
+/// The words are those of tc-cake(8), also those that stand for a kind of line and set its numbers.
 pub static LINUX: Linux = Linux {
     built_in: &[linux::ALWAYS_MARKS],
     presets: &[

@@ -1,9 +1,9 @@
 //! The classes of CAKE, and the code points of each: data, one row for each scheme.
 //!
 //! From: Høiland-Jørgensen, Täht and Morton 2018, section III.D; the manual of the Linux discipline, tc-cake(8), for
-//! shares and code points of three and four classes; facts of net/sched/sch_cake.c for those of eight, of which each
-//! has seven eighths of the share and of the weight of the one before. Without a shaper the weights are in proportion
-//! to the shares, in whole numbers.
+//! shares and code points of three and four classes; facts of net/sched/sch_cake.c for those of eight classes, where
+//! each class has seven eighths of the share and of the weight of the class before it. Without a shaper the weights are
+//! in proportion to the shares, in whole numbers.
 
 use tailback_base::BitRate;
 
@@ -17,7 +17,7 @@ pub struct Class {
 }
 
 impl Class {
-    /// The rate at which this class is due, of CAKE's.
+    /// The rate at which this class is due, if CAKE has the rate `of`.
     pub fn rate(&self, of: BitRate) -> BitRate {
         let (part, whole) = (u128::from(self.share.0), u128::from(self.share.1));
         let rate = u128::from(of.0) * part / whole;
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(tenths(Tins::Four), [10_000, 625, 2500, 5000]);
     }
 
-    /// A row of this table is a precedence, a column what stands behind it.
+    /// A row of this table is a precedence (the first three bits of the code point), a column the last three bits.
     #[test]
     fn code_points_of_eight_classes() {
         let classes = [

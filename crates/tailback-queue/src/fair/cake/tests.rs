@@ -74,7 +74,7 @@ fn the_shaper_spaces_packets_by_their_length_on_the_link() {
     }
 }
 
-/// An idle time is not made up for.
+/// What was not sent in an idle time is not sent later.
 #[test]
 fn an_arrival_at_an_empty_shaper_sets_its_clock() {
     let mut b = bench(&[("rate", "10Mbps")]);
@@ -207,7 +207,8 @@ fn hosts_share_before_flows() {
     }
 }
 
-/// Rounds that only give credit are taken at once: packet for packet what they are one by one.
+/// Rounds that only give credit are processed at once. The packets leave in the same order as if the rounds came one by
+/// one.
 #[test]
 fn skipped_rounds_change_nothing() {
     let with = [("target", "5ms"), ("interval", "50ms"), ("memory", "200kB")];
@@ -245,7 +246,7 @@ fn one_queue_for_the_blind() {
     assert_eq!(b.drain(), (0..30).collect::<Vec<_>>());
 }
 
-/// A flow that wakes goes before those that stand, at the most behind one quantum.
+/// A flow that wakes goes before flows with a standing queue. It waits for one quantum at most.
 #[test]
 fn a_sparse_flow_goes_first() {
     let mut b = bench(&[]);
@@ -310,14 +311,14 @@ fn short_memory_takes_the_head_of_the_longest_queue() {
     let q = b.queue.tins[BEST_EFFORT].classify(&packet(0, 0, 1000));
     assert_eq!(b.queue.tins[BEST_EFFORT].control(q).probability(), 1.0 / 256.0);
     assert!(b.queue.tins[BEST_EFFORT].control(q).is_dropping());
-    // What fills the memory alone goes itself.
+    // A packet that fills the memory alone is dropped itself.
     let mut b = bench(&[("memory", "4kB")]);
     b.arrive(packet(0, 0, 3000));
     b.arrive(packet(1, 1, 3500));
     assert_eq!((b.log.dropped[0].0.id, b.log.dropped[0].1), (1, Place::Arriving));
 }
 
-/// However it is found, the longest queue is the one a search names.
+/// The index finds the same longest queue as a search of all queues.
 #[test]
 fn the_longest_queue_is_known_while_memory_is_short() {
     let mut b = bench(&[("memory", "60kB"), ("isolation", "flows")]);
@@ -338,7 +339,7 @@ fn the_longest_queue_is_known_while_memory_is_short() {
     assert!(b.log.drops(DropReason::Overload).len() > 1000);
 }
 
-/// COBALT acts on a queue that stands, and spares its last packet.
+/// COBALT acts on a standing queue, and never drops its last packet.
 #[test]
 fn the_last_packet_of_a_queue_is_spared() {
     let with = [("target", "5ms"), ("interval", "100ms")];
@@ -413,7 +414,7 @@ fn an_empty_queue_decays() {
     assert_eq!(b.probe("bulk_flows", BEST_EFFORT as u32), 1.0);
 }
 
-/// In front of the link to be spared, what is dropped has taken its time as well.
+/// If CAKE stands behind the bottleneck (`ingress`), dropped packets have used the time of the link as well.
 #[test]
 fn dropped_packets_take_their_time_where_asked() {
     for (ingress, per_drop) in [("true", 1.0), ("false", 0.0)] {
@@ -481,8 +482,8 @@ fn hosts_behind_address_translation_are_one() {
     }
 }
 
-/// Half a second of round trip: that interval, and a target of 25 ms; what is given stays, and the words of tc are
-/// round trips.
+/// A round trip of half a second gives an interval of half a second and a target of 25 ms. Values that are given stay,
+/// and the words of tc stand for round trips.
 #[test]
 fn the_round_trip_sets_interval_and_target() {
     let of = |with: &[(&str, &str)]| {
@@ -509,7 +510,7 @@ fn the_round_trip_sets_interval_and_target() {
     assert_eq!(of(&[("profile", "metro"), ("rtt", "20ms")]), (0.001, 0.02));
 }
 
-/// The class is that of the code point that came.
+/// The class is that of the code point with which the packet came.
 #[test]
 fn washing_clears_the_code_point_of_what_leaves() {
     for (wash, left) in [("true", [0, 0]), ("false", [46, 8])] {

@@ -111,7 +111,7 @@ fn buffers_are_apart() {
     assert_eq!(b.drain().len(), 42);
 }
 
-/// The AQM of a class goes by that class, and by the colours of its packets.
+/// The AQM of a class sees only that class, and distinguishes the colours of its packets.
 #[test]
 fn each_class_of_assured_forwarding_has_an_aqm() {
     let mut b = bench(&[]);
@@ -138,7 +138,7 @@ fn each_class_of_assured_forwarding_has_an_aqm() {
     );
     assert_eq!((b.probe("backlog", 6), b.probe("waiting", 3)), (34.0, 100.0));
     assert!(b.probe("average", 12).is_nan());
-    // Another AQM: CoDel drops when packets leave, also all that wait.
+    // With another AQM: CoDel drops when packets leave, and may drop all that wait.
     let mut b = bench(&[("aqm", "codel")]);
     for id in 0..50 {
         b.arrive(packet(id, 1).capable());

@@ -1,7 +1,7 @@
 //! The classes of HTB: their declaration in a scenario, and their tree.
 //!
-//! A class names the class above it, so that a tree of any depth is a plain list; those that name no one are below the
-//! class at the top, which is the shaper itself. Classes with others below them are inner ones and hold no packets;
+//! A class names the class above it, so that a tree of any depth is a plain list; a class that names no other is below
+//! the class at the top, which is the shaper itself. Classes with others below them are inner ones and hold no packets;
 //! the others are leaves, each with a discipline.
 
 use super::{BURST, CLASSES, DEFAULT, R2Q, RATE, named};
@@ -80,9 +80,9 @@ pub static LINUX: Linux = Linux {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeClass {
     pub name: String,
-    /// The place of the class above it in the list; only that at the top has none.
+    /// The place in the list of the class above it. `None` for the class at the top only.
     pub above: Option<usize>,
-    /// The leaves are at level 0, and of the others the lower are below the higher.
+    /// Leaves are at level 0. Every other class has a higher level than the classes below it.
     pub level: usize,
     pub rate: BitRate,
     pub ceil: BitRate,
@@ -110,8 +110,8 @@ fn at(i: usize, key: &str, problem: String, remedy: impl Into<String>) -> Refusa
 
 impl Tree {
     /// # Errors
-    /// Names that two classes have or none has, classes that are above themselves, a tree that is too deep, code points
-    /// that two classes have or one has that holds no packets.
+    /// A name that two classes have or that no class has, a class that is above itself, a tree that is too deep, a code
+    /// point that two classes have or that a class has which holds no packets.
     pub fn from_settings(s: &Settings) -> Result<Tree, Refusal> {
         let list: Vec<&Settings> = s.nested_list(CLASSES.name).collect();
         for (i, own) in list.iter().enumerate() {
@@ -249,7 +249,7 @@ fn class(own: &Settings, r2q: u64, (name, above): (String, usize), queue: Settin
 
 /// The disciplines of the leaves below a shaper; empty for any other discipline.
 pub fn queues(s: &Settings) -> Vec<&Settings> {
-    // Other disciplines mean something else by the word.
+    // In other disciplines a parameter of this name is something else.
     if s.model.param(CLASSES.name).and_then(|p| p.kind.family()) != Some(FAMILY) {
         return vec![];
     }

@@ -68,7 +68,7 @@ fn without_a_burst_each_packet_waits_for_the_one_before() {
         b.arrive(packet(id, 1000));
     }
     assert_eq!(departures(&mut b), [0.0, 1000.0, 2000.0]);
-    // A pause is not made up for.
+    // What was not sent in a pause is not sent later.
     b.pass(Duration::from_millis(50));
     for id in 0..3 {
         b.arrive(packet(id, 500));
@@ -157,8 +157,8 @@ fn the_discipline_inside_sees_the_shaped_line() {
     server.arrive(packet(0, 1000), Time::ZERO, &mut log);
     server.arrive(packet(1, 1000), Time(500_000), &mut log);
     while server.advance(Time(9_000_000), &mut log).is_some() {}
-    // Arrives on a free line and leaves; arrives on a busy one; leaves at 1 ms; and at 2 ms it hears that nothing
-    // waits.
+    // A packet arrives on a free line and leaves. The next one arrives on a busy line and leaves at 1 ms. At 2 ms the
+    // discipline hears that nothing waits.
     assert_eq!(
         *seen.borrow(),
         [
@@ -185,8 +185,8 @@ fn drops_marks_and_probes_are_those_of_the_discipline_inside() {
     assert!(b.queue.view().is_some());
 }
 
-/// Packets of all sizes in the order sent, each with its start, and how many were lost; drop-tail of this buffer on a
-/// line of 7 Mb/s that is a little overloaded.
+/// What this queue sends of packets of all sizes, on a line of 7 Mb/s that is a little overloaded: the packets in the
+/// order sent, each with the start of its transmission, and how many were lost.
 fn sent(queue: Queue) -> (Vec<(u64, Time)>, usize) {
     let mut server = Server::new(queue, BitRate(7_000_000));
     let (mut left, mut log) = (vec![], Log::default());
@@ -221,7 +221,7 @@ fn at_the_rate_of_the_line_it_is_the_discipline_alone() {
     assert!(alone("20 packets").1 > 100);
     let (shaped, alone) = (shaped("0B", "unlimited").0, alone("unlimited").0);
     assert!(shaped.len().abs_diff(alone.len()) <= 1);
-    // Of each packet's time the rest of a nanosecond.
+    // Each packet may add the rest of a nanosecond.
     for (i, ((a, at), (b, before))) in shaped.iter().zip(&alone).enumerate() {
         assert!(
             a == b && at >= before && at.since(*before).0 <= i as u64,
@@ -253,7 +253,7 @@ fn every_discipline_is_held_to_the_rate() {
             .zip([220.0, 720.0, 1520.0])
             .map(|(d, b)| d.len() as f64 * b)
             .sum();
-        // What a discipline drops does not come again: the loop may run dry.
+        // A dropped packet does not come again, so the loop may run out of packets.
         if all.log.dropped.is_empty() {
             assert!((sent * 8.0 / 5e7 - 1.0).abs() < 0.01, "{}: {sent}", model.name);
         }

@@ -2,9 +2,9 @@
 //!
 //! Measure: two buckets for each class, one filled at its rate and one at its ceiling. Function: a class *can send*
 //! while it owes neither, and *may borrow* while it owes the first only. A leaf that can send uses its own rate. One
-//! that may borrow asks the class above it, and so on; the first that can send *supplies* it. Action: of the leaves
-//! with packets and a supplier those go first whose supplier is the lowest, so that rates are kept before anything is
-//! lent; then those of the lowest `prio`; and among these the turn goes round.
+//! that may borrow asks the class above it, and so on; the first that can send *supplies* it. Action: among the leaves
+//! with packets and a supplier, those with the lowest supplier go first, so that rates are kept before anything is
+//! lent. Among these, those with the lowest `prio` go first. The rest take turns.
 //!
 //! ```text
 //! supplier(c) = c if it can send;  supplier(above c) if it may borrow;  none otherwise, and for the top
@@ -13,19 +13,19 @@
 //! ```
 //!
 //! Turns are those of deficit round robin: a leaf keeps its turn until it has sent its quantum, and then the turn goes
-//! to the next class below the same one above. When the turn has been with all of these it goes on among the classes
-//! around, so that an inner class has in each round the quanta of all its leaves.
+//! to the next class below the same one above. When all of these have had the turn, it goes to the next class beside
+//! the one above them, so that in each round an inner class has the quanta of all its leaves.
 //!
 //! From: M. Devera, *HTB Linux queuing discipline manual* and *Hierarchical token bucket theory*, 2002; tc-htb(8);
 //! facts of net/sched/sch_htb.c: the order of levels and priorities, the quantum for each level, debts of at most a
 //! minute.
 //!
-//! State: for each class its buckets and who has the turn below it, for each priority; for each leaf its discipline and
-//! what is left of its quantum, for each level.
+//! State: for each class its buckets, and for each priority the class below it that has the turn; for each leaf its
+//! discipline, and for each level what is left of its quantum.
 //!
-//! Departures: a class is looked at when something may leave, where Linux keeps lists of classes by state; the states
-//! are the same. After a class has left the last place of a round and another one behind it has come back, Linux begins
-//! a new round. Linux's hysteresis, which is off unless it is asked for, is not there.
+//! Departures: the state of a class is computed when something may leave, while Linux keeps lists of classes by state;
+//! the states are the same. After a class has left the last place of a round and another one behind it has come back,
+//! Linux begins a new round. Linux's hysteresis, which is off by default, is left out.
 //!
 //! Cost of a packet: O(classes), and what the discipline of its leaf costs.
 
@@ -82,7 +82,8 @@ pub struct Classes<P> {
 }
 
 impl<P: Packet> Classes<P> {
-    /// `made` makes the discipline of the class of this place; that of the first is for packets without a class.
+    /// `made` makes the discipline of the class at this place. The discipline at the first place is for packets without
+    /// a class.
     ///
     /// # Errors
     /// Those of `made`.
@@ -222,8 +223,9 @@ impl<P: Packet> Classes<P> {
         Some((served.0, served.1))
     }
 
-    /// The leaf whose turn it is: from the supplier down to the one that the turn of each class leads to. Below a class
-    /// where the turn has been with all, it begins anew and goes on above.
+    /// The leaf whose turn it is: the search begins at the supplier, and the turn of each class leads to the next class
+    /// down. Where all classes below a class have had the turn, a new round begins there, and the turn above it goes
+    /// on.
     fn turn_among(&mut self, suppliers: &[usize], active: &[bool], (level, prio): (usize, usize)) -> Option<usize> {
         let mut way: Vec<usize> = vec![];
         loop {
@@ -264,7 +266,7 @@ impl<P: Packet> Classes<P> {
         }
     }
 
-    /// A leaf has sent this packet, which its supplier has lent it.
+    /// A leaf has sent this packet with the tokens of its supplier.
     fn charge(&mut self, leaf: usize, by: usize, p: &P, now: Time) {
         let length = u32::try_from(self.length.of(p.bytes())).unwrap_or(u32::MAX);
         let (class, level) = (self.leaves[leaf].class, self.tree.classes[by].level);
@@ -387,8 +389,8 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
                 self.leaves[leaf].queue.on_timer(&own, out);
             }
             if is_due(Self::falls_free(&self.leaves[leaf])) {
-                // Others may have used up meanwhile what it was to borrow; on a busy line it is told when that falls
-                // free.
+                // Meanwhile others may have used up what it was to borrow. If the line is busy, it is told when the
+                // line falls free.
                 let until = self.ready(self.leaves[leaf].class, line.now);
                 match &mut self.leaves[leaf].last {
                     Some(last) if until > line.now => last.until = until,
@@ -417,7 +419,7 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
         unchanged(CLASSES.name, &self.tree.leaf_of, &next.leaf_of)?;
         for leaf in &mut self.leaves {
             let (before, now) = (&self.tree.classes[leaf.class].queue, &next.classes[leaf.class].queue);
-            // A discipline that takes no new values may keep its own.
+            // A discipline that refuses every change is asked only if its own values change.
             if let Some(queue) = now.as_ref().filter(|_| now != before) {
                 leaf.queue.reconfigure(queue).map_err(|e| named(leaf.class, e))?;
             }

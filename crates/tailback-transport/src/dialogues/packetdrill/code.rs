@@ -99,7 +99,8 @@ struct Reader<'a> {
     depth: u32,
 }
 
-/// Binary operators by precedence, the lowest first. Comparisons are between words and bits.
+/// Binary operators by precedence, the lowest first. Comparisons stand between the operators that are words and those
+/// on bits.
 const WORDS: [&str; 2] = ["or", "and"];
 const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 const BITS_AND_SUMS: [&[&str]; 5] = [&["|"], &["^"], &["&"], &["+", "-"], &["*", "//", "/", "%"]];

@@ -1,8 +1,9 @@
 //! Commands in backticks, read as settings and never run.
 //!
-//! A command is words of the shell up to a line's end, `;` or `&&`. Known are `sysctl` with values, a file of commands
-//! (`.sh`), packetdrill's `set_sysctls.py`, `ip route`, `tc qdisc`, and commands without effect, because each script
-//! has a network namespace of its own. Output may go to /dev/null. Variables, pipes and other programs are refused.
+//! A command is words of the shell up to a line's end, `;` or `&&`. The known commands are `sysctl` with values, a file
+//! of commands (`.sh`), packetdrill's `set_sysctls.py`, `ip route`, `tc qdisc`, and commands that have no effect
+//! because each script has a network namespace of its own. Output may go to /dev/null. Variables, pipes and other
+//! programs are refused.
 
 use super::script::{Command, CommandKind};
 use crate::dialogues::Fault;

@@ -14,7 +14,7 @@ pub enum Way {
 
 /// Letters of flags, in any order.
 const FLAGS: &str = "SFRPUEWA";
-/// The flags of a digit, from the bit with value 4 on (RFC 9768 section 3.2.1).
+/// The flags for which a digit stands, from the bit with value 4 on (RFC 9768 section 3.2.1).
 const ACE: [char; 3] = ['A', 'W', 'E'];
 /// Fields of accurate ECN's option, in order 0 (RFC 9768 section 3.2.3).
 const COUNTS: [&str; 3] = ["e0b", "ceb", "e1b"];

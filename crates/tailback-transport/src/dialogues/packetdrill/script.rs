@@ -53,7 +53,8 @@ pub enum What {
 /// A segment. Sequence numbers are relative to the first one of their direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Letters of packetdrill: S, F, R, P, `.`, U, E, W, A. A digit for the three flags of ECN is written as them.
+    /// Letters of packetdrill: S, F, R, P, `.`, U, E, W, A. A digit that stands for the three flags of ECN is stored as
+    /// their letters.
     pub flags: String,
     pub ecn: Option<EcnField>,
     pub seq: u32,
@@ -129,7 +130,7 @@ pub struct Command {
     pub kind: CommandKind,
 }
 
-/// The commands that are known. None of them is run: each is read as a setting.
+/// The commands that are known. Each is read as a setting and is never run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CommandKind {
     /// A value of `sysctl`, its name with dots.

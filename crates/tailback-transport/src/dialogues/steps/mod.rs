@@ -104,7 +104,7 @@ pub enum Does {
     },
     /// A pure acknowledgement was sent, and no other; `None`: no acknowledgement.
     SendsAck(Option<SentAck>),
-    /// The same for those that had been sent before.
+    /// The same for segments that had been sent before.
     Again(Sends),
     Copies {
         number: u64,
@@ -129,7 +129,7 @@ pub enum Does {
     Late {
         which: Which,
         by: u64,
-        /// Each one by so much more than the one before.
+        /// Each segment is this much later than the one before it.
         more: bool,
     },
 }
@@ -176,7 +176,7 @@ pub struct GivenAck {
     pub window: Option<u64>,
     /// The segment whose time stamp is echoed; `None`: the first that it covers anew.
     pub of: Option<u64>,
-    /// Whether that of its last copy is.
+    /// Whether the time stamp of its last copy is echoed.
     pub again: bool,
 }
 

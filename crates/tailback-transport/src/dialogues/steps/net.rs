@@ -30,7 +30,7 @@ pub struct Net<'a> {
     /// Where the dialogue's time begins.
     pub zero: Time,
     path: PathStep,
-    /// When its line is free, or its bucket full; and how much data has come since the path is as it is.
+    /// When its line is free, or its bucket full; and how much data has come since the path was last set.
     busy: Time,
     come: u64,
     /// Everything that was sent.

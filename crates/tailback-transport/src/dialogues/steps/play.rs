@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::fmt::{self, Write};
 use tailback_base::{Duration, Ecn, Time};
 
-/// Rounding of sums of binary fractions is no difference.
+/// A smaller difference comes from rounding of binary fractions and does not count.
 const ROUNDING: f64 = 1e-6;
 /// How long `wait` waits.
 const MOST_WAITED: Duration = Duration(1_000_000_000_000);
-/// Names of values: states of loss recovery as `tcp_info` of Linux has them, those of a connection, and the infinite.
+/// Names of values: states of loss recovery as `tcp_info` of Linux has them, those of a connection, and infinity.
 const VALUES: [(&str, f64); 18] = [
     ("Open", 0.0),
     ("Disorder", 1.0),
@@ -56,7 +56,7 @@ impl fmt::Display for Broken {
 pub struct Playing<'n, 'a> {
     pub net: &'n mut Net<'a>,
     kept: HashMap<String, f64>,
-    /// What was sent before these places of the list has been looked at: by `>` and `again`, by `> ack`, by `says`.
+    /// The places of the list up to which sent segments have been looked at: by `>` and `again`, by `> ack`, by `says`.
     seen: [[usize; 2]; 2],
     said: usize,
     /// The greatest acknowledgement by hand, segments.

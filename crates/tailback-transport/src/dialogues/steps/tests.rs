@@ -1,4 +1,4 @@
-//! What is said of dialogues that cannot be read or played.
+//! The messages about dialogues that cannot be read or played.
 
 use super::{Driven, Net, PAYLOAD, play, read};
 use crate::tcp::{Config, MODEL, new_pair};

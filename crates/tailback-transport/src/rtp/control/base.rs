@@ -14,7 +14,7 @@ pub struct BaseDelay {
     began: Option<Time>,
     /// The newest first.
     minima: [u64; SPANS],
-    /// Of all but the newest.
+    /// The least of all minima but the newest.
     older: u64,
 }
 

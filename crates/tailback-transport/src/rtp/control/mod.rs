@@ -83,7 +83,7 @@ pub enum Fate {
     Lost,
 }
 
-/// A packet of which a report tells for the first time.
+/// A packet that a report covers for the first time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReportedPacket {
     pub number: u64,
@@ -112,7 +112,7 @@ pub struct RateOutput {
     pub target: f64,
     /// How fast packets leave while some wait, bit/s.
     pub pacing: f64,
-    /// What takes so long at that rate may leave at once.
+    /// The bytes that take this long at that rate may leave at once.
     pub burst: Duration,
     /// No packet leaves while so many bytes are in flight.
     pub window: u64,
@@ -130,7 +130,7 @@ pub trait RateControl: Send {
         None
     }
     fn on_timer(&mut self, _now: Time) {}
-    /// `waiting`: payload in the pacer, without a write without end.
+    /// `waiting`: payload in the pacer. A write without end does not count.
     fn output(&self, waiting: u64) -> RateOutput;
     /// The present value of its probe with this index.
     fn read(&self, _probe: usize) -> f64 {

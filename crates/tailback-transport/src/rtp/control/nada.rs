@@ -6,18 +6,18 @@
 //!   x = d + DLOSS (loss / PLRREF)^2 + DMARK (marks / PMRREF)^2
 //! ```
 //!
-//! where d is the queueing delay, and less than it if it is long and packets were lost recently: the queue is then one
-//! that others fill. While a window of 500 ms shows neither losses nor delay the rate follows what arrives, with a
-//! bonus (accelerated ramp-up). Otherwise each report moves the rate r towards the point at which x is XREF PRIO RMAX /
-//! r (gradual update, equations 5 to 7). Alone on a line of capacity C it ends at r = C with a queue of XREF PRIO RMAX
-//! / C; n flows with the same parameters get equal rates, and the queue is n times as long.
+//! where d is the queueing delay. If that is long and packets were lost recently, d is less than the queueing delay,
+//! because then other flows fill the queue. While a window of 500 ms shows neither losses nor delay the rate follows
+//! what arrives, with a bonus (accelerated ramp-up). Otherwise each report moves the rate r towards the point at which
+//! x is XREF PRIO RMAX / r (gradual update, equations 5 to 7). Alone on a line of capacity C it ends at r = C with a
+//! queue of XREF PRIO RMAX / C; n flows with the same parameters get equal rates, and the queue is n times as long.
 //!
 //! State: rate (bit/s), x of the last report (s), smoothed ratios of losses and marks, the base delay, the last 15
 //! delays, packets of the last 500 ms, and the intervals between losses as TFRC has them. A report costs a step
 //! for each packet in it.
 //!
 //! Departures: all of it is computed at the sender, from reports of RFC 8888; the RFC lets the receiver compute x. The
-//! rate is on the wire. The RFC has no rule for reports that fail: the rate stays, as there.
+//! rate is on the wire. The RFC has no rule for missing reports; as in the RFC, the rate then stays.
 
 use super::base::BaseDelay;
 use super::{Fate, Feedback, RateControl, RateOutput, Terms};

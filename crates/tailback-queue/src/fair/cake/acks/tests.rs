@@ -31,7 +31,8 @@ fn with(p: TestPacket, change: impl Fn(&mut PureAck)) -> TestPacket {
     TestPacket { ack: Some(ack), ..p }
 }
 
-/// Which of these packets are filtered. The first ACK of a flow is never: it is not known what was before it.
+/// Which of these packets are filtered. The first ACK of a flow is never filtered, since it is not known what was
+/// before it.
 fn filtered(filter: &str, packets: &[TestPacket]) -> Vec<u64> {
     let mut b = bench(filter);
     for p in packets {
@@ -137,7 +138,8 @@ fn flows_do_not_filter_each_other() {
     };
     let row: Vec<TestPacket> = (0..6).map(|id| of(id as u32 % 2, id, 100 * (id + 1))).collect();
     assert_eq!(filtered("aggressive", &row), [2, 3]);
-    // In one queue for all it is not known which number came last, so that what is first after a change stays.
+    // A single queue for all flows knows only the last number of the flow that came last, so the first ACK after a
+    // change of flow stays.
     let s = Settings::defaults(&MODEL)
         .with("ack_filter", "aggressive")
         .with("isolation", "flowblind");
@@ -149,7 +151,7 @@ fn flows_do_not_filter_each_other() {
     assert_eq!(b.log.drops(DropReason::Filtered), [3]);
 }
 
-/// What is filtered has taken its time on the link before this queue, and none on the one behind it.
+/// A filtered ACK has used time on the link before this queue, and uses none on the link behind it.
 #[test]
 fn the_shaper_pays_for_what_is_filtered_only_at_an_ingress() {
     for (ingress, first) in [("true", 40.0), ("false", 0.0)] {

@@ -76,7 +76,7 @@ fn rates(queue: Queue, flows: u32, seconds: u64, active: impl Fn(u32, u64) -> bo
     sent.split_off(1)
 }
 
-/// The same, of flows that are always active, on the average.
+/// The mean rates of flows that are always active, Mb/s.
 fn means(rate: &str, classes: &[Said], flows: u32) -> Vec<f64> {
     let each = rates(built(&settings(rate, classes)), flows, 6, |_, _| true);
     (0..flows as usize)
@@ -105,11 +105,11 @@ fn a_class_borrows_up_to_its_ceiling() {
         &[("rate", "3Mbps"), ("ceil", "10Mbps"), ("dscp", "[1]")] as &[_],
     );
     near(&means("10Mbps", &[a, b], 1), &[6.0]);
-    // Without a ceiling of its own it has its rate.
+    // Without a ceiling of its own, its ceiling is its rate.
     let held = ("held", "", &[("rate", "2Mbps"), ("dscp", "[0]")] as &[_]);
     near(&means("10Mbps", &[held, b], 1), &[2.0]);
-    // 5 Mb/s are spare, of which each has as much as its quantum, and so its rate, says, if its burst lets it send its
-    // quantum at once.
+    // 5 Mb/s are spare. They are shared in proportion to the quanta, and so to the rates, if the burst of each class
+    // lets it send its quantum at once.
     let [a, b] = [("a", a.2), ("b", b.2)].map(|(name, v)| (name, [v, &[("cburst", "15000B")]].concat()));
     near(&means("10Mbps", &[(a.0, "", &a.1), (b.0, "", &b.1)], 2), &[4.0, 6.0]);
 }
@@ -135,7 +135,7 @@ fn the_first_priority_borrows_all_that_is_spare() {
     near(&means("10Mbps", &[held, last], 2), &[4.0, 6.0]);
 }
 
-/// Equal rates, and what is spare as 3 to 1; and unequal rates that share it equally.
+/// Two classes of equal rates that share what is spare as 3 to 1, and two of unequal rates that share it equally.
 #[test]
 fn what_is_spare_is_shared_by_quantum() {
     let class = |rate: &'static str, quantum: &'static str, dscp: &'static str| {
@@ -176,8 +176,7 @@ fn a_class_that_was_idle_has_its_rate_again_at_once() {
     }
 }
 
-/// What classes have of their own they keep, even where the class above them has less; its ceiling limits what they
-/// borrow.
+/// Classes keep their own rates, even where the class above them has less. Its ceiling limits what they borrow.
 #[test]
 fn a_ceiling_below_the_sum_of_rates_and_of_ceilings() {
     let above = ("above", "", &[("rate", "4Mbps"), ("ceil", "4Mbps")] as &[_]);
@@ -238,9 +237,9 @@ fn three_levels_lend_from_below() {
 
 /// Rates of Linux 6.18 for the same trees, Mb/s with 14 B of Ethernet: packets of 1000 B of flows that always have some
 /// waiting, over eight seconds (validation/kernel_htb.py). With `tc`'s own bursts a class that may have 6 of 10 Mb/s is
-/// held to its ceiling within its quantum, and the turn passes. The rates of inner classes of which both lend at once
-/// depend on how their turns fall together; this is so of one tree here, where exact times put them into step, and the
-/// late timers of a kernel do not (docs/disciplines/htb.md).
+/// held to its ceiling within its quantum, and the turn passes. Where two inner classes lend at once, the rates depend
+/// on how their turns coincide. This is so in one tree here: exact times put the turns into step, and the late timers
+/// of a kernel do not (docs/disciplines/htb.md).
 #[test]
 fn rates_are_those_of_a_kernel() {
     let two: &[(&str, &str, &str, &str, &str)] = &[("a", "", "2Mbps", "6Mbps", ""), ("b", "", "3Mbps", "10Mbps", "")];

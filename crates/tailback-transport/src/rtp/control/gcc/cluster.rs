@@ -1,7 +1,7 @@
 //! A cluster of packets that are sent faster than the estimate, and the rate that it proves.
 //!
-//! It is whole with 15 ms of its rate and five packets. Of those that arrived, at least four, and four fifths of what
-//! was sent, count:
+//! A cluster is complete with 15 ms of its rate and five packets. It has a result if at least four packets have
+//! arrived, with four fifths of the bytes of 15 ms:
 //!
 //! ```text
 //!   sent     = bytes but the last packet's / time from the first to the last that was sent
@@ -9,7 +9,7 @@
 //!   result   = the smaller of the two; 0.95 received where that is below 0.9 sent: the line is then full
 //! ```
 //!
-//! Nothing comes of a cluster that took longer than a second, or that arrived at more than twice the rate at which it
+//! A cluster has no result if it took longer than a second, or if it arrived at more than twice the rate at which it
 //! was sent.
 
 use tailback_base::Time;
@@ -82,7 +82,7 @@ impl Cluster {
         self.rate * LENGTH_S / 8.0
     }
 
-    /// A packet leaves; whether the cluster is whole with it.
+    /// A packet leaves. Returns whether the cluster is complete with it.
     pub fn send(&mut self, number: u64, bytes: u32) -> bool {
         if self.numbers.is_empty() {
             self.numbers.start = number;
@@ -93,7 +93,7 @@ impl Cluster {
         self.bytes as f64 >= self.bytes_due() && packets >= u64::from(LEAST_PACKETS)
     }
 
-    /// A packet arrived; whether it belongs to the cluster.
+    /// A packet arrived. Returns whether it belongs to the cluster.
     pub fn receive(&mut self, number: u64, bytes: u32, sent: Time, at: Time) -> bool {
         if !self.numbers.contains(&number) {
             return false;
@@ -132,7 +132,8 @@ impl Cluster {
 mod tests {
     use super::*;
 
-    /// Fifteen packets of 250 B at 2 Mbit/s, each 1 ms; they arrive `gap` us apart, the first `lost` of them not.
+    /// Fifteen packets of 250 B at 2 Mbit/s, one each 1 ms. They arrive `gap` us apart, but the first `lost` of them
+    /// are lost.
     fn result(gap: u64, lost: u64) -> Option<f64> {
         let mut c = Cluster::new(2e6, false);
         let whole: Vec<bool> = (0..16).map(|n| c.send(n, 250)).collect();

@@ -1,4 +1,4 @@
-//! Groups of packets that were sent together, and by how much the way between two of them grew.
+//! Groups of packets that were sent together, and by how much the delay grew from one group to the next.
 //!
 //! Packets sent within 5 ms are a group. So are those that a queue lets go at once after a pause: they arrive at most 5
 //! ms apart, within 100 ms, and each with less delay than the one before. Send times are whole milliseconds, as

@@ -7,12 +7,12 @@
 //!       '---------------------------------------'
 //! ```
 //!
-//! It grows by 8 % a second. Where what arrives is within three deviations of its mean at the last overuses, it grows
-//! by half a packet in the time that a change takes to show: a round trip and 100 ms. Either way an update adds at
-//! least 1 kbit/s. It never grows beyond 1.5 times of what arrives.
+//! It grows by 8 % a second. If the rate that arrives is within three deviations of its mean at the last overuses, the
+//! estimate grows by half a packet in the time that a change takes to show: a round trip and 100 ms. Either way an
+//! update adds at least 1 kbit/s. It never grows beyond 1.5 times the rate that arrives.
 //!
-//! Departure from str0m 0.25.0: that divides the packet of 1200 B by 8 where the draft and libwebrtc multiply, so that
-//! there the least step always decides near the last reduction.
+//! Departure from str0m 0.25.0: str0m divides the packet of 1200 B by 8 where the draft and libwebrtc multiply. In
+//! str0m the least step therefore always decides near the last reduction.
 
 use super::super::Terms;
 use super::trendline::Usage;

@@ -15,8 +15,8 @@
 //! State: that of the eight parts. A report costs a step for each packet, a fit of 20 points for each group, and six
 //! sums over at most 15 observations for each quarter of a second.
 //!
-//! Departures: the rate is on the wire, and no estimate is above the largest rate. That does not change in a run, so
-//! that there are no probes when it is raised.
+//! Departures: the rate is on the wire, and no estimate is above the largest rate. The largest rate does not change in
+//! a run, so there are no probes after an increase of it.
 
 mod arrived;
 mod cluster;
@@ -298,8 +298,8 @@ mod tests {
     use super::*;
     use tailback_base::Ecn;
 
-    /// A packet of 1250 B each 10 ms, 1 Mbit/s, of which each first of two arrives 15 ms later than it should and so
-    /// behind the next: what arrives is 1 Mbit/s all the same, and the line is not overused.
+    /// A packet of 1250 B each 10 ms, 1 Mbit/s. The first of each two arrives 15 ms late, and so behind the second. The
+    /// rate that arrives is 1 Mbit/s all the same, and the line is not overused.
     #[test]
     fn packets_count_in_the_order_of_their_arrival() {
         let terms = Terms {

@@ -10,8 +10,8 @@
 //!   estimate.
 //!
 //! No cluster is faster than twice the largest rate, and none is planned while the line is overused or losses lower the
-//! estimate. The last three wait for a second after the first two; of them those that ask whether the application
-//! limits the rate wait for 5 s after any.
+//! estimate. The last three kinds wait for a second after the first two kinds. The two kinds that ask whether the
+//! application limits the rate wait for 5 s after any cluster.
 //!
 //! State: the clusters that are planned, sent and awaited (a second), and the last of each reason.
 

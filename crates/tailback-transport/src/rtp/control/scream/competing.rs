@@ -1,6 +1,7 @@
 //! The target of the queueing delay, which rises where other flows fill the queue.
 //!
-//! With q the queueing delay in units of the least target, each 50 ms, and the moments of the last 50 and 200:
+//! The queueing delay is sampled each 50 ms, in units of the least target. The mean is that of the last 50 samples, the
+//! variance that of the last 200:
 //!
 //! ```text
 //!   new = (mean of 50 + sqrt(variance of 200)) least
@@ -12,7 +13,7 @@
 //!
 //! between the least and the largest target. A share of round trips with losses is smoothed by 1/50.
 //!
-//! State: 200 delays. Departure: the draft leaves open how often; 50 ms is what its authors' code has.
+//! State: 200 delays. The draft leaves open how often the delay is sampled; 50 ms is what its authors' code has.
 
 use std::collections::VecDeque;
 use tailback_base::{Duration, Time};
@@ -39,7 +40,7 @@ pub struct DelayTarget {
 }
 
 impl DelayTarget {
-    /// One that stays where it is has no room: `most` is `least`.
+    /// If the target is not to move, `most` is `least`.
     pub fn new(least: f64, most: f64) -> DelayTarget {
         DelayTarget {
             least,

@@ -1,9 +1,9 @@
 //! SCReAM version 2: self-clocked rate adaptation for multimedia (draft-johansson-ccwg-rfc8298bis-screamv2).
 //!
-//! A reference window limits the bytes in flight, and the target of the encoder is that window by the round trip, less
-//! a margin. The window grows with each acknowledged byte, slowly near the place of the last reduction. It shrinks by
-//! the share of marked packets (L4S), by a fifth (classic ECN), by a third at a loss, or in proportion to the queueing
-//! delay above half of its target.
+//! A reference window limits the bytes in flight, and the target of the encoder is that window divided by the round
+//! trip, less a margin. The window grows with each acknowledged byte, slowly near the place of the last reduction. It
+//! shrinks by the share of marked packets (L4S), by a fifth (classic ECN), by a third at a loss, or in proportion to
+//! the queueing delay above half of its target.
 //!
 //! ```text
 //!   growth of an ACK = bytes min(1, MSS/w) min(1, srtt/V) max(1/4, scl) (1 + MUL w/MSS post scl)
@@ -20,8 +20,8 @@
 //!
 //! `competing` sets the target of the queueing delay, `drift` tells what is queueing.
 //!
-//! Departures: the window counts bytes on the wire; bytes in flight are those of which no report has told. Where the
-//! draft leaves a part to its authors' code it is left out: losses by rate, policers.
+//! Departures: the window counts bytes on the wire; bytes in flight are those that no report has covered. Parts that
+//! the draft leaves to its authors' code are left out: losses by rate, policers.
 
 mod competing;
 mod drift;
@@ -433,8 +433,8 @@ mod tests {
         });
     }
 
-    /// The wire's rate is the window by the round trip over 1.2. The encoder gets of that what is payload, which the
-    /// draft has as MSS / (MSS + 20): 0.817.
+    /// The rate on the wire is the window divided by the round trip and by 1.2. The encoder gets the payload part of
+    /// that, which the draft gives as MSS / (MSS + 20): 0.817.
     #[test]
     fn the_target_is_the_window_by_the_round_trip_over_1_2() {
         let s = settled(40e3);
