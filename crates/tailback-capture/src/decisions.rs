@@ -46,7 +46,7 @@ pub struct DecisionEvent {
     /// The role of the packet in its flow.
     pub sequence: u64,
     pub what: QueueEvent,
-    /// By how many the waiting packets of the flow change.
+    /// The change of the number of waiting packets of the flow.
     step: i8,
 }
 
@@ -66,12 +66,12 @@ pub struct DecidedWindow {
 }
 
 impl DecidedWindow {
-    /// What it contains: of two instants the first with its later, the last with all of its events.
+    /// The first and the last instant that it contains. Early events of the first instant may be missing.
     pub fn span(&self) -> (Time, Time) {
         (self.from, self.to)
     }
 
-    /// Take an event; of a full window the older half becomes part of what was before.
+    /// Take an event. If the window is full, its older half becomes part of what was before.
     fn push(&mut self, e: DecisionEvent, most: usize) {
         if self.events.len() >= most {
             for old in self.events.drain(..most / 2) {
@@ -198,7 +198,7 @@ impl PortTap {
         } else if at.now <= self.around || window.events.len() < self.most {
             window.push(e, self.most);
         } else {
-            // All events of an instant are in it, or none.
+            // The window keeps all events of an instant or leaves out all of them.
             let last = e.at;
             window.events.retain(|e| e.at < last);
             window.to = Time(last.0 - 1);

@@ -2,9 +2,8 @@
 //!
 //! Fields that the simulator does not have are filled in the same way for every packet. A flow's source is 10.0.0.1
 //! plus its number, its destination 10.128.0.1 plus its number. Ports are 40000 and 5001. Sequence numbers begin at
-//! zero and are cut to 32 bits. A connection's constant window is shown as the largest one. The payload is not
-//! stored, only counted in the lengths, unless a transport of somebody else has bytes. Checksums of TCP and UDP are
-//! zero.
+//! zero and are cut to 32 bits. A connection's constant window is shown as the largest one. The payload is not stored,
+//! only counted in the lengths, unless the caller's own transport supplies bytes. Checksums of TCP and UDP are zero.
 
 use tailback_base::Dscp;
 use tailback_transport::{EcnCounts, Flags, Segment};
@@ -46,7 +45,7 @@ impl Frame {
         self.headers[..self.words].as_flattened()
     }
 
-    /// The whole packet of this datagram. Data that is as long as the packet is the packet.
+    /// The whole packet of this datagram. If the data are as long as the packet, they are the packet.
     pub fn around(&self, data: Vec<u8>) -> Vec<u8> {
         if data.len() == self.length as usize && data[0] >> 4 == 4 {
             return data;

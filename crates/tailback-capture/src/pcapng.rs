@@ -28,7 +28,7 @@ const AT_ONCE: usize = 1 << 16;
 /// The first bytes of a packet and its length, if they are known: they are stored instead of generated headers.
 pub type Frames = Box<dyn Fn(PacketId) -> Option<(Vec<u8>, u32)>>;
 
-/// The bytes of the datagram whose packet has this sequence number, if somebody keeps them.
+/// The bytes of the datagram whose packet has this sequence number, if they are kept.
 pub type ContentsOf = Box<dyn Fn(u64) -> Option<Vec<u8>>>;
 
 /// Where the bytes of packets come from, other than from what the simulator knows.

@@ -87,7 +87,7 @@ impl<W: Write + 'static> PacketTrace<W> {
         })
     }
 
-    /// How many connections the application has opened whose connection is traced.
+    /// How many connections have been opened by the application whose connection is traced.
     pub fn opened(&self) -> u64 {
         self.shared.borrow().opened
     }
@@ -146,7 +146,7 @@ impl<W: Write> FlowTap<W> {
 
 impl<W: Write> Tap for FlowTap<W> {
     fn opened(&mut self, flow: FlowId, member: FlowId) {
-        // The traced connection has ended where another one gets its number.
+        // If another connection gets its number, the traced connection has ended.
         self.flow = self.flow.filter(|own| *own != flow);
         if let Some((_, number)) = self.awaited.filter(|(row, _)| *row == member) {
             let mut shared = self.shared.borrow_mut();

@@ -1,5 +1,5 @@
-//! The controls of a page, from the declarations of the scenario's models: units, ranges, defaults and sentences stand
-//! there, and nowhere else.
+//! The controls of a page, from the declarations of the scenario's models: units, ranges, defaults and help texts are
+//! declared only there.
 
 use crate::digits::{general, rounded};
 use crate::reach::{Slider, SliderMeasure};
@@ -103,7 +103,7 @@ fn choice(path: &[&str], label: &str, doc: &str, default: Value, value: Option<&
     })
 }
 
-/// Traffic that is there or not; `make` is what stands at the path if it is.
+/// Traffic that can be switched on and off; `make` is the value at the path when it is on.
 fn present(path: &[&str], label: &str, doc: &str, value: bool, make: &Value) -> Value {
     json!({
         "path": path,
@@ -116,7 +116,7 @@ fn present(path: &[&str], label: &str, doc: &str, value: bool, make: &Value) -> 
     })
 }
 
-/// A buffer in packets of the size that products are counted in; `None` for one without end.
+/// A buffer in packets of the size in which bandwidth-delay products are counted; `None` for an unlimited buffer.
 fn packets_of(buffer: Size) -> Option<f64> {
     match buffer {
         Size::Packets(n) => Some(n as f64),
@@ -212,7 +212,7 @@ impl ControlsOf<'_> {
         vec![of(top::DURATION.name), of(top::WARMUP.name), of(top::SEED.name)]
     }
 
-    /// Last, because fewest people know the word.
+    /// These controls come last, because fewest people know the word.
     fn of_marks(&self) -> Vec<Option<Value>> {
         let marking = param_of(&SCENARIO, top::MARKING.name);
         let marking_set = self.document.get(marking.name);
@@ -326,7 +326,7 @@ impl ControlsOf<'_> {
             .iter()
             .find(|p| p.name == named)
             .map_or(&[][..], |p| p.values);
-        // What a profile says replaces the default.
+        // A value from the profile replaces the default.
         let default = |p: &Param| match values.iter().find(|(key, _)| *key == p.name) {
             Some((_, value)) => json!(value),
             None => default_of(p),
@@ -343,7 +343,7 @@ impl ControlsOf<'_> {
         ]
     }
 
-    /// Traffic that is there or not.
+    /// The controls of other traffic, which can be switched on and off.
     fn of_others(&self) -> Vec<Option<Value>> {
         let constant = [top::FLOWS.name, UNRESPONSIVE];
         let web = [top::SESSIONS.name, WEB];

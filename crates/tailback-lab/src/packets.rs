@@ -226,7 +226,7 @@ impl Packets {
         self.kept.iter().any(|k| k.has(question))
     }
 
-    /// Keep what was seen, in place of what is known of this run, or of the oldest one.
+    /// Keep what was seen. It replaces what was kept of this run, or else what was kept of the oldest run.
     pub fn keep(&mut self, question: &Question, watched: Watched) {
         self.kept.retain(|k| k.document != question.document);
         let surplus = (self.kept.len() + 1).saturating_sub(MOST_KEPT);

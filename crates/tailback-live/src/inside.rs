@@ -57,7 +57,7 @@ pub fn mount_new(kind: &Path, target: &Path) -> io::Result<()> {
     mount(kind, target, kind, flags)
 }
 
-/// Remove the uppermost mount at `target`; what is in use stays until it is not.
+/// Remove the uppermost mount at `target`. Files in use stay accessible until they are closed.
 ///
 /// # Errors
 /// Nothing is mounted there.

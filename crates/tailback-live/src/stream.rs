@@ -98,7 +98,7 @@ impl Connection {
             flags,
             ecn: h.ecn,
             bytes,
-            // No queue reads them: that there is something is enough.
+            // No queue reads the blocks, so it is enough to show that there are some.
             sack: something(t.options, ack),
             timestamps: None,
             window: None,

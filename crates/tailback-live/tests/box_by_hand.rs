@@ -166,7 +166,7 @@ traffic = { kind = "cbr", rate = "8kbps" }"#;
     }
     look(&mut c, &[900_000]);
     let ms = tailback_base::Duration::from_millis;
-    // A later answer than that to number 2 is back: it is lost.
+    // A later answer than that to number 2 has come back, so the answer to number 2 is lost.
     c.measures(
         FlowId(0),
         &[(0, ms(11)), (2, ms(30)), (3, ms(12))],

@@ -16,9 +16,10 @@ use tailback_sim::library::outside::{STACK_HEADER, STACK_KEPT, STACK_SEGMENT};
 use tailback_transport::path::Path;
 use tailback_transport::{AppEvent, AppEvents, Connection, Ends, Flags, Progress, Segment, SenderReport, Transmit};
 
-/// An end that gives so many datagrams at one instant never gives `None`. They take some hundred megabytes.
+/// If an end gives this many datagrams at one instant, it is taken to never give `None`. They take some hundred
+/// megabytes.
 const MOST_AT_ONCE: u32 = 1 << 18;
-/// An end whose timeout comes so often at one instant, without a datagram, stands still.
+/// If an end's timeout comes this often at one instant, without a datagram, the end is stuck.
 const PATIENCE: u32 = 10_000;
 
 /// Data on its way, by number. Data that a queue drops stays here until the run is over.
@@ -61,7 +62,7 @@ impl<D> HeldBytes for RefCell<OnTheWay<D>> {
 
 /// A user's end in the simulator.
 struct Carried<E: Endpoint> {
-    /// As messages call it.
+    /// Its name in messages.
     name: Rc<str>,
     end: Rc<RefCell<E>>,
     on_the_way: Rc<RefCell<OnTheWay<E::Data>>>,
@@ -182,7 +183,7 @@ impl<E: Endpoint> tailback_transport::Endpoint for Carried<E> {
     fn close(&mut self, now: Time) {
         if !std::mem::replace(&mut self.informed.closed, true) {
             let was_done = self.is_done();
-            // One that has not begun closes when it begins.
+            // An end that has not begun closes when it begins.
             if self.begun {
                 self.end.borrow_mut().close(now);
             }

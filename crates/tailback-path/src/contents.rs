@@ -1,12 +1,13 @@
-//! The bytes of datagrams on their way, for a capture. A packet has a number alone; while [`DatagramBytes`]
-//! are kept in a thread, the number says of which connection it is, so that the capture finds the datagram.
+//! The bytes of datagrams on their way, for a capture. A packet carries only a number. While [`DatagramBytes`] are kept
+//! in a thread, the number also identifies the connection, so that the capture finds the datagram.
 
 use std::cell::RefCell;
 use std::rc::Weak;
 
 /// Above every number that another transport gives: packets carry 48 bits.
 const OURS: u64 = 1 << 47;
-/// Datagrams of a connection, and connections: more of either are captured without their bytes.
+/// The bits that count the datagrams of a connection, and the most connections. More of either are captured without
+/// their bytes.
 const DATAGRAMS: u32 = 28;
 const CONNECTIONS: usize = 1 << 19;
 
@@ -19,7 +20,8 @@ thread_local! {
     static KEPT: RefCell<Option<Vec<Weak<dyn HeldBytes>>>> = const { RefCell::new(None) };
 }
 
-/// While it lives, datagrams of the connections that this thread makes can be looked up. A thread has one at a time.
+/// While it lives, datagrams of the connections that this thread makes can be looked up. A thread has only one at a
+/// time.
 ///
 /// ```
 /// use tailback_path::DatagramBytes;

@@ -47,8 +47,8 @@ impl<D> Datagram<D> {
 #[non_exhaustive]
 pub struct Pair {
     /// Counts the connections of a group in the order in which they are made, from 0. All flows of a group are made
-    /// before the run, in the order of the group. After the run of a workload comes one more for each kind of path: the
-    /// lone sender of the column `slowdown_alone`.
+    /// before the run, in the order of the group. After the run of a workload, one more connection is made for each
+    /// kind of path: the lone sender of the column `slowdown_alone`.
     pub number: u32,
     /// Depends on the seed of the run and on the connection: give it to the generators of random numbers of both ends,
     /// and the same run sends the same bytes.
@@ -67,8 +67,8 @@ pub trait Endpoint {
     type Data: Clone;
 
     /// It begins. The first end of a pair is the one that opens the connection: it is called when its flow starts, or
-    /// when its application first writes. The other is called when its flow starts, or its connection is opened, if it
-    /// [speaks first](Endpoint::speaks_first), else before the first datagram that reaches it.
+    /// when its application first writes. The other end is called before the first datagram reaches it. If it [speaks
+    /// first](Endpoint::speaks_first), it is called when its flow starts or its connection is opened.
     fn start(&mut self, _now: Time) {}
     /// As the second end of a pair: whether it begins without having heard of the first.
     fn speaks_first(&self) -> bool {
@@ -121,7 +121,7 @@ pub trait Endpoint {
         (data as &dyn Any).downcast_ref::<Vec<u8>>().cloned()
     }
 
-    /// What of it can be recorded, by `[record.NAME]` with `flows = "GROUP"`: `rtt`, `cwnd`.
+    /// The values of this end that `[record.NAME]` with `flows = "GROUP"` can record, such as `rtt` and `cwnd`.
     fn probes(&self) -> &'static [ProbeDef] {
         &[]
     }

@@ -21,7 +21,7 @@ impl Finished {
         ends.unwrap_or_else(|| panic!("{}", self.no_ends(group)))
     }
 
-    /// The same, to keep.
+    /// Like [`Finished::ends`], but the caller gets the ends to keep.
     ///
     /// # Panics
     /// As [`Finished::ends`].
@@ -47,9 +47,9 @@ impl Finished {
         value(&self.outcome["links"], column, ("name", link), 0)
     }
 
-    /// A figure of the n-th flow of a group: `goodput_bps` (for a stack of what
-    /// [`delivered`](crate::Endpoint::delivered) says), `delay_mean_s`, `dropped_packets`, and whatever else the table
-    /// of flows has. Of what senders report, a stack has `sent_packets`; the rest is 0.
+    /// A figure of the n-th flow of a group: `goodput_bps` (for a stack, of the bytes that
+    /// [`delivered`](crate::Endpoint::delivered) returns), `delay_mean_s`, `dropped_packets`, and whatever else the
+    /// table of flows has. Of the columns that senders report, a stack has only `sent_packets`; the others are 0.
     ///
     /// # Panics
     /// There is no such flow or column.

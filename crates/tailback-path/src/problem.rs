@@ -1,4 +1,4 @@
-//! What is said of a description that cannot be run.
+//! The error of a description that cannot be run.
 
 use std::fmt;
 

@@ -96,7 +96,7 @@ impl Scenario {
         }
     }
 
-    /// Another value, as `tailback run --set KEY=VALUE`: `link.line.rate`, `20Mbps`.
+    /// Set a key to another value, like `tailback run --set KEY=VALUE`: `link.line.rate`, `20Mbps`.
     pub fn set(mut self, key: &str, value: &str) -> Scenario {
         self.overrides.push(format!("{key}={value}"));
         self
@@ -108,8 +108,8 @@ impl Scenario {
         self
     }
 
-    /// The connections of this group of flows, these sessions or this workload have ends that `make` makes. The first
-    /// of a pair opens the connection; in `[sessions.NAME]` it is the client.
+    /// `make` makes the ends of the connections of this group of flows, these sessions or this workload. The first of a
+    /// pair opens the connection; in `[sessions.NAME]` it is the client.
     pub fn endpoints<S, R>(mut self, group: &str, make: impl FnMut(Pair) -> (S, R) + 'static) -> Scenario
     where
         S: Endpoint + 'static,
@@ -123,7 +123,8 @@ impl Scenario {
     }
 
     /// Write the packets that arrive at a link, in both directions, to a file that Wireshark opens (pcapng), with the
-    /// bytes of stacks' datagrams ([`Endpoint::captured`]). The last one that was asked for is written.
+    /// bytes of stacks' datagrams ([`Endpoint::captured`]). If several captures are asked for, only the last one is
+    /// written.
     pub fn capture(mut self, link: &str, path: impl AsRef<FilePath>) -> Scenario {
         self.capture = Some((link.into(), path.as_ref().into()));
         self
@@ -141,7 +142,7 @@ impl Scenario {
     /// Run it.
     ///
     /// # Errors
-    /// An error in the scenario, a stack without a group and the reverse, a capture that cannot be written.
+    /// An error in the scenario, a stack without a group, a group without a stack, a capture that cannot be written.
     pub fn run(mut self) -> Result<Finished, Problem> {
         let Loaded { spec, .. } = self.loaded()?;
         self.check(&spec)?;
@@ -193,7 +194,7 @@ impl Scenario {
         Ok(Finished { outcome, ends })
     }
 
-    /// Each stack has a group, and each group its stack. The link of the capture is there.
+    /// Check that each stack has a group and each group a stack, and that the link of the capture exists.
     fn check(&self, spec: &Spec) -> Result<(), Problem> {
         if let Some((link, _)) = &self.capture
             && spec.links.iter().all(|l| l.name != *link)

@@ -1,4 +1,4 @@
-//! Stacks of the caller's in scenarios of the caller's: flows, sessions, several stacks, recordings, captures, errors.
+//! The caller's stacks in the caller's scenarios: flows, sessions, several stacks, recordings, captures, errors.
 
 mod common;
 
@@ -148,7 +148,8 @@ fn a_capture_has_the_bytes_of_stacks() {
         [count(b"hello from connection 0"), count(b"hello from connection 1")],
         [10, 10]
     );
-    // Before each packet stands its length, twice: with headers of 28 B before the data, or of the packet that it is.
+    // The length of each packet stands before it, twice: that of the data with headers of 28 B, or that of the data
+    // alone if they are a packet.
     let length = |n: u32| [n.to_ne_bytes(), n.to_ne_bytes()].concat();
     assert_eq!(count(&[length(31), packet].concat()), 10);
     assert_eq!(count(&[length(51), vec![0x45]].concat()), 20);

@@ -41,7 +41,7 @@ pub struct Execution<'a> {
     pub library: Option<&'a Library>,
     /// Check the laws that hold in every run; a run that breaks one has failed.
     pub laws: bool,
-    /// Called by each thread with all its work, which it has to do; by default the work is done.
+    /// Each thread calls this with all of its work, and it has to do the work. By default the work is just done.
     pub around: Option<Around<'a>>,
     /// Called several times a second with the state; returns false to stop.
     pub progress: &'a mut dyn FnMut(&Report) -> bool,
@@ -208,7 +208,7 @@ impl Plan {
         }
     }
 
-    /// What the run is handed: by port, and what its scenario names by class.
+    /// The disciplines that the run gets: those given by port, and those that its scenario names by class.
     fn queues_of<'a>(&self, r: &Run, shared: &WorkState<'a>) -> HashMap<String, QueueMaker<'a>> {
         let mut queues = shared.queues.clone();
         if shared.classes.is_empty() {
@@ -308,7 +308,7 @@ impl Collector<'_> {
                     None => plan.work(shared, &send),
                 });
                 if let Err(e) = thread {
-                    // With fewer threads than asked for it takes longer; without any, nothing is done.
+                    // With fewer threads than asked for, the plan takes longer. Without threads nothing is done.
                     if started == 0 {
                         kept = Err(io::Error::new(e.kind(), format!("no thread can be started: {e}")));
                     }

@@ -1,5 +1,5 @@
-//! A small stack for tests: it sends what is written in datagrams of 1000 B, eight outstanding at most, has each
-//! acknowledged, and repeats after 200 ms what is not.
+//! A small stack for tests. It sends what is written in datagrams of 1000 B, with at most eight outstanding. Each is
+//! acknowledged; one that is not acknowledged is sent again after 200 ms.
 
 use std::collections::BTreeMap;
 use tailback_path::{Amount, Datagram, Ecn, Endpoint, ProbeDef, Time};

@@ -161,7 +161,7 @@ mod tests {
             let expected = match at {
                 // The rows have their own checksums.
                 at if at < rows => said.clone(),
-                // Also where the mark is gone: a file that was written here has one.
+                // Also if the mark is missing, because a file that was written here has one.
                 _ => FooterText::Damaged,
             };
             let found = read(&path).unwrap();

@@ -96,8 +96,8 @@ fn is_unfinished_chunk(dir: &Path) -> bool {
     matches!(e, Some("partial" | "old")) && is_chunk(&dir.with_extension(""))
 }
 
-/// Tidy a folder after a kill: complete files are moved to their places, incomplete ones are removed. It may be the
-/// folder that somebody works in, so that only what is named as here is touched.
+/// Tidy a folder after a kill: complete files are moved to their places, incomplete ones are removed. It may be a
+/// folder in which the user works, so only files with names that are given here are touched.
 pub fn tidy(dir: &Path) -> io::Result<()> {
     if let ReadManifest::Said(said) = Said::read(&dir.join(PUBLISH)) {
         settle(dir, &said.tables())?;

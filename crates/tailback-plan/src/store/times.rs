@@ -1,4 +1,4 @@
-//! `times.jsonl`: the costs of runs, as long as they are in no manifest.
+//! `times.jsonl`: the costs of runs until they are in a manifest.
 
 use crate::report::RunReport;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use tailback_scenario::key::Key;
 use tailback_scenario::regular::{open, regular};
 
 const FILE: &str = "times.jsonl";
-/// No line is longer, bytes.
+/// The longest line that the file can have, bytes.
 const LONGEST_LINE: u64 = 1 << 12;
 
 /// The contents of the file.
@@ -26,7 +26,7 @@ impl Times {
         if let Ok(file) = open(&dir.join(FILE)) {
             let mut from = BufReader::new(file);
             let mut text = Vec::new();
-            // What is no line of this file may have no end.
+            // Text that was not written here may have no line end.
             while from.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text).is_ok() && text.ends_with(b"\n") {
                 lines.extend(line(&text));
                 text.clear();

@@ -322,21 +322,23 @@ fn at(steps: &[(f64, f64)], t: f64) -> f64 {
 
 /// The inflated window below was chosen after the plain ones had missed: it is a finding, not the spec's check met.
 ///
-/// Spec tcp 5.6 asks for a mean window within 5 % of sqrt(3 N / 2), 12.2 at N = 100. Which mean it does not say. The
-/// window of RFC 5681, which duplicate ACKs inflate during fast recovery, taken once an ACK, is: 11.98, and within 3 %
-/// at every N here (Reno and NewReno; SACK does not inflate). That it is so near at N = 100 is two errors that cancel:
-/// a mean over ACKs weighs large windows more, and of an ideal sawtooth from W / 2 to W it is 7 / 9 W, 3.7 % over the
-/// law's 3 / 4 W, to which it tends at large N; and inflation fills in for the rounds the law leaves out.
+/// Spec tcp 5.6 asks for a mean window within 5 % of sqrt(3 N / 2), 12.2 at N = 100, but does not say which mean. One
+/// mean is that near: the mean over ACKs of the window of RFC 5681, which duplicate ACKs inflate during fast recovery.
+/// It is 11.98, and within 3 % at every N here (Reno and NewReno; SACK does not inflate). At N = 100 it is so near
+/// because two errors cancel. First, a mean over ACKs weighs large windows more: for an ideal sawtooth from W / 2 to W
+/// it is 7 / 9 W, 3.7 % over the law's 3 / 4 W, and it tends to this at large N. Second, inflation fills in for the
+/// rounds that the law leaves out.
 ///
-/// Windows without inflation, and segments a round, are not within 5 % at N = 100, and cannot be: the law takes a cycle
-/// to consist of the rounds in which the window grows from h to 2 h, and these to carry all N segments. A real cycle
-/// has 3 h (h + 1) / 2 segments in h + 1 such rounds, and 2 h + 2 more in the one in which the loss is found out and
-/// the one in which it is repaired: N = 3 h (h + 1) / 2 + 2 h + 2 in h + 3 rounds. At N = 100 that is h = 7 and 10.0
-/// segments a round, 18 % under the law; the mean over ACKs, the nearest of these means, is 7 % under.
+/// Windows without inflation, and segments a round, are not within 5 % at N = 100, and cannot be. The law assumes that
+/// a cycle consists of the rounds in which the window grows from h to 2 h, and that these carry all N segments. A real
+/// cycle has 3 h (h + 1) / 2 segments in h + 1 such rounds, and 2 h + 2 more in two further rounds: one in which the
+/// loss is detected, and one in which it is repaired. So N = 3 h (h + 1) / 2 + 2 h + 2 in h + 3 rounds. At N = 100 this
+/// gives h = 7 and 10.0 segments a round, 18 % under the law; the mean over ACKs, the nearest of these means, is 7 %
+/// under.
 ///
-/// So this cycle is checked, too, at four N that belong to a whole h; and the law where what it leaves out is below its
-/// 5 %: from N = 345 for the mean over ACKs, from N = 1027 for the mean over the time outside recovery, from N = 3060
-/// for the mean over all the time and for the segments a round.
+/// So this cycle is checked too, at four N that belong to a whole h. The law is checked where what it leaves out is
+/// below its 5 %: from N = 345 for the mean over ACKs, from N = 1027 for the mean over the time outside recovery, from
+/// N = 3060 for the mean over all the time and for the segments a round.
 #[test]
 fn the_window_under_periodic_loss() {
     let cases: Vec<(&str, u32)> = ["reno", "newreno", "sack"]

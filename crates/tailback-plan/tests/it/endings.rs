@@ -1,5 +1,5 @@
-//! Runs that could not end: what asks for the same instant for ever is refused by name, and whoever asks a run to stop
-//! is heard soon.
+//! Runs that could not end. A model that asks for the same instant for ever is refused by name, and a request to stop a
+//! run is answered soon.
 
 use std::cell::Cell;
 use tailback_base::work::SLICE;
@@ -116,7 +116,7 @@ fn a_probe_without_an_end_is_refused_by_name() {
     );
 }
 
-/// A hundredth of this run is more than whoever presses a key wants to wait for.
+/// A hundredth of this run takes longer than a user who presses a key wants to wait.
 #[test]
 fn a_run_is_asked_whether_to_go_on_after_some_events_not_after_a_part_of_it() {
     let mut spec = scenario("droptail", "");
@@ -219,7 +219,7 @@ fn between_questions(text: &str) -> (f64, [u32; 3]) {
     (longest.get(), asked.get())
 }
 
-/// `TAILBACK_FLOWS=1000000` takes so many instead of 100,000.
+/// `TAILBACK_FLOWS=1000000` takes this many flows instead of 100,000.
 #[test]
 fn a_run_of_many_flows_is_asked_while_it_is_built_driven_and_read() {
     let flows = std::env::var("TAILBACK_FLOWS").map_or(100_000, |n| n.parse::<usize>().expect("a number"));

@@ -4,19 +4,20 @@
 //! one run. Compared: mean goodput within 1.5 %, utilisation within 1.5 points, the standard deviation of goodput over
 //! flows within 20 %.
 //!
-//! The scenario holds each packet back for 0 to 2 ns at its source, which does nothing but break ties. Ties are the
-//! rule here: a window's packets leave the access link 1.2 ms apart, 50 packet times of the bottleneck, and so meet the
-//! packets of other flows there at the same instant, and departures, too. When the buffer is full the order decides who
-//! loses. In the reference, time is a floating-point number of seconds, and its rounding errors decide, at every
-//! meeting anew; here time is exact, and without the 2 ns one rule decides, always the same way.
+//! The scenario holds each packet back for 0 to 2 ns at its source, which only breaks ties. Ties are frequent here: the
+//! packets of a window leave the access link 1.2 ms apart, which is 50 packet times of the bottleneck. So they arrive
+//! there at the same instants as packets of other flows, and as departures. When the buffer is full, the order decides
+//! which flow loses a packet. In the reference, time is a floating-point number of seconds, and its rounding errors
+//! decide each tie anew. Here time is exact, and without the 2 ns one rule decides all ties, always the same way.
 //!
-//! The 2 ns were added after the replay with exact ties had missed; that rounding acts like them is inferred.
+//! The 2 ns were added after the replay with exact ties had missed the bar. It is inferred that rounding acts like
+//! them.
 //!
-//! Held to the bar: means over ten seeds, each with its own starts and clock phases; the reference's own start times,
-//! replayed once; and the mean of ten such replays, which differ in nothing but the draw of the ties (drop-tail: 4.736
-//! Mb/s, 0.504 +- 0.020, 0.950), so that the one replay is seen not to be a lucky one. Printed beside them: the replay
-//! with exact ties. Then RED's is still within all three; the standard deviation of drop-tail's comes out a quarter
-//! above the reference's.
+//! These are compared with the bar: means over ten seeds, each with its own starts and clock phases; the reference's
+//! own start times, replayed once; and the mean of ten such replays, which differ only in the draw of the ties
+//! (drop-tail: 4.736 Mb/s, 0.504 +- 0.020, 0.950). Their mean shows that the one replay is not a lucky one. The replay
+//! with exact ties is printed beside them. With exact ties RED is still within all three bars, and the standard
+//! deviation of drop-tail is a quarter above the reference's.
 //!
 //! Drops, mean queue and timeouts are printed, not held to a bar. Drop-tail has about 20 % fewer drops than the
 //! reference (a rule for ties moves them by as much), RED 5 % fewer drops and 20 % fewer timeouts; why is not known.

@@ -135,7 +135,7 @@ fn start(dir: &Path, finish: Finish) -> std::process::Child {
     c.spawn().expect("a child")
 }
 
-/// Until a chunk is stored, or the process has ended.
+/// Wait until a chunk is stored, or the process has ended.
 fn wait_for_chunk(dir: &Path, c: &mut std::process::Child) {
     let there = || {
         let inside = std::fs::read_dir(dir.join("chunks")).into_iter().flatten().flatten();
@@ -206,7 +206,8 @@ fn any_number_of_threads_gives_the_same_bytes() {
     }
 }
 
-/// Every file of a folder, damaged in every way: it is named, what was whole is not run again, and the end is the same.
+/// Every file of a folder is damaged in every way. It is named, intact runs are not run again, and the results are the
+/// same in the end.
 #[test]
 fn damage_is_named_and_only_what_is_damaged_runs_again() {
     for finish in [Finish::Tables, Finish::Chunks] {
@@ -254,7 +255,7 @@ fn damage_is_named_and_only_what_is_damaged_runs_again() {
     }
 }
 
-/// The tables say themselves what they hold: nothing that is whole is run again for the sake of a manifest.
+/// The tables say themselves what they hold: intact runs are not run again because a manifest is missing or damaged.
 #[test]
 fn a_damaged_manifest_is_named_and_costs_no_run() {
     for finish in [Finish::Tables, Finish::Chunks] {
@@ -467,7 +468,8 @@ fn a_failed_run_is_a_row_and_is_tried_again() {
     assert_eq!(stored(&f.0).len(), 3);
 }
 
-/// Whoever removes the folder, or a file of it, while runs go on is told so: nothing that is missing counts as done.
+/// If the folder or one of its files is removed while runs go on, a message says so: what is missing does not count as
+/// done.
 #[test]
 fn what_is_removed_while_runs_go_on_is_missed() {
     for finish in [Finish::Tables, Finish::Chunks] {
@@ -484,7 +486,7 @@ fn what_is_removed_while_runs_go_on_is_missed() {
                 let results = execute(&plan, keep.clone(), 2, &mut |r| {
                     if !removed && r.done >= total * 2 / 3 {
                         for entry in std::fs::read_dir(&dir.0).into_iter().flatten().flatten() {
-                            // As `rm -r` does it, but for what it is told to leave.
+                            // Like `rm -r`, except for what it is told to leave.
                             if left.iter().any(|n| entry.file_name() == *n) {
                                 let chunks = std::fs::read_dir(entry.path()).into_iter().flatten().flatten();
                                 chunks.for_each(|c| drop(std::fs::remove_file(c.path().join("links.parquet"))));
@@ -508,7 +510,7 @@ fn what_is_removed_while_runs_go_on_is_missed() {
                     "{finish:?}, {buffers:?}, {left:?}: {} of {total} stored, and not a word",
                     status(&dir.0).runs.iter().filter(|r| r.stored).count()
                 );
-                // The same plan again makes it good.
+                // Executing the same plan again repairs it.
                 let again = execute(&plan, keep, 2, &mut |_| true);
                 assert!(again.store_error.is_none(), "{:?}", again.store_error);
                 assert_eq!(status(&dir.0).runs.iter().filter(|r| r.stored).count(), total);

@@ -91,7 +91,7 @@ pub fn t95(size: usize) -> f64 {
     }
 }
 
-/// A folder of this test process that goes away with the value.
+/// A folder of this test process that is removed when the value is dropped.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -110,7 +110,7 @@ impl Drop for Folder {
     }
 }
 
-/// Every file under a folder, by its path in it; but for the manifest, which holds times.
+/// Every file under a folder, by its path in the folder. The manifest is left out, because it holds times.
 pub fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![dir.to_path_buf()];
