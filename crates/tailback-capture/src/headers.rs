@@ -187,18 +187,18 @@ fn put_options(f: &mut Frame, s: &Segment) {
 /// what follows.
 fn put_counts(f: &mut Frame, c: &EcnCounts) -> [u8; 2] {
     const KIND: u8 = 174;
-    let [_, a, b, x] = c.ect1.to_be_bytes();
+    let [_, high, middle, low] = c.ect1.to_be_bytes();
     let ce = c.ce & 0xff_ffff;
     match c.fields {
         0 => return [KIND, 2],
         1 => {
-            f.put([u32::from_be_bytes([KIND, 5, a, b])]);
-            return [x, NOOP];
+            f.put([u32::from_be_bytes([KIND, 5, high, middle])]);
+            return [low, NOOP];
         }
-        2 => f.put([u32::from_be_bytes([KIND, 8, a, b]), u32::from(x) << 24 | ce]),
+        2 => f.put([u32::from_be_bytes([KIND, 8, high, middle]), u32::from(low) << 24 | ce]),
         _ => f.put([
-            u32::from_be_bytes([KIND, 11, a, b]),
-            u32::from(x) << 24 | ce,
+            u32::from_be_bytes([KIND, 11, high, middle]),
+            u32::from(low) << 24 | ce,
             c.ect0 << 8 | u32::from(NOOP),
         ]),
     }

@@ -186,12 +186,16 @@ impl ControlsOf<'_> {
             .filter_map(|k| Some(k.as_str()?.into()))
             .collect();
         let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
-        let beside = path.first() == Some(&BESIDE);
-        if beside {
+        let is_beside = path.first() == Some(&BESIDE);
+        if is_beside {
             path.splice(..1, [top::LINKS.name, &self.link.name, link::QUEUE.name]);
         }
         let slider = Slider {
-            document: if beside { documents.last()? } else { documents.first()? },
+            document: if is_beside {
+                documents.last()?
+            } else {
+                documents.first()?
+            },
             path,
             measure,
             reader,

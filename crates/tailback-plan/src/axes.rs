@@ -45,11 +45,11 @@ pub fn product(axes: &[Axis]) -> Axis {
 /// Axes of different lengths.
 pub fn zip(axes: &[Axis]) -> Result<Axis, String> {
     let n = axes.first().map_or(0, |a| a.0.len());
-    if let Some(a) = axes.iter().find(|a| a.0.len() != n) {
+    if let Some(uneven) = axes.iter().find(|a| a.0.len() != n) {
         return Err(format!(
             "zip needs axes of one length: {} has {} values, {} has {n}",
-            a.name(),
-            a.0.len(),
+            uneven.name(),
+            uneven.0.len(),
             axes[0].name()
         ));
     }

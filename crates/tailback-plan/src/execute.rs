@@ -360,15 +360,15 @@ impl Collector<'_> {
 
     fn measure(&mut self, shared: &WorkState) {
         let r = &mut self.report;
-        let parts = shared.work.load(Ordering::Relaxed) as f64 / 100.0;
+        let runs_done = shared.work.load(Ordering::Relaxed) as f64 / 100.0;
         r.elapsed_s = self.started.elapsed().as_secs_f64();
         r.share = if r.total == 0 {
             1.0
         } else {
-            (r.reused as f64 + parts) / r.total as f64
+            (r.reused as f64 + runs_done) / r.total as f64
         };
-        r.remaining_s = if parts > 0.05 {
-            r.elapsed_s * (shared.todo.len() as f64 - parts) / parts
+        r.remaining_s = if runs_done > 0.05 {
+            r.elapsed_s * (shared.todo.len() as f64 - runs_done) / runs_done
         } else {
             f64::NAN
         };

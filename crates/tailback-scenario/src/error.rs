@@ -264,16 +264,24 @@ fn place(text: &str, start: usize, end: usize) -> TextPlace {
     }
     let width = text[start..end].trim_end().chars().count().max(1);
     // A window of the line, in characters.
-    let from = if column + width.min(WIDTH / 2) > WIDTH {
+    let window_start = if column + width.min(WIDTH / 2) > WIDTH {
         column.saturating_sub(WIDTH / 2)
     } else {
         0
     };
-    let mut shown: String = text[line_start..line_end].chars().skip(from).take(WIDTH).collect();
-    let cut_after = text[line_start..line_end].chars().skip(from).nth(WIDTH).is_some();
+    let mut shown: String = text[line_start..line_end]
+        .chars()
+        .skip(window_start)
+        .take(WIDTH)
+        .collect();
+    let cut_after = text[line_start..line_end]
+        .chars()
+        .skip(window_start)
+        .nth(WIDTH)
+        .is_some();
     shown = clean(shown.trim_end());
-    let mut caret = column - from;
-    if from > 0 {
+    let mut caret = column - window_start;
+    if window_start > 0 {
         shown.insert_str(0, "... ");
         caret += 4;
     }

@@ -79,9 +79,9 @@ def help_text() -> str:
     options = {"--version": VERSION_HELP, "-h, --help": "Show this message and exit."}
     lines = ["Usage: tailback [OPTIONS] COMMAND [ARGS]...", "", *_wrapped(ABOUT, "  ")]
     lines += ["", "Type first:", *listed(FIRST), "", "Options:", *listed(options)]
-    at = max(map(len, COMMANDS)) + 4
+    text_column = max(map(len, COMMANDS)) + 4
     for group, commands in GROUPS.items():
-        lines += ["", f"{group}:", *listed({name: line for name, (_, line) in commands.items()}, at)]
+        lines += ["", f"{group}:", *listed({name: line for name, (_, line) in commands.items()}, text_column)]
     return "\n".join(lines)
 
 

@@ -149,21 +149,21 @@ def _queue(line: int, head: re.Match[str]) -> Queue:
 
 def _shown(line: int, head: re.Match[str], rest: list[str]) -> Statement:
     object_name, kind, name = head[1].lower(), head[2], head[3]
-    place: dict[str, Any] = {"parent": "root" if object_name == "qdisc" else "", "stab": {}}
+    fields: dict[str, Any] = {"parent": "root" if object_name == "qdisc" else "", "stab": {}}
     words: list[str] = []
     while rest:
         word = rest.pop(0)
         if word in ("dev", "parent") and rest:
-            place["device" if word == "dev" else "parent"] = rest.pop(0)
+            fields["device" if word == "dev" else "parent"] = rest.pop(0)
         elif word == "root":
-            place["parent"] = word if object_name == "qdisc" else handle(name.partition(":")[0] + ":")
+            fields["parent"] = word if object_name == "qdisc" else handle(name.partition(":")[0] + ":")
         elif word in (*_BOOKS, *_COUNTS) and rest:
             rest.pop(0)
         elif set(word) <= set("-") or word.startswith("["):
             continue
         else:
             words.append(word)
-    parent = str(place["parent"])
+    parent = str(fields["parent"])
     if parent.startswith(":"):
         # A child of mq: the kernel does not show its handle.
         parent = f"0{parent}"
@@ -174,7 +174,7 @@ def _shown(line: int, head: re.Match[str], rest: list[str]) -> Statement:
         line,
         object_name,
         "add",
-        str(place.get("device", "")),
+        str(fields.get("device", "")),
         handle(parent),
         handle(name),
         kind,
@@ -185,21 +185,21 @@ def _shown(line: int, head: re.Match[str], rest: list[str]) -> Statement:
 
 def _as_said(kind: str, words: Sequence[str], of: str) -> tuple[list[str], dict[str, str]]:
     """The words of an output as a command has them, and its size table."""
-    left = netem.as_command(words) if kind == "netem" else list(words)
+    remaining = netem.as_command(words) if kind == "netem" else list(words)
     said: list[str] = []
     stab: dict[str, str] = {}
     exponent = ""
-    while left:
-        word = left.pop(0)
-        if word in _SILENT and left:
-            value = left.pop(0)
+    while remaining:
+        word = remaining.pop(0)
+        if word in _SILENT and remaining:
+            value = remaining.pop(0)
             exponent = value if word == EXPONENT else exponent
-        elif (word == "raw" and "overhead" in left) or word == "no-sce":
+        elif (word == "raw" and "overhead" in remaining) or word == "no-sce":
             continue
-        elif of == "qdisc" and left and (_of_table(kind, word, left) or (word in _TABLE and stab)):
-            stab[word] = left.pop(0)
-        elif word in _ENDINGS and left:
-            said += [word, re.sub(_ENDINGS[word], "", left.pop(0))]
+        elif of == "qdisc" and remaining and (_of_table(kind, word, remaining) or (word in _TABLE and stab)):
+            stab[word] = remaining.pop(0)
+        elif word in _ENDINGS and remaining:
+            said += [word, re.sub(_ENDINGS[word], "", remaining.pop(0))]
         else:
             said.append("latency" if word == "lat" else word)
     return said + needed(kind, said, exponent), stab

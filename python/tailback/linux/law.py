@@ -131,8 +131,8 @@ def automatic_thresholds(rate_bps: float, mean_packet: int, room: float, target_
     """Both default thresholds of the simulator's RED, in packets. The lower is half of the mean packets that the line
     sends in `target_s`, and at least 5; the upper is three times the lower. Without a target, `target_s` is 5 ms and
     the ramp ends within a buffer of `room` packets (`tailback describe red`)."""
-    half = (RED_DELAY_S if target_s is None else target_s) * rate_bps / (8 * mean_packet) / 2
-    low = max(half, 5.0) if target_s is not None else min(max(min(half, room / 6), 5.0), room / 3)
+    half_packets = (RED_DELAY_S if target_s is None else target_s) * rate_bps / (8 * mean_packet) / 2
+    low = max(half_packets, 5.0) if target_s is not None else min(max(min(half_packets, room / 6), 5.0), room / 3)
     return low, 3 * low
 
 

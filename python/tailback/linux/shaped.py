@@ -162,15 +162,15 @@ class _Walk:
 
     def tree(self, one: Statement, level: int) -> None:
         """Takes the qdisc that holds classes, and finds the class that packets without a filter reach."""
-        said = classful.values(one.kind, one.words, classful.WORDS[one.kind])
+        options = classful.values(one.kind, one.words, classful.WORDS[one.kind])
         major = one.handle.partition(":")[0]
-        unnamed = f"{major}:{said['default']:x}" if said.get("default") else ""
+        unnamed = f"{major}:{options['default']:x}" if options.get("default") else ""
         leaves = [c for c in self.device.classes.values() if not self.device.children(c.handle)]
         leaves = [c for c in leaves if c.handle.partition(":")[0] == major]
         if not leaves:
             raise TcError(f"{one.kind} without a class holds no rate; paste the lines tc class add ..., too")
         if (top := self.top(major)) is not None and any(c.handle in self.device.coded for c in leaves):
-            self.by_code_points(top, leaves, unnamed, level, said.get("r2q", classful.R2Q))
+            self.by_code_points(top, leaves, unnamed, level, options.get("r2q", classful.R2Q))
             return
         leaf = next((c for c in leaves if c.handle == unnamed), None)
         if leaf is None:
@@ -389,20 +389,20 @@ class _Walk:
 
     def netem(self, one: Statement, level: int) -> None:
         """Takes `netem` as the impairment of that name. It acts before the queue below it, as in Linux."""
-        said = netem.parse(one.words)
-        self.say(one.line, one.kind, netem.text(said))
-        if said.rate_bps is not None and self.header:
+        settings = netem.parse(one.words)
+        self.say(one.line, one.kind, netem.text(settings))
+        if settings.rate_bps is not None and self.header:
             self.say(one.line, "netem's rate", f"counts the {self.header} B of the Ethernet header, too")
         table = {"overhead": _number(self.table, "overhead"), "linklayer": self.table.get("linklayer", "")}
-        made = netem.impairment(said, lambda what, why: self.leave(what, why, one.line), self.header, table)
-        if len(made) > 1:
-            self.side.impair.append(made)
+        impairment = netem.impairment(settings, lambda what, why: self.leave(what, why, one.line), self.header, table)
+        if len(impairment) > 1:
+            self.side.impair.append(impairment)
         below = self.device.below(one.handle) if one.handle else []
         if below:
             self.qdisc(below[0], level + 1)
         elif self.buckets:
             self.leave("netem's limit", "packets on their way and those that wait are counted apart here", one.line)
-            self.store(*reading.of_words("pfifo", ["limit", str(said.limit)]))
+            self.store(*reading.of_words("pfifo", ["limit", str(settings.limit)]))
 
     def leaf(self, one: Statement) -> None:
         """Takes a kind that has its own row."""

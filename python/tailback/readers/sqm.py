@@ -251,11 +251,11 @@ def _ecn(qdisc: str, said: str) -> str:
 
 def _classes(block: Block, script: str, way: str, device: str, kbit: int, leaf: str) -> list[str]:
     """One class of htb, or three by marks; downwards three only where marks are kept."""
-    three = script == "simple" and (way == "e" or block["squash_ingress"] != "1")
+    has_three_classes = script == "simple" and (way == "e" or block["squash_ingress"] != "1")
     burst, private = _burst(kbit), _private(block)
     bucket = f"burst {burst} cburst {burst}"
     whole = f"rate {kbit}kbit ceil {kbit}kbit {bucket}"
-    if three:
+    if has_three_classes:
         least = 128 if way == "e" else 32
         quanta = (300, 300, 300) if way == "e" else (500, 1500, 300)
         part = f"rate {kbit // 6}kbit ceil {kbit - 16}kbit {bucket}"
@@ -263,7 +263,7 @@ def _classes(block: Block, script: str, way: str, device: str, kbit: int, leaf: 
         rows = list(zip((11, 12, 13), shares, quanta, strict=True))
     else:
         rows = [(10, f"{whole} prio 0", 0)]
-    default = rows[1 if three else 0][0]
+    default = rows[1 if has_three_classes else 0][0]
     made = [
         _line(f"tc qdisc add dev {device} root handle 1:", _stab(block, False), f"htb default {default}"),
         _line(f"tc class add dev {device} parent 1: classid 1:1 htb quantum {burst}", whole, private),

@@ -29,9 +29,9 @@ def recognises(given: Given) -> bool:
 
 
 def _found(line: str) -> re.Match[str] | None:
-    bare = re.sub(r"^(?:\S+[@:]\S*[#$]|[#$])\s*|^sudo\s+(?:-\S+\s+)*", "", line)
-    bare = re.sub(r"^sudo\s+(?:-\S+\s+)*", "", bare)
-    return _CALL.fullmatch(bare)
+    command = re.sub(r"^(?:\S+[@:]\S*[#$]|[#$])\s*|^sudo\s+(?:-\S+\s+)*", "", line)
+    command = re.sub(r"^sudo\s+(?:-\S+\s+)*", "", command)
+    return _CALL.fullmatch(command)
 
 
 def _presets(given: Given) -> tuple[dict[str, str] | None, int]:

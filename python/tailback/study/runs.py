@@ -102,10 +102,10 @@ def _case(where: str, c: CaseTable, axes: list[AxisTable], columns: Columns) -> 
 def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Columns) -> AxisByMode:
     disciplines = columns.disciplines
     changes: dict[str, tuple[str, ...]] = {}
-    values: dict[str, dict[str, str]]
+    values_by_mode: dict[str, dict[str, str]]
     if a.pairs is not None:
         changes = _pairs(where, a, a.pairs, columns)
-        values = dict.fromkeys(MODES, dict.fromkeys(changes, ""))
+        values_by_mode = dict.fromkeys(MODES, dict.fromkeys(changes, ""))
     elif a.disciplines is not None:
         for d in a.disciplines:
             if d not in disciplines:
@@ -113,21 +113,21 @@ def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Colum
         # A set that has no axis of that name gives every discipline its buffer here.
         own = {"buffer": a.buffer} if a.buffer is not None else {}
         texts = {d: as_toml({**disciplines[d].queue, **own}) for d in a.disciplines}
-        values = dict.fromkeys(MODES, texts)
+        values_by_mode = dict.fromkeys(MODES, texts)
     elif any(name in c.labels for c in cases):
         if any(name not in c.labels for c in cases):
             raise StudyError(f"{where}: every case needs a label for axis {name}")
-        values = {m: {c.labels[name]: "" for c in cases if m in c.modes} for m in MODES}
+        values_by_mode = {m: {c.labels[name]: "" for c in cases if m in c.modes} for m in MODES}
     else:
-        values = {}
+        values_by_mode = {}
         for m, own_values in (("quick", a.quick), ("full", a.full)):
             values_of_mode = own_values if own_values is not None else a.both
             if values_of_mode is None:
                 raise StudyError(f"{where}: it needs values for quick and for full, or for both")
-            values[m] = dict(labelled(values_of_mode, a.unit, where))
+            values_by_mode[m] = dict(labelled(values_of_mode, a.unit, where))
     of_disciplines = a.disciplines is not None or a.pairs is not None
     title = name if a.title is None else a.title
-    return AxisByMode(name, title, a.unit, tuple(a.paths), changes, values, of_disciplines)
+    return AxisByMode(name, title, a.unit, tuple(a.paths), changes, values_by_mode, of_disciplines)
 
 
 def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> dict[str, tuple[str, ...]]:

@@ -42,16 +42,16 @@ impl Syn {
                 first_byte: end,
                 mss: 0,
             };
-            if let Some(s) = self.flows.entry(flow, now, new) {
-                s.first_byte = end;
+            if let Some(start) = self.flows.entry(flow, now, new) {
+                start.first_byte = end;
             }
             return true;
         }
-        let Some(s) = self.flows.known(flow, now) else {
+        let Some(start) = self.flows.known(flow, now) else {
             return false;
         };
-        s.mss = s.mss.max(payload);
-        end.saturating_sub(s.first_byte) <= self.first * u64::from(s.mss)
+        start.mss = start.mss.max(payload);
+        end.saturating_sub(start.first_byte) <= self.first * u64::from(start.mss)
     }
 
     /// Whether it remembers flows.

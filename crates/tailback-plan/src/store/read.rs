@@ -269,16 +269,16 @@ impl Stored {
     /// # Errors
     /// A run or a table that does not exist.
     pub fn table(&mut self, key: &str, name: &str) -> io::Result<Table> {
-        let n = names().position(|x| x == name);
+        let table_index = names().position(|x| x == name);
         let place = Key::parse(key).and_then(|k| Some((k, self.places.get(&k)?)));
-        match (place, n) {
-            (Some((key, (number, chunk))), Some(n)) => {
+        match (place, table_index) {
+            (Some((key, (number, chunk))), Some(table_index)) => {
                 let at = At {
                     number: *number,
                     source: &self.sources[*number],
                     chunk: *chunk,
                 };
-                self.cache.rows(at, n, key)
+                self.cache.rows(at, table_index, key)
             }
             (None, _) => Err(io::Error::other(format!("the run {key} is not stored"))),
             (_, None) => Err(io::Error::other(format!("there is no table {name}"))),

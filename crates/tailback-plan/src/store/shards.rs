@@ -104,13 +104,13 @@ impl Inbox {
     /// # Errors
     /// An error of the file system, or files that differ from those written elsewhere.
     pub fn add(&self, name: &str, files: &[(String, Vec<u8>)], costs: &[(Key, RunReport)]) -> io::Result<()> {
-        let plain = |n: &str| !n.is_empty() && n.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-        if !files.iter().all(|(n, _)| plain(n)) || !plain(name) || name.contains('.') {
+        let is_plain = |n: &str| !n.is_empty() && n.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        if !files.iter().all(|(n, _)| is_plain(n)) || !is_plain(name) || name.contains('.') {
             return Err(io::Error::other(format!("{name} is no chunk of results")));
         }
         Times::add(&self.dir, 1, costs)?;
         let part = self.dir.join(folders::CHUNKS);
-        let (at, partial) = (part.join(name), part.join(format!("{name}.partial")));
+        let (chunk_folder, partial) = (part.join(name), part.join(format!("{name}.partial")));
         std::fs::create_dir_all(&partial)?;
         for (n, bytes) in files {
             write_whole(&partial.join(n), |f| f.write_all(bytes))?;
@@ -123,10 +123,10 @@ impl Inbox {
             let list = file_of(Path::new(name), LIST, "");
             return Err(io::Error::other(format!("{} came back damaged", list.display())));
         }
-        if at.exists() {
-            folders::remove_chunk(&at)?;
+        if chunk_folder.exists() {
+            folders::remove_chunk(&chunk_folder)?;
         }
-        std::fs::rename(&partial, &at)?;
+        std::fs::rename(&partial, &chunk_folder)?;
         sync_folder(&part)
     }
 }

@@ -273,9 +273,9 @@ impl Use {
             extra += a.delay.iter().max().map_or(0.0, |d| d.seconds());
         }
         let round_trip = 2.0 * (delay + extra);
-        let per_second = slowest.min(own) / 8.0 / brings.packet;
+        let packets_per_second = slowest.min(own) / 8.0 / brings.packet;
         let windows = brings.flows * brings.cap * (brings.seconds / round_trip + 1.0);
-        let most = per_second * brings.seconds + brings.flows;
+        let most = packets_per_second * brings.seconds + brings.flows;
         let carried = most.min(brings.packets).min(windows);
         let again = brings.flows * brings.again;
         let over = (brings.rate - own).max(0.0) * brings.seconds / 8.0 / brings.packet;

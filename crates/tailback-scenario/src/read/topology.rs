@@ -173,9 +173,9 @@ fn written_out(at: &At, given: Option<&Entry>, made: Vec<(String, Vec<Entry>)>) 
         .enumerate()
         .map(|(i, e)| (e.key.clone(), i))
         .collect();
-    let mut written = vec![];
+    let mut entries = vec![];
     for (name, keys) in made {
-        written.push(match place.get(&name).and_then(|i| own[*i].take()) {
+        entries.push(match place.get(&name).and_then(|i| own[*i].take()) {
             None => Entry {
                 key: name,
                 key_at: at.clone(),
@@ -186,8 +186,8 @@ fn written_out(at: &At, given: Option<&Entry>, made: Vec<(String, Vec<Entry>)>) 
             Some(own) => own,
         });
     }
-    written.extend(own.into_iter().flatten());
-    written
+    entries.extend(own.into_iter().flatten());
+    entries
 }
 
 /// Whether this topology table may make a link of this name. The number of hops is not looked at: a hop too many is

@@ -123,8 +123,8 @@ fn reduce(rows: &[usize], times: &[f64], values: &[f64], columns: usize) -> (Vec
     if rows.len() <= 4 * columns.max(1) || width <= 0.0 {
         kept.extend_from_slice(rows);
     } else {
-        let column = |row: usize| (((times[row] - first) / width) as usize).min(columns - 1);
-        for group in rows.chunk_by(|a, b| column(*a) == column(*b)) {
+        let column_of = |row: usize| (((times[row] - first) / width) as usize).min(columns - 1);
+        for group in rows.chunk_by(|a, b| column_of(*a) == column_of(*b)) {
             let by = |a: &&usize, b: &&usize| values[**a].total_cmp(&values[**b]);
             let least = group.iter().min_by(by).unwrap_or(&group[0]);
             let most = group.iter().max_by(by).unwrap_or(&group[0]);
@@ -134,8 +134,8 @@ fn reduce(rows: &[usize], times: &[f64], values: &[f64], columns: usize) -> (Vec
         }
         kept.dedup();
     }
-    let of = |all: &[f64]| kept.iter().map(|row| all[*row] as f32).collect();
-    (of(times), of(values))
+    let at_kept = |all: &[f64]| kept.iter().map(|row| all[*row] as f32).collect();
+    (at_kept(times), at_kept(values))
 }
 
 #[cfg(test)]

@@ -164,13 +164,13 @@ impl Workload {
                     Pattern::Permutation | Pattern::Pairs => vec![(host, self.partners[host as usize], size())],
                     Pattern::Incast => {
                         // The first hosts of a shuffle of all but the destination.
-                        let mut others: Vec<u32> = (0..n).filter(|other| *other != host).collect();
-                        let count = (*fan_in as usize).min(others.len());
+                        let mut other_hosts: Vec<u32> = (0..n).filter(|other| *other != host).collect();
+                        let count = (*fan_in as usize).min(other_hosts.len());
                         for i in 0..count {
-                            let j = i + self.pairs.below((others.len() - i) as u64) as usize;
-                            others.swap(i, j);
+                            let j = i + self.pairs.below((other_hosts.len() - i) as u64) as usize;
+                            other_hosts.swap(i, j);
                         }
-                        others[..count].iter().map(|from| (*from, host, size())).collect()
+                        other_hosts[..count].iter().map(|from| (*from, host, size())).collect()
                     }
                 }
             }

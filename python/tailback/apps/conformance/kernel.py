@@ -86,14 +86,14 @@ def main() -> None:
     from tailback.runs.live.agent import _network as leave_network
     from tailback.runs.live.router import Refused
 
-    asked = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     try:
         leave_network({})
-        bench = TunBench(asked["control"])
+        bench = TunBench(request["control"])
     except (Refused, NoKernel) as e:
         sys.exit(str(e))
     lines = [
-        line for s in [*installed(), *read(asked["files"])] for line in s.lines if line.name in set(asked["names"])
+        line for s in [*installed(), *read(request["files"])] for line in s.lines if line.name in set(request["names"])
     ]
     rows = [bench.try_line(line).as_dict() for line in lines]
     print(json.dumps(rows))
@@ -258,8 +258,8 @@ class KernelSender:
             return now, heard
 
     def _note(self, now: int, heard: packets.FromKernel) -> None:
-        begin = ((heard.seq - self._first) & 0xFFFFFFFF) // PAYLOAD
-        for number in range(begin + 1, begin + 1 + math.ceil(heard.payload / PAYLOAD)):
+        segments_before = ((heard.seq - self._first) & 0xFFFFFFFF) // PAYLOAD
+        for number in range(segments_before + 1, segments_before + 1 + math.ceil(heard.payload / PAYLOAD)):
             again = number in self._once
             self._once.add(number)
             at = now - self._begin

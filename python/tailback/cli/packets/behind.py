@@ -204,10 +204,10 @@ def _ended(ended: Any) -> dict[str, Any]:
 
     if os.WIFSIGNALED(ended.status):
         name = signal.Signals(os.WTERMSIG(ended.status)).name
-        said = f"ended by {name}" + (" as its time was over" if ended.timed else "")
+        ending = f"ended by {name}" + (" as its time was over" if ended.timed else "")
     else:
-        said = f"exit status {ended.code}"
-    return {"status": ended.code, "said": said, "left_processes": ended.left, "timed": ended.timed}
+        ending = f"exit status {ended.code}"
+    return {"status": ended.code, "said": ending, "left_processes": ended.left, "timed": ended.timed}
 
 
 class _Meter:

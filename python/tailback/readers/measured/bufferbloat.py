@@ -115,7 +115,7 @@ def _found(text: str, notes: Notes) -> dict[str, float]:
     """The numbers by what they measure: rates in bit/s, round trips in seconds. Numbers that are not taken are
     named."""
     found: dict[str, float] = {}
-    begins, way, is_jitter, others = 0, "", False, 0
+    begins, last_direction, is_jitter, other_times = 0, "", False, 0
     for hit in _NUMBER.finditer(text):
         before = text[max(begins, hit.start() - 80) : hit.start()]
         after = re.split(r"[\n\t,;|(]|\band\b|\d", text[hit.end() : hit.end() + 40])[0]
@@ -127,21 +127,21 @@ def _found(text: str, notes: Notes) -> dict[str, float]:
         is_jitter = _under_jitter(before, is_jitter)
         begins = hit.end()
         word = _what(near) or _what(after) or _what(before)
-        if (key := _key(hit, near, after, before, word, way, is_jitter)) is None:
+        if (key := _key(hit, near, after, before, word, last_direction, is_jitter)) is None:
             if hit["time"] and (is_jitter or _OTHER.search(near) or _OTHER.search(after)):
-                others += 1
+                other_times += 1
             elif hit["time"]:
                 notes.leave(hit[0], "the text does not say what it measures")
             elif hit["per"]:
                 notes.leave(hit[0], "the text does not say in which direction")
             continue
-        way = next((one for one in ("download", "upload") if key == f"{one} rate"), way)
+        last_direction = next((one for one in ("download", "upload") if key == f"{one} rate"), last_direction)
         value = _value(hit, notes)
         if key in found and not math.isclose(found[key], value):
             notes.leave(hit[0], f"a second {key}: the first one is taken")
         found.setdefault(key, value)
-    if others:
-        notes.leave(f"{others} numbers of jitter or of the ends of a range", "the mean is read")
+    if other_times:
+        notes.leave(f"{other_times} numbers of jitter or of the ends of a range", "the mean is read")
     return found
 
 

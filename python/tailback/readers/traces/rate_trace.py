@@ -247,16 +247,16 @@ def _in_order(
 
 def _from_amounts(times: Numbers, raw: Numbers, what: Head, notes: Notes) -> tuple[Numbers, Numbers]:
     """Rates from the amounts between two lines. The amount of the first line has no known interval."""
-    each = 8.0 if what.quantity is Quantity.BYTES else PACKET_BYTES * 8.0
+    bits_each = 8.0 if what.quantity is Quantity.BYTES else PACKET_BYTES * 8.0
     if what.quantity is Quantity.PACKETS:
         notes.say("packets", f"assumed: {PACKET_BYTES} B each")
     if len(times) < 2:
         notes.say("rate", f"column {short(what.name)} over one second, as there is one line")
-        return times, raw * each
+        return times, raw * bits_each
     gaps = np.diff(times)
     notes.say("rate", f"{what.quantity} of a line over the time since the line before")
     notes.leave("the amount of the first line", "its interval is unknown")
-    return times[:-1], raw[1:] * each / gaps
+    return times[:-1], raw[1:] * bits_each / gaps
 
 
 def _factor(raw: Numbers, what: Head, given: Given, notes: Notes) -> float:

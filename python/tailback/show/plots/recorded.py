@@ -55,13 +55,17 @@ def tracks(results: Any, what: str, runs: PlanRuns) -> list[Track]:
             wanted, _, of = what.rpartition(" ")
             chosen |= (thing == wanted) & (probe == of)
         chosen &= runs.counted[piece["run"].astype(np.int64)]
-        at = np.flatnonzero(chosen)
-        if not len(at):
+        chosen_rows = np.flatnonzero(chosen)
+        if not len(chosen_rows):
             continue
-        run, name, index = piece["run"][at].astype(np.int64), thing[at], piece["index"][at].astype(np.int64)
-        t, v = piece["time_s"][at], piece["value"][at]
+        run, name, index = (
+            piece["run"][chosen_rows].astype(np.int64),
+            thing[chosen_rows],
+            piece["index"][chosen_rows].astype(np.int64),
+        )
+        t, v = piece["time_s"][chosen_rows], piece["value"][chosen_rows]
         borders = np.flatnonzero((run[1:] != run[:-1]) | (name[1:] != name[:-1]) | (index[1:] != index[:-1])) + 1
-        for a, b in zip([0, *borders], [*borders, len(at)], strict=True):
+        for a, b in zip([0, *borders], [*borders, len(chosen_rows)], strict=True):
             pieces_of.append(Track(int(run[a]), str(name[a]), int(index[a]), t[a:b], v[a:b]))
     return _joined(pieces_of)
 

@@ -198,14 +198,16 @@ def _goodputs(result: Any, where: Mapping[str, str]) -> Drawing:
     for i in index:
         panel = panels.setdefault(tuple(str(c[i]) for c in columns), {})
         panel.setdefault(of[i], []).append(goodput[i])
-    first = list(panels.items())[:MOST_PANELS]
-    values = [x for _, kinds in first for v in kinds.values() for x in v]
+    first_panels = list(panels.items())[:MOST_PANELS]
+    values = [x for _, kinds in first_panels for v in kinds.values() for x in v]
     mean = float(np.mean(values)) if values else 0.0
-    if any(len(kinds) > 1 for _, kinds in first):
-        return goodputs_by_kind([(", ".join(k), kinds) for k, kinds in first], mean, unit.unit, called="mean")
+    if any(len(kinds) > 1 for _, kinds in first_panels):
+        return goodputs_by_kind([(", ".join(k), kinds) for k, kinds in first_panels], mean, unit.unit, called="mean")
     # Several panels of one discipline differ by their titles.
     bars = [
-        (discipline(k) if k else _of_scenario(result), ", ".join(k), v) for k, kinds in first for v in kinds.values()
+        (discipline(k) if k else _of_scenario(result), ", ".join(k), v)
+        for k, kinds in first_panels
+        for v in kinds.values()
     ]
     return goodput_bars(bars, mean, unit.unit, called="mean")
 

@@ -161,9 +161,9 @@ def write(found: Beside, folder: Path) -> Path:
 
 def _document(folder: Path) -> Mapping[str, Any]:
     """The scenario of the runs; empty where there is none, as for a sweep."""
-    place = folder / "scenario.toml"
+    path = folder / "scenario.toml"
     try:
-        return toml.loads(file_bytes(place).decode("utf-8")) if place.is_file() else {}
+        return toml.loads(file_bytes(path).decode("utf-8")) if path.is_file() else {}
     except (ValueError, RecursionError):
         return {}
 

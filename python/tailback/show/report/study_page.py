@@ -158,7 +158,7 @@ def _word(outcome: str) -> str:
 def _row(v: Verdict, said: dict[str, str]) -> VerdictRow:
     """A verdict with the words of its row. `said` has each reason with the row that gives it."""
     named = v.source and not v.id.startswith(v.source)
-    first = said.setdefault(v.explanation, v.id) if v.explanation else v.id
+    first_row = said.setdefault(v.explanation, v.id) if v.explanation else v.id
     return VerdictRow(
         verdict=v,
         kind=MARKS[OPEN if v.compared else v.outcome].kind,
@@ -166,6 +166,6 @@ def _row(v: Verdict, said: dict[str, str]) -> VerdictRow:
         asked=v.asked + (f"; reference {v.reference}" if v.reference else ""),
         measured=v.measured if v.outcome != OPEN or v.seeds else "not run",
         origin=f"{v.id}: {v.source}" if named else v.id,
-        explanation=v.explanation if first == v.id else "",
-        as_before=first if first != v.id else "",
+        explanation=v.explanation if first_row == v.id else "",
+        as_before=first_row if first_row != v.id else "",
     )

@@ -63,8 +63,8 @@ def flow_values(d: Drawing) -> Drawn:
 
 def delivered(t: Columns) -> tuple[np.ndarray, np.ndarray]:
     """Ends of the intervals of a run, seconds, and what all flows delivered in each, kbit/s."""
-    ends, at = np.unique(np.asarray(t["to_s"], dtype=float), return_inverse=True)
-    return ends, np.bincount(at, weights=1e-3 * np.asarray(t["goodput_bps"], dtype=float))
+    ends, interval_of = np.unique(np.asarray(t["to_s"], dtype=float), return_inverse=True)
+    return ends, np.bincount(interval_of, weights=1e-3 * np.asarray(t["goodput_bps"], dtype=float))
 
 
 @figure("responses")

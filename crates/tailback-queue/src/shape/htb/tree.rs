@@ -412,10 +412,10 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
 
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         let next = Tree::from_settings(settings)?;
-        let form = |tree: &Tree| -> Vec<(String, Option<usize>)> {
+        let names_and_parents = |tree: &Tree| -> Vec<(String, Option<usize>)> {
             tree.classes.iter().map(|c| (c.name.clone(), c.above)).collect()
         };
-        unchanged(CLASSES.name, &form(&self.tree), &form(&next))?;
+        unchanged(CLASSES.name, &names_and_parents(&self.tree), &names_and_parents(&next))?;
         unchanged(CLASSES.name, &self.tree.leaf_of, &next.leaf_of)?;
         for leaf in &mut self.leaves {
             let (before, now) = (&self.tree.classes[leaf.class].queue, &next.classes[leaf.class].queue);

@@ -85,8 +85,8 @@ fn word(rest: &str, line: u32) -> Result<usize, Fault> {
             )
         });
     }
-    let two = ["==", "!=", "<=", ">=", "+=", "-=", "*=", "//", "<<", ">>", "**"];
-    Ok(two
+    let two_characters = ["==", "!=", "<=", ">=", "+=", "-=", "*=", "//", "<<", ">>", "**"];
+    Ok(two_characters
         .iter()
         .find(|t| rest.starts_with(**t))
         .map_or(first.len_utf8(), |t| t.len()))

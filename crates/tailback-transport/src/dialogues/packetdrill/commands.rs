@@ -284,14 +284,14 @@ fn echo(line: u32, words: &[String]) -> Result<CommandKind, Fault> {
 }
 
 fn set(line: u32, setting: &str, word: &str) -> Result<CommandKind, Fault> {
-    let command = named(line, setting, word)?;
-    match &command {
+    let kind = named(line, setting, word)?;
+    match &kind {
         CommandKind::Set { name, .. } if !name.starts_with("net.") => Err(Fault::new(
             line,
             word,
             "of the kernel's settings those of its network are read (net.)",
         )),
-        _ => Ok(command),
+        _ => Ok(kind),
     }
 }
 

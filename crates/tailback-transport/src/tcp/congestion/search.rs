@@ -59,10 +59,10 @@ impl Search {
 
     /// The bytes sent by this number of bins before the end of the last one.
     fn sent_before(&self, bins: f64) -> Option<f64> {
-        let (whole, share) = (libm::floor(bins), bins - libm::floor(bins));
+        let (whole_bins, fraction) = (libm::floor(bins), bins - libm::floor(bins));
         let at = |n: usize| self.bins.len().checked_sub(1 + n).map(|i| real(self.bins[i].sent));
-        let (newer, older) = (at(whole as usize)?, at(whole as usize + 1)?);
-        Some(newer + (older - newer) * share)
+        let (newer, older) = (at(whole_bins as usize)?, at(whole_bins as usize + 1)?);
+        Some(newer + (older - newer) * fraction)
     }
 
     /// Which share of what was sent has not been delivered; `None` without enough bins.
@@ -90,11 +90,11 @@ impl SlowStart for Search {
         };
         let mut ends = false;
         if a.now > self.end && bin > Duration::ZERO {
-            let passed = 1.0 + libm::floor(a.now.since(self.end).seconds() / bin.seconds());
-            if passed > MOST_MISSED {
+            let bins_passed = 1.0 + libm::floor(a.now.since(self.end).seconds() / bin.seconds());
+            if bins_passed > MOST_MISSED {
                 self.begin(a.now, bin);
             } else {
-                for _ in 0..passed as u32 {
+                for _ in 0..bins_passed as u32 {
                     self.bins.push_back(self.now);
                     self.end += bin;
                 }

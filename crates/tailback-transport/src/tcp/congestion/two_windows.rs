@@ -205,15 +205,15 @@ impl CongestionControl for TwoWindows {
         let acked = real(a.acked);
         self.rate
             .count(acked * self.window.rules.wire / self.window.rules.segment, a.now);
-        let w = &mut self.window;
-        if !w.may_grow(a) {
+        let window = &mut self.window;
+        if !window.may_grow(a) {
             return;
         }
-        let before = w.cwnd;
-        if w.in_slow_start() {
-            w.slow_start(a);
+        let before = window.cwnd;
+        if window.in_slow_start() {
+            window.slow_start(a);
         } else {
-            w.one_segment_a_round_trip(a);
+            window.one_segment_a_round_trip(a);
         }
         if self.rate.bits_per_second < self.target {
             self.marked += self.window.cwnd - before;

@@ -267,10 +267,10 @@ impl ConnectionEnd {
 
     /// A separate acknowledgement.
     fn pure_ack(&mut self, now: Time) -> Segment {
-        let mut s = self.plain(Flags::NONE);
-        s.ecn = self.receiver.codepoint();
-        self.receiver.acknowledge_on(&mut s, now);
-        s
+        let mut ack = self.plain(Flags::NONE);
+        ack.ecn = self.receiver.codepoint();
+        self.receiver.acknowledge_on(&mut ack, now);
+        ack
     }
 
     /// A segment without data at the next unit to be sent.

@@ -233,8 +233,8 @@ def recording(path: str) -> Recording:
         points.append(point)
     if len(points) < 2:
         raise LinkError(f"varies = {path}: it has fewer than two lines with a time and a rate")
-    begins = points[0][0]
-    return Recording(Path(path).name, [t - begins for t, _ in points], [r for _, r in points])
+    first_s = points[0][0]
+    return Recording(Path(path).name, [t - first_s for t, _ in points], [r for _, r in points])
 
 
 def changes(course: Sequence[Step]) -> dict[str, Any]:

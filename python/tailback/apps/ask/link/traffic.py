@@ -284,8 +284,8 @@ def _fabric_times(link: Link, fabric: Fabric, runs: int, cores: int, asked_s: fl
 def cost_s(link: Link, duration_s: float, runs: int, cores: int) -> float:
     """The estimated time of a comparison on these cores, in seconds."""
     hosts = link.flows + (readers(link)[0] if "web" in link.traffic else 0)
-    one = _packets(link, duration_s) * HOPS_A_PACKET / HOPS_PER_S + hosts * (FLOW_S + FLOW_S_PER_S * duration_s)
-    return runs * one / max(1, min(cores, runs))
+    run_cost_s = _packets(link, duration_s) * HOPS_A_PACKET / HOPS_PER_S + hosts * (FLOW_S + FLOW_S_PER_S * duration_s)
+    return runs * run_cost_s / max(1, min(cores, runs))
 
 
 def _round(seconds: float) -> float:

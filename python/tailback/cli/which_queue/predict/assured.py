@@ -268,8 +268,8 @@ def _print_shares(shares: dict[str, Share], promised: dict[str, Demand]) -> None
 
     alike: dict[tuple[Any, ...], int] = defaultdict(int)
     for name, share in shares.items():
-        d = promised[name]
-        alike[name.rpartition(".")[0], d.committed, d.peak, share] += 1
+        demand = promised[name]
+        alike[name.rpartition(".")[0], demand.committed, demand.peak, share] += 1
     lines: list[tuple[str, ...]] = [
         ("group", "flows", "r1", "r2", "green", "yellow", "red", "total"),
         ("", "", *["Mb/s"] * 6),

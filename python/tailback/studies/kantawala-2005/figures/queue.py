@@ -178,7 +178,7 @@ def queue_and_windows(d: Drawing) -> Drawn:
     fig, axes = plots.grid(3.4 * n, 4.2, 2, n, sharex=True)
     handles: dict[Any, Any] = {}
     for column, (title, frame) in zip(axes.T, frames.items(), strict=True):
-        runs, p, view = frame[0]
+        runs, point, view = frame[0]
         t, q = view.probe("queue")
         column[0].plot(t, q, color=plots.INK, linewidth=0.6)
         column[0].set_title(title)
@@ -194,7 +194,7 @@ def queue_and_windows(d: Drawing) -> Drawn:
         column[1].set_ylim(0, 1.3 * high)
         # The source has the ratio of the two classes.
         for measured in ("cwnd", "cwnd_later"):
-            published_ranges = ranges(d, runs, p, measured, "long", "short")
+            published_ranges = ranges(d, runs, point, measured, "long", "short")
             short = MEASURES[measured].compute(view, "short")
             edge(column[1], [(low * short, high * short) for low, high in published_ranges], _CLASSES["long"][1])
             for mark in legend(published_ranges).values():

@@ -136,12 +136,12 @@ def _of_colours() -> None:
     for i, colour in enumerate(COLOURS):
 
         def top(run: RunView, klass: str, i: int = i) -> float:
-            _, x = run.probe("effective", f"link.{run.link_of(klass)}", i)
-            return float(np.max(x)) if len(x) else float("nan")
+            _, probabilities = run.probe("effective", f"link.{run.link_of(klass)}", i)
+            return float(np.max(probabilities)) if len(probabilities) else float("nan")
 
         def fell(run: RunView, klass: str, i: int = i) -> float:
-            t, x = run.probe("dynamic", f"link.{run.link_of(klass)}", i)
-            below = np.flatnonzero(x < 0.1 - 1e-12)
+            t, probabilities = run.probe("dynamic", f"link.{run.link_of(klass)}", i)
+            below = np.flatnonzero(probabilities < 0.1 - 1e-12)
             return float(t[below[0]]) if len(below) else float("inf")
 
         measure(f"top_{colour}", f"Highest probability of {colour}", "1", "effective maximum probability", digits=3)(
