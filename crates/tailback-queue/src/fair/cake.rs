@@ -196,10 +196,12 @@ impl<P: Packet> Cake<P> {
     /// Drop an ACK that the packet in `slot`, which came last to this queue of a class, makes redundant.
     fn filter(&mut self, i: usize, q: u32, slot: u32, line: &Line, out: &mut dyn Out<P>) {
         let tin = &mut self.tins[i];
-        let Some(old) = tin.acks[q as usize].redundant(&self.store, tin.first + q, slot, self.config.ack_filter) else {
+        let Some(redundant_slot) =
+            tin.acks[q as usize].redundant(&self.store, tin.first + q, slot, self.config.ack_filter)
+        else {
             return;
         };
-        if let Some((_, p)) = self.take(old) {
+        if let Some((_, p)) = self.take(redundant_slot) {
             if self.config.ingress {
                 self.advance(i, p.bytes(), line.now);
             }
@@ -212,9 +214,11 @@ impl<P: Packet> Cake<P> {
         let length = self.config.length.of(bytes);
         let tin = &mut self.tins[tin];
         tin.credit -= length as i64;
-        let Some((clock, next)) = &mut self.shaper else { return };
+        let Some((clock, next_departure)) = &mut self.shaper else {
+            return;
+        };
         let length = u32::try_from(length).unwrap_or(u32::MAX);
-        *next += clock.service(length, false);
+        *next_departure += clock.service(length, false);
         let took = tin.clock.as_mut().map_or(Duration::ZERO, |c| c.service(length, false));
         tin.due = match tin.due < now {
             true => tin.due + took,
@@ -251,7 +255,7 @@ impl<P: Packet> Cake<P> {
             let q = self.tins[i].turn(&self.store, line.now)?;
             let id = self.tins[i].first + q;
             let (_, mut p) = self.store.head(id).and_then(|slot| self.take(slot))?;
-            let last = self.store.packets(id) == 0;
+            let is_last = self.store.packets(id) == 0;
             let (mtu, bulk) = (self.tins[i].mtu_time, u64::from(self.tins[i].bulk_flows));
             let sharing = if self.config.ingress { 2 * bulk } else { 0 };
             let cobalt = self.tins[i].cobalt;
@@ -260,7 +264,7 @@ impl<P: Packet> Cake<P> {
             let kill = self.tins[i].control(q).judge(&cobalt, &mut p, threshold, chance, out);
             let length = self.config.length.of(p.bytes());
             match kill {
-                Some(why) if !last => {
+                Some(why) if !is_last => {
                     if self.config.ingress {
                         self.tins[i].charge(q, length);
                         self.advance(i, p.bytes(), line.now);

@@ -100,12 +100,12 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 /// What the other queues hold: four more buffers, and that of EF.
 fn beside(s: &Settings) -> u64 {
-    let held = |size| match size {
+    let amount = |size| match size {
         Size::Packets(n) | Size::Bytes(n) => n,
         // More packets or bytes than can ever wait.
         Size::Unlimited => 1 << 40,
     };
-    4 * held(s.get(&BUFFER)) + held(s.get(&EF_BUFFER))
+    4 * amount(s.get(&BUFFER)) + amount(s.get(&EF_BUFFER))
 }
 
 fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
@@ -114,10 +114,10 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
         let e = format!("{} weights for AF1 to AF4 and best effort", weights.len());
         return Err(Refusal::new(e, "give five, such as weights = [4, 3, 2, 1, 1]").within("weights"));
     }
-    let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
+    let least_weight = weights.iter().copied().fold(f64::INFINITY, f64::min);
     let mut quanta = [0; QUEUES];
     for (quantum, weight) in quanta[1..].iter_mut().zip(&weights) {
-        *quantum = libm::round(s.get(&QUANTUM) as f64 * BYTE * weight / least) as i64;
+        *quantum = libm::round(s.get(&QUANTUM) as f64 * BYTE * weight / least_weight) as i64;
     }
     let (buffer, ef_buffer) = (s.get(&BUFFER), s.get(&EF_BUFFER));
     let queue = |q: usize| -> Queue<P> { Fifo::new(if q == EF { ef_buffer } else { buffer }, Box::new(DropTail)) };
@@ -311,13 +311,13 @@ impl<P: Packet> QueueView<P> for Diffserv<P> {
             .any(|q| capacity::fits(q.limit(), q.backlog(), bytes))
     }
     fn draw(&self, stream: &mut Stream) -> Option<Handle> {
-        let mut n = stream.below(self.backlog().packets);
+        let mut position = stream.below(self.backlog().packets);
         for (i, q) in self.queues.iter().enumerate() {
             let held = q.backlog().packets;
-            if n < held {
-                return Some(Handle((i as u64) << 32 | n));
+            if position < held {
+                return Some(Handle((i as u64) << 32 | position));
             }
-            n -= held;
+            position -= held;
         }
         None
     }

@@ -113,13 +113,13 @@ fn build<P: Packet + 'static>(
     context: BuildContext,
     inner: Inner<P>,
 ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    let (inside, rate) = (s.within(QUEUE.name), s.get(&RATE));
-    let within = BuildContext {
+    let (inner_settings, rate) = (s.within(QUEUE.name), s.get(&RATE));
+    let inner_context = BuildContext {
         rate: context.rate.min(rate),
         ..context
     };
     if s.nested_list(CLASSES.name).next().is_some() {
-        return with_classes(s, within, inner);
+        return with_classes(s, inner_context, inner);
     }
     if let Some(name) = s.get(&DEFAULT) {
         let e = Refusal::new(
@@ -128,7 +128,7 @@ fn build<P: Packet + 'static>(
         );
         return Err(e.within(DEFAULT.name));
     }
-    let queue = inner(inside, within).map_err(|e| e.within(QUEUE.name))?;
+    let queue = inner(inner_settings, inner_context).map_err(|e| e.within(QUEUE.name))?;
     let probes = PROBES.iter().chain(queue.probes()).copied().collect();
     Ok(Box::new(Htb {
         rate,
@@ -137,7 +137,7 @@ fn build<P: Packet + 'static>(
         paid: Time::ZERO,
         last: None,
         is_told: true,
-        inside: laid(inside).map_err(|e| e.within(QUEUE.name))?,
+        inside: laid(inner_settings).map_err(|e| e.within(QUEUE.name))?,
         queue,
         probes,
     }))
@@ -151,7 +151,7 @@ fn with_classes<P: Packet + 'static>(
 ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let tree = Tree::from_settings(s)?;
     let seed = within.stream.bits();
-    let made = |place: usize, class: &TreeClass| {
+    let make_queue = |place: usize, class: &TreeClass| {
         let context = BuildContext {
             stream: Stream::new(seed, &format!("class.{}", class.name)),
             rate: within.rate.min(class.ceil),
@@ -162,7 +162,7 @@ fn with_classes<P: Packet + 'static>(
             None => inner(s.within(QUEUE.name), within.clone()).map_err(|e| e.within(QUEUE.name)),
         }
     };
-    Ok(Box::new(Classes::new(tree, Length::from_settings(s), made)?))
+    Ok(Box::new(Classes::new(tree, Length::from_settings(s), make_queue)?))
 }
 
 /// The same refusal, for the discipline of the class at this place. Place 0 is the class at the top.
@@ -226,8 +226,8 @@ impl<P: Packet> Htb<P> {
     }
 
     fn ask(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
-        let own = self.line(line);
-        let service = self.queue.dequeue(&own, out);
+        let own_line = self.line(line);
+        let service = self.queue.dequeue(&own_line, out);
         match &service {
             Service::Send(p) => self.charge(p, line.now),
             Service::Wait(_) | Service::Empty => self.is_told = true,
@@ -244,8 +244,8 @@ impl<P: Packet> Htb<P> {
 
 impl<P: Packet> QueueDiscipline<P> for Htb<P> {
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
-        let own = self.line(line);
-        self.queue.enqueue(p, &own, out);
+        let own_line = self.line(line);
+        self.queue.enqueue(p, &own_line, out);
     }
 
     fn flow_joined(&mut self, p: &P, now: Time) {
@@ -272,8 +272,8 @@ impl<P: Packet> QueueDiscipline<P> for Htb<P> {
 
     fn on_timer(&mut self, line: &Line, out: &mut dyn Out<P>) {
         if self.queue.next_timer().is_some_and(|t| t <= line.now) {
-            let own = self.line(line);
-            self.queue.on_timer(&own, out);
+            let own_line = self.line(line);
+            self.queue.on_timer(&own_line, out);
         }
         if self.falls_free().is_some_and(|t| t <= line.now) {
             // If the line is busy for longer, the discipline is asked when the line falls free. If the rate has fallen
@@ -294,11 +294,13 @@ impl<P: Packet> QueueDiscipline<P> for Htb<P> {
     }
 
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
-        let inside = laid(settings.within(QUEUE.name)).map_err(|e| e.within(QUEUE.name))?;
+        let inner_settings = laid(settings.within(QUEUE.name)).map_err(|e| e.within(QUEUE.name))?;
         // A discipline that refuses every change is asked only if its own values change.
-        if inside != self.inside {
-            self.queue.reconfigure(&inside).map_err(|e| e.within(QUEUE.name))?;
-            self.inside = inside;
+        if inner_settings != self.inside {
+            self.queue
+                .reconfigure(&inner_settings)
+                .map_err(|e| e.within(QUEUE.name))?;
+            self.inside = inner_settings;
         }
         self.rate = settings.get(&RATE);
         self.length = Length::from_settings(settings);

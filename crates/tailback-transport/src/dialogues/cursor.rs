@@ -54,8 +54,11 @@ impl<'a> Cursor<'a> {
     pub fn text_since(&self, begin: usize) -> String {
         let end = self.words[..self.at].last().map_or(begin, |t| t.span.1);
         let lines = self.text[begin..end.max(begin)].lines();
-        let plain = lines.map(|l| l.find("//").map_or(l, |n| &l[..n]));
-        plain.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+        let without_comments = lines.map(|l| l.find("//").map_or(l, |n| &l[..n]));
+        without_comments
+            .flat_map(str::split_whitespace)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// A message about the next word.
@@ -66,10 +69,10 @@ impl<'a> Cursor<'a> {
 
     /// A message about the word just taken.
     pub fn fault_before(&self, what: impl Into<String>) -> Fault {
-        let Some(last) = self.at.checked_sub(1).and_then(|n| self.words.get(n)) else {
+        let Some(last_taken) = self.at.checked_sub(1).and_then(|n| self.words.get(n)) else {
             return self.fault(what);
         };
-        Fault::new(last.line, &self.text[last.span.0..last.span.1], what)
+        Fault::new(last_taken.line, &self.text[last_taken.span.0..last_taken.span.1], what)
     }
 
     pub fn take_option(&mut self) -> Option<(u32, &'a str, &'a str)> {
@@ -103,21 +106,21 @@ impl<'a> Cursor<'a> {
     }
 
     pub fn take_sign(&mut self, sign: char) -> bool {
-        let found = self.peek() == Some(Kind::Sign(sign));
-        self.at += usize::from(found);
-        found
+        let is_next = self.peek() == Some(Kind::Sign(sign));
+        self.at += usize::from(is_next);
+        is_next
     }
 
     pub fn take_dots(&mut self) -> bool {
-        let found = self.peek() == Some(Kind::Dots);
-        self.at += usize::from(found);
-        found
+        let is_next = self.peek() == Some(Kind::Dots);
+        self.at += usize::from(is_next);
+        is_next
     }
 
     pub fn take_word(&mut self, word: &str) -> bool {
-        let found = self.peek() == Some(Kind::Word(word));
-        self.at += usize::from(found);
-        found
+        let is_next = self.peek() == Some(Kind::Word(word));
+        self.at += usize::from(is_next);
+        is_next
     }
 
     pub fn expect_sign(&mut self, sign: char, of: &str) -> Result<(), Fault> {

@@ -46,14 +46,14 @@ pub fn words(text: &str, comments: Comments) -> Result<Vec<Token<'_>>, Fault> {
         line: 1,
         comments,
     };
-    let mut found = Vec::new();
+    let mut tokens = Vec::new();
     while lexer.skip()? {
         let (line, begin) = (lexer.line, lexer.at);
         let kind = lexer.next()?;
         let span = (begin, lexer.at);
-        found.push(Token { line, span, kind });
+        tokens.push(Token { line, span, kind });
     }
-    Ok(found)
+    Ok(tokens)
 }
 
 struct Lexer<'a> {
@@ -163,16 +163,16 @@ impl<'a> Lexer<'a> {
     fn between(&mut self, open: &str, close: &str, called: &str) -> Result<&'a str, Fault> {
         let rest = self.rest();
         let inside = &rest[open.len()..];
-        let mut from = 0;
+        let mut search_start = 0;
         let end = loop {
-            let Some(found) = inside[from..].find(close).map(|n| from + n) else {
+            let Some(close_at) = inside[search_start..].find(close).map(|n| search_start + n) else {
                 return Err(self.fault(open, &format!("this has no end; write the closing {called} after it")));
             };
-            let escaped = inside[..found].len() - inside[..found].trim_end_matches('\\').len();
+            let escaped = inside[..close_at].len() - inside[..close_at].trim_end_matches('\\').len();
             if close.len() > 1 || escaped.is_multiple_of(2) {
-                break found;
+                break close_at;
             }
-            from = found + 1;
+            search_start = close_at + 1;
         };
         self.pass(open.len() + end + close.len());
         Ok(&inside[..end])

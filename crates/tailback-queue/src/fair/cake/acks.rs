@@ -70,23 +70,23 @@ impl Acks {
         // The last two of the flow before it, the older first.
         let mut before: [Option<(u32, PureAck)>; 2] = [None; 2];
         let (mut slot, mut passed) = (store.head(q), 0);
-        while let Some(at) = slot.filter(|at| *at != newest) {
-            if let Some(own) = store.packet(at).filter(|p| p.key(KeyField::Tuple) == flow)
-                && let Some(ack) = own.pure_ack()
+        while let Some(ack_slot) = slot.filter(|ack_slot| *ack_slot != newest) {
+            if let Some(waiting_packet) = store.packet(ack_slot).filter(|p| p.key(KeyField::Tuple) == flow)
+                && let Some(ack) = waiting_packet.pure_ack()
             {
-                let spared = !ack.bare || own.ecn() == Ecn::Ce || self.again == Some(ack.number);
-                before = [before[1], (!spared).then_some((at, ack))];
+                let spared = !ack.bare || waiting_packet.ecn() == Ecn::Ce || self.again == Some(ack.number);
+                before = [before[1], (!spared).then_some((ack_slot, ack))];
             }
-            (slot, passed) = (store.after(at), passed + 1);
+            (slot, passed) = (store.after(ack_slot), passed + 1);
         }
         done_if_long(passed);
         let replaces = |new: PureAck, old: PureAck| new.number > old.number && new.marks == old.marks;
         match (filter, before) {
-            (AckFilter::Aggressive, [_, Some((at, old))]) if replaces(ack, old) => Some(at),
-            (AckFilter::Conservative, [Some((at, oldest)), Some((_, old))])
+            (AckFilter::Aggressive, [_, Some((ack_slot, old))]) if replaces(ack, old) => Some(ack_slot),
+            (AckFilter::Conservative, [Some((ack_slot, oldest)), Some((_, old))])
                 if replaces(ack, old) && replaces(old, oldest) =>
             {
-                Some(at)
+                Some(ack_slot)
             }
             _ => None,
         }

@@ -164,8 +164,8 @@ static ONE_CLASS: Scheme = Scheme {
 impl Scheme {
     /// The class of a packet with this code point.
     pub fn class_of(&self, code: u8) -> usize {
-        let own = self.codes.iter().find(|(_, codes)| codes.contains(&code));
-        own.map_or(self.rest, |(class, _)| *class)
+        let with_code = self.codes.iter().find(|(_, codes)| codes.contains(&code));
+        with_code.map_or(self.rest, |(class, _)| *class)
     }
 }
 

@@ -142,9 +142,9 @@ impl Tin {
         let in_use = |q: QueueId| flows[q as usize].standing != Standing::Out;
         let (q, found) = self.sets.find(p.key(KeyField::Tuple), in_use);
         if matches!(found, Found::Miss | Found::Collision) {
-            let (from, to) = self.shares.hosts_of(p);
-            let source = self.shares.sources.number(from);
-            let destination = self.shares.destinations.number(to);
+            let (source_address, destination_address) = self.shares.hosts_of(p);
+            let source = self.shares.sources.number(source_address);
+            let destination = self.shares.destinations.number(destination_address);
             let bulk = self.flows[q as usize].standing == Standing::Bulk;
             if bulk {
                 self.count_hosts(q, false);

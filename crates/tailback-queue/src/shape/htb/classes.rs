@@ -114,21 +114,21 @@ impl Tree {
     /// point that two classes have or that a class has which holds no packets.
     pub fn from_settings(s: &Settings) -> Result<Tree, Refusal> {
         let list: Vec<&Settings> = s.nested_list(CLASSES.name).collect();
-        for (i, own) in list.iter().enumerate() {
-            if let Some(p) = own.missing() {
+        for (i, class_settings) in list.iter().enumerate() {
+            if let Some(p) = class_settings.missing() {
                 let remedy = format!("give {}", p.kind.allowed());
                 return Err(at(i, p.name, format!("a class needs {}", p.name), remedy));
             }
         }
         let names: Vec<String> = list.iter().map(|c| c.get(&NAME)).collect();
         let mut classes = vec![top(s)];
-        for (i, own) in list.iter().enumerate() {
+        for (i, class_settings) in list.iter().enumerate() {
             let name = names[i].clone();
             if names[..i].contains(&name) {
                 let e = format!("two classes are called \"{name}\"");
                 return Err(at(i, NAME.name, e, "give each class a name of its own"));
             }
-            let above = match own.get(&PARENT) {
+            let above = match class_settings.get(&PARENT) {
                 None => 0,
                 Some(parent) => {
                     1 + found(&parent, &names).map_err(|e| {
@@ -137,9 +137,11 @@ impl Tree {
                     })?
                 }
             };
-            let queue = own.nested(QUEUE.name).unwrap_or_else(|| s.within(QUEUE.name));
+            let queue = class_settings
+                .nested(QUEUE.name)
+                .unwrap_or_else(|| s.within(QUEUE.name));
             let queue = laid(queue).map_err(|e| named(i + 1, e))?;
-            classes.push(class(own, s.get(&R2Q), (name, above), queue));
+            classes.push(class(class_settings, s.get(&R2Q), (name, above), queue));
         }
         let inner: Vec<bool> = (0..classes.len())
             .map(|c| classes.iter().any(|of| of.above == Some(c)))
@@ -165,20 +167,20 @@ impl Tree {
 
 /// The place of this name among those of the classes.
 fn found(name: &str, names: &[String]) -> Result<usize, Refusal> {
-    let known = format!("one of {}", names.join(", "));
+    let choices = format!("one of {}", names.join(", "));
     let place = names.iter().position(|n| n == name);
     place.ok_or_else(|| {
         Refusal::new(
             format!("there is no class \"{name}\""),
-            with_nearest(name, names.iter().map(String::as_str), &known),
+            with_nearest(name, names.iter().map(String::as_str), &choices),
         )
     })
 }
 
 /// The number of classes above this one; `None` if they form a cycle.
 fn depth(classes: &[TreeClass], c: usize) -> Option<usize> {
-    let up = std::iter::successors(classes[c].above, |of| classes[*of].above);
-    let depth = up.take(classes.len() + 1).count();
+    let ancestors = std::iter::successors(classes[c].above, |of| classes[*of].above);
+    let depth = ancestors.take(classes.len() + 1).count();
     (depth <= classes.len()).then_some(depth)
 }
 
@@ -196,8 +198,8 @@ fn leaves(s: &Settings, list: &[&Settings], names: &[String], inner: &[bool]) ->
         }
     };
     let mut leaf_of = [None; 64];
-    for (i, own) in list.iter().enumerate() {
-        for code in own.get(&DSCP) {
+    for (i, class_settings) in list.iter().enumerate() {
+        for code in class_settings.get(&DSCP) {
             let slot = &mut leaf_of[usize::from(code.0 & 63)];
             if inner[i + 1] {
                 let e = format!("\"{}\" has classes below it, and holds no packets", names[i]);

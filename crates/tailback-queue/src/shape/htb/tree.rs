@@ -157,29 +157,31 @@ impl<P: Packet> Classes<P> {
 
     /// The supplier of a class: itself or a class above it.
     fn supplier(&self, class: usize) -> Option<usize> {
-        let mut at = class;
-        while self.states[at].ceiling.holds(0) {
-            if self.states[at].own.holds(0) {
-                return Some(at);
+        let mut candidate = class;
+        while self.states[candidate].ceiling.holds(0) {
+            if self.states[candidate].own.holds(0) {
+                return Some(candidate);
             }
-            at = self.tree.classes[at].above?;
+            candidate = self.tree.classes[candidate].above?;
         }
         None
     }
 
     /// The time at which a class has a supplier, if no packet is sent before.
     fn ready(&self, class: usize, now: Time) -> Time {
-        let (of, state) = (&self.tree.classes[class], &self.states[class]);
-        let at = |wait: Option<Duration>| wait.map_or(Time::NEVER, |wait| Time(now.0.saturating_add(wait.0)));
-        let own = at(state.own.wait(0, of.rate));
-        let lent = of.above.map_or(Time::NEVER, |above| self.ready(above, now));
-        own.min(lent).max(at(state.ceiling.wait(0, of.ceil)))
+        let (declared, state) = (&self.tree.classes[class], &self.states[class]);
+        let time_after = |wait: Option<Duration>| wait.map_or(Time::NEVER, |wait| Time(now.0.saturating_add(wait.0)));
+        let by_own_rate = time_after(state.own.wait(0, declared.rate));
+        let by_borrowing = declared.above.map_or(Time::NEVER, |above| self.ready(above, now));
+        by_own_rate
+            .min(by_borrowing)
+            .max(time_after(state.ceiling.wait(0, declared.ceil)))
     }
 
     /// The line as the discipline of a leaf sees it: no faster than its ceiling, and busy until it may send again.
     fn line(&self, leaf: usize, line: &Line) -> Line {
-        let (own, class) = (&self.leaves[leaf], &self.tree.classes[self.leaves[leaf].class]);
-        let paying = own.last.filter(|last| last.until > line.now);
+        let (leaf_state, class) = (&self.leaves[leaf], &self.tree.classes[self.leaves[leaf].class]);
+        let paying = leaf_state.last.filter(|last| last.until > line.now);
         Line {
             rate: line.rate.min(class.ceil),
             busy: match (line.busy, paying) {
@@ -200,24 +202,26 @@ impl<P: Packet> Classes<P> {
             if leaf.queue.backlog().packets == 0 || passed.contains(&i) {
                 continue;
             }
-            let Some(by) = self.supplier(leaf.class) else { continue };
-            let rank = (classes[by].level, classes[leaf.class].prio);
+            let Some(supplier) = self.supplier(leaf.class) else {
+                continue;
+            };
+            let rank = (classes[supplier].level, classes[leaf.class].prio);
             best_rank = Some(best_rank.map_or(rank, |b: (usize, usize)| b.min(rank)));
-            ready.push((i, by, rank));
+            ready.push((i, supplier, rank));
         }
         let (level, prio) = best_rank?;
         ready.retain(|(_, _, rank)| *rank == (level, prio));
         // Every class on the way from such a leaf to its supplier.
         let mut active = vec![false; classes.len()];
-        for (i, by, _) in &ready {
-            let mut at = self.leaves[*i].class;
-            active[at] = true;
-            while at != *by {
-                at = classes[at].above?;
-                active[at] = true;
+        for (i, supplier, _) in &ready {
+            let mut ancestor = self.leaves[*i].class;
+            active[ancestor] = true;
+            while ancestor != *supplier {
+                ancestor = classes[ancestor].above?;
+                active[ancestor] = true;
             }
         }
-        let suppliers: Vec<usize> = ready.iter().map(|(_, by, _)| *by).collect();
+        let suppliers: Vec<usize> = ready.iter().map(|(_, supplier, _)| *supplier).collect();
         let class = self.turn_among(&suppliers, &active, (level, prio))?;
         let served = ready.iter().find(|(i, _, _)| self.leaves[*i].class == class)?;
         Some((served.0, served.1))
@@ -227,31 +231,31 @@ impl<P: Packet> Classes<P> {
     /// down. Where all classes below a class have had the turn, a new round begins there, and the turn above it goes
     /// on.
     fn turn_among(&mut self, suppliers: &[usize], active: &[bool], (level, prio): (usize, usize)) -> Option<usize> {
-        let mut way: Vec<usize> = vec![];
+        let mut path: Vec<usize> = vec![];
         loop {
-            let from = match way.last() {
+            let first_place = match path.last() {
                 None => self.turn[level][prio],
                 Some(class) => self.states[*class].turn[prio],
             };
-            let below = |c: &usize| match way.last() {
+            let is_candidate = |c: &usize| match path.last() {
                 None => suppliers.contains(c),
                 Some(class) => active[*c] && self.tree.classes[*c].above == Some(*class),
             };
-            match (from..active.len()).find(below) {
+            match (first_place..active.len()).find(is_candidate) {
                 Some(class) => {
                     // A class that was passed because its queue was empty waits for the next round.
-                    *self.turn_of(way.last().copied(), (level, prio)) = class;
+                    *self.turn_of(path.last().copied(), (level, prio)) = class;
                     if self.leaf_of_class[class].is_some() {
                         return Some(class);
                     }
-                    way.push(class);
+                    path.push(class);
                 }
-                None => match way.pop() {
-                    None if from == 0 => return None,
+                None => match path.pop() {
+                    None if first_place == 0 => return None,
                     None => self.turn[level][prio] = 0,
                     Some(class) => {
                         self.states[class].turn[prio] = 0;
-                        *self.turn_of(way.last().copied(), (level, prio)) = class + 1;
+                        *self.turn_of(path.last().copied(), (level, prio)) = class + 1;
                     }
                 },
             }
@@ -271,25 +275,25 @@ impl<P: Packet> Classes<P> {
         let length = u32::try_from(self.length.of(p.bytes())).unwrap_or(u32::MAX);
         let (class, level) = (self.leaves[leaf].class, self.tree.classes[by].level);
         let (prio, quantum) = (self.tree.classes[class].prio, self.tree.classes[class].quantum);
-        let left = &mut self.leaves[leaf].left[level];
-        *left -= i64::from(length);
-        if *left < 0 {
-            *left += quantum;
-            let around = self.tree.classes[class].above.filter(|_| level > 0);
-            *self.turn_of(around, (level, prio)) = class + 1;
+        let quantum_left = &mut self.leaves[leaf].left[level];
+        *quantum_left -= i64::from(length);
+        if *quantum_left < 0 {
+            *quantum_left += quantum;
+            let parent = self.tree.classes[class].above.filter(|_| level > 0);
+            *self.turn_of(parent, (level, prio)) = class + 1;
         }
-        let mut at = Some(class);
-        while let Some(c) = at {
-            let (of, state) = (&self.tree.classes[c], &mut self.states[c]);
-            if of.level >= level {
+        let mut next_class = Some(class);
+        while let Some(c) = next_class {
+            let (declared, state) = (&self.tree.classes[c], &mut self.states[c]);
+            if declared.level >= level {
                 state.own.charge(length);
-                state.own.owe_at_most(of.rate, LONGEST_DEBT);
+                state.own.owe_at_most(declared.rate, LONGEST_DEBT);
             } else {
                 state.borrowed += 1;
             }
             state.ceiling.charge(length);
-            state.ceiling.owe_at_most(of.ceil, LONGEST_DEBT);
-            at = of.above;
+            state.ceiling.owe_at_most(declared.ceil, LONGEST_DEBT);
+            next_class = declared.above;
         }
         let until = self.ready(class, now);
         self.leaves[leaf].is_told = false;
@@ -302,8 +306,8 @@ impl<P: Packet> Classes<P> {
     }
 
     fn ask(&mut self, leaf: usize, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
-        let own = self.line(leaf, line);
-        let service = self.leaves[leaf].queue.dequeue(&own, out);
+        let own_line = self.line(leaf, line);
+        let service = self.leaves[leaf].queue.dequeue(&own_line, out);
         self.leaves[leaf].is_told = !matches!(service, Service::Send(_));
         service
     }
@@ -317,9 +321,9 @@ impl<P: Packet> Classes<P> {
     /// Tell the disciplines of empty leaves that their line is idle.
     fn tell(&mut self, line: &Line, out: &mut dyn Out<P>) {
         for leaf in 0..self.leaves.len() {
-            let own = &self.leaves[leaf];
-            let is_free = own.last.is_none_or(|last| last.until <= line.now);
-            if !own.is_told && is_free && line.busy.is_none() && own.queue.backlog().packets == 0 {
+            let leaf_state = &self.leaves[leaf];
+            let is_free = leaf_state.last.is_none_or(|last| last.until <= line.now);
+            if !leaf_state.is_told && is_free && line.busy.is_none() && leaf_state.queue.backlog().packets == 0 {
                 let sent = self.ask(leaf, line, out);
                 debug_assert!(!matches!(sent, Service::Send(_)), "sent what it did not count");
             }
@@ -329,8 +333,8 @@ impl<P: Packet> Classes<P> {
 
 impl<P: Packet> QueueDiscipline<P> for Classes<P> {
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
-        let own = self.leaf(&p).map_or(*line, |i| self.line(i, line));
-        self.queue(&p).enqueue(p, &own, out);
+        let own_line = self.leaf(&p).map_or(*line, |i| self.line(i, line));
+        self.queue(&p).enqueue(p, &own_line, out);
     }
 
     fn flow_joined(&mut self, p: &P, now: Time) {
@@ -342,19 +346,19 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
     }
 
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
-        let mut first = Time::NEVER;
+        let mut earliest = Time::NEVER;
         match self.direct.dequeue(line, out) {
             Service::Send(p) => return Service::Send(p),
-            Service::Wait(t) => first = t,
+            Service::Wait(t) => earliest = t,
             Service::Empty => {}
         }
         self.fill(line.now);
         self.tell(line, out);
         let mut passed: Vec<usize> = vec![];
-        while let Some((leaf, by)) = self.chosen(&passed) {
+        while let Some((leaf, supplier)) = self.chosen(&passed) {
             match self.ask(leaf, line, out) {
                 Service::Send(p) => {
-                    self.charge(leaf, by, &p, line.now);
+                    self.charge(leaf, supplier, &p, line.now);
                     return Service::Send(p);
                 }
                 Service::Wait(t) => self.leaves[leaf].waits = t,
@@ -363,17 +367,17 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
             passed.push(leaf);
         }
         for leaf in self.leaves.iter().filter(|l| l.queue.backlog().packets > 0) {
-            first = first.min(self.ready(leaf.class, line.now).max(leaf.waits));
+            earliest = earliest.min(self.ready(leaf.class, line.now).max(leaf.waits));
         }
         match self.backlog().packets {
             0 => Service::Empty,
-            _ => Service::Wait(first),
+            _ => Service::Wait(earliest),
         }
     }
 
     fn next_timer(&self) -> Option<Time> {
-        let of = |l: &Leaf<P>| earlier(l.queue.next_timer(), Self::falls_free(l));
-        let leaves = self.leaves.iter().fold(None, |first, l| earlier(first, of(l)));
+        let due_time = |l: &Leaf<P>| earlier(l.queue.next_timer(), Self::falls_free(l));
+        let leaves = self.leaves.iter().fold(None, |first, l| earlier(first, due_time(l)));
         earlier(self.direct.next_timer(), leaves)
     }
 
@@ -385,8 +389,8 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
         self.fill(line.now);
         for leaf in 0..self.leaves.len() {
             if is_due(self.leaves[leaf].queue.next_timer()) {
-                let own = self.line(leaf, line);
-                self.leaves[leaf].queue.on_timer(&own, out);
+                let own_line = self.line(leaf, line);
+                self.leaves[leaf].queue.on_timer(&own_line, out);
             }
             if is_due(Self::falls_free(&self.leaves[leaf])) {
                 // Meanwhile others may have used up what it was to borrow. If the line is busy, it is told when the

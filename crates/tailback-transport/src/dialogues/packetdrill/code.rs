@@ -10,7 +10,7 @@ use crate::dialogues::Fault;
 
 /// The statements of a block that begins in this line.
 pub fn read(text: &str, line: u32) -> Result<Vec<Statement>, Fault> {
-    let mut found = Vec::new();
+    let mut parsed = Vec::new();
     for (line, words) in statements(text, line)? {
         let mut reader = Reader {
             line,
@@ -18,25 +18,25 @@ pub fn read(text: &str, line: u32) -> Result<Vec<Statement>, Fault> {
             at: 0,
             depth: 0,
         };
-        found.push(reader.statement()?);
+        parsed.push(reader.statement()?);
     }
-    Ok(found)
+    Ok(parsed)
 }
 
 /// Words of statements, which end at a line's end or a semicolon, outside of brackets.
 fn statements(text: &str, first: u32) -> Result<Vec<(u32, Vec<&str>)>, Fault> {
-    let (mut found, mut words, mut open) = (Vec::new(), Vec::new(), 0u32);
+    let (mut finished, mut words, mut open_brackets) = (Vec::new(), Vec::new(), 0u32);
     let (mut line, mut begun, mut rest) = (first, first, text);
     let mut end = |words: &mut Vec<_>, begun| {
         if !words.is_empty() {
-            found.push((begun, std::mem::take(words)));
+            finished.push((begun, std::mem::take(words)));
         }
     };
     loop {
         rest = rest.trim_start_matches([' ', '\t', '\r']);
         let Some(c) = rest.chars().next() else { break };
         let length = match c {
-            '\n' | ';' if open == 0 => {
+            '\n' | ';' if open_brackets == 0 => {
                 end(&mut words, begun);
                 1
             }
@@ -51,8 +51,8 @@ fn statements(text: &str, first: u32) -> Result<Vec<(u32, Vec<&str>)>, Fault> {
                     begun = line;
                 }
                 match c {
-                    '(' => open += 1,
-                    ')' => open = open.saturating_sub(1),
+                    '(' => open_brackets += 1,
+                    ')' => open_brackets = open_brackets.saturating_sub(1),
                     _ => {}
                 }
                 words.push(&rest[..length]);
@@ -63,7 +63,7 @@ fn statements(text: &str, first: u32) -> Result<Vec<(u32, Vec<&str>)>, Fault> {
         rest = &rest[length..];
     }
     end(&mut words, begun);
-    Ok(found)
+    Ok(finished)
 }
 
 /// How many bytes the first word has.
@@ -111,9 +111,9 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, word: &str) -> bool {
-        let found = self.peek() == word;
-        self.at += usize::from(found);
-        found
+        let is_next = self.peek() == word;
+        self.at += usize::from(is_next);
+        is_next
     }
 
     fn fault(&self, what: &str) -> Fault {
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
     }
 
     fn chain(&mut self, operators: &[&'static str], level: usize) -> Result<Expr, Fault> {
-        let mut left = self.nested(level + 1)?;
+        let mut expression = self.nested(level + 1)?;
         // A chain is a tree that leans to the left: as deep as it is long.
         let mut length = 0;
         while let Some(operator) = operators.iter().find(|o| self.peek() == **o) {
@@ -185,22 +185,22 @@ impl<'a> Reader<'a> {
             if length > MOST_NESTED {
                 return Err(self.fault("this sum is too long"));
             }
-            left = Expr::Two(operator, Box::new(left), Box::new(self.nested(level + 1)?));
+            expression = Expr::Two(operator, Box::new(expression), Box::new(self.nested(level + 1)?));
         }
-        Ok(left)
+        Ok(expression)
     }
 
     fn comparison(&mut self) -> Result<Expr, Fault> {
-        let first = self.nested(3)?;
-        let mut others = Vec::new();
+        let first_operand = self.nested(3)?;
+        let mut comparisons = Vec::new();
         while let Some(operator) = COMPARISONS.iter().find(|o| self.peek() == **o) {
             self.at += 1;
-            others.push((*operator, self.nested(3)?));
+            comparisons.push((*operator, self.nested(3)?));
         }
-        Ok(if others.is_empty() {
-            first
+        Ok(if comparisons.is_empty() {
+            first_operand
         } else {
-            Expr::Compare(Box::new(first), others)
+            Expr::Compare(Box::new(first_operand), comparisons)
         })
     }
 
@@ -218,14 +218,14 @@ impl<'a> Reader<'a> {
             }
             return Ok(inside);
         }
-        let whole = match word.strip_prefix("0x") {
+        let number = match word.strip_prefix("0x") {
             Some(hex) => i64::from_str_radix(hex, 16).ok(),
             None => word.parse().ok(),
         };
-        let found = match (word, whole) {
+        let expression = match (word, number) {
             ("True", _) => Expr::Whole(1),
             ("False", _) => Expr::Whole(0),
-            (_, Some(whole)) => Expr::Whole(whole),
+            (_, Some(number)) => Expr::Whole(number),
             (name, None) if is_name(name) => Expr::Name(name.to_string()),
             _ => return Err(self.fault("write a whole number, a name or a bracket here")),
         };
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
         if self.peek() == "(" || self.peek() == "[" {
             return Err(self.fault("no Python is run: a block has no calls except print(...)"));
         }
-        Ok(found)
+        Ok(expression)
     }
 }
 

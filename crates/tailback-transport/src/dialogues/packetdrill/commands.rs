@@ -75,16 +75,16 @@ impl Shell<'_> {
 
     /// `> /proc/sys/...`, `> /sys/module/...`: `echo` sets what follows.
     fn writes_setting(&mut self) -> bool {
-        let Some(to) = self
+        let Some(target) = self
             .rest
             .strip_prefix(WRITES)
             .map(|r| r.trim_start_matches([' ', '\t']))
         else {
             return false;
         };
-        let found = [FILES, MODULES].iter().any(|folder| to.starts_with(folder));
+        let found = [FILES, MODULES].iter().any(|folder| target.starts_with(folder));
         if found {
-            self.pass(self.rest.len() - to.len());
+            self.pass(self.rest.len() - target.len());
         }
         found
     }
@@ -99,15 +99,15 @@ impl Shell<'_> {
         let Some(mark) = ["&>", "1>", "2>", ">"].iter().find(|m| rest.starts_with(**m)) else {
             return Ok(false);
         };
-        let to = rest[mark.len()..].trim_start_matches(['>', ' ', '\t']);
-        if !to.starts_with("/dev/null") {
+        let target = rest[mark.len()..].trim_start_matches(['>', ' ', '\t']);
+        if !target.starts_with("/dev/null") {
             return Err(Fault::new(
                 self.line,
                 first_word(rest),
                 "output of commands may only go to /dev/null",
             ));
         }
-        self.pass(rest.len() - to.len() + "/dev/null".len());
+        self.pass(rest.len() - target.len() + "/dev/null".len());
         Ok(true)
     }
 
@@ -177,13 +177,13 @@ impl Shell<'_> {
             self.pass("${PPID}".len());
             return Ok(String::new());
         }
-        let of = "of variables of the shell only $((sums and products of whole numbers)) are read";
+        let message = "of variables of the shell only $((sums and products of whole numbers)) are read";
         let inside = rest.strip_prefix("$((").and_then(|r| r.split_once("))"));
         let Some((inside, _)) = inside else {
-            return Err(Fault::new(line, first_word(rest), of));
+            return Err(Fault::new(line, first_word(rest), message));
         };
         let Some(value) = sum(inside) else {
-            return Err(Fault::new(line, &rest[..inside.len() + 5], of));
+            return Err(Fault::new(line, &rest[..inside.len() + 5], message));
         };
         self.pass(inside.len() + 5);
         Ok(value.to_string())
@@ -206,19 +206,19 @@ fn first_word(text: &str) -> &str {
 
 /// The kinds of a command. One command may set several values.
 fn kinds(line: u32, words: &[String]) -> Result<Vec<CommandKind>, Fault> {
-    let first = words[0].as_str();
-    let rest = &words[1..];
-    let second = rest.first().map_or("", String::as_str);
+    let program = words[0].as_str();
+    let arguments = &words[1..];
+    let second = arguments.first().map_or("", String::as_str);
     let refused = |what: &str| Err(Fault::new(line, &words.join(" "), what));
-    match (first, second) {
-        ("sysctl", _) => sysctl(line, rest),
-        (file, _) if file.ends_with(SETTER) => rest.iter().map(|w| set_file(line, w)).collect(),
+    match (program, second) {
+        ("sysctl", _) => sysctl(line, arguments),
+        (file, _) if file.ends_with(SETTER) => arguments.iter().map(|w| set_file(line, w)).collect(),
         (file, _) if file.starts_with(RESTORER) => Ok(vec![CommandKind::Nothing]),
         (file, "") if file.ends_with(".sh") => Ok(vec![CommandKind::Include(file.to_string())]),
         (file, _) if file.ends_with(".sh") => refused("a file of commands is included without arguments"),
-        ("ip", "route") => Ok(vec![CommandKind::Route(rest[1..].to_vec())]),
-        ("tc", "qdisc") => Ok(vec![CommandKind::Qdisc(rest[1..].to_vec())]),
-        ("echo", _) if rest.iter().any(|w| w == WRITES) => Ok(vec![echo(line, rest)?]),
+        ("ip", "route") => Ok(vec![CommandKind::Route(arguments[1..].to_vec())]),
+        ("tc", "qdisc") => Ok(vec![CommandKind::Qdisc(arguments[1..].to_vec())]),
+        ("echo", _) if arguments.iter().any(|w| w == WRITES) => Ok(vec![echo(line, arguments)?]),
         ("echo", _) => Ok(vec![CommandKind::Nothing]),
         ("ip", "tcp_metrics") | ("true" | ":", _) => Ok(vec![CommandKind::Nothing]),
         _ => refused(

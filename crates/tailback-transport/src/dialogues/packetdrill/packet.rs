@@ -208,8 +208,8 @@ fn option(c: &mut Cursor) -> Result<TcpOption, Fault> {
     let Some(Kind::Word(name)) = c.peek() else {
         return Err(c.fault("write an option here: mss, wscale, sackOK, sack, TS, ECN, nop or eol"));
     };
-    if let Some((_, called)) = LEFT_OUT.iter().find(|(word, _)| *word == name) {
-        return Err(c.fault(format!("{called} is not modelled")));
+    if let Some((_, description)) = LEFT_OUT.iter().find(|(word, _)| *word == name) {
+        return Err(c.fault(format!("{description} is not modelled")));
     }
     c.next();
     Ok(match name {
@@ -220,13 +220,13 @@ fn option(c: &mut Cursor) -> Result<TcpOption, Fault> {
         "sackOK" => TcpOption::SackPermitted,
         "sack" => TcpOption::Sack(blocks(c)?),
         "TS" => {
-            let of = "write `TS val 100 ecr 0`";
+            let remedy = "write `TS val 100 ecr 0`";
             if !c.take_word("val") {
-                return Err(c.fault(of));
+                return Err(c.fault(remedy));
             }
             let value = c.whole_u32("the value of the time stamp")?;
             if !c.take_word("ecr") {
-                return Err(c.fault(of));
+                return Err(c.fault(remedy));
             }
             let echo = c.whole_u32("the echo of the time stamp")?;
             TcpOption::Stamps { value, echo }
@@ -255,11 +255,13 @@ fn blocks(c: &mut Cursor) -> Result<Vec<(u32, u32)>, Fault> {
 
 /// `e1b 1 ceb 0 e0b 1`: the order is e0b, ceb, e1b or the reverse, and an unchanged tail may be left out.
 fn counts(c: &mut Cursor) -> Result<Vec<(&'static str, u32)>, Fault> {
-    let mut found: Vec<(&'static str, u32)> = Vec::new();
+    let mut fields_read: Vec<(&'static str, u32)> = Vec::new();
     while let Some(name) = COUNTS.iter().find(|name| c.take_word(name)) {
-        let place = |name: &str| COUNTS.iter().position(|n| *n == name);
-        let step = found.last().map(|(before, _)| place(name).zip(place(before)));
-        let first = found.first().map(|f| f.0);
+        let position_of = |name: &str| COUNTS.iter().position(|n| *n == name);
+        let step = fields_read
+            .last()
+            .map(|(before, _)| position_of(name).zip(position_of(before)));
+        let first = fields_read.first().map(|f| f.0);
         let follows = match (first, step) {
             (None, _) => *name != "ceb",
             (Some("e0b"), Some(Some((now, before)))) => now == before + 1,
@@ -269,7 +271,7 @@ fn counts(c: &mut Cursor) -> Result<Vec<(&'static str, u32)>, Fault> {
         if !follows {
             return Err(c.fault_before("the fields are e0b, ceb, e1b in this order, or in the reverse order"));
         }
-        found.push((name, c.whole(MOST_COUNT, "a count of accurate ECN")? as u32));
+        fields_read.push((name, c.whole(MOST_COUNT, "a count of accurate ECN")? as u32));
     }
-    Ok(found)
+    Ok(fields_read)
 }

@@ -113,8 +113,8 @@ impl<'a> Net<'a> {
     pub(super) fn run(&mut self, until: Time) -> Result<(), String> {
         loop {
             self.collect()?;
-            let first = self.flying.keys().next().map_or(Time::NEVER, |(due, _)| *due);
-            let next = first.min(self.ends[0].next()).min(self.ends[1].next());
+            let first_arrival = self.flying.keys().next().map_or(Time::NEVER, |(due, _)| *due);
+            let next = first_arrival.min(self.ends[0].next()).min(self.ends[1].next());
             if next == Time::NEVER || next > until {
                 self.now = until.max(self.now);
                 return Ok(());
@@ -122,8 +122,8 @@ impl<'a> Net<'a> {
             self.now = next.max(self.now);
             let now = self.now;
             if let Some(due) = self.flying.first_entry().filter(|e| e.key().0 <= now) {
-                let (to, s) = due.remove();
-                self.ends[to as usize].arrive(&s, now);
+                let (receiver, segment) = due.remove();
+                self.ends[receiver as usize].arrive(&segment, now);
                 continue;
             }
             for end in &mut self.ends {
@@ -160,22 +160,22 @@ impl<'a> Net<'a> {
 
     /// When data that are sent at `at` leave the line; `None` if they are lost.
     fn through_line(&mut self, at: Time) -> Option<Time> {
-        let p = self.path;
+        let path = self.path;
         self.come += 1;
-        if p.every > 0 && self.come.is_multiple_of(p.every) {
+        if path.every > 0 && self.come.is_multiple_of(path.every) {
             return None;
         }
         let free = self.busy.max(at);
         let waits = free.since(at).0;
-        let most = p
+        let most = path
             .room
-            .or(p.bucket.map(|b| b - 1))
-            .map_or(u64::MAX, |n| n.saturating_mul(p.each));
+            .or(path.bucket.map(|b| b - 1))
+            .map_or(u64::MAX, |n| n.saturating_mul(path.each));
         if waits > most {
             return None;
         }
-        self.busy = free + Duration(p.each);
-        Some(if p.bucket.is_some() { at } else { self.busy })
+        self.busy = free + Duration(path.each);
+        Some(if path.bucket.is_some() { at } else { self.busy })
     }
 
     fn carry(&mut self, who: Who, sent: &Sent) {
@@ -201,8 +201,8 @@ impl<'a> Net<'a> {
             |f| matches!(f, OnPath::Late(_)),
         ];
         for kind in kinds {
-            let of = |r: &&mut Rule| r.who == who && r.left > 0 && kind(r.fate) && fits(r.key);
-            if let Some(rule) = self.rules.iter_mut().find(of) {
+            let applies = |r: &&mut Rule| r.who == who && r.left > 0 && kind(r.fate) && fits(r.key);
+            if let Some(rule) = self.rules.iter_mut().find(applies) {
                 rule.left -= u64::from(rule.key != SegmentKey::All);
                 taken.push(rule.fate);
                 if rule.fate == OnPath::Lost {

@@ -47,8 +47,12 @@ pub struct Broken {
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let at = self.at.0 as f64 / 1e6;
-        write!(f, "line {}, {at} ms: expected `{}`; {}", self.line, self.step, self.got)
+        let at_ms = self.at.0 as f64 / 1e6;
+        write!(
+            f,
+            "line {}, {at_ms} ms: expected `{}`; {}",
+            self.line, self.step, self.got
+        )
     }
 }
 
@@ -135,10 +139,10 @@ impl<'n, 'a> Playing<'n, 'a> {
             Does::Says { words, and_more } => self.says(words, *and_more),
             Does::Check(check) => self.check(who, check),
             Does::Wait(check) => {
-                let until = self.net.now + MOST_WAITED;
-                while let Err(got) = self.check(who, check) {
-                    if self.net.now >= until {
-                        return Err(got);
+                let deadline = self.net.now + MOST_WAITED;
+                while let Err(failure) = self.check(who, check) {
+                    if self.net.now >= deadline {
+                        return Err(failure);
                     }
                     self.net.run(self.net.now + Duration(1_000_000))?;
                 }
@@ -245,8 +249,8 @@ impl<'n, 'a> Playing<'n, 'a> {
 
     /// The data segments (and SYN) that an end has sent since the last look.
     fn look(&mut self, who: Who) -> Vec<Sent> {
-        let from = std::mem::replace(&mut self.seen[who as usize][0], self.net.sent.len());
-        let sent = self.net.sent[from.min(self.net.sent.len())..].iter();
+        let first_unseen = std::mem::replace(&mut self.seen[who as usize][0], self.net.sent.len());
+        let sent = self.net.sent[first_unseen.min(self.net.sent.len())..].iter();
         let data = sent.filter(|(w, s)| *w == who && has_number(&s.segment));
         data.map(|(_, s)| Sent {
             at: Time(s.at.since(self.net.zero).0),
@@ -256,8 +260,8 @@ impl<'n, 'a> Playing<'n, 'a> {
     }
 
     fn sends_ack(&mut self, who: Who, wanted: Option<&SentAck>) -> Result<(), String> {
-        let from = std::mem::replace(&mut self.seen[who as usize][1], self.net.sent.len());
-        let sent = self.net.sent[from.min(self.net.sent.len())..].iter();
+        let first_unseen = std::mem::replace(&mut self.seen[who as usize][1], self.net.sent.len());
+        let sent = self.net.sent[first_unseen.min(self.net.sent.len())..].iter();
         let acks = sent.filter(|(w, s)| *w == who && !s.segment.occupies());
         let sent_acks: Vec<SentAck> = acks
             .map(|(_, s)| SentAck {
@@ -280,15 +284,15 @@ impl<'n, 'a> Playing<'n, 'a> {
     }
 
     fn says(&mut self, words: &[String], and_more: bool) -> Result<(), String> {
-        let from = std::mem::replace(&mut self.said, self.net.sent.len());
-        let sent = self.net.sent[from.min(self.net.sent.len())..].iter();
+        let first_unseen = std::mem::replace(&mut self.said, self.net.sent.len());
+        let sent = self.net.sent[first_unseen.min(self.net.sent.len())..].iter();
         let words_sent: Vec<String> = sent.map(|(who, s)| format!("{who:?} {}", word(&s.segment))).collect();
-        let good = if and_more {
+        let is_as_said = if and_more {
             words_sent.starts_with(words)
         } else {
             words_sent == words
         };
-        holds(good, || {
+        holds(is_as_said, || {
             format!("they said {}", words_sent[..words_sent.len().min(40)].join(", "))
         })
     }
@@ -341,10 +345,10 @@ impl<'n, 'a> Playing<'n, 'a> {
     fn check(&self, who: Who, check: &StateCheck) -> Result<(), String> {
         let (found, wanted) = (self.evaluate(who, &check.left)?, self.evaluate(who, &check.value)?);
         let tolerance = check.tolerance.as_ref().map_or(Ok(0.0), |t| self.evaluate(who, t))?;
-        let within = tolerance + ROUNDING * wanted.abs().max(1.0);
-        let (low, high) = (wanted - within, wanted + within);
+        let allowed = tolerance + ROUNDING * wanted.abs().max(1.0);
+        let (low, high) = (wanted - allowed, wanted + allowed);
         let equal = (low <= found && found <= high) || found == wanted;
-        let good = match check.operator {
+        let is_as_stated = match check.operator {
             "=" => equal,
             "!=" => !equal,
             "<" => found < low,
@@ -352,7 +356,7 @@ impl<'n, 'a> Playing<'n, 'a> {
             ">" => found > high,
             _ => found >= low,
         };
-        holds(good, || {
+        holds(is_as_stated, || {
             let mut text = format!("{} is {found}", check.left.names().join(", "));
             if !check.value.names().is_empty() {
                 let _ = write!(text, ", and {} is {wanted}", check.value.names().join(", "));
@@ -410,12 +414,12 @@ fn word(s: &Segment) -> String {
 
 fn sends(seen: &[Sent], wanted: &Sends) -> Result<(), String> {
     let numbers: Vec<u64> = seen.iter().map(|s| number(&s.segment)).collect();
-    let good = if wanted.and_more {
+    let is_as_stated = if wanted.and_more {
         numbers.starts_with(&wanted.numbers)
     } else {
         numbers == wanted.numbers
     };
-    holds(good, || format!("it sent {}", shown(seen)))?;
+    holds(is_as_stated, || format!("it sent {}", shown(seen)))?;
     for s in seen.iter().take(wanted.numbers.len()).map(|s| &s.segment) {
         let cwr = if s.flags.has(Flags::CWR) { "cwr" } else { "no-cwr" };
         let ece = if s.flags.has(Flags::ECE) { "ece" } else { "no-ece" };
@@ -440,8 +444,8 @@ fn sends(seen: &[Sent], wanted: &Sends) -> Result<(), String> {
 
 fn count(seen: &[Sent], most: bool, wanted: u64, cwr_first: bool) -> Result<(), String> {
     let segments = seen.len() as u64;
-    let good = if most { segments <= wanted } else { segments >= wanted };
-    holds(good, || format!("it sent {}", shown(seen)))?;
+    let is_as_stated = if most { segments <= wanted } else { segments >= wanted };
+    holds(is_as_stated, || format!("it sent {}", shown(seen)))?;
     let with_cwr: Vec<usize> = (0..seen.len())
         .filter(|i| seen[*i].segment.flags.has(Flags::CWR))
         .collect();
