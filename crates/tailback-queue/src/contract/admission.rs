@@ -12,8 +12,8 @@
 //! * The host drops: first the evicted packets ([`Place::Queued`]), in the order asked, then the arriving one
 //!   ([`Place::Arriving`]). It enforces the buffer as well, so that an admission cannot overfill it by mistake.
 //! * For every packet that was let in, the host calls [`Admission::left`] once and says how: served, evicted, or
-//!   dropped by the queue behind. The admission knows what it drops itself in [`Admission::take`], and is not told of
-//!   it.
+//!   dropped by the queue behind. The admission knows what it drops itself in [`Admission::take`], so the host makes no
+//!   call for these packets.
 //!
 //! Cost in addition to the algorithm: a virtual call for each question to the queue; no allocation without evictions.
 //!

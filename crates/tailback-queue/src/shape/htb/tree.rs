@@ -393,8 +393,8 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
                 self.leaves[leaf].queue.on_timer(&own_line, out);
             }
             if is_due(Self::falls_free(&self.leaves[leaf])) {
-                // Meanwhile others may have used up what it was to borrow. If the line is busy, it is told when the
-                // line falls free.
+                // Meanwhile others may have used up what it was to borrow. If the line is busy, it hears when the line
+                // falls free.
                 let until = self.ready(self.leaves[leaf].class, line.now);
                 match &mut self.leaves[leaf].last {
                     Some(last) if until > line.now => last.until = until,

@@ -3,9 +3,10 @@
 //! A packet sent at rate r is lost with probability p, and above B with p + (1 - p) (r - B)/r. Each quarter of a second
 //! is an observation: bytes, lost bytes, rate. The last 15 count, with weights 0.9^age. Some rates near the present
 //! one, what arrives, and the estimate by delay are candidates; each gets its p by one step of Newton's method, and the
-//! one with the greatest likelihood wins, with some preference for higher rates. Then growth is bounded. There is none
-//! while more is lost than p. The rate is at most 1.5 times (1.2 soon after a loss) the rate that arrives, and grows at
-//! most 1.3 times in 300 ms. It does not grow for a time after a reduction; this time doubles from 300 ms to a minute.
+//! one with the greatest likelihood wins, with some preference for higher rates. Then growth is bounded. The rate does
+//! not grow while more is lost than p. It is at most 1.5 times (1.2 soon after a loss) the rate that arrives, and grows
+//! at most 1.3 times in 300 ms. It does not grow for a time after a reduction either; this time doubles from 300 ms to
+//! a minute.
 
 use super::super::{Fate, ReportedPacket, Terms};
 use tailback_base::{Duration, Time};
