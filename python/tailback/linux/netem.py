@@ -173,21 +173,21 @@ def _slot(left: _Words) -> None:
 def as_command(words: Sequence[str]) -> list[str]:
     """Turns the words of an output into those of a command: it removes the names of values, and adds the values that
     the output does not show."""
-    left, made = list(words), []
-    while left:
-        word = left.pop(0)
+    remaining, made = list(words), []
+    while remaining:
+        word = remaining.pop(0)
         made.append(word)
         key: tuple[str, ...] = (word,)
-        if word == "loss" and left[:1] and left[0] in ("state", "gemodel"):
-            key = (word, left.pop(0))
+        if word == "loss" and remaining[:1] and remaining[0] in ("state", "gemodel"):
+            key = (word, remaining.pop(0))
             made.append(key[1])
-        elif word == "rate" and left:
-            made.append(left.pop(0))
+        elif word == "rate" and remaining:
+            made.append(remaining.pop(0))
         names, absent = _NAMED.get(key, ({}, ""))
         values = dict(names)
-        while len(left) > 1 and left[0] in names:
-            name = left.pop(0)
-            values[name] = left.pop(0)
+        while len(remaining) > 1 and remaining[0] in names:
+            name = remaining.pop(0)
+            values[name] = remaining.pop(0)
         if any(values.values()):
             made += [value or absent for value in values.values()]
     return made

@@ -40,24 +40,24 @@ class Statement:
 def statement(line: int, words: Sequence[str]) -> Statement | None:
     """The statement of a command of `tc`, from the word `tc` on. None for a command that only shows. Raises
     `TcError`."""
-    left = list(words[1:])
-    while left and left[0].startswith("-"):
-        option = left.pop(0)
-        if option in _VALUED and left:
-            left.pop(0)
-    if not left:
+    remaining = list(words[1:])
+    while remaining and remaining[0].startswith("-"):
+        option = remaining.pop(0)
+        if option in _VALUED and remaining:
+            remaining.pop(0)
+    if not remaining:
         raise TcError("tc alone sets nothing up; write tc qdisc add ...")
-    of = _matched(left.pop(0), OBJECTS, "objects")
-    if of not in ("qdisc", "class", "filter"):
+    object_name = _matched(remaining.pop(0), OBJECTS, "objects")
+    if object_name not in ("qdisc", "class", "filter"):
         return None
-    if not left:
+    if not remaining:
         return None
-    verb = _matched(left.pop(0), (*SETS, *TAKES_AWAY, *SHOWS, "chg"), "commands")
+    verb = _matched(remaining.pop(0), (*SETS, *TAKES_AWAY, *SHOWS, "chg"), "commands")
     if verb in SHOWS:
         return None
     verb = "change" if verb == "chg" else verb
-    place = _place(of, left)
-    return Statement(line, of, verb, **place)
+    fields = _place(object_name, remaining)
+    return Statement(line, object_name, verb, **fields)
 
 
 def _matched(word: str, known: Sequence[str], what: str) -> str:
@@ -68,35 +68,35 @@ def _matched(word: str, known: Sequence[str], what: str) -> str:
     return match
 
 
-def _place(of: str, left: list[str]) -> dict[str, Any]:
+def _place(of: str, remaining: list[str]) -> dict[str, Any]:
     """The place where it acts, and the kind with its words."""
-    place: dict[str, Any] = {"stab": {}}
-    named = {"dev": "device", "parent": "parent", "handle": "handle", "classid": "handle"}
-    while left:
-        word = left[0]
-        if word in named:
-            if len(left) < 2:
+    fields: dict[str, Any] = {"stab": {}}
+    field_of = {"dev": "device", "parent": "parent", "handle": "handle", "classid": "handle"}
+    while remaining:
+        word = remaining[0]
+        if word in field_of:
+            if len(remaining) < 2:
                 raise TcError(f"{word} has no value; write one such as {word} {'eth0' if word == 'dev' else '1:1'}")
-            place[named[word]] = left[1]
-            left = left[2:]
+            fields[field_of[word]] = remaining[1]
+            remaining = remaining[2:]
         elif word == "root":
-            place["parent"] = "root"
-            left = left[1:]
+            fields["parent"] = "root"
+            remaining = remaining[1:]
         elif word in ("ingress", "clsact") and of == "qdisc":
             # `ingress` is both a place and a kind.
-            return {**place, "parent": "ingress", "kind": word, "words": ()}
+            return {**fields, "parent": "ingress", "kind": word, "words": ()}
         elif word == "stab" and of == "qdisc":
-            left = _table(place, left[1:])
+            remaining = _table(fields, remaining[1:])
         elif word in ("ingress", "egress") and of == "filter":
-            place["parent"] = "ingress" if word == "ingress" else "root"
-            left = left[1:]
+            fields["parent"] = "ingress" if word == "ingress" else "root"
+            remaining = remaining[1:]
         elif word in ("ingress_block", "egress_block", "estimator") and of == "qdisc":
-            left = left[3 if word == "estimator" else 2 :]
+            remaining = remaining[3 if word == "estimator" else 2 :]
         elif of == "filter" and word in ("protocol", "prio", "pref", "preference", "priority", "chain"):
-            left = left[2:]
+            remaining = remaining[2:]
         else:
-            return {**place, "kind": word, "words": tuple(left[1:])}
-    return place
+            return {**fields, "kind": word, "words": tuple(remaining[1:])}
+    return fields
 
 
 def _table(place: dict[str, Any], left: list[str]) -> list[str]:

@@ -78,12 +78,12 @@ def time(text: str) -> float:
 
 
 def _read(text: str, units: Mapping[str, float], what: str, like: str, most: tuple[float, str]) -> float:
-    parts = _NUMBER.fullmatch(text)
-    factor = units.get(parts[2].lower()) if parts else None
-    if parts is None or factor is None:
-        known = ", ".join(unit for unit in units if unit)
-        raise TcError(f"{text[:40]!r} is no {what} of tc; write one such as {like}, in {known}")
-    value = float(parts[1]) * factor
+    match = _NUMBER.fullmatch(text)
+    factor = units.get(match[2].lower()) if match else None
+    if match is None or factor is None:
+        unit_names = ", ".join(unit for unit in units if unit)
+        raise TcError(f"{text[:40]!r} is no {what} of tc; write one such as {like}, in {unit_names}")
+    value = float(match[1]) * factor
     if value > most[0]:
         raise TcError(f"{text[:40]!r} is too large; give a {what} of at most {most[1]}")
     return value

@@ -88,12 +88,12 @@ class _Writer:
 
     def written(self, behind: tuple[str, ...]) -> Written:
         words: list[str] = list(self.form.always)
-        done: set[str] = set()
+        written: set[str] = set()
         asked = {o.word for o in self.form.options if self.asked(o)}
         # A profile stands first: of two words for one value `tc` takes the last.
         for option in sorted(self.form.options, key=lambda o: o.parameter != PROFILE):
             given = self.asked(option)
-            if option.word and option.word in done:
+            if option.word and option.word in written:
                 for parameter in given:
                     self.leave_out(parameter, f"{option.word} says another parameter")
                 continue
@@ -109,7 +109,7 @@ class _Writer:
                 continue
             if text is not None:
                 words += text.split()
-                done |= {option.word} - {""}
+                written |= {option.word} - {""}
         self.what_is_left()
         remarks = tuple(filter(None, dict.fromkeys((*self.remarks, self.form.differs))))
         return Written(self.kind(), (*words, *behind), remarks, tuple(self.unsaid))

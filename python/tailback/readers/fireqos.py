@@ -104,8 +104,8 @@ def _lines(given: Given, notes: Notes) -> list[str]:
         if words[0].startswith("interface") and len(words) > 3:
             done()
             device, defaults, nested = words[1], {}, 0
-            ways = ("output", "input") if words[3] in ("bidirectional", "both") else (words[3],)
-            directions = {way: _params(words[4:], way, None, notes, number) for way in ways}
+            way_names = ("output", "input") if words[3] in ("bidirectional", "both") else (words[3],)
+            directions = {way: _params(words[4:], way, None, notes, number) for way in way_names}
             for way, params in directions.items():
                 if params.rate is None:
                     raise TcError(f"line {number}: interface {way} without a rate; write rate 20mbit")
@@ -134,35 +134,35 @@ def _lines(given: Given, notes: Notes) -> list[str]:
 def _params(words: list[str], way: str, base: float | None, notes: Notes, line: int) -> Params:
     """Reads the words behind an interface or a class. `input` and `output` give the direction of the words that
     follow."""
-    made, current, left = Params(), way, list(words)
-    while left:
-        word = left.pop(0)
+    params, current, remaining = Params(), way, list(words)
+    while remaining:
+        word = remaining.pop(0)
         if word in ("input", "output"):
             current = word
-        elif word in ("rate", "commit", "min", "ceil", "max", "minrate") and left:
-            value = _speed(left.pop(0), base, line)
+        elif word in ("rate", "commit", "min", "ceil", "max", "minrate") and remaining:
+            value = _speed(remaining.pop(0), base, line)
             if current == way and word in ("ceil", "max"):
-                made.ceil = value
+                params.ceil = value
             elif current == way and word != "minrate":
-                made.rate = value
-        elif word == "qdisc" and left:
-            made.qdisc = left.pop(0)
+                params.rate = value
+        elif word == "qdisc" and remaining:
+            params.qdisc = remaining.pop(0)
         elif _QDISCS.fullmatch(word):
-            made.qdisc = word
-        elif word == "options" and left:
+            params.qdisc = word
+        elif word == "options" and remaining:
             shapers.leave(notes, "options of a qdisc", "give them to tc by hand", line)
             break
-        elif word == "adsl" and len(left) > 1:
-            made.stab |= _adsl(left.pop(0), left.pop(0), line)
+        elif word == "adsl" and len(remaining) > 1:
+            params.stab |= _adsl(remaining.pop(0), remaining.pop(0), line)
         elif word in ("ethernet", "atm"):
-            made.stab["linklayer"] = word
-        elif word in ("linklayer", "overhead", "mpu", "mtu", "tsize") and left:
-            made.stab[word] = left.pop(0)
-        elif word in ("burst", "cburst", "quantum", "r2q", "prio") and left:
-            shapers.leave(notes, f"{word} {left.pop(0)}", "tc's default is taken", line)
+            params.stab["linklayer"] = word
+        elif word in ("linklayer", "overhead", "mpu", "mtu", "tsize") and remaining:
+            params.stab[word] = remaining.pop(0)
+        elif word in ("burst", "cburst", "quantum", "r2q", "prio") and remaining:
+            shapers.leave(notes, f"{word} {remaining.pop(0)}", "tc's default is taken", line)
         elif word not in ("balanced", "priority"):
             shapers.leave(notes, word, "it is no known word of an interface or a class", line)
-    return made
+    return params
 
 
 def _speed(text: str, base: float | None, line: int) -> float:
@@ -185,7 +185,7 @@ def _adsl(where: str, what: str, line: int) -> dict[str, str]:
 
 def lines(device: str, way: str, whole: Params, default: Params) -> list[str]:
     """The commands of `tc` for one direction."""
-    through = f"{device}-ifb"[:15] if way == "input" else device
+    device_of_way = f"{device}-ifb"[:15] if way == "input" else device
     top = _kbit(whole.rate)
     ceil = _kbit(min(c for c in (default.ceil, whole.ceil, whole.rate) if c is not None))
     rate = max(_kbit(default.rate or 0), top // LEAST_PART, 1)
@@ -194,14 +194,14 @@ def lines(device: str, way: str, whole: Params, default: Params) -> list[str]:
     qdisc = default.qdisc or whole.qdisc or QDISC
     least = f"htb rate {rate}kbit ceil {ceil}kbit quantum 1500"
     made = [
-        *(intermediate(device, through) if way == "input" else ()),
-        f"tc qdisc add dev {through} root handle 1: {stab}htb default {DEFAULT_CLASS}",
-        f"tc class add dev {through} parent 1: classid 1:1 htb rate {top}kbit quantum 1500",
-        f"tc class add dev {through} parent 1:1 classid 1:{DEFAULT_CLASS} {least}",
+        *(intermediate(device, device_of_way) if way == "input" else ()),
+        f"tc qdisc add dev {device_of_way} root handle 1: {stab}htb default {DEFAULT_CLASS}",
+        f"tc class add dev {device_of_way} parent 1: classid 1:1 htb rate {top}kbit quantum 1500",
+        f"tc class add dev {device_of_way} parent 1:1 classid 1:{DEFAULT_CLASS} {least}",
     ]
     if qdisc != "none":
         fair = " perturb 10 quantum 1500" if qdisc.startswith("sf") else ""
-        made.append(f"tc qdisc add dev {through} parent 1:{DEFAULT_CLASS} handle {DEFAULT_CLASS}: {qdisc}{fair}")
+        made.append(f"tc qdisc add dev {device_of_way} parent 1:{DEFAULT_CLASS} handle {DEFAULT_CLASS}: {qdisc}{fair}")
     return made
 
 

@@ -91,15 +91,15 @@ def read(given: Given) -> Reading:
     if len(rows) > _MOST_FLOWS:
         raise ReadError(f"it has more than {_MOST_FLOWS:,} flows", "cut the list", name=given.name)
     hosts: dict[str, int] = {}
-    first = min(at for *_, at in rows)
+    first_s = min(at for *_, at in rows)
     flows = [
-        Flow(hosts.setdefault(a, len(hosts)), hosts.setdefault(b, len(hosts)), size, at - first)
+        Flow(hosts.setdefault(a, len(hosts)), hosts.setdefault(b, len(hosts)), size, at - first_s)
         for a, b, size, at in rows
     ]
     flows.sort(key=lambda f: f.at_s)
     made = FlowList(tuple(flows), len(hosts))
-    if first:
-        notes.say("beginning", f"the first flow begins at 0 s; in the list it begins at {first:g} s")
+    if first_s:
+        notes.say("beginning", f"the first flow begins at 0 s; in the list it begins at {first_s:g} s")
     notes.leave("names of hosts", "they are numbered in the order in which they appear")
     total = sum(f.size for f in flows)
     length = flows[-1].at_s
@@ -134,8 +134,8 @@ def _columns(found: Table, given: Given) -> dict[str, int] | None:
     if found.names:
         names = [re.sub(r"\W+", "_", n.strip().lower()).strip("_") for n in found.names]
         names = [_UNIT.sub("", n) or n for n in names]
-        at = {what: next((i for i, n in enumerate(names) if n in known), -1) for what, known in _HEADS.items()}
-        return at if min(at.values()) >= 0 else None
+        column_of = {what: next((i for i, n in enumerate(names) if n in known), -1) for what, known in _HEADS.items()}
+        return column_of if min(column_of.values()) >= 0 else None
     if found.width == len(_HPCC) and _counted(found, given):
         return {what: i for i, what in enumerate(_HPCC) if what in _HEADS}
     if found.width == 4 and all(_is_plain_flow(row) for _, row in found.rows[:50]):
@@ -146,8 +146,8 @@ def _columns(found: Table, given: Given) -> dict[str, int] | None:
 def _counted(found: Table, given: Given) -> bool:
     """Whether the first line, which has one column, is the number of flows. A cut list may have fewer flows than
     that."""
-    first = given.filled[0][1] if given.filled else ""
-    return first.isdigit() and all(all(c.isdigit() for c in row[:5]) for _, row in found.rows[:50])
+    first_line = given.filled[0][1] if given.filled else ""
+    return first_line.isdigit() and all(all(c.isdigit() for c in row[:5]) for _, row in found.rows[:50])
 
 
 def _is_plain_flow(row: Sequence[str]) -> bool:
@@ -254,7 +254,7 @@ def scenario(found: FlowList) -> str:
             'reverse_queue = { kind = "droptail", buffer = "1MB" }',
         ]
     for (source, destination), flows in found.pairs.items():
-        at = ", ".join(f'"{f.at_s * 1e9:.0f}ns"' for f in flows)
+        start_times = ", ".join(f'"{f.at_s * 1e9:.0f}ns"' for f in flows)
         sizes = ", ".join(f'"{f.size}B"' for f in flows)
         lines += [
             "",
@@ -262,7 +262,7 @@ def scenario(found: FlowList) -> str:
             'kind = "schedule"',
             f'from = "h{source}"',
             f'to = "h{destination}"',
-            f"at = [{at}]",
+            f"at = [{start_times}]",
             f"sizes = [{sizes}]",
         ]
     return "\n".join([*lines, ""])

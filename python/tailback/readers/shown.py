@@ -21,8 +21,8 @@ def text(found: Reading, file: str) -> str:
     lines = [plain(found.title[:1].upper() + found.title[1:])]
     lines += _part("understood", [(u.what, _at(u.value, u.line)) for u in found.understood], width)
     lines += _part("left out", [(x.what, _at(x.why, x.line)) for x in found.left], width)
-    named = shlex.quote(file) if file != "-" else "FILE"
-    steps = [(plain(n.command.replace("FILE", named)), n.why) for n in found.next]
+    file_word = shlex.quote(file) if file != "-" else "FILE"
+    steps = [(plain(n.command.replace("FILE", file_word)), n.why) for n in found.next]
     if steps:
         lines += ["", "next:"]
         for command, why in steps:

@@ -100,13 +100,13 @@ def read(given: Given) -> Reading:
         raise ReadError(f"{given.wishes.unit} is no unit of these sizes", "write --unit bytes or --unit packets")
     percent = float(shares[-1]) > 1
     notes.say("shares", "per cent" if percent else "from 0 to 1")
-    last = float(shares[-1])
-    if not (math.isclose(last, 1, abs_tol=2e-3) or math.isclose(last, 100, abs_tol=0.2)):
+    total_share = float(shares[-1])
+    if not (math.isclose(total_share, 1, abs_tol=2e-3) or math.isclose(total_share, 100, abs_tol=0.2)):
         raise ReadError(
-            f"the shares end at {last:g}", "let the last point have 1 or 100", found.rows[-1][0], given.name
+            f"the shares end at {total_share:g}", "let the last point have 1 or 100", found.rows[-1][0], given.name
         )
-    made = Points(sizes, shares / last)
-    alone = Points(sizes, shares / last, alone=True)
+    made = Points(sizes, shares / total_share)
+    alone = Points(sizes, shares / total_share, alone=True)
     if abs(alone.mean - stated) < abs(made.mean - stated):
         made = alone
         notes.say("between two points", "no sizes: only those of the points occur, as the mean of the first line shows")
@@ -157,12 +157,12 @@ def _points(found: Table) -> tuple[Numbers, Numbers] | None:
         return None
     if (np.diff(sizes) < 0).any() or (np.diff(shares) < 0).any() or sizes[-1] <= 0:
         return None
-    whole = float(shares[-1])
-    ends = math.isclose(whole, 1, abs_tol=2e-3) or math.isclose(whole, 100, abs_tol=0.2)
+    total_share = float(shares[-1])
+    ends = math.isclose(total_share, 1, abs_tol=2e-3) or math.isclose(total_share, 100, abs_tol=0.2)
     # The shares of a few files end early; the head, or the mean before them, says what they are.
     lone = len(found.ragged) == 1 and found.ragged[0] < found.rows[0][0]
     named = lone or any("cdf" in n.lower() or "prob" in n.lower() or "share" in n.lower() for n in found.names)
-    return (sizes, shares) if ends or (named and 0 < whole <= 100) else None
+    return (sizes, shares) if ends or (named and 0 < total_share <= 100) else None
 
 
 def scenario(points: Points) -> str:

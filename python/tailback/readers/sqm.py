@@ -101,7 +101,7 @@ def read(given: Given) -> Reading:
 def blocks(lines: list[str], notes: Notes) -> list[Block]:
     """The sections of a text, in both forms."""
     sections: list[Block] = []
-    named: dict[str, Block] = {}
+    blocks_by_name: dict[str, Block] = {}
     current: Block | None = None
     for number, line in enumerate(lines, 1):
         if _BLOCK.match(line):
@@ -113,11 +113,11 @@ def blocks(lines: list[str], notes: Notes) -> list[Block]:
         elif (option := _OPTION.match(line)) is not None and current is not None:
             _give(current, option[1], option[2] or option[3] or option[4] or "", number)
         elif (one := _SET.match(line)) is not None:
-            if one[1] not in named:
-                named[one[1]] = Block(number)
-                sections.append(named[one[1]])
+            if one[1] not in blocks_by_name:
+                blocks_by_name[one[1]] = Block(number)
+                sections.append(blocks_by_name[one[1]])
             if one[2]:
-                _give(named[one[1]], one[2], one[3] or one[4] or one[5] or "", number)
+                _give(blocks_by_name[one[1]], one[2], one[3] or one[4] or one[5] or "", number)
         elif line and not line.startswith("#"):
             shapers.leave(notes, "a line", "no option of SQM", number)
     return sections
@@ -130,7 +130,7 @@ def _give(block: Block, name: str, value: str, line: int) -> None:
 def lines(block: Block) -> list[str]:
     """The commands of `tc` that SQM gives, up and then down. Raises `TcError`."""
     device = block["interface"] if re.fullmatch(r"[\w.@-]{1,24}", block["interface"]) else "WAN"
-    through = f"{THROUGH}{device}"[:15]
+    ifb = f"{THROUGH}{device}"[:15]
     made: list[str] = []
     up, down = _kbit(block, "upload"), _kbit(block, "download")
     if not up and not down:
@@ -138,8 +138,8 @@ def lines(block: Block) -> list[str]:
     if up:
         made += _direction(block, device, up, "e")
     if down:
-        made += intermediate(device, through)
-        made += _direction(block, through, down, "i")
+        made += intermediate(device, ifb)
+        made += _direction(block, ifb, down, "i")
     return made
 
 
@@ -254,26 +254,26 @@ def _classes(block: Block, script: str, way: str, device: str, kbit: int, leaf: 
     has_three_classes = script == "simple" and (way == "e" or block["squash_ingress"] != "1")
     burst, private = _burst(kbit), _private(block)
     bucket = f"burst {burst} cburst {burst}"
-    whole = f"rate {kbit}kbit ceil {kbit}kbit {bucket}"
+    whole_rate = f"rate {kbit}kbit ceil {kbit}kbit {bucket}"
     if has_three_classes:
-        least = 128 if way == "e" else 32
+        least_kbit = 128 if way == "e" else 32
         quanta = (300, 300, 300) if way == "e" else (500, 1500, 300)
-        part = f"rate {kbit // 6}kbit ceil {kbit - 16}kbit {bucket}"
-        shares = (f"rate {least}kbit ceil {kbit // 3}kbit prio 1", f"{part} prio 2", f"{part} prio 3")
+        part_rate = f"rate {kbit // 6}kbit ceil {kbit - 16}kbit {bucket}"
+        shares = (f"rate {least_kbit}kbit ceil {kbit // 3}kbit prio 1", f"{part_rate} prio 2", f"{part_rate} prio 3")
         rows = list(zip((11, 12, 13), shares, quanta, strict=True))
     else:
-        rows = [(10, f"{whole} prio 0", 0)]
+        rows = [(10, f"{whole_rate} prio 0", 0)]
     default = rows[1 if has_three_classes else 0][0]
-    made = [
+    lines = [
         _line(f"tc qdisc add dev {device} root handle 1:", _stab(block, False), f"htb default {default}"),
-        _line(f"tc class add dev {device} parent 1: classid 1:1 htb quantum {burst}", whole, private),
+        _line(f"tc class add dev {device} parent 1: classid 1:1 htb quantum {burst}", whole_rate, private),
     ]
     for minor, words, quantum in rows:
         head = f"tc class add dev {device} parent 1:1 classid 1:{minor} htb quantum {burst}"
         extra = f"quantum {quantum}" if quantum and leaf.startswith(("fq_codel", "fq_pie")) else ""
-        made.append(_line(head, words, private))
-        made.append(_line(f"tc qdisc add dev {device} parent 1:{minor} handle {minor}0:", leaf, extra))
-    return made
+        lines.append(_line(head, words, private))
+        lines.append(_line(f"tc qdisc add dev {device} parent 1:{minor} handle {minor}0:", leaf, extra))
+    return lines
 
 
 def _line(*parts: str) -> str:

@@ -94,13 +94,13 @@ def _arguments(words: list[str]) -> dict[str, str] | None:
         return dict(zip(("IFACE", "DSPEED", "USPEED"), words, strict=False))
     names = {"-a": "IFACE", "-d": "DSPEED", "-u": "USPEED"}
     arguments: dict[str, str] = {}
-    left = list(words)
-    while left:
-        option = left.pop(0)
+    remaining = list(words)
+    while remaining:
+        option = remaining.pop(0)
         if option in ("-c", "-s"):
             return None
-        if option in names and left:
-            arguments[names[option]] = left.pop(0)
+        if option in names and remaining:
+            arguments[names[option]] = remaining.pop(0)
     return arguments if {"DSPEED", "USPEED"} & set(arguments) else None
 
 

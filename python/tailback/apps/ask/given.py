@@ -41,9 +41,9 @@ def named(option: str, family: str, given: object, what: str) -> str:
         return meant[0]
     if meant:
         raise LinkError(f"{option} = {given}: this may be {' or '.join(meant)}; write one of them")
-    known = [m["name"] for f in describe() if f["family"] == family for m in f["models"]]
-    near = get_close_matches(given, known, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"`tailback describe {family}` lists them"
+    names = [m["name"] for f in describe() if f["family"] == family for m in f["models"]]
+    nearest = get_close_matches(given, names, 1)
+    hint = f"did you mean {nearest[0]!r}?" if nearest else f"`tailback describe {family}` lists them"
     raise LinkError(f"{option} = {given}: there is no {what} {given!r}; {hint}")
 
 
@@ -61,8 +61,8 @@ def chosen(option: str, given: Sequence[str], known: Sequence[str], what: str) -
     """The given words. Raises `LinkError` if a word is unknown or is given twice."""
     for name in given:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"{what} are {', '.join(known)}"
+            nearest = get_close_matches(name, known, 1)
+            hint = f"did you mean {nearest[0]!r}?" if nearest else f"{what} are {', '.join(known)}"
             raise LinkError(f"{option} = {','.join(given)}: there is no {name!r}; {hint}")
     repeated = {n for n in given if list(given).count(n) > 1}
     if repeated:

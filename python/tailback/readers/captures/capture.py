@@ -152,16 +152,16 @@ def _flows(given: Given, notes: Notes) -> tuple[list[Flow], int, int]:
     """The flows, the number of all packets, and the length of the capture in nanoseconds."""
     flows: dict[tuple[bytes, bytes, int, bytes], Flow] = {}
     hosts: dict[bytes, int] = {}
-    first, last, count = None, 0, 0
+    first_ns, last_ns, count = None, 0, 0
     for frame in frames(given, notes):
         count += 1
-        first = frame.at_ns if first is None else first
-        last = max(last, frame.at_ns)
+        first_ns = frame.at_ns if first_ns is None else first_ns
+        last_ns = max(last_ns, frame.at_ns)
         header = packet(frame)
         if isinstance(header, str):
             notes.leave(header, "only first fragments and whole packets of TCP and UDP are replayed", 0)
             continue
-        if frame.at_ns < first:
+        if frame.at_ns < first_ns:
             raise ReadError(
                 f"packet {count} is earlier than the first one", "sort the capture: reordercap", name=given.name
             )
@@ -171,25 +171,25 @@ def _flows(given: Given, notes: Notes) -> tuple[list[Flow], int, int]:
             source = hosts.setdefault(header.source, len(hosts) + 1)
             destination = hosts.setdefault(header.destination, len(hosts) + 1)
             flow = flows[key] = Flow("TCP" if header.protocol == 6 else "UDP", source, destination)
-        if flow.times_ns and frame.at_ns - first < flow.times_ns[-1]:
+        if flow.times_ns and frame.at_ns - first_ns < flow.times_ns[-1]:
             raise ReadError(
                 f"packet {count} is earlier than the one before it", "sort the capture: reordercap", name=given.name
             )
-        flow.add(frame.at_ns - first, header)
-    return list(flows.values()), count, last - (first or 0)
+        flow.add(frame.at_ns - first_ns, header)
+    return list(flows.values()), count, last_ns - (first_ns or 0)
 
 
 def scenario(times: list[int], sizes: list[int], writes: bool) -> str:
     """A scenario that sends the packets as datagrams, or the writes over TCP. Its line is assumed, since the capture
     does not give one."""
-    at, bytes_ = [], []
+    times_ns, bytes_ = [], []
     for t, size in zip(times, sizes, strict=True):
         while size > 0:
-            at.append(t - times[0])
+            times_ns.append(t - times[0])
             bytes_.append(min(size, _MOST_WRITE))
             size -= _MOST_WRITE
-    length = at[-1] / 1e9 + 1
-    rate = max(1e6, 2 * 8 * sum(bytes_) / max(at[-1] / 1e9, _SHORTEST_S))
+    length = times_ns[-1] / 1e9 + 1
+    rate = max(1e6, 2 * 8 * sum(bytes_) / max(times_ns[-1] / 1e9, _SHORTEST_S))
     buffer = max(_LEAST_BUFFER_BYTES, rate * _BUFFER_S / 8)
     made = [
         "# A flow of a capture. assumed: the line, which a capture does not give; it is twice as fast as the flow on "
@@ -205,7 +205,7 @@ def scenario(times: list[int], sizes: list[int], writes: bool) -> str:
         "",
         "[flows.replayed]",
         'transport = "tcp"' if writes else 'transport = "udp"',
-        f'traffic = {{ kind = "instants", at = [{", ".join(_chunks(at, "ns"))}] }}',
+        f'traffic = {{ kind = "instants", at = [{", ".join(_chunks(times_ns, "ns"))}] }}',
         f'sizes = {{ kind = "listed", bytes = [{", ".join(_chunks(bytes_, "B"))}] }}',
         "",
     ]

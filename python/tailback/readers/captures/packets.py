@@ -47,20 +47,20 @@ def _pcap(given: Given, notes: Notes) -> Iterator[Frame]:
         raise ReadError("the capture ends within its header", "capture again", name=given.name)
     link = struct.unpack_from(order + "I", data, 20)[0] & 0xFFFF
     notes.say("form", f"pcap, {'nano' if unit == 1 else 'micro'}seconds, {_link(link)}")
-    at = 24
+    offset = 24
     head = struct.Struct(order + "IIII")
-    while at + head.size <= len(data):
-        seconds, fraction, kept, length = head.unpack_from(data, at)
-        at += head.size
-        if kept > _LONGEST:
+    while offset + head.size <= len(data):
+        seconds, fraction, captured, length = head.unpack_from(data, offset)
+        offset += head.size
+        if captured > _LONGEST:
             raise ReadError(
-                f"a frame of {kept} bytes at byte {at}: the file is damaged", "capture again", name=given.name
+                f"a frame of {captured} bytes at byte {offset}: the file is damaged", "capture again", name=given.name
             )
-        if at + kept > len(data):
+        if offset + captured > len(data):
             break
-        yield Frame(seconds * 1_000_000_000 + fraction * unit, link, length, data[at : at + kept])
-        at += kept
-    if at != len(data):
+        yield Frame(seconds * 1_000_000_000 + fraction * unit, link, length, data[offset : offset + captured])
+        offset += captured
+    if offset != len(data):
         notes.leave("the last frame", "the file ends within it")
 
 
@@ -74,22 +74,22 @@ class _Interface:
 
 
 def _pcapng(given: Given, notes: Notes) -> Iterator[Frame]:
-    data, at, order = given.data, 0, "<"
+    data, offset, order = given.data, 0, "<"
     interfaces: list[_Interface] = []
-    while at + 12 <= len(data):
-        kind, length = struct.unpack_from(order + "II", data, at)
+    while offset + 12 <= len(data):
+        kind, length = struct.unpack_from(order + "II", data, offset)
         if kind == _SECTION:
-            order = _section_order(data, at, given.name)
-            length = struct.unpack_from(order + "I", data, at + 4)[0]
+            order = _section_order(data, offset, given.name)
+            length = struct.unpack_from(order + "I", data, offset + 4)[0]
             interfaces = []
         if length < 12 or length % 4 or length > _LONGEST:
             raise ReadError(
-                f"a block of {length} bytes at byte {at}: the file is damaged", "capture again", name=given.name
+                f"a block of {length} bytes at byte {offset}: the file is damaged", "capture again", name=given.name
             )
-        if at + length > len(data):
+        if offset + length > len(data):
             break
-        body = data[at + 8 : at + length - 4]
-        at += length
+        body = data[offset + 8 : offset + length - 4]
+        offset += length
         if kind == _INTERFACE and len(body) >= 8:
             interfaces.append(_interface(body, order))
             if len(interfaces) == 1:
@@ -103,7 +103,7 @@ def _pcapng(given: Given, notes: Notes) -> Iterator[Frame]:
             yield _enhanced(body, order, interfaces[number])
         elif kind == _SIMPLE:
             notes.leave("a simple packet block", "it has no time")
-    if at != len(data):
+    if offset != len(data):
         notes.leave("the last block", "the file ends within it")
 
 
@@ -116,26 +116,26 @@ def _section_order(data: bytes, at: int, name: str) -> str:
 
 def _interface(body: bytes, order: str) -> _Interface:
     link, _, snap = struct.unpack_from(order + "HHI", body)
-    made, at = _Interface(link, snap=snap), 8
-    while at + 4 <= len(body):
-        code, length = struct.unpack_from(order + "HH", body, at)
-        value = body[at + 4 : at + 4 + length]
+    interface, offset = _Interface(link, snap=snap), 8
+    while offset + 4 <= len(body):
+        code, length = struct.unpack_from(order + "HH", body, offset)
+        value = body[offset + 4 : offset + 4 + length]
         if code == 0:
             break
         if code == _TSRESOL and value:
             power = value[0] & 0x7F
             # No clock is finer than 2^-60 s.
-            made.per_second = 2 ** min(power, 60) if value[0] & 0x80 else 10 ** min(power, 18)
+            interface.per_second = 2 ** min(power, 60) if value[0] & 0x80 else 10 ** min(power, 18)
         elif code == _TSOFFSET and len(value) == 8:
-            made.offset_s = struct.unpack(order + "q", value)[0]
-        at += 4 + (length + 3) // 4 * 4
-    return made
+            interface.offset_s = struct.unpack(order + "q", value)[0]
+        offset += 4 + (length + 3) // 4 * 4
+    return interface
 
 
 def _enhanced(body: bytes, order: str, interface: _Interface) -> Frame:
-    high, low, kept, length = struct.unpack_from(order + "IIII", body, 4)
-    at = ((high << 32) | low) * 1_000_000_000 // interface.per_second + interface.offset_s * 1_000_000_000
-    return Frame(at, interface.link, length, body[20 : 20 + kept])
+    high, low, captured, length = struct.unpack_from(order + "IIII", body, 4)
+    time_ns = ((high << 32) | low) * 1_000_000_000 // interface.per_second + interface.offset_s * 1_000_000_000
+    return Frame(time_ns, interface.link, length, body[20 : 20 + captured])
 
 
 def _link(link: int) -> str:

@@ -55,29 +55,29 @@ def packet(frame: Frame) -> Packet | str:
 
 
 def _network(frame: Frame) -> Packet | str:
-    data, at = frame.data, 0
+    data, offset = frame.data, 0
     match frame.link:
         case 1:
-            kind, at = struct.unpack_from(">H", data, 12)[0], 14
+            kind, offset = struct.unpack_from(">H", data, 12)[0], 14
         case 113:
-            kind, at = struct.unpack_from(">H", data, 14)[0], 16
+            kind, offset = struct.unpack_from(">H", data, 14)[0], 16
         case 276:
-            kind, at = struct.unpack_from(">H", data, 0)[0], 20
+            kind, offset = struct.unpack_from(">H", data, 0)[0], 20
         case 0 | 108:
-            kind, at = 0, 4
+            kind, offset = 0, 4
         case 12 | 101 | 228 | 229:
             kind = 0
         case _:
             return "frames of another kind of link"
     while kind in _VLAN:
-        kind, at = struct.unpack_from(">H", data, at + 2)[0], at + 4
+        kind, offset = struct.unpack_from(">H", data, offset + 2)[0], offset + 4
     if kind == _PPPOE:
-        kind, at = _PPP.get(struct.unpack_from(">H", data, at + 6)[0], 1), at + 8
+        kind, offset = _PPP.get(struct.unpack_from(">H", data, offset + 6)[0], 1), offset + 8
     if kind == 0:
-        kind = {4: _IPV4, 6: _IPV6}.get(data[at] >> 4, 1)
+        kind = {4: _IPV4, 6: _IPV6}.get(data[offset] >> 4, 1)
     if kind == _IPV4:
-        return _ipv4(frame, at)
-    return _ipv6(frame, at) if kind == _IPV6 else "frames without IP (ARP and others)"
+        return _ipv4(frame, offset)
+    return _ipv6(frame, offset) if kind == _IPV6 else "frames without IP (ARP and others)"
 
 
 def _ipv4(frame: Frame, at: int) -> Packet | str:
@@ -99,13 +99,13 @@ def _ipv6(frame: Frame, at: int) -> Packet | str:
     data = frame.data
     length = struct.unpack_from(">H", data, at + 4)[0] or frame.length - at - 40
     protocol, source, destination = data[at + 6], data[at + 8 : at + 24], data[at + 24 : at + 40]
-    begin, rest = at + 40, length
+    begin, remaining = at + 40, length
     while protocol in (_HOP, _ROUTE, _FRAGMENT, _OPTIONS):
         if protocol == _FRAGMENT and struct.unpack_from(">H", data, begin + 2)[0] & 0xFFF8:
             return "later fragments"
         size = 8 if protocol == _FRAGMENT else 8 * (data[begin + 1] + 1)
-        protocol, begin, rest = data[begin], begin + size, rest - size
-    return _transport(data, begin, protocol, source, destination, length + 40, rest)
+        protocol, begin, remaining = data[begin], begin + size, remaining - size
+    return _transport(data, begin, protocol, source, destination, length + 40, remaining)
 
 
 def _transport(

@@ -59,12 +59,12 @@ def recognises(given: Given) -> bool:
 
 def read(given: Given) -> Reading:
     notes = Notes()
-    found = _found(given.text, notes)
+    numbers = _found(given.text, notes)
     if grade := _GRADE.search(given.text):
         notes.leave(f"grade {grade[1].upper()}", "it follows from the numbers, by a different rule on each site")
     for rpm in _RPM.finditer(given.text):
         notes.leave(f"{rpm[1]} RPM", "responsiveness is a mean over several kinds of round trips")
-    return reading(found, notes, given.name)
+    return reading(numbers, notes, given.name)
 
 
 def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIND) -> Reading:
@@ -102,19 +102,19 @@ def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIN
             'write them as "unloaded 15 ms, download active +34 ms"',
             name=name,
         )
-    made = Measurement("speed test", tuple(rows), math.nan, {}, idle_s=idle)
-    command = _command(made)
+    measurement = Measurement("speed test", tuple(rows), math.nan, {}, idle_s=idle)
+    command = _command(measurement)
     steps = (Next(command, "ask what helps on this line"),) if command else ()
     if not command:
         notes.leave("the command for this line", "both rates are needed: add download and upload in Mbps")
     usable = Written("a command", lambda: command + "\n") if command else None
-    return Reading(kind, "the numbers of a speed test", tuple(notes.understood), notes.left, steps, made, usable)
+    return Reading(kind, "the numbers of a speed test", tuple(notes.understood), notes.left, steps, measurement, usable)
 
 
 def _found(text: str, notes: Notes) -> dict[str, float]:
     """The numbers by what they measure: rates in bit/s, round trips in seconds. Numbers that are not taken are
     named."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     begins, last_direction, is_jitter, other_times = 0, "", False, 0
     for hit in _NUMBER.finditer(text):
         before = text[max(begins, hit.start() - 80) : hit.start()]
@@ -137,12 +137,12 @@ def _found(text: str, notes: Notes) -> dict[str, float]:
             continue
         last_direction = next((one for one in ("download", "upload") if key == f"{one} rate"), last_direction)
         value = _value(hit, notes)
-        if key in found and not math.isclose(found[key], value):
+        if key in numbers and not math.isclose(numbers[key], value):
             notes.leave(hit[0], f"a second {key}: the first one is taken")
-        found.setdefault(key, value)
+        numbers.setdefault(key, value)
     if other_times:
         notes.leave(f"{other_times} numbers of jitter or of the ends of a range", "the mean is read")
-    return found
+    return numbers
 
 
 def _under_jitter(before: str, was: bool) -> bool:

@@ -103,25 +103,25 @@ def read(given: Given) -> Reading:
 def _series(name: str, values: Any, about: Mapping[str, Any], raw: Any, axis: Numbers, start: float) -> Series | None:
     if not isinstance(values, list):
         return None
-    of, role = _floats(values), _role(name)
+    series, role = _floats(values), _role(name)
     unit, factor = _UNITS.get(str(about.get("UNITS")), ("", 1.0))
     if not unit and role is not Role.OTHER:
         unit, factor = ("s", 1e-3) if role is Role.PING else ("bit/s", 1e6)
-    if len(axis) < len(of):
-        axis = np.arange(len(of), dtype=np.float64)
-    times = axis[: len(of)]
-    there = np.isfinite(of)
+    if len(axis) < len(series):
+        axis = np.arange(len(series), dtype=np.float64)
+    times = axis[: len(series)]
+    there = np.isfinite(series)
     if not there.any():
         return None
-    times, of = times[there], of[there]
-    measured = _raw(raw, of, start)
+    times, series = times[there], series[there]
+    measured = _raw(raw, series, start)
     if measured is not None:
-        times, of = measured
+        times, series = measured
     mean = _number(about.get("MEAN_VALUE")) * factor
     if (role is Role.PING) is not (unit == "s"):
         role = Role.OTHER
-    whole = name.endswith(" sum")
-    return Series(_anonymous(name), role, unit, times, of * factor, mean, whole)
+    is_sum = name.endswith(" sum")
+    return Series(_anonymous(name), role, unit, times, series * factor, mean, is_sum)
 
 
 def _raw(raw: Any, results: Numbers, start: float) -> tuple[Numbers, Numbers] | None:

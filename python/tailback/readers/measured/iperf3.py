@@ -54,12 +54,12 @@ def read(given: Given) -> Reading:
     series += _round_trips(document)
     totals = _table(end.get("sum")) if udp else {}
     lost, packets = _number(totals.get("lost_packets")), _number(totals.get("packets"))
-    known = packets > 0 and math.isfinite(lost)
-    sent, got = (int(packets), int(packets - lost)) if known else (None, None)
+    has_losses = packets > 0 and math.isfinite(lost)
+    sent, got = (int(packets), int(packets - lost)) if has_losses else (None, None)
     again = _number(_table(end.get("sum_sent")).get("retransmits"))
     for s in series:
         notes.say(s.name, said(s))
-    if known:
+    if has_losses:
         notes.say("lost", f"{int(lost)} of {int(packets)} datagrams, {100 * lost / packets:.3g} %")
     if math.isfinite(_number(totals.get("jitter_ms"))):
         notes.say("jitter", amount(_number(totals["jitter_ms"]) / 1e3, "s"))

@@ -140,11 +140,11 @@ def read(given: Given) -> Reading:
         )
     program = "iperf 2" if run.old else "iperf3"
     by_role = {role: [s for s in run.steps if _role(run, s) is role] for role in (Role.DOWN, Role.UP)}
-    ways = [role for role, steps in by_role.items() if steps]
-    both = len(ways) > 1
+    roles = [role for role, steps in by_role.items() if steps]
+    several_roles = len(roles) > 1
     notes.say("protocol", "UDP" if run.udp else "TCP")
-    notes.say("direction", "both directions at once" if both else _way(run, ways[0]))
-    made = [_of_role(run, role, by_role[role], both, notes) for role in ways]
+    notes.say("direction", "both directions at once" if several_roles else _way(run, roles[0]))
+    made = [_of_role(run, role, by_role[role], several_roles, notes) for role in roles]
     notes.say(
         "digits", f"those that {program} prints; --json has more digits" if not run.old else "those that it prints"
     )
@@ -153,9 +153,9 @@ def read(given: Given) -> Reading:
     if run.error:
         notes.leave("what came after the error", f"{program} stopped ({run.error})")
     notes.leave("names and addresses", "they are not kept")
-    settings = {f"{way.value} flows": str(one.flows) for way, one in zip(ways, made, strict=True)}
+    settings = {f"{way.value} flows": str(one.flows) for way, one in zip(roles, made, strict=True)}
     settings |= {"control": run.control} if run.control else {}
-    lost = made[0].loss if not both else None
+    lost = made[0].loss if not several_roles else None
     measurement = Measurement(
         program,
         tuple(one.series for one in made),
@@ -163,7 +163,7 @@ def read(given: Given) -> Reading:
         settings,
         lost[1] if lost else None,
         lost[1] - lost[0] if lost else None,
-        made[0].again if not both else None,
+        made[0].again if not several_roles else None,
     )
     title = f"output of {program}, {'UDP' if run.udp else 'TCP'}"
     return Reading(
@@ -201,19 +201,19 @@ def _of_role(run: _Run, role: Role, rows: Sequence[_Step], both: bool, notes: No
     if sums:
         notes.leave("the rates of single streams", "their sum is read")
     chosen = sums or list(rows)
-    whole = _totals(chosen)
-    spans = {(s.since, s.until) for s in whole} if run.old else set()
-    steps = [s for s in chosen if not s.end and s not in whole and (s.since, s.until) not in spans]
+    totals = _totals(chosen)
+    spans = {(s.since, s.until) for s in totals} if run.old else set()
+    steps = [s for s in chosen if not s.end and s not in totals and (s.since, s.until) not in spans]
     omitted = {s.since for s in steps if "omitted" in s.rest}
     if omitted:
         notes.leave(f"{len(omitted)} intervals at the beginning", "iperf3 was asked to omit them")
-    kept = [s for s in steps if "omitted" not in s.rest]
-    usual = median(s.until - s.since for s in kept) if kept else 0.0
-    brief = [s for s in kept if s.until - s.since < _LEAST_STEP * usual]
+    counted = [s for s in steps if "omitted" not in s.rest]
+    usual = median(s.until - s.since for s in counted) if counted else 0.0
+    brief = [s for s in counted if s.until - s.since < _LEAST_STEP * usual]
     if brief:
         notes.leave(f"the interval from {brief[0].since:g} s", "it is too short for a rate")
-    times, values = _summed([s for s in kept if s not in brief])
-    mean, loss, why = _mean(run, whole)
+    times, values = _summed([s for s in counted if s not in brief])
+    mean, loss, why = _mean(run, totals)
     where = f", {role.value}" if both else ""
     series = Series(role.value, role, "bit/s", numbers(times), numbers(values), mean, whole=True)
     notes.say(f"flows{where}", str(len(streams) or 1))
@@ -226,10 +226,10 @@ def _of_role(run: _Run, role: Role, rows: Sequence[_Step], both: bool, notes: No
         notes.say(f"lost{where}", f"{loss[0]} of {loss[1]} datagrams, {100 * loss[0] / loss[1]:.3g} %")
     elif run.udp:
         notes.say(f"lost{where}", "unknown: the receiver's line is missing")
-    jitter = [m["jitter"] for s in whole if s.end != "sender" and (m := _LOSS.search(s.rest)) and m["jitter"]]
+    jitter = [m["jitter"] for s in totals if s.end != "sender" and (m := _LOSS.search(s.rest)) and m["jitter"]]
     if jitter and jitter[-1].count(".") < 2:
         notes.say(f"jitter{where}", amount(float(jitter[-1]) / 1e3, "s"))
-    counts = [int(m[1]) for s in whole if not run.udp and (m := _AGAIN.match(s.rest))]
+    counts = [int(m[1]) for s in totals if not run.udp and (m := _AGAIN.match(s.rest))]
     if counts:
         notes.say(f"sent again{where}", f"{sum(counts)} segments")
     return _OfRole(series, len(streams) or 1, loss, sum(counts) if counts else None)

@@ -203,8 +203,8 @@ def _reading(log: _Log, stated: dict[str, float], notes: Notes) -> Reading:
         notes.say("least and most", f"{amount(float(values.min()), 's')}, {amount(float(values.max()), 's')}")
         notes.say("standard deviation", amount(deviation, "s"))
     else:
-        kept = [f"{k} {amount(v, 's')}" for k, v in stated.items() if k in ("min", "mean", "max")]
-        notes.say("round trip", ", ".join(kept) or "unknown: there was no reply")
+        stated_texts = [f"{k} {amount(v, 's')}" for k, v in stated.items() if k in ("min", "mean", "max")]
+        notes.say("round trip", ", ".join(stated_texts) or "unknown: there was no reply")
         series = Series("ping", Role.PING, "s", numbers([]), numbers([]), stated.get("mean", math.nan))
     if sent:
         notes.say("lost", f"{sent - got} of {sent}, {100 * max(0, sent - got) / sent:.3g} %")
@@ -212,9 +212,14 @@ def _reading(log: _Log, stated: dict[str, float], notes: Notes) -> Reading:
         notes.say("duplicates", str(log.duplicates))
     notes.leave("names and addresses", "they are not kept")
     length = float(times[-1] - times[0]) if len(times) > 1 else math.nan
-    found = Measurement("ping", (series,), length, {}, sent or None, got)
+    measurement = Measurement("ping", (series,), length, {}, sent or None, got)
     return Reading(
-        KIND, f"a log of ping, {received} replies", tuple(notes.understood), notes.left, next_commands(found), found
+        KIND,
+        f"a log of ping, {received} replies",
+        tuple(notes.understood),
+        notes.left,
+        next_commands(measurement),
+        measurement,
     )
 
 

@@ -45,14 +45,14 @@ def read(given: Given) -> Reading:
     notes.say("program", program)
     found: dict[str, float] = {}
     for way in ("download", "upload"):
-        part = row[way]
-        if isinstance(part, dict):
-            _put(found, f"{way} rate", part.get("bandwidth"), _OOKLA)
-            under = part.get("latency")
+        direction = row[way]
+        if isinstance(direction, dict):
+            _put(found, f"{way} rate", direction.get("bandwidth"), _OOKLA)
+            latency = direction.get("latency")
             # `iqm` is the mean of the middle half. The ends of the range are other numbers.
-            _put(found, f"{way} total", under.get("iqm") if isinstance(under, dict) else None, 1e-3)
+            _put(found, f"{way} total", latency.get("iqm") if isinstance(latency, dict) else None, 1e-3)
         else:
-            _put(found, f"{way} rate", part, _LIBRESPEED if program == "LibreSpeed" else _CLI)
+            _put(found, f"{way} rate", direction, _LIBRESPEED if program == "LibreSpeed" else _CLI)
     ping = row["ping"]
     _put(found, "idle", ping.get("latency") if isinstance(ping, dict) else ping, 1e-3)
     if not any(key.endswith("total") for key in found):

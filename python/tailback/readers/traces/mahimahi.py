@@ -38,7 +38,7 @@ def recognises(given: Given) -> bool:
 
 def read(given: Given) -> Reading:
     notes = Notes()
-    at: list[int] = []
+    times_ms: list[int] = []
     for number, line in given.filled:
         if not (len(line) < 20 and line.isascii() and line.isdigit()):
             raise ReadError(
@@ -47,21 +47,21 @@ def read(given: Given) -> Reading:
                 number,
                 given.name,
             )
-        if at and int(line) < at[-1]:
+        if times_ms and int(line) < times_ms[-1]:
             raise ReadError("this time is earlier than the one before it", "sort the lines by time", number, given.name)
-        at.append(int(line))
-    opportunities = Opportunities(tuple(at))
-    if not at[-1]:
+        times_ms.append(int(line))
+    opportunities = Opportunities(tuple(times_ms))
+    if not times_ms[-1]:
         raise ReadError(
             "the trace ends at 0 ms, where it would begin again", "give a last line later than 0", name=given.name
         )
     for number, line in enumerate(given.lines, 1):
         if line.startswith("#"):
             notes.leave("a comment", "it is no time", number)
-    notes.say("opportunities", f"{len(at)}, of {OPPORTUNITY_BYTES} B")
-    notes.say("length", f"{at[-1] / 1e3:g} s, then it begins again")
+    notes.say("opportunities", f"{len(times_ms)}, of {OPPORTUNITY_BYTES} B")
+    notes.say("length", f"{times_ms[-1] / 1e3:g} s, then it begins again")
     notes.say("mean rate", amount(opportunities.mean_bps, "bit/s"))
-    gaps = max((b - a for a, b in zip([0, *at], at, strict=False)), default=0)
+    gaps = max((b - a for a, b in zip([0, *times_ms], times_ms, strict=False)), default=0)
     notes.say("longest gap", f"{gaps} ms")
     steps = (
         Next(
@@ -70,6 +70,6 @@ def read(given: Given) -> Reading:
         ),
         Next("tailback read FILE --write trace.txt", "write it without comments"),
     )
-    title = f"a trace of Mahimahi, {len(at)} opportunities"
-    usable = Written("a trace of Mahimahi, for the key mahimahi", lambda: "".join(f"{t}\n" for t in at))
+    title = f"a trace of Mahimahi, {len(times_ms)} opportunities"
+    usable = Written("a trace of Mahimahi, for the key mahimahi", lambda: "".join(f"{t}\n" for t in times_ms))
     return Reading(KIND, title, tuple(notes.understood), notes.left, steps, opportunities, usable)

@@ -85,8 +85,8 @@ def _columns(found: Table, given: Given) -> tuple[Head | None, Head] | None:
     if wish:
         if wish not in found.names:
             return None
-        at = found.names.index(wish)
-        values = [h for h in values if h.at == at] or [Head(at, wish, Quantity.RATE)]
+        column = found.names.index(wish)
+        values = [h for h in values if h.at == column] or [Head(column, wish, Quantity.RATE)]
     times = [h for h in named if h.quantity is Quantity.TIME] or [h for h in named if h.quantity is Quantity.DURATION]
     if found.names:
         rank = {Quantity.RATE: 0, Quantity.BYTES: 1, Quantity.PACKETS: 2, Quantity.DELAY: 3}
@@ -126,15 +126,15 @@ def _is_commuter(found: Table) -> bool:
 
 
 def _leave_columns(found: Table, used: tuple[Head | None, Head], notes: Notes) -> None:
-    taken = {h.at for h in used if h is not None}
+    used_columns = {h.at for h in used if h is not None}
     if found.names:
         for at, name in enumerate(found.names):
-            if at not in taken:
+            if at not in used_columns:
                 notes.leave(
                     f"column {short(name)}", "it is neither the time nor the value; --column names another value"
                 )
-    elif found.width > len(taken):
-        notes.leave(f"{found.width - len(taken)} other columns", "they are places and other times")
+    elif found.width > len(used_columns):
+        notes.leave(f"{found.width - len(used_columns)} other columns", "they are places and other times")
 
 
 def _trace(found: Table, when: Head | None, what: Head, given: Given, notes: Notes) -> Trace:
@@ -178,9 +178,9 @@ def _times(
         unit = when.factor or _assumed_time(numbers(read), when, notes)
         lengths = numbers(read) * (1.0 if when.factor else unit)
         if (lengths <= 0).any():
-            at = int(np.argmax(lengths <= 0))
+            first_row = int(np.argmax(lengths <= 0))
             raise ReadError(
-                "this line has a duration of 0", "leave it out, or give a duration above 0", cells[at][0], name
+                "this line has a duration of 0", "leave it out, or give a duration above 0", cells[first_row][0], name
             )
         notes.say("time", f"the duration of each line is in column {short(when.name)}")
         return np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
@@ -205,8 +205,8 @@ def _assumed_time(times: Numbers, when: Head, notes: Notes) -> float:
             return factor
     gaps = np.diff(times) if when.quantity is Quantity.TIME else times
     middle = float(np.median(gaps)) if len(gaps) else 1.0
-    whole = bool((times == np.round(times)).all())
-    if whole and middle >= 100 and middle % 60:
+    are_whole = bool((times == np.round(times)).all())
+    if are_whole and middle >= 100 and middle % 60:
         notes.say("time", f"assumed: milliseconds, since {short(when.name)} names no unit and its steps are {middle:g}")
         return 1e-3
     notes.say("time", f"assumed: seconds; {short(when.name)} names no unit")
@@ -232,9 +232,12 @@ def _in_order(
 ) -> tuple[Numbers, Numbers, list[int]]:
     gaps = np.diff(times)
     if (gaps < 0).any():
-        at = int(np.argmax(gaps < 0)) + 1
+        row = int(np.argmax(gaps < 0)) + 1
         raise ReadError(
-            f"this time is earlier than the one before it ({times[at]:g} s)", "sort the lines by time", lines[at], name
+            f"this time is earlier than the one before it ({times[row]:g} s)",
+            "sort the lines by time",
+            lines[row],
+            name,
         )
     if times[0] < 0:
         raise ReadError(f"this time is before 0 ({times[0]:g} s)", "let the trace begin at 0", lines[0], name)
@@ -329,9 +332,13 @@ def rates_text(trace: Trace) -> str:
 
 def _delays_text(trace: Trace) -> str:
     moved = replace(trace, times_s=trace.times_s - trace.times_s[0])
-    at = ", ".join(f'"{max(t, 0) * 1e6:.0f}us"' for t in moved.times_s[1:])
+    change_times = ", ".join(f'"{max(t, 0) * 1e6:.0f}us"' for t in moved.times_s[1:])
     delays = ", ".join(f'"{v * 1e6:.0f}us"' for v in moved.values[1:])
-    change = ["", "[change.trace]", 'link = "bottleneck"', f"delay = [{delays}]", f"at = [{at}]"] if at else []
+    change = (
+        ["", "[change.trace]", 'link = "bottleneck"', f"delay = [{delays}]", f"at = [{change_times}]"]
+        if change_times
+        else []
+    )
     return "\n".join(
         [
             "# A link whose delay follows a trace. assumed: its rate and its queue, which the trace does not give.",

@@ -180,9 +180,9 @@ class _Tried:
         self.networks = {name: self._network(c, line.share, times, trial.seed) for name, c in candidates.items()}
         self.share_seeds = MORE_SHARE_SEEDS if self.unsteady else SHARE_SEEDS
         self.other_shares = [share for share in line.shares if share != line.share or not line.asked_share]
-        part = times.one_way.duration_s / times.duration_s
+        one_way_share = times.one_way.duration_s / times.duration_s
         others = len(self.other_shares) * self.share_seeds
-        self.course = course or Course(trial, tell, len(candidates), others=others, part=part)
+        self.course = course or Course(trial, tell, len(candidates), others=others, part=one_way_share)
 
     @property
     def unsteady(self) -> bool:
@@ -194,10 +194,10 @@ class _Tried:
         return _Tried(line, self.times, self.trial, candidates, self.tell, self.course)
 
     def _network(self, c: HomeCandidate, share: Share, times: Timeline, seed: int) -> Network:
-        made = Network(scenario(self.line, c.queues(self.line, share), times, seed, follows=c.follows))
+        network = Network(scenario(self.line, c.queues(self.line, share), times, seed, follows=c.follows))
         if c.maker is not None:
-            made.queues = {SHAPER: c.maker, f"{SHAPER}.reverse": c.maker}
-        return made
+            network.queues = {SHAPER: c.maker, f"{SHAPER}.reverse": c.maker}
+        return network
 
     def seeds(self, done: int, more: int) -> dict[str, list[HomeRun]]:
         """Runs so many further seeds of all candidates, after the first `done` seeds."""

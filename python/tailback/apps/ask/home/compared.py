@@ -67,8 +67,8 @@ class HomeComparison(Answer[HomeMeasure]):
 
     def delivered(self, runs: Sequence[HomeRun]) -> float:
         """The share of the line's rate that TCP delivers: the mean over the loaded directions."""
-        found = [m.value(run) for run in runs for m in MEASURES if m.loads]
-        return stats.mean(x for x in found if not math.isnan(x))
+        loaded_values = [m.value(run) for run in runs for m in MEASURES if m.loads]
+        return stats.mean(x for x in loaded_values if not math.isnan(x))
 
     @property
     def nearest_share(self) -> Share:
@@ -140,7 +140,7 @@ class HomeComparison(Answer[HomeMeasure]):
         }
 
     def _place(self, name: str) -> dict[str, Any]:
-        made, block, c = self.lines(name), self.sqm(name), self.candidates[name]
+        lines, block, c = self.lines(name), self.sqm(name), self.candidates[name]
         return {
             "queue": name,
             "shaped": name != MODEM,
@@ -149,8 +149,8 @@ class HomeComparison(Answer[HomeMeasure]):
             **self.means(name),
             "parameters": {"up": dict(c.up), "down": dict(c.down)},
             "why": dict(c.why),
-            "tc": None if made is None else made.commands,
-            "undo": None if made is None else [one.text for one in made.undo],
+            "tc": None if lines is None else lines.commands,
+            "undo": None if lines is None else [one.text for one in lines.undo],
             "sqm": None if block is None else block.block,
         }
 

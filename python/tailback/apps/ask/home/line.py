@@ -299,14 +299,14 @@ def _who(people: str | None, hosts: int | None, traffic: Sequence[str] | None, t
         _whole("flows", transfers, MOST_TRANSFERS, "long transfers in each direction")
     if people is not None:
         if traffic is not None or hosts is not None:
-            other = "traffic" if traffic is not None else "hosts"
-            raise LinkError(f"people = {people}: it says --{other} as well; leave one of them out")
+            excluded_option = "traffic" if traffic is not None else "hosts"
+            raise LinkError(f"people = {people}: it says --{excluded_option} as well; leave one of them out")
         counts = behind.people(people)
         # A line without load has no queue, so one download is added, such as an update.
         counts.setdefault("bulk", 1)
         kinds = tuple(kind for kind in TRAFFIC if kind in counts)
-        of = behind.hosts_of_people(counts, kinds)
-        return _Who(kinds, sum(counts.values()), of, max(transfers or 1, counts["bulk"]), counts.get("web", 0))
+        hosts_of = behind.hosts_of_people(counts, kinds)
+        return _Who(kinds, sum(counts.values()), hosts_of, max(transfers or 1, counts["bulk"]), counts.get("web", 0))
     asked = chosen("traffic", traffic or DEFAULT_TRAFFIC, tuple(TRAFFIC), "kinds")
     kinds = tuple(kind for kind in TRAFFIC if kind in asked)
     if {"rrul", "rrul-be"} <= set(kinds):
@@ -316,28 +316,28 @@ def _who(people: str | None, hosts: int | None, traffic: Sequence[str] | None, t
     if hosts is not None:
         _whole("hosts", hosts, behind.MOST_HOSTS, "hosts behind the line")
     number = len(kinds) if hosts is None else hosts
-    of = behind.hosts_of_kinds(kinds, number)
-    readers = max(behind.READERS, len(of.get("web", ())))
-    return _Who(kinds, number, of, max(transfers or TRANSFERS, len(of.get("bulk", ()))), readers)
+    hosts_of = behind.hosts_of_kinds(kinds, number)
+    readers = max(behind.READERS, len(hosts_of.get("web", ())))
+    return _Who(kinds, number, hosts_of, max(transfers or TRANSFERS, len(hosts_of.get("bulk", ()))), readers)
 
 
 def _buffers(modem: str | None, rates: _Rates) -> tuple[int, int]:
     """The buffers in front of the line, in bytes. Buffers from a speed test are fitted later."""
-    both = (rates.down_bps, rates.up_bps)
+    both_rates = (rates.down_bps, rates.up_bps)
     if modem is None:
-        down, up = (max(LEAST_MODEM_BYTES, _buffer(MODEM, rate, least=1)) for rate in both)
+        down, up = (max(LEAST_MODEM_BYTES, _buffer(MODEM, rate, least=1)) for rate in both_rates)
         return down, up
     if rates.test is not None and _loads_measured(rates.test):
         raise LinkError(f"modem = {modem}: the buffers follow from --measured; leave --modem or `down`, `up` there out")
-    down, up = (_buffer(text, rate) for text, rate in zip(_of_both("modem", modem), both, strict=True))
+    down, up = (_buffer(text, rate) for text, rate in zip(_of_both("modem", modem), both_rates, strict=True))
     return down, up
 
 
 def _policer(text: str, modem: str | None, varies: str | None) -> tuple[int, int]:
     """The burst of a policer, down and up, in bytes."""
     if modem is not None or varies is not None:
-        other = "modem" if modem is not None else "varies"
-        raise LinkError(f"policer = {text}: a policer stands in place of the modem's buffer; leave --{other} out")
+        excluded = "modem" if modem is not None else "varies"
+        raise LinkError(f"policer = {text}: a policer stands in place of the modem's buffer; leave --{excluded} out")
     for part in _of_both("policer", text):
         if re.fullmatch(r"\d+\.?\d*", part):
             raise LinkError(f"policer = {text}: {part} has no unit; write {part}KB for what passes at once")

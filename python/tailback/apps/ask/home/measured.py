@@ -88,8 +88,8 @@ def _read(text: str) -> Measured | None:
     pings = {series.name: series.mean for series in measurement.of(Role.PING)}
     if not (down > 0 and up > 0 and measurement.idle_s > 0):
         return None
-    under = (pings.get(f"ping during {role.value}") for role in (Role.DOWN, Role.UP))
-    added = [None if p is None else max(0.0, p - measurement.idle_s) for p in under]
+    loaded_pings = (pings.get(f"ping during {role.value}") for role in (Role.DOWN, Role.UP))
+    added = [None if p is None else max(0.0, p - measurement.idle_s) for p in loaded_pings]
     return Measured(down, up, measurement.idle_s, *added)
 
 

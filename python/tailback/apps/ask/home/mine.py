@@ -48,8 +48,8 @@ def candidate(text: str, line: HomeLine) -> HomeCandidate:
 
 def _path(sides: Sequence[Side]) -> str:
     """A note on an emulator beside the queues."""
-    named = [side.device or "a device" for side in sides if side.impair]
-    return f"netem on {' and '.join(named)} belongs to the path and is not in the answer" if named else ""
+    devices = [side.device or "a device" for side in sides if side.impair]
+    return f"netem on {' and '.join(devices)} belongs to the path and is not in the answer" if devices else ""
 
 
 def _start(text: str) -> str:

@@ -123,13 +123,13 @@ def _parameters(answer: HomeComparison) -> list[list[str]]:
 
 def _pasted(answer: HomeComparison, name: str) -> dict[str, Any]:
     """The lines of a candidate."""
-    made, block = answer.lines(name), answer.sqm(name)
+    lines, block = answer.lines(name), answer.sqm(name)
     return {
         "name": name,
         "follows": answer.candidates[name].follows,
-        "why_not": "It is written in Python: no router has it." if made is None else made.why_not,
-        "script": "" if made is None else made.script(),
-        "remarks": [] if made is None else made.remarks,
+        "why_not": "It is written in Python: no router has it." if lines is None else lines.why_not,
+        "script": "" if lines is None else lines.script(),
+        "remarks": [] if lines is None else lines.remarks,
         "sqm": "" if block is None else block.block,
         "uci": [] if block is None else block.commands,
         "sqm_undo": [] if block is None else block.undo,
@@ -210,10 +210,10 @@ def _through_phases(answer: HomeComparison) -> tuple[str, Any, str]:
 def _largest(t: np.ndarray, v: np.ndarray, end_s: float) -> tuple[np.ndarray, np.ndarray]:
     """The largest value in each of so many equal parts of a run."""
     bins = np.minimum((t / end_s * POINTS).astype(int), POINTS - 1)
-    found = np.full(POINTS, -math.inf)
-    np.maximum.at(found, bins, v)
-    there = np.isfinite(found)
-    return (np.flatnonzero(there) + 0.5) * end_s / POINTS, found[there]
+    highest = np.full(POINTS, -math.inf)
+    np.maximum.at(highest, bins, v)
+    has_value = np.isfinite(highest)
+    return (np.flatnonzero(has_value) + 0.5) * end_s / POINTS, highest[has_value]
 
 
 def _shares(answer: HomeComparison) -> tuple[str, Any, str]:

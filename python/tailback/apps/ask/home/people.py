@@ -53,9 +53,9 @@ def _kind(word: str, text: str) -> str:
     for one in (word, word.removesuffix("s")):
         if one in WORDS:
             return WORDS[one]
-    near = get_close_matches(word, WORDS, 1)
+    nearest = get_close_matches(word, WORDS, 1)
     known = f"people are calls, streams, games, readers, backups or downloads; {_HINT}"
-    hint = f"did you mean {near[0]!r}?" if near else known
+    hint = f"did you mean {nearest[0]!r}?" if nearest else known
     raise LinkError(f"people = {text}: there is no {word!r}; {hint}")
 
 

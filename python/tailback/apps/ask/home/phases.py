@@ -60,8 +60,8 @@ class Timeline:
     @property
     def one_way(self) -> Timeline:
         """The phases without the one that loads both directions."""
-        kept = tuple(p for p in self.phases if not (p.down and p.up))
-        return self if len(kept) == len(self.phases) else Timeline(kept, self[BOTH].begins)
+        one_way_phases = tuple(p for p in self.phases if not (p.down and p.up))
+        return self if len(one_way_phases) == len(self.phases) else Timeline(one_way_phases, self[BOTH].begins)
 
     @property
     def last(self) -> Phase:
@@ -72,24 +72,24 @@ class Timeline:
 def timeline(line: HomeLine, duration_s: float | None = None) -> Timeline:
     """The phases of a run on this line; `duration_s` is the length of the run. Raises `LinkError`."""
     down, up = line.loaded
-    wanted = [(DOWN, True, False), (UP, False, True), (BOTH, True, True)]
-    wanted = [w for w in wanted if (down or not w[1]) and (up or not w[2])]
+    loads = [(DOWN, True, False), (UP, False, True), (BOTH, True, True)]
+    loads = [w for w in loads if (down or not w[1]) and (up or not w[2])]
     # The queue of a full modem must drain before the next phase, and so must retransmissions.
     gap = GAP_S + 4 * max(8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
-    fixed = IDLE_S + gap * len(wanted)
+    fixed = IDLE_S + gap * len(loads)
     both_bps = line.down_bps + line.up_bps
     usual = LOADED_S if both_bps <= FAST_BPS else max(FAST_LOADED_S, math.ceil(LOADED_S * FAST_BPS / both_bps))
-    loaded = usual if duration_s is None else (duration_s - fixed) / len(wanted)
+    loaded = usual if duration_s is None else (duration_s - fixed) / len(loads)
     if loaded < LEAST_LOADED_S:
-        least = fixed + LEAST_LOADED_S * len(wanted)
+        least = fixed + LEAST_LOADED_S * len(loads)
         raise LinkError(
-            f"duration = {duration_s:g}s: {len(wanted)} phases with load and the pauses after them do not fit; give at "
+            f"duration = {duration_s:g}s: {len(loads)} phases with load and the pauses after them do not fit; give at "
             f"least {least:g}s"
         )
     phases = [Phase(IDLE, 0.0, IDLE_S, False, False, 1.0)]
-    at = IDLE_S
-    for name, d, u in wanted:
-        phases.append(Phase(name, at, at + loaded, d, u, at + START_SHARE * loaded))
-        at += loaded + gap
+    begin_s = IDLE_S
+    for name, d, u in loads:
+        phases.append(Phase(name, begin_s, begin_s + loaded, d, u, begin_s + START_SHARE * loaded))
+        begin_s += loaded + gap
     # The last pause lets packets that are still on their way arrive.
-    return Timeline(tuple(phases), at)
+    return Timeline(tuple(phases), begin_s)

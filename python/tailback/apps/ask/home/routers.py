@@ -36,11 +36,11 @@ def router(text: str) -> Router:
         word += "Mbps"
     if word[:1].isdigit():
         return Router("", spoken.rate("router", word), "your value")
-    found = ROUTERS.get(word.lower())
-    if found is not None:
-        return found
-    near = get_close_matches(word.lower(), ROUTERS, 1)
-    hint = f"did you mean {ROUTERS[near[0]].name}?" if near else f"known are {', '.join(r.name for r in _KNOWN)}"
+    router = ROUTERS.get(word.lower())
+    if router is not None:
+        return router
+    nearest = get_close_matches(word.lower(), ROUTERS, 1)
+    hint = f"did you mean {ROUTERS[nearest[0]].name}?" if nearest else f"known are {', '.join(r.name for r in _KNOWN)}"
     raise LinkError(
         f"router = {text}: no measured limit of this router is known ({hint}); give the rate that it shapes, such as "
         "200Mbps: switch its shaper on at the line's rate, and take what a speed test shows"

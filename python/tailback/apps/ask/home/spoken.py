@@ -130,6 +130,6 @@ def kind(text: str) -> Kind:
         raise LinkError(
             "link = dsl: write vdsl (more than 24 Mb/s down, fibre to the street) or adsl; the modem says it"
         )
-    near = get_close_matches(word, [*KINDS, *_WORDS], 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"lines are {', '.join(KINDS)}"
+    nearest = get_close_matches(word, [*KINDS, *_WORDS], 1)
+    hint = f"did you mean {nearest[0]!r}?" if nearest else f"lines are {', '.join(KINDS)}"
     raise LinkError(f"link = {text}: there is no line {text!r}; {hint}")

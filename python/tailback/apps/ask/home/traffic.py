@@ -128,11 +128,11 @@ def _following(line: HomeLine, course: Sequence[Step], times: Timeline) -> dict[
     )
     packet_bits = 8 * line.framing.on_wire(line.packet)
     found = follow.courses(ways, line.rtt_s, packet_bits, times.duration_s)
-    made = {}
+    changes_made = {}
     for name, link, rates in zip(("shaper-down", "shaper-up"), (f"{SHAPER}.reverse", SHAPER), found, strict=True):
-        at = [_time(t) for t, _ in rates]
-        made[name] = {"link": link, "rate": [f"{rate:.0f}bps" for _, rate in rates], "at": at}
-    return made
+        change_times = [_time(t) for t, _ in rates]
+        changes_made[name] = {"link": link, "rate": [f"{rate:.0f}bps" for _, rate in rates], "at": change_times}
+    return changes_made
 
 
 def _links(line: HomeLine, queues: tuple[Any, Any], lan: float) -> dict[str, Any]:

@@ -56,8 +56,8 @@ class Recording:
     def at(self, seconds: float) -> float:
         """The rate at a time; after the end the recording repeats."""
         seconds %= self.times_s[-1]
-        before = sum(1 for t in self.times_s if t <= seconds)
-        return self.rates_bps[max(before, 1) - 1]
+        steps_before = sum(1 for t in self.times_s if t <= seconds)
+        return self.rates_bps[max(steps_before, 1) - 1]
 
 
 @dataclass(frozen=True)
@@ -239,10 +239,10 @@ def recording(path: str) -> Recording:
 
 def changes(course: Sequence[Step]) -> dict[str, Any]:
     """The tables `[change.NAME]` of the scenario."""
-    at = [f"{round(s.at_s * 1e9)}ns" for s in course]
+    change_times = [f"{round(s.at_s * 1e9)}ns" for s in course]
     return {
-        "line-down": {"link": "line.reverse", "rate": [f"{s.down_bps:.0f}bps" for s in course], "at": at},
-        "line-up": {"link": "line", "rate": [f"{s.up_bps:.0f}bps" for s in course], "at": at},
+        "line-down": {"link": "line.reverse", "rate": [f"{s.down_bps:.0f}bps" for s in course], "at": change_times},
+        "line-up": {"link": "line", "rate": [f"{s.up_bps:.0f}bps" for s in course], "at": change_times},
     }
 
 

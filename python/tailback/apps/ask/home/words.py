@@ -176,8 +176,8 @@ def conditions(answer: HomeComparison) -> str:
     line, times = answer.line, answer.times
     phases = ", ".join(f"{p.title} {p.ends - p.begins:g} s" for p in times.phases)
     ecn = marks.said(line.ecn, {line.sender: line.sender})
-    made = answer.lines(answer.best) if answer.best != MODEM else None
-    if not line.ecn and made is not None and any(" cake " in command for command in made.commands):
+    lines = answer.lines(answer.best) if answer.best != MODEM else None
+    if not line.ecn and lines is not None and any(" cake " in command for command in lines.commands):
         # cake marks whatever it is told, and SQM is told so.
         ecn = f"{ecn[:-1]} at the hosts of the model; cake on the router marks packets of hosts that have it."
     seeds = capital(refine.said(len(answer.seeds)))
@@ -267,10 +267,10 @@ def _dear(answer: HomeComparison, best: str) -> list[str]:
 def _most_is_lost(answer: HomeComparison, best: str) -> list[str]:
     """A warning if the shaper takes more than half of the rate."""
     ways = (("goodput_down", "download"), ("goodput_up", "upload"))
-    there = [(measure, way) for measure, way in ways if measure in answer.ranking.values]
+    measured_ways = [(measure, way) for measure, way in ways if measure in answer.ranking.values]
     lost = [
         way
-        for measure, way in there
+        for measure, way in measured_ways
         if answer.estimate(measure, best).mean < 0.5 * answer.estimate(measure, MODEM).mean
     ]
     if not lost:
