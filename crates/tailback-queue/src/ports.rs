@@ -78,7 +78,8 @@ const NEEDS_A_LIMIT: Facts = Facts {
     ..Facts::MAPPED
 };
 
-/// What a scenario may say of a port with a queue a flow that is named after its scheduler, beside the scheduler's own.
+/// The parameters of a port that has a queue for each flow and is named after its scheduler, in addition to those of
+/// the scheduler.
 const UNDER_A_POLICY: &[Param] = &[POLICY, AQM, BEFORE];
 
 ports! {
@@ -207,9 +208,9 @@ ports! {
     /// Smoothed round robin: a queue a flow, visits by weight, and a limit for each queue.
     ///
     /// The scheduler is in [`schedule::srr`](crate::pieces::schedule::srr), the limit in
-    /// [`drop::queue_limit`](crate::pieces::drop::queue_limit). Departure from ns-2: each flow has a queue of its own,
-    /// where that has sixteen and a map (`port` has these pieces with any mapper); and the buffer that all share has a
-    /// limit too.
+    /// [`drop::queue_limit`](crate::pieces::drop::queue_limit). Departures from ns-2: each flow has a queue of its own,
+    /// where ns-2 has sixteen queues and a map (`port` has these pieces with any mapper). The buffer that all share has
+    /// a limit too.
     srr {
         name: "srr",
         title: "Smoothed round robin",
@@ -297,7 +298,7 @@ ports! {
         build: |s, _, _| Ok(fair_queueing(s, most_held::build(s))),
     }
 
-    /// Fair queueing with the congestion bit: fair queueing that marks who holds much of the buffer.
+    /// Fair queueing with the congestion bit: fair queueing that marks flows that hold much of the buffer.
     ///
     /// The rule is in [`drop::share_mark`](crate::pieces::drop::share_mark).
     fqbit {
@@ -326,9 +327,9 @@ ports! {
     /// FQ-CoDel: each flow its own queue, new flows first, and a CoDel on each queue.
     ///
     /// Flows are hashed to `queues` queues. The scheduler ([`drr_plus_plus`](crate::pieces::schedule::drr_plus_plus))
-    /// serves queues that have just woken before those that stand, so that a flow that sends little waits for nobody;
-    /// CoDel ([`crate::aqm::delay::codel`]) keeps each queue short; when the whole buffer is full, the fattest queue
-    /// loses a batch ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue.
+    /// serves queues that have just woken before standing queues, so that a flow that sends little does not wait for
+    /// others; CoDel ([`crate::aqm::delay::codel`]) keeps each queue short; when the whole buffer is full, the fattest
+    /// queue loses a batch ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue.
     /// Function: CoDel's control law. Action: a mark of capable packets, a drop of others (sojourn); drops of the
     /// fattest queue (overload).
     ///
@@ -403,7 +404,7 @@ ports! {
         },
     }
 
-    /// FQ-COBALT: FQ-CoDel with a COBALT on each queue, against flows that do not listen.
+    /// FQ-COBALT: FQ-CoDel with a COBALT on each queue, against unresponsive flows.
     ///
     /// As [`mod@fq_codel`], with [`mod@cobalt`]: no rule about the last packets of a queue, the delay counts from
     /// `target` on whatever the line's rate (`mtu = "0B"`), and a sojourn above `blue_threshold` teaches BLUE. What a
@@ -450,8 +451,8 @@ ports! {
 
     /// A port put together by name: any mapper, scheduler, drop policy and AQM.
     ///
-    /// The others are ports with one piece or two of their own name. This one has none: everything is said. `fq-codel`
-    /// is the port of hashed queues, `drr-plus-plus`, `batch-drop` and `codel`.
+    /// The others are ports with one piece or two of their own name. This one has no piece of its own: the scenario
+    /// names each piece. `fq-codel` is the port of hashed queues, `drr-plus-plus`, `batch-drop` and `codel`.
     port {
         name: "port",
         title: "A port of pieces by name",

@@ -1,9 +1,9 @@
 //! One memory for the packets of several ports, divided by dynamic thresholds.
 //!
 //! The ports of a switch often share a memory. A queue may take what others leave, but not all of it: it refuses an
-//! arriving packet while it holds as much as `alpha` times what is free. A queue that is alone on the switch so gets
-//! alpha / (1 + alpha) of the memory, and n full queues get alpha / (1 + n alpha) each; the rest stays free for a
-//! queue that was empty so far. Measure: the queue's own length and the free memory. Function: a threshold. Action: the
+//! arriving packet while it holds as much as `alpha` times what is free. So a queue that is alone on the switch gets
+//! alpha / (1 + alpha) of the memory, and n full queues get alpha / (1 + n alpha) each; the rest stays free for a queue
+//! that was empty so far. Measure: the queue's own length and the free memory. Function: a threshold. Action: the
 //! arriving packet is dropped (overflow).
 //!
 //! ```text

@@ -98,12 +98,12 @@ def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, 
     """The values of the words, by name. Raises `TcError`."""
     names = {name: word for word in known for name in (word.name, *word.also)}
     by_name: dict[str, Any] = {}
-    left = list(words)
-    while left:
-        text = left.pop(0)
+    remaining = list(words)
+    while remaining:
+        text = remaining.pop(0)
         if text not in names:
-            near = get_close_matches(text, names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+            nearest = get_close_matches(text, names, 1)
+            hint = f"did you mean {nearest[0]!r}?" if nearest else f"there are {', '.join(names)}"
             raise TcError(f"{kind}: tc has no word {text!r} here; {hint}")
         word = names[text]
         if word.value == "flag":
@@ -111,13 +111,13 @@ def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, 
             continue
         if word.value == "map":
             told: list[int] = []
-            while left and units.is_whole(left[0]) and len(told) < PRIORITIES:
-                told.append(_whole(kind, word.name, left.pop(0)))
+            while remaining and units.is_whole(remaining[0]) and len(told) < PRIORITIES:
+                told.append(_whole(kind, word.name, remaining.pop(0)))
             by_name[word.name] = [*told, *PRIOMAP[len(told) :]]
             continue
-        if not left:
+        if not remaining:
             raise TcError(f"{kind}: {text} has no value; give one behind it")
-        by_name[word.name] = _value(kind, word, left.pop(0))
+        by_name[word.name] = _value(kind, word, remaining.pop(0))
     return by_name
 
 

@@ -217,8 +217,8 @@ def needed(kind: str, said: Sequence[str], exponent: str) -> list[str]:
         return []
     words = ["avpkt", str(MEAN_PACKET)]
     if units.is_whole(exponent) and 1 <= int(exponent) <= law.MOST_EXPONENT:
-        least = units.size(said[said.index("min") + 1])
-        low = least if kind in IN_PACKETS.split() else least / MEAN_PACKET
+        min_size = units.size(said[said.index("min") + 1])
+        low = min_size if kind in IN_PACKETS.split() else min_size / MEAN_PACKET
         words += ["burst", str(law.burst(low, 2.0 ** -int(exponent))[0])]
     return words
 

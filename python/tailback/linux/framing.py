@@ -173,8 +173,8 @@ def framing(link: str, *, pppoe: bool = False, vlan: bool = False) -> Framing:
     """The framing of a line, by its name. Raises `FramingError`."""
     row = next((row for row in _LINES if row.link == link), None)
     if row is None:
-        near = get_close_matches(link, LINKS, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"lines are {', '.join(LINKS)}"
+        nearest = get_close_matches(link, LINKS, 1)
+        hint = f"did you mean {nearest[0]!r}?" if nearest else f"lines are {', '.join(LINKS)}"
         raise FramingError(f"link = {link}: there is no line {link!r}; {hint}")
     row = replace(row, pppoe=pppoe, vlan=vlan)
     if link == "unknown":

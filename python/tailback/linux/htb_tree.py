@@ -43,8 +43,8 @@ def lines(
     inner = {c.get("parent") for c in classes}
     for c in classes:
         name, above = names[c["name"]], names.get(str(c.get("parent")), TOP)
-        own = units.rate_text(_rate(c["rate"]))
-        rates = f"rate {own} ceil {units.rate_text(_rate(c.get('ceil', c['rate'])))}"
+        own_rate = units.rate_text(_rate(c["rate"]))
+        rates = f"rate {own_rate} ceil {units.rate_text(_rate(c.get('ceil', c['rate'])))}"
         rates += "".join(f" {k} {_bytes(c, k, 1600)}" for k in ("burst", "cburst"))
         rates += "".join(f" {k} {v}" for k, v in (("prio", c.get("prio")), ("quantum", _quantum(c))) if v is not None)
         made.append(f"{head} parent {above} classid {name} htb {rates} {framing.htb}")
@@ -52,11 +52,11 @@ def lines(
             continue
         leaf = c.get("queue", table.get("queue", {"kind": of_words("pfifo", [])[0]}))
         leaf = {"kind": leaf} if isinstance(leaf, str) else dict(leaf)
-        there = form(leaf["kind"])
-        if there is None:
+        leaf_form = form(leaf["kind"])
+        if leaf_form is None:
             raise TcError(f"Linux has no {leaf['kind']}")
         path = Path(_rate(c.get("ceil", c["rate"])), framing.shaped(packet), 0.1)
-        written = words.write(there, leaf, path, ecn=ecn, as_linux=True)
+        written = words.write(leaf_form, leaf, path, ecn=ecn, as_linux=True)
         made.append(f"tc qdisc replace dev {device} parent {name} {written.text}")
         unsaid += written.unsaid
         remarks += written.remarks
@@ -69,10 +69,10 @@ def lines(
 
 def _names(classes: list[dict[str, Any]]) -> dict[str, str]:
     """The names of classes in Linux: names that are numbers stay, and the other classes are numbered in order."""
-    named = [str(c["name"]) for c in classes]
-    if all(_NAMED.fullmatch(n) and n != TOP for n in named):
-        return {n: n for n in named}
-    return {n: f"1:{FIRST + i:x}" for i, n in enumerate(named)}
+    class_names = [str(c["name"]) for c in classes]
+    if all(_NAMED.fullmatch(n) and n != TOP for n in class_names):
+        return {n: n for n in class_names}
+    return {n: f"1:{FIRST + i:x}" for i, n in enumerate(class_names)}
 
 
 def _code(name: str) -> int:

@@ -89,10 +89,10 @@ _Options = list[tuple[str, str]]
 def _cake(setup: Setup) -> _Options:
     framing = setup.framing
     # For these the script adds `besteffort` and `wash`. Words of the options would stand behind them and undo them.
-    plain = setup.up.get("tins") == "besteffort"
+    is_besteffort = setup.up.get("tins") == "besteffort"
     squash = {
         "wash": bool(setup.down.get("wash")),
-        "tins": setup.down.get("tins") == "besteffort" and not plain,
+        "tins": setup.down.get("tins") == "besteffort" and not is_besteffort,
     }
     of_script = tuple(name for name, squashed in squash.items() if squashed)
     down, up = setup.written("down", without=of_script, bare=True), setup.written("up", bare=True)
@@ -100,7 +100,7 @@ def _cake(setup: Setup) -> _Options:
     return [
         *_basic(setup, setup.down_bps, setup.up_bps),
         ("qdisc", "cake"),
-        ("script", "piece_of_cake.qos" if plain else "layer_cake.qos"),
+        ("script", "piece_of_cake.qos" if is_besteffort else "layer_cake.qos"),
         ("qdisc_advanced", "1"),
         ("squash_dscp", f"{squash['wash']:d}"),
         ("squash_ingress", f"{squash['tins']:d}"),

@@ -114,13 +114,13 @@ class _Reader:
     def settings(self, words: list[str]) -> dict[str, Any]:
         raw: dict[str, str] = {}
         values: dict[str, Any] = {}
-        left = [word for word in words if word not in self.form.always]
-        while left:
-            word = left.pop(0)
+        remaining = [word for word in words if word not in self.form.always]
+        while remaining:
+            word = remaining.pop(0)
             if word in self.valued:
-                if not left:
+                if not remaining:
                     raise TcError(f"{self.kind}: {word} has no value; give one behind it")
-                raw[word] = left.pop(0)
+                raw[word] = remaining.pop(0)
                 if (option := self.valued[word]).value == "bytes":
                     self.store(values, option, raw[word])
             elif word in self.flags:
@@ -135,11 +135,11 @@ class _Reader:
                 self.lay(values, self.presets[word])
             elif self.left_out is not None and word in (others := _others(self.kind)):
                 many = others[word]
-                self.left_out.append(" ".join([word, *left[:many]]))
-                left = left[many:]
+                self.left_out.append(" ".join([word, *remaining[:many]]))
+                remaining = remaining[many:]
             else:
-                known = [*self.valued, *self.flags, *self.presets]
-                raise TcError(f"{self.kind}: tc's {word!r} has no counterpart here; {_near(word, known)}")
+                known_words = [*self.valued, *self.flags, *self.presets]
+                raise TcError(f"{self.kind}: tc's {word!r} has no counterpart here; {_near(word, known_words)}")
         self.work_out(raw)
         for word, text in raw.items():
             if self.valued[word].value not in ("bytes", "burst"):

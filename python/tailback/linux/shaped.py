@@ -58,13 +58,13 @@ class Side:
 
 def sides(tree: Tree, leave: Leave) -> list[Side]:
     """The directions that a paste sets up. A device is left out if no setting of it can be read."""
-    through = {d.through: d.name for d in tree.devices.values() if d.through}
+    device_behind = {d.through: d.name for d in tree.devices.values() if d.through}
     directions: list[Side] = []
     for device in tree.devices.values():
         if not device.qdiscs and not device.classes:
             continue
-        if (made := _side(device, through.get(device.name, device.name), leave)) is not None:
-            down = device.name in through or device.name.startswith("ifb")
+        if (made := _side(device, device_behind.get(device.name, device.name), leave)) is not None:
+            down = device.name in device_behind or device.name.startswith("ifb")
             made.way = "down" if down else ""
             directions.append(made)
     if any(side.way == "down" for side in directions):
@@ -86,16 +86,16 @@ def _side(device: Device, source: str, leave: Leave) -> Side | None:
                 "ingress", "incoming packets wait in no queue here; a filter with mirred redirects them to an ifb", line
             )
         return None
-    made = Side(device.name)
-    walk = _Walk(device, made, leave, 0 if _BARE.match(source.removeprefix("ifb4")) else ETHERNET_HEADER)
+    side = Side(device.name)
+    walk = _Walk(device, side, leave, 0 if _BARE.match(source.removeprefix("ifb4")) else ETHERNET_HEADER)
     try:
         walk.qdisc(root, 0)
     except TcError as e:
         leave(f"tc qdisc {_plain(root.kind)}", str(e), root.line)
         return None
-    if not made.queue and not made.impair:
+    if not side.queue and not side.impair:
         return None
-    return made
+    return side
 
 
 def _plain(kind: str) -> str:
@@ -210,20 +210,20 @@ class _Walk:
         for c in chain:
             if c.kind not in classful.CLASS_WORDS:
                 raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
-            said = classful.values(c.kind, c.words, classful.CLASS_WORDS[c.kind])
-            if "rate" not in said:
+            options = classful.values(c.kind, c.words, classful.CLASS_WORDS[c.kind])
+            if "rate" not in options:
                 raise TcError(f"class {c.handle}: rate is missing; tc asks for it")
-            self.say(c.line, f"class {c.handle}", self.class_text(said))
-            read.append((c, said))
+            self.say(c.line, f"class {c.handle}", self.class_text(options))
+            read.append((c, options))
         rate, burst = 0.0, 0
         counted: Mapping[str, Any] = {}
-        for _, said in reversed(read):
+        for _, options in reversed(read):
             before = rate
-            rate, burst = self.alone(said, rate, burst)
+            rate, burst = self.alone(options, rate, burst)
             # The headers are those that the limiting bucket counts; of two buckets with the same rate, the larger
             # headers.
-            if rate != before or _headers(said) > _headers(counted):
-                counted = said
+            if rate != before or _headers(options) > _headers(counted):
+                counted = options
         own = read[0][1]
         if rate > own["rate"]:
             what = f"rate {units.rate_text(own['rate'])} of class {leaf.handle}"
@@ -246,32 +246,32 @@ class _Walk:
         made: list[dict[str, Any]] = []
         counts: list[Statement] = []
         below = [c for c in self.device.classes.values() if c.handle.partition(":")[0] == top.handle.partition(":")[0]]
-        whole = classful.values(top.kind, top.words, known.get(top.kind, ()))
+        top_options = classful.values(top.kind, top.words, known.get(top.kind, ()))
         for c in below:
             if c.kind not in known:
                 raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
-            said = classful.values(c.kind, c.words, known[c.kind])
-            if "rate" not in said:
+            options = classful.values(c.kind, c.words, known[c.kind])
+            if "rate" not in options:
                 raise TcError(f"class {c.handle}: rate is missing; tc asks for it")
-            self.say(c.line, f"class {c.handle}", self.class_text(said))
+            self.say(c.line, f"class {c.handle}", self.class_text(options))
             if c is top:
                 continue
-            row: dict[str, Any] = {"name": c.handle, "rate": units.scenario_rate(said["rate"])}
+            row: dict[str, Any] = {"name": c.handle, "rate": units.scenario_rate(options["rate"])}
             row |= {"parent": c.parent} if c.parent != top.handle else {}
-            row |= {"ceil": units.scenario_rate(said["ceil"])} if "ceil" in said else {}
-            row |= {k: f"{said[k]}B" for k in ("burst", "cburst", "quantum") if k in said}
-            row |= {"prio": said["prio"]} if "prio" in said else {}
+            row |= {"ceil": units.scenario_rate(options["ceil"])} if "ceil" in options else {}
+            row |= {k: f"{options[k]}B" for k in ("burst", "cburst", "quantum") if k in options}
+            row |= {"prio": options["prio"]} if "prio" in options else {}
             if c in leaves:
                 codes = sorted(set(self.device.coded.get(c.handle, ())))
                 row |= {"dscp": codes} if codes else {}
                 row["queue"] = self.inside(c, level)
             made.append(row)
-            if _headers(said) != _headers(whole):
+            if _headers(options) != _headers(top_options):
                 counts.append(c)
         for c in counts:
             self.leave(f"headers of class {c.handle}", "a tree counts them as its class at the top does", c.line)
-        rate, burst = self.alone(whole, 0.0, 0)
-        self.shape(top.line, rate, burst, whole)
+        rate, burst = self.alone(top_options, 0.0, 0)
+        self.shape(top.line, rate, burst, top_options)
         classes: dict[str, Any] = {"classes": made}
         if unnamed in {c.handle for c in leaves}:
             classes["default"] = unnamed
@@ -313,25 +313,25 @@ class _Walk:
 
     def bucket(self, one: Statement, level: int) -> None:
         """`tbf`: a bucket with a queue that counts bytes, or with a qdisc below it."""
-        said = classful.values(one.kind, one.words, classful.WORDS[one.kind])
-        if "burst" not in said:
+        options = classful.values(one.kind, one.words, classful.WORDS[one.kind])
+        if "burst" not in options:
             raise TcError(f"{one.kind}: burst is missing; tc asks for it")
-        limit = classful.latency_limit(said)
+        limit = classful.latency_limit(options)
         if limit is None:
             raise TcError(f"{one.kind}: limit or latency is missing; tc asks for one of them")
-        if said["burst"] <= 0:
+        if options["burst"] <= 0:
             raise TcError(f"{one.kind}: burst 0 lets no packet pass; give at least one packet")
-        parts = [f"rate {units.scenario_rate(said['rate'])}", f"burst {said['burst']} B", f"limit {limit} B"]
-        if "latency" in said:
-            parts.append(f"latency {law.seconds(said['latency'])}")
-        if "peakrate" in said:
-            parts.append(f"peakrate {units.scenario_rate(said['peakrate'])}, mtu {said.get('mtu', 0)} B")
+        parts = [f"rate {units.scenario_rate(options['rate'])}", f"burst {options['burst']} B", f"limit {limit} B"]
+        if "latency" in options:
+            parts.append(f"latency {law.seconds(options['latency'])}")
+        if "peakrate" in options:
+            parts.append(f"peakrate {units.scenario_rate(options['peakrate'])}, mtu {options.get('mtu', 0)} B")
         self.say(one.line, one.kind, ", ".join(parts))
-        if "peakrate" in said:
-            if said.get("mtu", 0) <= 0:
+        if "peakrate" in options:
+            if options.get("mtu", 0) <= 0:
                 raise TcError(f"{one.kind}: peakrate without mtu; tc asks for the bytes of a burst at that rate")
-            self.shape(one.line, said["peakrate"], said["mtu"], said)
-        self.shape(one.line, said["rate"], said["burst"], said)
+            self.shape(one.line, options["peakrate"], options["mtu"], options)
+        self.shape(one.line, options["rate"], options["burst"], options)
         below = self.device.below(one.handle) if one.handle else []
         if below:
             self.qdisc(below[0], level + 1)
@@ -355,9 +355,9 @@ class _Walk:
         if counted < 0:
             self.leave(f"overhead {overhead}", "a packet would be shorter than its IP packet", line)
             counted = 0
-        told = (line, "overhead", f"{counted} B on the IP packet: Linux counts the {header} B of the Ethernet header")
-        if header and told not in self.side.said:
-            self.say(*told)
+        note = (line, "overhead", f"{counted} B on the IP packet: Linux counts the {header} B of the Ethernet header")
+        if header and note not in self.side.said:
+            self.say(*note)
         cells = "atm" if layer in ("atm", "adsl") else "plain"
         self.buckets.append(_Bucket(rate, burst, counted, mpu, cells))
         self.side.rate_bps = min(rate, self.side.rate_bps or rate)
@@ -463,7 +463,7 @@ def _number(table: Mapping[str, str], word: str) -> int:
 
 def _known_words(one: Statement, leave: Leave) -> list[str]:
     """The words without those that a paste may have but that do not set the discipline."""
-    words, kept = list(one.words), []
+    words, kept_words = list(one.words), []
     while words:
         word = words.pop(0)
         if word == "unlimited" or (word == "bandwidth" and words[:1] == ["unlimited"]):
@@ -471,5 +471,5 @@ def _known_words(one: Statement, leave: Leave) -> list[str]:
         elif word == "overhead" and words[:1] and words[0].startswith("-"):
             leave(f"overhead {words.pop(0)[:8]}", "a packet would be shorter than its IP packet", one.line)
         else:
-            kept.append(word)
-    return kept
+            kept_words.append(word)
+    return kept_words

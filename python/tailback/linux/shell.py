@@ -237,8 +237,8 @@ def _value(paste: Paste, line: str, at: int) -> tuple[str, int]:
         variable = _NAME.match(inside)
         if variable is None:
             raise TcError("${ has no name and no end; write the value in its place")
-        rest = inside[variable.end() :]
-        default = re.fullmatch(r":?[-=](.*)", rest, re.DOTALL)
+        after_name = inside[variable.end() :]
+        default = re.fullmatch(r":?[-=](.*)", after_name, re.DOTALL)
         if variable[0] in paste.variables:
             return paste.variables[variable[0]], end + 1
         return (default[1] if default else "${" + variable[0] + "}"), end + 1
@@ -297,8 +297,8 @@ class _Sum:
                 value *= other
             else:
                 # A shell rounds towards zero.
-                part = abs(value) // abs(other) * (1 if (value < 0) == (other < 0) else -1)
-                value = part if sign == "/" else value - part * other
+                quotient = abs(value) // abs(other) * (1 if (value < 0) == (other < 0) else -1)
+                value = quotient if sign == "/" else value - quotient * other
             if abs(value) >= 1 << 63:
                 raise TcError("the sum in $((...)) is larger than a shell can count; write the value in its place")
         return value
@@ -341,20 +341,20 @@ def _take(paste: Paste, number: int, words: list[str]) -> None:
 
 def _command(words: list[str]) -> tuple[str, ...] | None:
     """The words from the program's name on; None if there is no program."""
-    plain = [_base(w) for w in words[:16]]
+    names = [_base(w) for w in words[:16]]
     # A script may name the program TC=/sbin/tc and run `$TC`.
-    plain = [TC if re.fullmatch(r"\$\{?TC(?:_BINARY|_CMD)?\}?", w, re.IGNORECASE) else w for w in plain]
-    for at, word in enumerate(plain):
+    names = [TC if re.fullmatch(r"\$\{?TC(?:_BINARY|_CMD)?\}?", w, re.IGNORECASE) else w for w in names]
+    for at, word in enumerate(names):
         if word == TC and (
             at == 0 or words[0] in _BEFORE or _base(words[0]) in (IP, "mnexec") or words[0][:1] in "h!({"
         ):
             return (TC, *words[at + 1 :])
-    if plain[0] == "sudo":
+    if names[0] == "sudo":
         return _command([w for i, w in enumerate(words[1:]) if i or not w.startswith("-")]) if len(words) > 1 else None
-    if plain[0] == IP:
+    if names[0] == IP:
         return (IP, *words[1:])
     # A batch for `tc -batch` has lines without the program.
     verbs = ("add", "replace", "change", "del", "delete", "link")
-    if plain[0] in _OBJECTS and len(words) > 2 and words[1] in verbs:
+    if names[0] in _OBJECTS and len(words) > 2 and words[1] in verbs:
         return (TC, *words)
     return None

@@ -151,10 +151,10 @@ def _standing(one: Statement) -> Statement:
     parent = handle(one.parent)
     if parent == INGRESS:
         parent = "ingress"
-    named = "" if one.object == "filter" else handle(one.handle)
-    if one.object == "class" and one.handle and not named.partition(":")[2]:
+    qdisc_handle = "" if one.object == "filter" else handle(one.handle)
+    if one.object == "class" and one.handle and not qdisc_handle.partition(":")[2]:
         raise TcError(f"classid {one.handle}: a class has a number behind the colon, such as 1:10")
-    return Statement(one.line, one.object, one.verb, one.device, parent, named, one.kind, one.words, one.stab)
+    return Statement(one.line, one.object, one.verb, one.device, parent, qdisc_handle, one.kind, one.words, one.stab)
 
 
 def _take_away(device: Device, one: Statement) -> None:
@@ -215,8 +215,8 @@ def _code_point(words: Sequence[str]) -> int | None:
         # `priority` of IPv6 is its traffic class (tc-u32(8)).
         if name in words[:-1] and (name != "priority" or words[words.index(name) - 1] == "ip6"):
             value, _, mask = words[words.index(name) + 1].partition("/")
-            after = words[words.index(name) + 2 : words.index(name) + 3]
-            mask = mask or (after[0] if after else "")
+            next_word = words[words.index(name) + 2 : words.index(name) + 3]
+            mask = mask or (next_word[0] if next_word else "")
             try:
                 number, bits = int(value, 0), int(mask, 0) if mask else 0xFF
             except ValueError:

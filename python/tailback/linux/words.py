@@ -146,11 +146,11 @@ class _Writer:
         if not asked and (self.is_understood(option) or (value is None and not self.can_work_out(option))):
             return None
         if option.also and option.value != "round-trip":
-            others = [p for p in option.also if self.value(p) != value]
-            if others and not asked:
+            differing = [p for p in option.also if self.value(p) != value]
+            if differing and not asked:
                 return None
-            if others:
-                raise _NoWordError(f"{option.word} says {', '.join(others)} too, and they differ")
+            if differing:
+                raise _NoWordError(f"{option.word} says {', '.join(differing)} too, and they differ")
         if value is not None and option.unsaid == "is" and option.default == str(value) == "none":
             return None
         text = _WRITE[option.value](self, option, value)

@@ -66,8 +66,8 @@ def parse(text: str) -> list[Turn]:
         return [Turn(**step) for step in _core.read_dialogue(text)]
     except _core.DialogueFault as e:
         line, word, what = e.args
-        said = text.splitlines()[line - 1].strip() if text.strip() else ""
-        raise DialogueError(f"step {line}, {said!r}: " + (f"{word!r}: {what}" if word else what)) from None
+        line_text = text.splitlines()[line - 1].strip() if text.strip() else ""
+        raise DialogueError(f"step {line}, {line_text!r}: " + (f"{word!r}: {what}" if word else what)) from None
 
 
 def evaluate(value: Sum, of: Callable[[str], float]) -> float:

@@ -71,13 +71,13 @@ class NoKernel(Exception):
 
 def on_kernel(control: str, names: Sequence[str], files: Sequence[str]) -> list[dict[str, Any]]:
     """The verdicts of the lines on this kernel, in the form of `LineVerdict.as_dict`. Raises NoKernel."""
-    asked = json.dumps({"control": control, "names": list(names), "files": [os.path.abspath(f) for f in files]})
+    request = json.dumps({"control": control, "names": list(names), "files": [os.path.abspath(f) for f in files]})
     words = [sys.executable, "-m", "tailback.apps.conformance.kernel"]
-    done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False)
-    if done.returncode:
-        why = done.stderr.strip().rsplit("\n", 1)[-1] or f"it ended with status {done.returncode}"
+    finished = subprocess.run(words, input=request, capture_output=True, text=True, check=False)
+    if finished.returncode:
+        why = finished.stderr.strip().rsplit("\n", 1)[-1] or f"it ended with status {finished.returncode}"
         raise NoKernel(f"this kernel cannot be tried: {why}; `tailback doctor` says what is missing")
-    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    rows: list[dict[str, Any]] = json.loads(finished.stdout)
     return rows
 
 
@@ -214,12 +214,12 @@ class KernelSender:
             if heard and "syn" in heard[1].flags:
                 syns.append(heard)
         self._syn_gap = (syns[-1][0] - syns[-2][0]) / 1e9 if lost_syns else math.nan
-        at, syn = syns[-1]
+        syn_at, syn = syns[-1]
         self._ports = (syn.ports[1], syn.ports[0])
         self._first = (syn.seq + 1) & 0xFFFFFFFF
         asks = {"ece", "cwr"} <= syn.flags
-        while time.monotonic_ns() < at + OPENING_NS:
-            self._hear(at + OPENING_NS)
+        while time.monotonic_ns() < syn_at + OPENING_NS:
+            self._hear(syn_at + OPENING_NS)
         flags = frozenset({"syn", "ack", *(["ece"] if asks else [])})
         stamps = (1, syn.stamp or 0) if self._stamps else None
         mss = PAYLOAD + 12 * self._stamps
@@ -232,8 +232,8 @@ class KernelSender:
     def _say(self, acked: int, flags: frozenset[str], stamps: tuple[int, int] | None, **more: Any) -> None:
         seq = 1_000_000 + ("syn" not in flags)
         ack = self._first + acked
-        said = packets.ToKernel(self._peer, _OWN, self._ports, seq, ack, flags, stamps=stamps, **more)
-        os.write(self._device, packets.write(said))
+        packet = packets.ToKernel(self._peer, _OWN, self._ports, seq, ack, flags, stamps=stamps, **more)
+        os.write(self._device, packets.write(packet))
         # The kernel answers within the same call.
         while self._hear(0):
             pass
@@ -279,13 +279,13 @@ class KernelSender:
         while self._forever or self._unwritten:
             size = PAYLOAD * 100 if self._forever else min(self._unwritten, PAYLOAD * 100)
             try:
-                taken = self._socket.send(bytes(size))
+                bytes_taken = self._socket.send(bytes(size))
             except (BlockingIOError, InterruptedError):
                 break
-            self._unwritten = max(0, self._unwritten - taken)
+            self._unwritten = max(0, self._unwritten - bytes_taken)
             while self._hear(0):
                 pass
-            if taken < size or (self._forever and self._socket_holds() > 2_000_000):
+            if bytes_taken < size or (self._forever and self._socket_holds() > 2_000_000):
                 break
         while self._hear(0):
             pass

@@ -85,14 +85,14 @@ def read(data: bytes) -> FromKernel | None:
 
 
 def _read_options(segment: FromKernel, options: bytes) -> None:
-    at = 0
-    while at < len(options) and options[at] != 0:
-        if options[at] == 1:
-            at += 1
+    offset = 0
+    while offset < len(options) and options[offset] != 0:
+        if options[offset] == 1:
+            offset += 1
             continue
-        if at + 1 >= len(options) or options[at + 1] < 2 or at + options[at + 1] > len(options):
+        if offset + 1 >= len(options) or options[offset + 1] < 2 or offset + options[offset + 1] > len(options):
             return
-        kind, inside = options[at], options[at + 2 : at + options[at + 1]]
+        kind, inside = options[offset], options[offset + 2 : offset + options[offset + 1]]
         if kind == 2 and len(inside) == 2:
             (segment.mss,) = struct.unpack("!H", inside)
         elif kind == 3 and len(inside) == 1:
@@ -105,7 +105,7 @@ def _read_options(segment: FromKernel, options: bytes) -> None:
         elif kind == 8 and len(inside) == 8:
             value, echo = struct.unpack("!II", inside)
             segment.stamps = (value, echo)
-        at += options[at + 1]
+        offset += options[offset + 1]
 
 
 def write(s: ToKernel) -> bytes:
@@ -141,8 +141,8 @@ def write(s: ToKernel) -> bytes:
     )
     tcp += options + bytes(s.payload)
     ends = socket.inet_aton(s.source) + socket.inet_aton(s.destination)
-    whole = _sum(ends + struct.pack("!BBH", 0, socket.IPPROTO_TCP, len(tcp)) + tcp)
-    tcp = tcp[:16] + struct.pack("!H", whole) + tcp[18:]
+    checksum = _sum(ends + struct.pack("!BBH", 0, socket.IPPROTO_TCP, len(tcp)) + tcp)
+    tcp = tcp[:16] + struct.pack("!H", checksum) + tcp[18:]
     ip = struct.pack("!BBHHHBBH", 0x45, _ECN.index(s.ecn), 20 + len(tcp), 0, 0x4000, 64, socket.IPPROTO_TCP, 0) + ends
     return ip[:10] + struct.pack("!H", _sum(ip)) + ip[12:] + tcp
 

@@ -162,8 +162,8 @@ def _answer(player: Player, step: Turn) -> None:
 def _sends(player: Player, step: Turn) -> None:
     if step.words and not step.segments:
         seen = player.look(step.count or 0 if step.words[0] == "at least" else 0)
-        good = len(seen) <= (step.count or 0) if step.words[0] == "at most" else len(seen) >= (step.count or 0)
-        if not good:
+        holds = len(seen) <= (step.count or 0) if step.words[0] == "at most" else len(seen) >= (step.count or 0)
+        if not holds:
             raise NotKept(f"it sent {_shown(seen)}")
         if len(step.words) > 1 and [s.number for s in seen if "cwr" in s.flags] != [seen[0].number]:
             raise NotKept(f"CWR is on {[s.number for s in seen if 'cwr' in s.flags] or 'no segment'}")

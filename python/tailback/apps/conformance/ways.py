@@ -49,8 +49,8 @@ WAYS = (
 
 def presupposed(line: Dialogue) -> dict[str, Any]:
     """The parameters that a line's sentence needs under a profile, unless the line sets them."""
-    own = line.table.tcp
-    by_time = own.get("loss") == "rack"
+    own_settings = line.table.tcp
+    by_time = own_settings.get("loss") == "rack"
     return {
         "min_rto": "200ms" if line.table.default_timer else LINUX_FLOOR,
         "loss": "dupthresh",
@@ -61,12 +61,12 @@ def presupposed(line: Dialogue) -> dict[str, Any]:
 
 def not_asked(line: Dialogue, way: Way) -> str:
     """The reason why such settings do not apply to a line; empty if they apply."""
-    own = line.table.tcp
-    if way.key in own:
-        return f"the line is about {way.key} = {str(own[way.key]).lower()}"
+    own_settings = line.table.tcp
+    if way.key in own_settings:
+        return f"the line is about {way.key} = {str(own_settings[way.key]).lower()}"
     if way.key == "variant" and any(step.reports for step in line.steps):
         return "its ACKs report by SACK"
-    if way.key == "variant" and own.get("loss") == "rack":
+    if way.key == "variant" and own_settings.get("loss") == "rack":
         return "RACK needs SACK (RFC 8985 section 3.1)"
     stamped = way.linux and way.key != "timestamps"
     return line.table.not_with_stamps if stamped else ""

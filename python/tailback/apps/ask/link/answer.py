@@ -117,8 +117,8 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
     scenarios = {}
     for name, candidate in chosen.items():
         for load in loads:
-            beside = load == measures.BESIDE
-            table = scenario(asked, candidate.table(), times, beside, trial.tcp, candidate.switch)
+            is_beside = load == measures.BESIDE
+            table = scenario(asked, candidate.table(), times, is_beside, trial.tcp, candidate.switch)
             made = load_scenario(table, name=f"compare, {name}")
             points.append(({"queue": name, "load": load}, made))
             if load == measures.ALONE:
@@ -223,7 +223,7 @@ def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
 
 def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
     """A sentence for each discipline with a buffer other than the link's."""
-    own = {name: c.table().get("buffer", asked.buffer) for name, c in chosen.items() if not c.switch}
+    buffers = {name: c.table().get("buffer", asked.buffer) for name, c in chosen.items() if not c.switch}
     shared = [name for name, c in chosen.items() if c.switch]
     told = []
     if shared and asked.rack is not None:
@@ -233,7 +233,7 @@ def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
             f"thresholds{idle}; the others have a share of {asked.buffer} of their own."
         )
     return told + [
-        f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in own.items() if b != asked.buffer
+        f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in buffers.items() if b != asked.buffer
     ]
 
 

@@ -145,13 +145,13 @@ MEASURES: list[FabricMeasure] = [
 def views(results: Any) -> dict[str, list[FabricSeed]]:
     """The runs of each discipline by seed, in order. `results` have the label `queue`."""
     slowdowns, layers = by_run(results.slowdowns), by_run(results.layers)
-    found: dict[str, list[FabricSeed]] = {}
+    seeds_of: dict[str, list[FabricSeed]] = {}
     for run in results.runs.rows():
         if run["status"] != "done":
             continue
         by_group: dict[str, list[dict[str, Any]]] = {}
         for row in slowdowns.get(run["run"], []):
             by_group.setdefault(str(row["group"]), []).append(row)
-        own = [row for row in layers.get(run["run"], []) if row["layer"] != HOSTS]
-        found.setdefault(run["queue"], []).append(FabricSeed(by_group, own))
-    return found
+        switch_rows = [row for row in layers.get(run["run"], []) if row["layer"] != HOSTS]
+        seeds_of.setdefault(run["queue"], []).append(FabricSeed(by_group, switch_rows))
+    return seeds_of

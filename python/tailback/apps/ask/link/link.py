@@ -128,8 +128,8 @@ class Link:
         if "bulk" not in self.traffic:
             return {}
         kinds = [(sender, rtt) for rtt in self.rtts_s for sender in self.senders]
-        each, left = divmod(self.flows, len(kinds))
-        counted = {kind: each + (i < left) for i, kind in enumerate(kinds)}
+        flows_each, flows_left = divmod(self.flows, len(kinds))
+        counted = {kind: flows_each + (i < flows_left) for i, kind in enumerate(kinds)}
         return {kind: n for kind, n in counted.items() if n}
 
 
@@ -154,11 +154,11 @@ def link(
     if not 200 <= packet_bytes <= 65_000:
         raise LinkError(f"packet = {packet}: give 200B to 65000B, headers included; 1500B is Ethernet's")
     if 8 * packet_bytes > rate_bps * LONGEST_PACKET_S:
-        least = 8 * packet_bytes / LONGEST_PACKET_S
+        least_bps = 8 * packet_bytes / LONGEST_PACKET_S
         raise LinkError(
             f"rate = {rate}: a packet of {packet_bytes} B takes {8 * packet_bytes / max(rate_bps, 1e-9):.3g} s; "
             f"give at "
-            f"least {least / 1000:g}kbps, or a smaller packet"
+            f"least {least_bps / 1000:g}kbps, or a smaller packet"
         )
     if rate_bps > 10e12:
         raise LinkError(f"rate = {rate}: give at most 10Tbps; the hosts' own lines are ten times as fast")

@@ -364,6 +364,6 @@ def _completions(table: Any, duration_s: float, group: str) -> Iterator[tuple[in
         return
     sizes, times = np.asarray(table["bytes"], float), np.asarray(table["completion_s"], float)
     times = np.where(np.isnan(times), duration_s - np.asarray(table["asked_s"], float), times)
-    own = np.asarray([g == group for g in table.to_list("group")], bool)
+    of_group = np.asarray([g == group for g in table.to_list("group")], bool)
     for n, mine in _masks(np.asarray(table["run"])):
-        yield n, sizes[mine & own], times[mine & own]
+        yield n, sizes[mine & of_group], times[mine & of_group]

@@ -228,17 +228,17 @@ def _shares(answer: Comparison) -> tuple[str, Any, str]:
     if not counted or link.flows + len(counted) < 3:
         return "shares", None, ""
     kinds = _kinds(answer)
-    beside = "unresponsive" in link.traffic
+    has_unresponsive = "unresponsive" in link.traffic
     rows = []
     for q in _names(answer):
         values = [[_share(s, names) for s in answer.runs[q]] for names in kinds.values()]
-        if beside:
+        if has_unresponsive:
             values.append([_share_of_unresponsive(s) for s in answer.runs[q]])
         rows.append((q, values))
-    titles = [*kinds, *(["unresponsive flow"] if beside else [])]
+    titles = [*kinds, *(["unresponsive flow"] if has_unresponsive else [])]
     fig = plots.shares(rows, titles)
     said = "Mean goodput of a flow of each kind, in fair shares: 1 is an equal share of the line."
-    if beside:
+    if has_unresponsive:
         said += " The unresponsive flow is in separate runs; the others lose there what it takes beyond 1."
     return "shares", fig, said
 

@@ -56,8 +56,8 @@ def short(rtt_s: float) -> str:
 
 def readers(link: Link) -> tuple[int, float]:
     """The number of readers and the reading time of a page, such that they take their share of the line."""
-    each = PAGE_BYTES * 8 / READING_S
-    n = link.rate_bps * WEB_SHARE / each
+    reader_bps = PAGE_BYTES * 8 / READING_S
+    n = link.rate_bps * WEB_SHARE / reader_bps
     if n >= 1:
         return min(round(n), MOST_READERS), READING_S
     return 1, READING_S / n
@@ -318,9 +318,9 @@ def said(link: Link) -> list[str]:
     for (sender, _), n in link.senders_of_flows().items():
         counted[sender] = counted.get(sender, 0) + n
     if counted:
-        who = " and ".join(f"{n} {name}" for name, n in counted.items())
+        senders = " and ".join(f"{n} {name}" for name, n in counted.items())
         long = "long transfer" if link.flows == 1 else "long transfers"
-        parts.append(f"{link.flows} {long} ({who})")
+        parts.append(f"{link.flows} {long} ({senders})")
     if "web" in link.traffic:
         clients, reading = readers(link)
         people = "one person" if clients == 1 else f"{clients} people"

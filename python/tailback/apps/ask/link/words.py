@@ -70,8 +70,8 @@ def first(answer: Comparison) -> str:
     if len(answer.seeds) < 2:
         return "One seed gives no interval: nothing here is called better. Ask for --replications 5."
     leading = [p for p in places if p.rank == 1]
-    beside = [p.queue for p in places if not p.rank]
-    if len(leading) + len(beside) == len(places):
+    unranked = [p.queue for p in places if not p.rank]
+    if len(leading) + len(unranked) == len(places):
         return "No discipline is better than another here: no difference is both clear and large enough to matter."
     top = leading[0]
     if len(leading) == 1:
@@ -82,10 +82,10 @@ def first(answer: Comparison) -> str:
     else:
         leaders = joined([p.queue for p in leading], "and")
         said = f"{leaders} share the first place: they have equal scores (how often better minus how often worse)."
-    if not beside:
+    if not unranked:
         return said
-    where = answer.candidates[beside[0]].where
-    return f"{said} {joined(beside, 'and')} ({where}) are compared, but have no place."
+    where = answer.candidates[unranked[0]].where
+    return f"{said} {joined(unranked, 'and')} ({where}) are compared, but have no place."
 
 
 def against(answer: Comparison) -> str:

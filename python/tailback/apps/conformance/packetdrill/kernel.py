@@ -56,12 +56,12 @@ def on_kernel(file: Path, includes: Path | None, out: Path | None, beside: bool 
     """Plays a script on this kernel. `out` is the folder for the capture of a failed script. Raises NoKernel."""
     job = Job(str(file), str(includes) if includes else None, str(out) if out else None, beside)
     words = [sys.executable, "-m", "tailback.apps.conformance.packetdrill.kernel"]
-    done = subprocess.run(words, input=msgspec.json.encode(job), capture_output=True, check=False)
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
-        why = said or f"it ended with status {done.returncode}"
+    finished = subprocess.run(words, input=msgspec.json.encode(job), capture_output=True, check=False)
+    if finished.returncode:
+        last_line = finished.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
+        why = last_line or f"it ended with status {finished.returncode}"
         raise NoKernel(f"this kernel cannot be tried: {why}; `tailback doctor` says what is missing")
-    return msgspec.json.decode(done.stdout, type=ScriptOutcome)
+    return msgspec.json.decode(finished.stdout, type=ScriptOutcome)
 
 
 def main() -> None:
@@ -131,10 +131,10 @@ class KernelHost:
             try:
                 data = os.read(self._device, 65_535)
             except BlockingIOError:
-                left = (until_ns - self.now_ns) / 1e9
-                if left <= 0:
+                seconds_left = (until_ns - self.now_ns) / 1e9
+                if seconds_left <= 0:
                     return False
-                select.select([self._device], [], [], left)
+                select.select([self._device], [], [], seconds_left)
                 continue
             now = self.now_ns
             heard = packets.read(data)
@@ -232,11 +232,11 @@ def _check_module(module: str, parameter: str, value: str, line: int) -> None:
     """Checks module parameters. They are for the whole machine, so they are read but not changed."""
     file = Path("/sys/module", module, "parameters", parameter)
     try:
-        found = file.read_text(encoding="ascii").strip()
+        present_value = file.read_text(encoding="ascii").strip()
     except OSError as e:
         raise Refused(line, f"{module}.{parameter}"[:60], f"this kernel does not show it: {e.strerror}") from None
-    if found != value:
-        what = f"it is {found} on this machine, and is not changed since it holds for all connections"
+    if present_value != value:
+        what = f"it is {present_value} on this machine, and is not changed since it holds for all connections"
         raise Refused(line, f"{module}.{parameter}={value}"[:60], what)
 
 
@@ -245,9 +245,9 @@ def _iproute(command: list[str], words: list[str], verbs: set[str], line: int) -
     from tailback.runs.live.router import Refused as NotDone
     from tailback.runs.live.router import command as run
 
-    bad = next((w for w in words if not _PLAIN.fullmatch(w)), None)
-    if bad is not None or (words[:1] and words[0] not in verbs) or not words:
-        word = bad or (words[0] if words else command[1])
+    bad_word = next((w for w in words if not _PLAIN.fullmatch(w)), None)
+    if bad_word is not None or (words[:1] and words[0] not in verbs) or not words:
+        word = bad_word or (words[0] if words else command[1])
         raise Refused(line, word, f"of `{' '.join(command)}` only {', '.join(sorted(verbs))} with plain words are read")
     try:
         run(*command, *words)

@@ -226,9 +226,9 @@ def _counts(packet: Packet) -> list[int] | None:
     """The option of accurate ECN in the form that an end here reads. Raises Refused."""
     if packet.counts is None:
         return None
-    said = dict(packet.counts)
-    fields = [said[name] for name in _FIELDS if name in said]
-    if list(said) != list(_FIELDS[: len(said)]) and len(said) < len(_FIELDS):
+    counts = dict(packet.counts)
+    fields = [counts[name] for name in _FIELDS if name in counts]
+    if list(counts) != list(_FIELDS[: len(counts)]) and len(counts) < len(_FIELDS):
         raise Refused(0, "ECN", "an option that begins with e0b has all three fields here")
     return fields
 

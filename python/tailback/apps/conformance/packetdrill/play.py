@@ -236,13 +236,16 @@ class Player:
             raise Differs(step, step.line, f"{call.name}(...) = {_text(call.result)}", "it still blocks")
 
     def _check_call(self, step: Step, call: Call, returned: Returned) -> None:
-        found = f"{returned.value} {returned.error}".strip()
-        self._see(step.line, f"{call.name}(...) = {found}")
+        returned_text = f"{returned.value} {returned.error}".strip()
+        self._see(step.line, f"{call.name}(...) = {returned_text}")
         wanted = call.result if isinstance(call.result, int) else returned.value
         error = call.error or ""
         if wanted != returned.value or (wanted < 0 and error and error != returned.error):
             raise Differs(
-                step, step.line, f"{call.name}(...) = {_text(call.result)} {error}".strip(), f"it returned {found}"
+                step,
+                step.line,
+                f"{call.name}(...) = {_text(call.result)} {error}".strip(),
+                f"it returned {returned_text}",
             )
         for place, value in returned.out.items():
             argument = call.arguments[place] if place < len(call.arguments) else None
@@ -275,8 +278,8 @@ class Player:
             sent = self._within(came, packet)
             begin = pieces[-1].end if pieces else packet.seq
             pieces.append(sent)
-            other = sent.seq != begin or sent.end > packet.end or (packet.payload and not sent.payload)
-            if other or len(pieces) > _MOST_SENT:
+            is_other = sent.seq != begin or sent.end > packet.end or (packet.payload and not sent.payload)
+            if is_other or len(pieces) > _MOST_SENT:
                 raise self._differs(want, pieces)
         why = difference(packet, pieces, self.compares) or self._stamp(packet, pieces[0])
         if why:

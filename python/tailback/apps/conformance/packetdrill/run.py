@@ -132,8 +132,8 @@ def compare(ours: ScriptOutcome, kernel: ScriptOutcome) -> Beside:
 
 def _pairs(ours: Sequence[Seen], kernel: Sequence[Seen]) -> list[tuple[Seen | None, Seen | None]]:
     """The actions of both, in order, up to the kernel's last line."""
-    last = kernel[-1].line if kernel else 0
-    reached = [s for s in ours if s.line <= last]
+    last_line = kernel[-1].line if kernel else 0
+    reached = [s for s in ours if s.line <= last_line]
     length = max(len(reached), len(kernel))
     padded: list[tuple[Seen | None, Seen | None]] = []
     for i in range(length):

@@ -55,8 +55,8 @@ class Compares:
 
 def flags_of(flags: Iterable[str], push: bool) -> str:
     """Flags in the order of a script; `-` for no flags."""
-    kept = [c for c in _LETTERS if c in flags and (push or c != "P")]
-    return "".join(kept) or "-"
+    letters = [c for c in _LETTERS if c in flags and (push or c != "P")]
+    return "".join(letters) or "-"
 
 
 def shown(first: SentPacket, payload: int, flags: str, push: bool) -> str:
@@ -94,13 +94,14 @@ def difference(want: Packet, pieces: Sequence[SentPacket], compares: Compares) -
     expected."""
     first, last = pieces[0], pieces[-1]
     got = set(first.flags) - {"P", "F"} | set(last.flags) & {"P", "F"}
-    wanted = set(want.flags)
+    wanted_flags = set(want.flags)
     if not compares.push:
-        got, wanted = got - {"P"}, wanted - {"P"}
-    if got != wanted:
-        more, less = flags_of(got - wanted, True), flags_of(wanted - got, True)
+        got, wanted_flags = got - {"P"}, wanted_flags - {"P"}
+    if got != wanted_flags:
+        extra_flags, missing_flags = flags_of(got - wanted_flags, True), flags_of(wanted_flags - got, True)
         return ", ".join(
-            [f"it has {more} in addition"] * (got > wanted or more != "-") + [f"{less} is missing"] * (less != "-")
+            [f"it has {extra_flags} in addition"] * (got > wanted_flags or extra_flags != "-")
+            + [f"{missing_flags} is missing"] * (missing_flags != "-")
         )
     if want.ack is not None and want.ack != first.ack:
         return f"it acknowledges {first.ack}"
@@ -130,9 +131,9 @@ def _options(want: Packet, first: SentPacket, compares: Compares) -> str:
         return f"it reports {blocks or 'nothing'}"
     wanted_counts = None if want.counts is None else tuple((name, value) for name, value in want.counts)
     if wanted_counts != first.counts:
-        said = ", ".join(f"{name} {value}" for name, value in first.counts or ())
+        counts_text = ", ".join(f"{name} {value}" for name, value in first.counts or ())
         return (
-            f"its option of accurate ECN says {said or 'nothing'}"
+            f"its option of accurate ECN says {counts_text or 'nothing'}"
             if first.counts is not None
             else ("it has no option of accurate ECN")
         )

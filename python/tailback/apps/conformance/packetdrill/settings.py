@@ -185,7 +185,7 @@ def commands(script: Script) -> Iterator[tuple[int, Command]]:
     """The settings of the connection, which stand above the first segment. Raises Refused for a later one, unless no
     segment or call follows it."""
     begun = carried = False
-    last = max((i for i, s in enumerate(script.steps) if s.arrives or s.sends or s.call), default=0)
+    last_step = max((i for i, s in enumerate(script.steps) if s.arrives or s.sends or s.call), default=0)
     for i, step in enumerate(script.steps):
         begun = begun or step.arrives is not None or step.sends is not None
         carried = carried or (step.sends is not None and not step.sends.has("S"))
@@ -195,7 +195,7 @@ def commands(script: Script) -> Iterator[tuple[int, Command]]:
             elif command.set and command.set[0] == PREFIX + "tcp_ecn_option" and not carried:
                 # So far only SYNs had the option, and options of SYNs are not compared.
                 yield command.line, command
-            elif i < last and (command.set or command.route):
+            elif i < last_step and (command.set or command.route):
                 raise Refused(command.line, command.text[:60], "a setting holds from the beginning of the connection")
 
 
@@ -208,8 +208,8 @@ def _of_command(command: Command, line: int) -> Iterator[tuple[str, Any, str]]:
     elif command.qdisc is not None:
         kinds = [w for w in command.qdisc if w in _QDISCS]
         if not kinds and command.qdisc[:1] not in (["delete"], ["del"]):
-            known = ", ".join(_QDISCS)
-            raise Refused(line, command.text[:60], f"of queues below the sender only {known} are read")
+            choices = ", ".join(_QDISCS)
+            raise Refused(line, command.text[:60], f"of queues below the sender only {choices} are read")
         for kind in kinds:
             yield "", None, _QDISCS[kind]
 
@@ -226,8 +226,8 @@ def _of_row(name: str, value: str, line: int) -> Iterator[tuple[str, Any, str]]:
         yield row.parameter, _number(row.form.format(value)), ""
     elif not row.without:
         if value not in row.by_value:
-            known = ", ".join(row.by_value)
-            raise Refused(line, f"{name}={value}"[:60], f"of this setting only {known} can be expressed")
+            choices = ", ".join(row.by_value)
+            raise Refused(line, f"{name}={value}"[:60], f"of this setting only {choices} can be expressed")
         for parameter, of in row.by_value[value].items():
             yield parameter, of, ""
 

@@ -110,20 +110,20 @@ class Sockets:
     def _write(self, call: Call) -> Returned | None:
         s, total = self._of(call), number_at(call, 2)
         flags = _bits(call, 3)
-        done = self._doing[1] if self._doing and self._doing[0] is call else 0
+        bytes_done = self._doing[1] if self._doing and self._doing[0] is call else 0
         waits = self._waits[number_at(call, 0)] and not flags & socket.MSG_DONTWAIT
         while True:
             try:
-                done += s.send(bytes(min(total - done, _SENT_AT_ONCE)), flags | socket.MSG_NOSIGNAL)
+                bytes_done += s.send(bytes(min(total - bytes_done, _SENT_AT_ONCE)), flags | socket.MSG_NOSIGNAL)
             except BlockingIOError:
                 if waits:
-                    self._doing = (call, done)
+                    self._doing = (call, bytes_done)
                     return None
-                if done == 0:
+                if bytes_done == 0:
                     raise
-            if done >= total or not waits:
+            if bytes_done >= total or not waits:
                 self._doing = None
-                return Returned(done)
+                return Returned(bytes_done)
 
     def _receive(self, call: Call) -> Returned:
         return Returned(len(self._of(call).recv(number_at(call, 2), _bits(call, 3))))
