@@ -25,7 +25,7 @@ struct Held {
     left: f64,
 }
 
-/// Make and execute a plan of so many runs, of which so many are stored already.
+/// Make and execute a plan of `runs` runs, of which `reused` are stored already.
 fn held(runs: u64, keep: Option<&Path>, reused: usize) -> Held {
     let loaded = Arc::new(load_text(SHORT, "short.toml", &[]).unwrap_or_else(|e| panic!("{e}")));
     let before = counting::from_here();

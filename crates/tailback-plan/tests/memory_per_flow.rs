@@ -22,7 +22,7 @@ use tailback_scenario::load_file;
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::build::prepare;
 
-/// Bytes a run of so many flows holds, mean over its second half, and at most.
+/// The bytes that a run of this many flows holds: the mean over its second half, and the most.
 fn bytes(flows: u32, more: &[&str]) -> [f64; 2] {
     let mut set = vec![
         "duration=10s".to_string(),

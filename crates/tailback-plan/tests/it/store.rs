@@ -92,7 +92,7 @@ fn manifest(dir: &Path) -> serde_json::Value {
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Stop a plan when so many runs are done, and give the folder as it is then.
+/// Stop a plan when this many runs are done. The folder is then as the stop has left it.
 fn stopped(plan: &Plan, dir: &Path, after: usize) {
     for _ in 0..50 {
         let r = execute(plan, chunked(dir), 2, &mut |r| r.done < after);

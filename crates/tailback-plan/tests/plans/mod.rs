@@ -21,7 +21,7 @@ pub fn point(name: &str, overrides: &[String]) -> Combination {
     }
 }
 
-/// The points, each with so many seeds from 1 on.
+/// The points, each with this many seeds from 1 on.
 pub fn plan(base: &str, points: &[Combination], seeds: u64) -> Plan {
     Plan::of_combinations(base, "test.toml", points, seeds, "test").unwrap_or_else(|e| panic!("{e}"))
 }

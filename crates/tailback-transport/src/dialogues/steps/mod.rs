@@ -6,15 +6,15 @@
 //!
 //! ```text
 //! open 100ms, open 100ms lost 2    the handshake, whose last SYN is answered after this time
-//! write 20, write forever    the application writes so many segments, or `write 500B` bytes; `write nothing` takes
+//! write 20, write forever    the application writes this many segments, or `write 500B` bytes; `write nothing` takes
 //!                            back what was not sent
 //! close, abort, stay_open, read off, read on    what else it does
 //! < ack 3 sack 5-6,9 ece     an acknowledgement of all up to 3 arrives; so much of the rest is reported
-//! < ack 2500B win 5          one of so many bytes, with a window of five segments (or `win 500B`)
+//! < ack 2500B win 5          one of this many bytes, with a window of five segments (or `win 500B`)
 //! < ack 3 of again           it echoes the time stamp of the last copy; `of 5` that of segment 5, `of 5 again`
 //! > 11-12                    exactly these were sent since the last look; > nothing, > at most 2, > at least 1
 //! > 11-12 ...                these were sent first, and perhaps more
-//! > 11 cwr ect0              and each of them has this: cwr, no-cwr, ect0, ect1, not-ect, or so many bytes: 500B
+//! > 11 cwr ect0              and each of them has this: cwr, no-cwr, ect0, ect1, not-ect, or this many bytes: 500B
 //! > at least 2 cwr-first     and the first of them alone has CWR
 //! again 5,7                  exactly these of what was sent since the last look had been sent before, `again 5 ect0`
 //! copies 5 at 100ms,300ms    segment 5 was sent at these times, and at no other
@@ -25,7 +25,7 @@
 //! keep W = cwnd              a name for what a state is now
 //! path 100ms                 from now on the other end answers, after this round trip; path off
 //! path 40ms each 1ms         beside it a line that takes a segment of data in this time, after a queue; with `room 20`
-//!                            only so many wait, with `bucket 20` none waits and so many may come at once
+//!                            at most this many wait; with `bucket 20` none waits, and this many may come at once
 //! path 40ms grid 20ms        data arrive at multiples of this time; `every 10`: each tenth segment of data is lost
 //! lose 5,7, lose 5 x2        the next (two) copies do not arrive; lose nothing takes it back
 //! mark 3-9, mark all         they arrive marked; mark nothing
@@ -143,7 +143,7 @@ pub struct PathStep {
     pub each: u64,
     /// So many wait for it; `None`: all.
     pub room: Option<u64>,
-    /// None waits, and so many may come at once.
+    /// No segment waits, and this many may come at once.
     pub bucket: Option<u64>,
     /// Data arrive at multiples of this.
     pub grid: u64,

@@ -34,7 +34,7 @@ impl Terms {
 pub struct ReportRule {
     /// Never later than this after the report before.
     pub every: Duration,
-    /// After so many packets; 0 is never.
+    /// After this many packets; 0 is never.
     pub packets: u32,
     /// After the last packet of each frame.
     pub frames: bool,
@@ -114,7 +114,7 @@ pub struct RateOutput {
     pub pacing: f64,
     /// The bytes that take this long at that rate may leave at once.
     pub burst: Duration,
-    /// No packet leaves while so many bytes are in flight.
+    /// No packet leaves while this many bytes are in flight.
     pub window: u64,
     /// Payload of the packets of padding that leave at the pacing rate while no media wait; 0 for no padding.
     pub padding: u32,

@@ -398,7 +398,7 @@ mod tests {
     use super::super::ReportedPacket;
     use super::*;
 
-    /// On 25 ms with a window of so many bytes, long after the last reduction.
+    /// On 25 ms with a window of this many bytes, long after the last reduction.
     fn settled(window: f64) -> Scream {
         let terms = Terms {
             min: 100e3,
