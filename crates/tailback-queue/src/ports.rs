@@ -78,8 +78,7 @@ const NEEDS_A_LIMIT: Facts = Facts {
     ..Facts::MAPPED
 };
 
-/// The parameters of a port that has a queue for each flow and is named after its scheduler, in addition to those of
-/// the scheduler.
+/// What a port that is named after its scheduler, with a queue for each flow, has beside the scheduler's parameters.
 const UNDER_A_POLICY: &[Param] = &[POLICY, AQM, BEFORE];
 
 ports! {
@@ -451,8 +450,8 @@ ports! {
 
     /// A port put together by name: any mapper, scheduler, drop policy and AQM.
     ///
-    /// The others are ports with one piece or two of their own name. This one has no piece of its own: the scenario
-    /// names each piece. `fq-codel` is the port of hashed queues, `drr-plus-plus`, `batch-drop` and `codel`.
+    /// The others are ports with one piece or two of their own name. Here the scenario names each piece. `fq-codel` is
+    /// the port of hashed queues, `drr-plus-plus`, `batch-drop` and `codel`.
     port {
         name: "port",
         title: "A port of pieces by name",
