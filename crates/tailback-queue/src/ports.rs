@@ -470,7 +470,7 @@ const NO_PACKET_ON_THE_LINE: Key<u64> = Key::new(
     "mtu",
     Kind::Bytes { min: 0, max: 1_000_000 },
     "0B",
-    "The delay also counts as good while it is below the time that four packets of this size take on the line. With 0B \
+    "The delay is also acceptable while it is below the time that four packets of this size take on the line. With 0B \
      only target counts.",
     "ns-3 has none",
 );

@@ -48,9 +48,9 @@ pub static MODEL: Model = Model {
     name: "red-pb",
     family: "queue",
     title: "RED with a penalty box",
-    summary: "Puts flows that are too fast for a TCP into a queue of their own with little of the line. Measure: RED's \
-              average and drop history. Function: tests of the rate that follows from a flow's drops. Action: drop \
-              (penalty) in the box, else as RED.",
+    summary: "Puts flows that send faster than a TCP would into a penalty box: a queue of their own with a small \
+              share of the line. Measure: RED's average and drop history. Function: tests of the rate of each flow, \
+              which is estimated from its drops. Action: drop (penalty) in the box, else as RED.",
     source: "Floyd and Fall 1999",
     params: PARAMS,
     probes: &[

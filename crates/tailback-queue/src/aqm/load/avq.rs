@@ -57,9 +57,9 @@ pub static MODEL: Model = Model {
     name: "avq",
     family: "queue",
     title: "Adaptive virtual queue",
-    summary: "Signals what a slower, virtual line with the same buffer would lose, and adapts that line until a share \
-              of the real one is used. Measure: the virtual backlog. Function: over the virtual buffer or not. Action: \
-              drop (early), or with ecn mark capable packets.",
+    summary: "Signals the packets that a slower, virtual line with the same buffer would lose, and adapts the rate of \
+              the virtual line until a given share of the real line is used. Measure: the virtual backlog. Function: \
+              whether the virtual buffer overflows. Action: drop (early); with ecn, mark capable packets instead.",
     source: "Kunniyur and Srikant, SIGCOMM 2001",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -70,7 +70,7 @@ params! {
 
     BUFFER;
     UTILISATION: f64 = Key::new("utilisation", Kind::Real { min: 0.0, max: 1.0 }, "0.98",
-        "The share of the line that the accepted traffic settles at.",
+        "The share of the line that the accepted traffic is to use.",
         "Kunniyur and Srikant 2001 (gamma); ns-2 gamma_");
     pub ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1e3 }, "0.15",
         "How fast the virtual capacity adapts, per second.", "Kunniyur and Srikant 2001, section 4");

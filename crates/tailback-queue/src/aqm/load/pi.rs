@@ -47,8 +47,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Proportional-integral controller",
     summary: "Holds the queue at a reference under any load. Measure: the sampled backlog. Function: a probability \
-              that moves while the queue is not at the reference. Action: drop (early), or with ecn mark capable \
-              packets.",
+              that changes while the queue is not at the reference. Action: drop (early); with ecn, mark capable \
+              packets instead.",
     source: "Hollot, Misra, Towsley, Gong, INFOCOM 2001",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -69,8 +69,8 @@ params! {
     FREQUENCY: f64 = Key::new("frequency", Kind::Real { min: 0.01, max: 1e6 }, "170",
         "Samples a second.", "Hollot et al. 2001");
     DESIGN_FLOWS: Option<u64> = Key::new("design_flows", Kind::Count { min: 1, max: 10_000_000 }, "none",
-        "The least number of flows with which the control is to be stable: a and b follow from it, design_rtt and the \
-         line's rate.",
+        "The least number of flows with which the control is to be stable. The gains a and b are computed from this \
+         number, design_rtt and the line's rate.",
         "Hollot et al. 2001 (N-)");
     DESIGN_RTT: Option<Duration> = Key::new("design_rtt", Kind::Time { min: 1e-6, max: 100.0 }, "none",
         "The longest round trip with which the control is to be stable.", "Hollot et al. 2001 (R+)");
