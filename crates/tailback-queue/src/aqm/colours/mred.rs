@@ -54,7 +54,7 @@ pub static MODEL: Model = Model {
     summary: "RED with three drop precedences in one queue, as for assured forwarding: RIO-C, RIO-D, WRED or \
               drop-tail. Measure: the filtered backlog of each precedence together with the better ones, of each \
               precedence alone, or of all packets. Function: a ramp for each precedence. Action: drop (early, above \
-              max_threshold forced), or with ecn mark.",
+              max_threshold forced); with ecn, mark instead.",
     source: "Clark and Fang 1998; Pieda, Ethridge, Baines, Shallwani 2000 (ns-2 diffserv); RFC 2597",
     params: PARAMS,
     probes: &[

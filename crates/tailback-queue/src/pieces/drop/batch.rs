@@ -35,11 +35,11 @@ params! {
 
     /// How many packets at once.
     pub DROP_BATCH: u64 = Key::new("drop_batch", Kind::Count { min: 1, max: 1_000_000 }, "64",
-        "The most packets that are dropped at once; fewer where half of the queue's bytes are gone before.",
+        "The most packets that are dropped at once. Fewer are dropped if they have half of the queue's bytes.",
         "RFC 8290 section 4.1");
     /// How many bytes in all.
     pub MEMORY: u64 = Key::new("memory", Kind::Bytes { min: 1, max: 1_000_000_000_000 }, "32MiB",
-        "The most bytes that may wait in all queues together, beside what the buffer says.", "Linux fq_codel");
+        "The most bytes that may wait in all queues together, in addition to the limit of `buffer`.", "Linux fq_codel");
 }
 
 /// The row of the list of drop policies.

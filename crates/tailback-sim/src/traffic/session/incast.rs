@@ -41,7 +41,7 @@ params! {
         "How many bytes all servers answer together, in equal parts; in place of `response`.",
         "1MB: Alizadeh et al. 2010, section 4.2.1");
     THINK = Param::new("think", Kind::Model("pause"), "none",
-        "How long a client waits after the last answer. Default: not at all.", "");
+        "How long a client waits after the last answer. Default: no time.", "");
     SERVER_TIME = exchange::SERVER_TIME;
     REQUESTS: Option<u64> = Key::new("requests", Kind::Count { min: 1, max: 1 << 32 }, "none",
         "How many requests each client makes. Default: as many as it can until it stops.", "");

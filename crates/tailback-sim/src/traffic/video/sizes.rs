@@ -62,7 +62,7 @@ pub static LAPLACE: Model = Model {
     name: "laplace",
     family: "frame-size",
     title: "Laplace",
-    summary: "One plus a value of the Laplace distribution around 0; draws of no size are made again.",
+    summary: "One plus a value of the Laplace distribution around 0; draws that give no positive size are made again.",
     source: "RFC 8593 section 5.1",
     params: LAPLACE_PARAMS,
     probes: &[],
