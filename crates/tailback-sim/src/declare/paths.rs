@@ -38,9 +38,9 @@ impl Paths {
 
 params! {
     pub PATHS: Paths = Key::choice("paths", "first",
-        "Which of all paths with the fewest hops packets take: the first by delay and name; one for each flow, by a \
-         hash; each packet the next one; or each flowlet one at random. ACKs take the links of the data only with \
-         \"first\". A group of flows or sessions may have its own.", "RFC 2992");
+        "Which of all paths with the fewest hops packets take: the first one, by delay and name; one that a hash \
+         chooses for each flow; the next one for each packet; or a random one for each flowlet. ACKs take the links \
+         of the data only with \"first\". A group of flows or sessions may have its own `paths`.", "RFC 2992");
     pub PATH_SEED: Option<u64> = Key::new("path_seed", Kind::Count { min: 0, max: i64::MAX as u64 }, "none",
         "The seed of the hash of paths. Default: that of the run.", "");
     pub PATH_SEEDS: PathSeeds = Key::choice("path_seeds", "own",
