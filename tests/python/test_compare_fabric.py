@@ -33,7 +33,7 @@ FABRIC: dict[str, Any] = {"rate": "10Gbps", "fabric": "leaf-spine"}
         ),
         ({"fabric": None}, "give a round trip"),
         ({"senders": ["dctcp", "cubic"]}, "all flows of a fabric have one sender"),
-        ({"senders": ["dctcp"], "ecn": False}, "their signal is the mark"),
+        ({"senders": ["dctcp"], "ecn": False}, "they need marks"),
         ({"traffic": ["bulk"]}, "kinds are web-search, data-mining, incast"),
         (
             {"traffic": ["incast"]},

@@ -126,7 +126,7 @@ fn snoops(s: &Settings) -> Result<bool, Refusal> {
     if polices && shapes {
         return refuse(
             SLOWSTART_SHAPE.name,
-            "slowstart_shape holds the packet that slowstart_police drops".into(),
+            "slowstart_shape and slowstart_police are both given: one holds the packet that the other drops".into(),
             "leave out one of them".into(),
         );
     }

@@ -217,8 +217,8 @@ fn from_settings(s: &Settings) -> Result<DecBit, Refusal> {
     if s.get(&PANIC) && panic < threshold {
         return Err(Refusal::new(
             format!(
-                "panic_threshold ({panic}) is below threshold ({threshold}): all would be marked before any is \
-                 chosen"
+                "panic_threshold ({panic}) is below threshold ({threshold}): all flows would be marked before single \
+                 flows are chosen"
             ),
             "raise panic_threshold, lower threshold, or give panic = false",
         ));

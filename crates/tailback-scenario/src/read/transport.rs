@@ -141,7 +141,7 @@ pub fn transport(
             return None;
         }
         Ok(connection) if traffic.is_some_and(sends_back) && connection.as_ref().is_none_or(|c| !c.is_two_way()) => {
-            let problem = "`back` has the destination send too, and this connection carries data one way";
+            let problem = "with `back` the destination sends too, but this connection carries data one way";
             let remedy = "add tcp = { connection = \"two-way\" }, or leave out back";
             let at = node.given(&flows::TRAFFIC).unwrap_or(table).at.clone();
             r.complain(Problem::new("conflict", at, &key_path, problem, remedy));
@@ -212,7 +212,7 @@ fn misfit(library: &Library, traffic: &Settings, transport: &Settings) -> Option
     let numbers = facts.output == Output::Media && library.transports.adapts(transport.model);
     (facts.listens && !numbers && !library.transports.repeats_losses(transport.model)).then(|| {
         (
-            format!("{source} traffic waits until its data have arrived, and {name} does not repeat what is lost"),
+            format!("{source} traffic waits until its data have arrived, but {name} does not send lost packets again"),
             "use tcp, or traffic that goes on whatever arrives, such as bulk, cbr or on-off",
         )
     })

@@ -159,7 +159,7 @@ static ROWS: [InstantRow; 5] = [
 fn span(s: &Settings) -> Result<(Duration, Duration), Wrong> {
     let (from, to) = (s.get(&FROM), s.get(&TO));
     if from >= to {
-        let problem = format!("from {from} to {to} there is no time");
+        let problem = format!("the range from {from} to {to} is empty");
         return Err((
             TO.name,
             problem,

@@ -188,7 +188,7 @@ pub fn read(s: &Settings) -> Result<Impairment, Refusal> {
     let (reorder, gap) = (correlated(&REORDER, &REORDER_CORRELATION), s.get(&GAP));
     if reorder.probability > 0.0 && delay == Duration::ZERO {
         let e = Refusal::new(
-            "packets that are not delayed are in order",
+            "reorder has no effect on packets without a delay",
             "give delay, or leave reorder out",
         );
         return Err(e.within(REORDER.name));

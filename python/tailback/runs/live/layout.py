@@ -136,7 +136,7 @@ def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
         # Without the override there was nothing to complain of, so this is what cannot be without marks.
         first = e.problems[0]
         place = f"line {first['line']}, {first['key']}" if first["line"] is not None else first["key"]
-        why = f"the signal of {first['value']} is the mark" if first["value"] else "an impairment marks"
+        why = f"{first['value']} signals only by marks" if first["value"] else "an impairment marks"
     raise NotPossible(
         f"{place}: {why}, and queues of a live run mark only where they are asked to; give marking = true at the top "
         "of the scenario, or --set marking=true, or use what drops"

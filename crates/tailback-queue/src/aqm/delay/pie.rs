@@ -190,7 +190,7 @@ impl Config {
         let measured = s.get(&DELAY) == DelaySource::DepartureRate;
         if s.gives(&RATE_THRESHOLD) && !measured {
             return Err(Refusal::new(
-                "rate_threshold is given, and packets are timed by their stamps",
+                "rate_threshold is given, but the delay is measured by the time stamps of packets",
                 "set delay = \"departure_rate\", or leave rate_threshold out",
             ));
         }

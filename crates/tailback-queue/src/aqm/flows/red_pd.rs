@@ -186,7 +186,7 @@ impl Configured for RedPd {
         let (lists, appearances) = (s.get(&LISTS), s.get(&APPEARANCES));
         if appearances > lists {
             return Err(Refusal::new(
-                format!("appearances is {appearances}, and there are only {lists} lists"),
+                format!("appearances is {appearances}, but only {lists} lists are kept"),
                 "lower appearances, or raise lists",
             )
             .within("appearances"));

@@ -170,7 +170,7 @@ impl Configured for Sfb {
         }
         if rehash.is_none() && s.gives(&WARMUP) {
             return Err(Refusal::new(
-                "warmup is given, and with rehash = \"0s\" the hash never changes",
+                "warmup is given, but with rehash = \"0s\" the hash never changes",
                 "leave warmup out, or give rehash",
             ));
         }

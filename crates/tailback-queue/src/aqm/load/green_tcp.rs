@@ -86,7 +86,8 @@ impl Configured for GreenTcp {
         let count = match (s.get(&FLOWS), s.gives(&WINDOW)) {
             (Some(_), true) => {
                 return Err(Refusal::new(
-                    "flows gives their number, and window counts them",
+                    "flows and window are both given: flows is the number of flows, and window says how they are \
+                     counted",
                     "leave out flows or window",
                 ));
             }

@@ -128,8 +128,11 @@ fn gains(s: &Settings, rate: BitRate, mean_packet: u64, frequency: f64) -> Resul
         (Some(flows), Some(rtt)) => {
             if let Some(derived) = [A, B].into_iter().find(|key| s.gives(key)) {
                 return Err(Refusal::new(
-                    format!("{} is given, and design_flows and design_rtt derive it", derived.name),
-                    format!("leave out {}, or the two of the design", derived.name),
+                    format!(
+                        "{} is given, but it is computed from design_flows and design_rtt",
+                        derived.name
+                    ),
+                    format!("leave out {}, or design_flows and design_rtt", derived.name),
                 ));
             }
             let capacity = rate.bits_per_second() / (8.0 * mean_packet as f64);
@@ -141,7 +144,7 @@ fn gains(s: &Settings, rate: BitRate, mean_packet: u64, frequency: f64) -> Resul
                 Some(_) => (DESIGN_FLOWS.name, DESIGN_RTT.name),
             };
             Err(Refusal::new(
-                format!("{has} needs {lacks}: a and b follow from both"),
+                format!("{has} needs {lacks}: a and b are computed from both"),
                 format!("give {lacks}, or leave out {has}"),
             ))
         }

@@ -142,7 +142,7 @@ impl Band {
         if first < lowest || first > highest {
             return Err(Refusal::new(
                 format!("max_probability = {first} is not between lowest = {lowest} and highest = {highest}"),
-                "give a max_probability to begin with that lies between the two",
+                "give a max_probability between the two; it is the first value",
             ));
         }
         let period = s.get(&PERIOD);

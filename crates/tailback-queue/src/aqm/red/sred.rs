@@ -140,7 +140,7 @@ impl Configured for Sred {
         let average = s.get(&USE_AVERAGE).then_some(());
         if average.is_none() && s.gives(&WEIGHT) {
             let e = Refusal::new(
-                "the weight is that of the average, which is not used",
+                "weight is given, but the average to which it belongs is not used",
                 "leave weight out, or give use_average = true",
             );
             return Err(e.within("weight"));

@@ -50,8 +50,8 @@ impl FairShare {
         match buffer {
             Size::Packets(_) | Size::Unlimited => Ok(FairShare(())),
             Size::Bytes(_) => Err(Refusal::new(
-                format!("buffer = \"{buffer}\" is in bytes, and shares by what is left count packets"),
-                "give the buffer in packets, or drop from the longest queue",
+                format!("buffer = \"{buffer}\" is in bytes, but the shares of the free space are counted in packets"),
+                "give the buffer in packets, or let the longest queue lose packets",
             )),
         }
     }

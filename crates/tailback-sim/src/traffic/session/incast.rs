@@ -68,8 +68,11 @@ pub static ENTRY: Entry = Entry {
 /// Exactly one parameter must say how much a server answers.
 fn sized_once(s: &Settings) -> Result<(), Conflict> {
     let problem = match (s.nested(RESPONSE.name).is_some(), s.get(&TOTAL).is_some()) {
-        (true, true) => "response is what each server answers, and total what all of them do",
-        (false, false) => "nothing says how much the servers answer",
+        (true, true) => {
+            "response and total are both given: response is the answer of each server, total the answer \
+                         of all together"
+        }
+        (false, false) => "response and total are missing, so the size of the answers is not known",
         _ => return Ok(()),
     };
     Err(Conflict {

@@ -58,8 +58,11 @@ pub static ENTRY: Entry = Entry {
 
 fn one_of_both(s: &Settings) -> Result<(), Conflict> {
     let problem = match (s.get(&AT).is_empty(), s.get(&AFTER).is_empty()) {
-        (true, true) => "nothing says when the transfers begin",
-        (false, false) => "`at` has transfers begin at instants, and `after` one after another",
+        (true, true) => "`at` and `after` are missing, so it is not known when the transfers begin",
+        (false, false) => {
+            "`at` and `after` are both given: with `at` transfers begin at instants, with `after` one \
+                           after another"
+        }
         _ => return Ok(()),
     };
     Err(Conflict {

@@ -179,7 +179,7 @@ fn draws_servers_for_new_connections(s: &Settings) -> Result<(), Conflict> {
     Err(Conflict {
         param: PAGE_SERVERS.name,
         value: None,
-        problem: "connections are kept from page to page, and pages draw their servers".into(),
+        problem: "connections are kept from page to page, but each page draws its server from page_servers".into(),
         remedy: "give connection = \"new\", or leave page_servers out",
     })
 }
@@ -193,7 +193,7 @@ fn waits_for_one_thing(s: &Settings) -> Result<(), Conflict> {
     Err(Conflict {
         param,
         value: None,
-        problem: format!("{param} says what objects wait for, and with gap they wait for nothing"),
+        problem: format!("{param} says what objects wait for, but with gap they wait for nothing"),
         remedy: "leave one of them out, or choose a preset without gap",
     })
 }

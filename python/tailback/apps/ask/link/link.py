@@ -185,7 +185,7 @@ def link(
     needs_marks = any(sender in racks.MADE_FOR for sender in wanted)
     in_rack = needs_marks or made_of is not None
     if needs_marks and ecn is False:
-        raise LinkError(f"senders = {','.join(wanted)}: their signal is the mark; leave out --no-ecn")
+        raise LinkError(f"senders = {','.join(wanted)}: they need marks; leave out --no-ecn")
     notes: list[str] = []
     if made_of is not None:
         kinds = fabrics.traffic(traffic)

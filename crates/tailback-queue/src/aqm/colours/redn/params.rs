@@ -298,7 +298,10 @@ impl Thresholds {
             if let Some(c) = (0..COLOURS).find(|&c| a[c] > b[c]) {
                 return Err(Refusal::new(
                     format!("{below} ({}) is above {above} ({})", a[c], b[c]),
-                    format!("give {above} of at least {below}; without both they follow the line's rate"),
+                    format!(
+                        "give {above} of at least {below}; if both are left out, they are computed from the \
+                         line's rate"
+                    ),
                 ));
             }
         }

@@ -192,7 +192,7 @@ impl Config {
             None => Service::Weighted(s.get(&CLASSIC_WEIGHT)),
             Some(_) if s.gives(&CLASSIC_WEIGHT) => {
                 return Err(Refusal::new(
-                    "classic_weight is given, and time_shift serves by waiting times",
+                    "classic_weight is given, but with time_shift the waiting times decide which queue is served",
                     "leave one of the two out",
                 ));
             }

@@ -341,7 +341,7 @@ impl Config {
         let depth = s.get(&BUCKET) / if s.get(&BUCKET_UNIT) == BucketUnit::Bits { 8 } else { 1 };
         if tokens == Tokens::Shape && depth == 0 {
             return Err(Refusal::new(
-                "every packet has to pay (token_use = \"shape\"), and the bucket holds nothing",
+                "every packet has to pay (token_use = \"shape\"), but the bucket can hold no token",
                 "give a bucket of at least the largest packet",
             ));
         }
@@ -349,7 +349,7 @@ impl Config {
         let boosted = BitRate((rate.0 as f64 * s.get(&BOOST)).round() as u64);
         if tokens == Tokens::Shape && boosted.0 == 0 {
             return Err(Refusal::new(
-                "every packet has to pay (token_use = \"shape\"), and with boost 0 no tokens come before congestion",
+                "every packet has to pay (token_use = \"shape\"), but with boost 0 no tokens come before congestion",
                 "give a boost above 0",
             ));
         }
