@@ -29,7 +29,7 @@ FABRIC: dict[str, Any] = {"rate": "10Gbps", "fabric": "leaf-spine"}
         ({"load": math.nan}, "load = nan: give a share"),
         (
             {"fabric": None, "rtt": "1ms", "load": 0.5},
-            "load = 0.5: this is of the hosts' links of a fabric; add fabric",
+            "load = 0.5: load is a share of the hosts' links of a fabric; add fabric",
         ),
         ({"fabric": None}, "give a round trip"),
         ({"senders": ["dctcp", "cubic"]}, "all flows of a fabric have one sender"),
@@ -37,7 +37,7 @@ FABRIC: dict[str, Any] = {"rate": "10Gbps", "fabric": "leaf-spine"}
         ({"traffic": ["bulk"]}, "kinds are web-search, data-mining, incast"),
         (
             {"traffic": ["incast"]},
-            "traffic = incast: there are no flows beside the requests; add web-search or data-mining",
+            "traffic = incast: the requests of incast need other flows beside them; add web-search or data-mining",
         ),
         ({"traffic": ["web-search", "data-mining"]}, "web-search,data-mining: name one law of sizes"),
         ({"flows": 64}, "flows = 64: the number of flows in a fabric follows from load"),

@@ -523,6 +523,6 @@ def test_two_classes_of_one_name_are_not_taken_for_each_other() -> None:
         return Fixed
 
     small, large = (tb.congestion(make(n)) for n in (2.0, 20.0))
-    with pytest.raises(tb.ScenarioError, match="now names another class"):
+    with pytest.raises(tb.ScenarioError, match="is now the name of another class"):
         tb.dumbbell(flows={"small": {"tcp": {"congestion": small}}, "large": {"tcp": {"congestion": large}}})
     assert tb.dumbbell(tcp={"congestion": large})

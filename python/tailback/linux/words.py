@@ -150,7 +150,7 @@ class _Writer:
             if others and not asked:
                 return None
             if others:
-                raise _NoWordError(f"{option.word} says {', '.join(others)} too, and they differ")
+                raise _NoWordError(f"{option.word} also sets {', '.join(others)}, and the values differ")
         if value is not None and option.unsaid == "is" and option.default == str(value) == "none":
             return None
         text = _WRITE[option.value](self, option, value)
