@@ -90,8 +90,8 @@ ports! {
         name: "drr",
         title: "Deficit round robin with longest-queue drop",
         summary: "Each flow has a queue, or several flows share one. The queues share one buffer and take turns on \
-                  the line, with a quantum of bytes in each turn. Measure: each queue's length. Function: the \
-                  longest. Action: when the buffer is full, the front packet of the longest queue is dropped \
+                  the line, with a quantum of bytes in each turn. Measure: each queue's length. Function: which queue \
+                  is the longest. Action: when the buffer is full, the front packet of the longest queue is dropped \
                   (overflow); it never marks.",
         source: "Shreedhar and Varghese 1995; McKenney 1990; Kantawala and Turner, WUCSE-2005-11, chapter 3",
         params: port_params!(&[QUANTUM.param], &[TIE.param, COUNT_NEWCOMER.param]),
@@ -215,8 +215,8 @@ ports! {
         name: "srr",
         title: "Smoothed round robin",
         summary: "A queue for each flow. In a round each queue has as many visits as the integer part of its weight, \
-                  spread over the round. Measure: each queue's length. Function: its limit. Action: drop what arrives \
-                  at a full queue (percap) or a full buffer (overflow); it never marks.",
+                  spread over the round. Measure: each queue's length. Function: each queue's limit. Action: drop \
+                  what arrives at a full queue (percap) or a full buffer (overflow); it never marks.",
         source: "Guo, SIGCOMM 2001; ns-2 SRR",
         params: &[BUFFER.param, LIMIT.param, QUANTUM_OF_VISIT.param, GRANULARITY.param, AQM, BEFORE],
         probes: PORT_PROBES,
@@ -307,7 +307,7 @@ ports! {
         summary: "Fair queueing that also marks. Measure: how many packets the conversation of an arrival has at the \
                   port, including the one on the line. Function: whether they are more than theta of its equal part \
                   of the buffer. Action: an arriving data packet is marked if it is ECN-capable; when the buffer is \
-                  full, drops as fq.",
+                  full, packets are dropped as by fq.",
         source: "Keshav, thesis 1991, chapter 6",
         params: &[
             BUFFER.param, DELTA.param, CHARGE_DROPPED.param, most_held::TIE.param, share_mark::THETA.param,

@@ -252,7 +252,8 @@ params! {
     const OF_ADAPTIVE;
 
     pub THRESHOLD: u64 = Key::new("threshold", Kind::Count { min: 1, max: 1 << 22 }, "40",
-        "From this number of flows on, the stage that uses the SYN flag takes the place of those that remember flows.",
+        "From this number of flows on, the stage that uses the SYN flag takes the place of the stages that remember \
+         flows.",
         "");
     pub FLOW_MEMORY: Option<u64> = Key::new("memory", Kind::Bytes { min: 64, max: 1 << 40 }, "none",
         "The memory that the router has for flows, at 64 bytes each. The threshold follows from it.", "");
@@ -301,11 +302,11 @@ params! {
         "How the loss p of an aggregate depends on its round trip R: as 1/R^2, or as in a model of TCP with timeouts.",
         "Padhye et al. 1998");
     pub LOSS: LossFrom = Key::choice("loss", "given",
-        "For `timeouts`: where the loss of the aggregate with the least round trip comes from. If exits report it, \
-         this edge and the exits need the stage feedback.", "");
+        "For relation `timeouts`: where the loss of the aggregate with the least round trip comes from. If exits \
+         report it, this edge and the exits need the stage feedback.", "");
     pub REFERENCE_LOSS: f64 = Key::new("reference_loss", Kind::Real { min: 1e-3, max: 0.5 }, "0.02",
-        "For `timeouts` with given loss: the loss rate of yellow and red packets in the aggregate with the least round \
-         trip.", "");
+        "For relation `timeouts` with a given loss: the loss rate of yellow and red packets in the aggregate with the \
+         least round trip.", "");
     pub BY_TARGET: bool = Key::new("by_target", Kind::Bool, "false",
         "Whether the ratio of yellow and red packets depends on the square of the targets too.",
         SOURCE);

@@ -58,7 +58,7 @@ params! {
     BUFFER: Size = Key::new("buffer", Kind::Size, "100 packets",
         "How much may wait in each class of assured forwarding, and in best effort.", "tailback");
     WEIGHTS: Vec<f64> = Key::new("weights", Kind::List(&Kind::Real { min: 1e-3, max: 1e6 }), "[4, 3, 2, 1, 1]",
-        "Shares of AF1, AF2, AF3, AF4 and best effort in what expedited forwarding leaves.", "tailback");
+        "The shares of AF1, AF2, AF3, AF4 and best effort in the rate that expedited forwarding leaves.", "tailback");
     QUANTUM: u64 = Key::new("quantum", Kind::Bytes { min: 64, max: 1_000_000 }, "1500B",
         "How many bytes the class with the least weight may send in a turn.", "the largest packet");
     EF_RATE: Option<BitRate> = Key::new("ef_rate", Kind::Rate { min: 1.0, max: 1e14 }, "none",

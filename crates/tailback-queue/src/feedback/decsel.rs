@@ -46,8 +46,9 @@ pub static MODEL: Model = Model {
     title: "Selective DECbit",
     summary: "A FIFO that marks conversations that ask for more than their share. Measure: the queue length, averaged \
               over the previous cycle (a busy period and the idle time after it) and the present cycle, and each \
-              conversation's packets in that time. Function: congested or not, and the max-min fair share. Action: an \
-              arriving data packet is marked if it is ECN-capable; a packet that does not fit is dropped (overflow).",
+              conversation's packets in that time. Function: whether the queue is congested, and the max-min fair \
+              share. Action: an arriving data packet is marked if it is ECN-capable; a packet that does not fit is \
+              dropped (overflow).",
     source: "Ramakrishnan and Jain 1990; DEC TR-510; Keshav, thesis 1991, chapter 6",
     params: PARAMS,
     probes: &PROBES,

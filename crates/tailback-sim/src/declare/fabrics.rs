@@ -51,7 +51,8 @@ pub static STAR: Model = Model {
 params! {
     pub HOST_QUEUE = Param::new("host_queue", Kind::Model("queue"), "drr",
         "The queue of a host before its link. Default: its connections take turns of 1500 bytes, without a limit, as \
-         in Linux with fq; in a FIFO short flows would wait for the windows of long ones, which no switch marks.", "");
+         in Linux with fq. In a FIFO, short flows would wait behind the windows of long flows, which no switch marks.",
+        "");
     pub SHARED_BUFFER: Option<Size> = Key::new("shared_buffer", Kind::Size, "none",
         "Each switch keeps the packets of its ports in one memory of this size, divided by dynamic thresholds, as with \
          `[switch.NAME]`. Default: each port has its own buffer.", "Choudhury and Hahne 1998");

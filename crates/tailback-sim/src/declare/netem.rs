@@ -144,7 +144,7 @@ params! {
         "tc-netem(8)");
     CORRUPT_CORRELATION: f64 = Key::new("corrupt_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     REORDER: f64 = Key::new("reorder", kinds::PROBABILITY, "0",
-        "How likely a packet leaves at once, before all that are held.", "tc-netem(8)");
+        "How likely a packet leaves at once, before all packets that are held.", "tc-netem(8)");
     REORDER_CORRELATION: f64 = Key::new("reorder_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     GAP: Option<u64> = Key::new("gap", Kind::Count { min: 1, max: u32::MAX as u64 }, "none",
         "One packet in this many may leave at once. Default with `reorder`: 1, any packet.", "tc-netem(8)");

@@ -54,10 +54,10 @@ params! {
     pub SIZES = Param::new("sizes", Kind::Model("transfer-size"), "none",
         "How many bytes a flow has: a law, such as \"web-search\".", "");
     pub SIZES_FILE: Option<String> = Key::new("sizes_file", Kind::Text, "none",
-        "A file of sizes and shares, in place of `sizes`: in each line a size in bytes and the share of flows up to \
-         it, as a fraction or in per cent, in ascending order.", "");
+        "A file of sizes and shares, in place of `sizes`: each line has a size in bytes and the share of flows that \
+         are at most as large, as a fraction or in per cent, in ascending order.", "");
     pub LIST: Option<String> = Key::new("list", Kind::Text, "none",
-        "A file of flows, in place of all that is drawn: in each line source, destination, bytes, and seconds from \
+        "A file of flows, in place of all that is drawn: each line has source, destination, bytes, and seconds from \
          the beginning. Hosts are named, or numbered from 0.", "");
     pub DIGEST: Option<String> = Key::new("digest", Kind::Text, "none",
         "Digest of the contents of that file. It is written when a scenario is stored. A file that has changed since \

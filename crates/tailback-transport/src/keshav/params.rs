@@ -30,7 +30,7 @@ params! {
         "Whether the source uses the number of the packet that each acknowledgement answers. Then it does not send \
          again packets that arrived out of order.", "");
     pub RTT0: Duration = Key::new("rtt0", TIME, "3s",
-        "First estimate of the round trip, unless the path asks for a larger one.", "");
+        "First estimate of the round trip, unless `rtt0_path` gives a larger one.", "");
     pub RTT0_PATH: f64 = Key::new("rtt0_path", Kind::Real { min: 0.0, max: 1e3 }, "2",
         "The first estimate is at least this many round trips of the empty path.", "");
     pub RTO_MIN: Duration = Key::new("rto_min", Kind::Time { min: 0.0, max: 3600.0 }, "1s",

@@ -102,8 +102,8 @@ params! {
 
     pub SMALL_QUEUES: Option<u64> = Key::new("small_queues", Kind::Bytes { min: 1, max: 1 << 30 }, "none",
         "What the connection may have in the queue of its own host, the first port on its way: a millisecond of its \
-         rate, at least two segments and at most this. More waits in the sender, and the window does not grow for it. \
-         Default: no limit.", "1MB: Linux, ip-sysctl, tcp_limit_output_bytes; E. Dumazet 2012, 2013");
+         rate, at least two segments and at most this. More data wait in the sender, and the window does not grow for \
+         them. Default: no limit.", "1MB: Linux, ip-sysctl, tcp_limit_output_bytes; E. Dumazet 2012, 2013");
     pub PACING: Pacing = Key::choice("pacing", "control",
         "Which senders are paced: those whose congestion control sets a rate; or all, where the others send a window \
          in each round trip, times 2 while the window is below half the slow-start threshold, and times 1.2 above.",
@@ -147,7 +147,8 @@ params! {
          wait for the timer.",
         "RFC 3042 section 2; per_duplicate: ns-2.35");
     pub CAREFUL: bool = Key::new("careful", Kind::Bool, "false",
-        "Reno: no second fast retransmit before all that was sent at the first is acknowledged.", "bugFix_ of ns-2.35");
+        "Reno: no second fast retransmit until all data are acknowledged that were outstanding at the first one.",
+        "bugFix_ of ns-2.35");
     pub FIRST_SEGMENT_EXEMPT: bool = Key::new("first_segment_exempt", Kind::Bool, "false",
         "The first data segment may be retransmitted fast although an earlier episode covers it.",
         "bugfix_ss_ of ns-2.35");
@@ -281,8 +282,9 @@ params! {
         "After this many SYNs without an answer the next asks for no ECN, in case the path drops those that do; 0 goes \
          on asking.", "RFC 3168 section 6.1.1.1");
     pub ECHO_RULE: EchoEvents = Key::choice("echo_rule", "rfc3168",
-        "Which signs of congestion belong to one event: those of one window, none of which is answered twice; or those \
-         of what was outstanding at the last cut, unless that was a timeout, with echoes answered in recovery too.",
+        "Which signs of congestion belong to one event: those of one window, to which the sender reacts once; or \
+         those of the data that were outstanding at the last reduction, unless this was a timeout. In the second form \
+         the sender also reacts to echoes in recovery.",
         "rfc3168: RFC 3168 section 6.1.2; last_cut: ns-2.35");
     pub ECT_ON_CONTROL: EctOnControl = Key::choice("ect_on_control", "handshake_where_needed",
         "Which packets without new data are ECN-capable: SYN, SYN-ACK and RST (handshake); these, pure \
@@ -292,11 +294,11 @@ params! {
     pub ECT_ON_RETRANSMISSIONS: bool = Key::new("ect_on_retransmissions", Kind::Bool, "false",
         "Retransmissions are ECN-capable too.", "off: RFC 3168 section 6.1.5; on: ns-2.35");
     pub CWR_ON_RETRANSMISSIONS: bool = Key::new("cwr_on_retransmissions", Kind::Bool, "false",
-        "CWR stands on the first segment after a reduction, also if it is a retransmission or the flow has no ECN.",
+        "CWR is set on the first segment after a reduction, also if it is a retransmission or the flow has no ECN.",
         "off: RFC 3168 section 6.1.2; on: ns-2.35");
     pub CWR_WITHOUT_ECN: bool = Key::new("cwr_without_ecn", Kind::Bool, "false",
-        "CWR stands on the first new segment after a reduction in connections without ECN too, for edges that look at \
-         it.", "Habib, Fahmy and Bhargava 2000");
+        "CWR is set on the first new segment after a reduction, also in connections without ECN, for edges that look \
+         at it.", "Habib, Fahmy and Bhargava 2000");
     pub CWR_AFTER: CwrAfter = Key::choice("cwr_after", "any_reduction",
         "Which reductions of the window the next new segment answers with CWR: losses and timeouts too, or only ECN \
          echoes.", "any_reduction: RFC 3168 section 6.1.2");

@@ -57,8 +57,8 @@ pub static MODEL: Model = Model {
     name: "wred",
     family: "queue",
     title: "Weighted RED",
-    summary: "RED with a ramp for each class of packets. Measure: one filtered backlog for all. Function: the ramp of \
-              the packet's class. Action: as RED.",
+    summary: "RED with a ramp for each class of packets. Measure: one filtered backlog for all classes. Function: the \
+              ramp of the packet's class. Action: as RED.",
     source: "Cisco, WRED documentation; RFC 2597",
     params: PARAMS,
     probes: &Probe::defs(&READ),

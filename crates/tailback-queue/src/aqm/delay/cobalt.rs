@@ -78,7 +78,7 @@ params! {
     BUFFER: Size = params::BUFFER.with_default("1000 packets", "as codel");
     /// The standing delay of the disciplines made of COBALT.
     pub TARGET: Duration = Key::new("target", Kind::Time { min: 0.0, max: 100.0 }, "5ms",
-        "Standing delay that is acceptable; also the least time between two moves of the probability.",
+        "Standing delay that is acceptable; also the least time between two changes of the probability.",
         "RFC 8289 section 4.4");
     INTERVAL;
     MTU: u64 = Key::new("mtu", Kind::Bytes { min: 0, max: 1_000_000 }, "1514B",

@@ -99,7 +99,7 @@ params! {
         "What an arrival is compared with: a packet drawn from all waiting packets, the first one, or the last one, \
          in whichever queue it waits.", "Pan et al. 2000, section 2");
     DRAWS: u64 = Key::new("draws", Kind::Count { min: 1, max: 10_000 }, "1",
-        "How many drawn packets an arrival is compared with. Each of them that is of its flow is dropped.",
+        "How many drawn packets an arrival is compared with. Those that belong to the flow of the arrival are dropped.",
         "Pan et al. 2000, section 2 (m)");
     REGIONS: Option<u64> = Key::new("regions", Kind::Count { min: 1, max: 1000 }, "none",
         "Let the average decide how many packets are drawn: the range between the thresholds is divided into this many \

@@ -86,8 +86,8 @@ params! {
         "A flow with fewer packets than this is not signalled below max_threshold; 2 for small buffers, otherwise 4.",
         SOURCE);
     MANY_FLOWS: bool = Key::new("many_flows", Kind::Bool, "false",
-        "Let each flow have two packets while the average is above max_threshold, for more flows than the buffer has \
-         room for.", "Lin and Morris 1997 section 7");
+        "Let each flow have two packets while the average is above max_threshold. This is made for more flows than \
+         the buffer has room for.", "Lin and Morris 1997 section 7");
     FLOW_KEY;
     ECN;
     MEAN_PACKET;

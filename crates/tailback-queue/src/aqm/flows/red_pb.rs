@@ -84,7 +84,7 @@ params! {
     EPOCH: Duration = Key::new("epoch", Kind::Time { min: 1e-3, max: 1000.0 }, "1s",
         "How often flows are judged.", SOURCE);
     HISTORY: u64 = Key::new("history", Kind::Count { min: 1, max: 1000 }, "5",
-        "How many epochs of drops are looked at.", SOURCE);
+        "How many epochs of drops are used to judge a flow.", SOURCE);
     TARGET_RTT: Duration = Key::new("target_rtt", Kind::Time { min: 1e-4, max: 100.0 }, "40ms",
         "A flow is not TCP-friendly if it sends more than a TCP flow with this round trip would send (R of the paper).",
         SOURCE);

@@ -133,7 +133,7 @@ params! {
          more.",
         NS2);
     LARGEST_STEP: f64 = Key::new("largest_step", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
-        "The drop probability of a flow that no longer loses falls by at most this at each step.", NS2);
+        "At each step, the drop probability of a flow that loses no more packets falls by at most this.", NS2);
     TEST_RESPONSE: bool = Key::new("test_response", Kind::Bool, "true",
         "Judge whether a monitored flow sends less when it loses more. If it does not, hold it back faster.",
         "Mahajan and Floyd 2001 section 4");

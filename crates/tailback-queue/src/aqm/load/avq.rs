@@ -77,7 +77,7 @@ params! {
     INITIAL_CAPACITY: f64 = Key::new("initial_capacity", Kind::Real { min: 0.0, max: 1.0 }, "0.8",
         "The virtual capacity at the start, as a share of the line.", "ns-2 ecnlim_");
     VIRTUAL_BUFFER: Level = Key::new("virtual_buffer", Kind::Level, "100%",
-        "The size of the virtual buffer. If it is in packets and the real buffer in bytes, a packet counts \
+        "The size of the virtual buffer. If it is in packets and the real buffer in bytes, a packet counts as \
          mean_packet.",
         "Kunniyur and Srikant 2001: that of the line");
     MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",

@@ -68,7 +68,7 @@ params! {
     DOWN: f64 = Key::new("down", Kind::Real { min: 0.0, max: 1.0 }, "0.002",
         "How much an idle line lowers the probability.", "Feng et al. 2002; also 0.00025");
     FREEZE: Duration = Key::new("freeze", Kind::Time { min: 1e-6, max: 1000.0 }, "100ms",
-        "Shortest time between two moves of the probability.", "Feng et al. 2002; also 10 ms");
+        "Shortest time between two changes of the probability.", "Feng et al. 2002; also 10 ms");
     TIMERS: Timers = Key::choice("timers", "shared",
         "Whether `freeze` is the least time between any two changes of the probability, or between two increases and \
          between two decreases separately.",

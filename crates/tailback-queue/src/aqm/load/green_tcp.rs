@@ -69,7 +69,8 @@ params! {
     MSS: u64 = Key::new("mss", Kind::Bytes { min: 1, max: 65_535 }, "1460B",
         "Segment size of the flows.", "Feng et al. 2002 (MSS)");
     CONSTANT: f64 = Key::new("constant", Kind::Real { min: 0.0, max: 10.0 }, "1.224744871391589",
-        "Constant of the TCP equation: the root of 3/2, or 0.93 with delayed acknowledgements.", "Mathis et al. 1997");
+        "Constant of the TCP equation: the square root of 3/2, or 0.93 with delayed acknowledgements.",
+        "Mathis et al. 1997");
     ECN;
     BEFORE;
 }

@@ -59,7 +59,7 @@ params! {
 
     pub BUFFER: Size = params::BUFFER.with_default("800 packets", "Hollot et al. 2001");
     pub REFERENCE: Level = Key::new("reference", Kind::Level, "200 packets",
-        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts \
+        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts as \
          mean_packet.",
         "Hollot et al. 2001; ns-2 has 50");
     A: f64 = Key::new("a", Kind::Real { min: 0.0, max: 1.0 }, "1.822e-5",

@@ -65,7 +65,7 @@ params! {
 
     BUFFER;
     REFERENCE: Level = Key::new("reference", Kind::Level, "20 packets",
-        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts \
+        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts as \
          mean_packet.", "ns-2 pbo_");
     GAMMA: f64 = Key::new("gamma", Kind::Real { min: 0.0, max: 1e3 }, "0.001",
         "How much each update adds to the price for each packet of mismatch between input, backlog and line.",

@@ -12,7 +12,7 @@ pub const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 1.0 };
 params! {
     pub MIN_THRESHOLD: Option<Level> = Key::new("min_threshold", Kind::Level, "none",
         "Average backlog from which packets are signalled. If it is in packets and the buffer in bytes, a packet \
-         counts mean_packet. Default: half of what the line sends in 5 ms, but at least 5 packets, and at most a \
+         counts as mean_packet. Default: half of what the line sends in 5 ms, but at least 5 packets, and at most a \
          sixth of the buffer.",
         "ns-2 automatic setting; Floyd, Gummadi, Shenker 2001");
     pub MAX_THRESHOLD: Option<Level> = Key::new("max_threshold", Kind::Level, "none",
@@ -37,9 +37,10 @@ tailback_base::choice! {
 
 params! {
     pub WEIGHT_RULE: WeightRule = Key::choice("weight_rule", "given",
-        "Where the weight comes from: weight; the line's rate, 1 - exp(-1/c) of c mean packets a second, so that the \
-         filter forgets in a second; or ten round trips, 1 - exp(-1/(10 R c)) with R = max(0.1 s, 3 (link delay + \
-         1/c)).", "Floyd, Gummadi, Shenker 2001 (rate); ns-2 automatic setting (round-trip)");
+        "Where the weight comes from: the parameter `weight`; the line's rate, as 1 - exp(-1/c) for c mean packets a \
+         second, which gives a time constant of a second; or ten round trips, as 1 - exp(-1/(10 R c)) with R = \
+         max(0.1 s, 3 (link delay + 1/c)).",
+        "Floyd, Gummadi, Shenker 2001 (rate); ns-2 automatic setting (round-trip)");
     pub MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "0.1",
         "Signal probability as the average reaches max_threshold.", "ns-2 linterm 10; the paper used 0.02");
     pub GENTLE: bool = Key::new("gentle", Kind::Bool, "true",

@@ -72,7 +72,7 @@ params! {
     pub GROUP: u64 = Key::new("group", Kind::Count { min: 1, max: 1_000_000 }, "30",
         "How many frames a group has: its first is an I frame, the others are P frames.", "");
     pub I_RATIO: f64 = Key::new("i_ratio", Kind::Real { min: 0.01, max: 1000.0 }, "5",
-        "The mean size of an I frame over that of a P frame.", "");
+        "The mean size of an I frame, divided by the mean size of a P frame.", "");
     pub FRAMES = Param::new("frames", Kind::Model("frame-size"), "log-normal", "How the sizes of frames vary.", "");
     pub JITTER: Duration = Key::new("jitter", TIME, "0s",
         "The standard deviation of the time of a frame around its place; its distribution is normal.", "");
@@ -98,7 +98,7 @@ params! {
     pub SKIP: bool = Key::new("skip", Kind::Bool, "false",
         "Over a connection: whether a frame is discarded if none of its bytes has been sent by its deadline.", "");
     pub CHAIN: bool = Key::new("chain", Kind::Bool, "false",
-        "Whether the P frames after a frame that failed fail with it, until the next I frame.", "");
+        "Whether, after a frame that failed, the P frames up to the next I frame fail too.", "");
 }
 
 /// The largest mean frame, bytes: a hundred thousand packets.

@@ -72,7 +72,7 @@ params! {
     const LAPLACE_PARAMS;
 
     SCALE: f64 = Key::new("scale", Kind::Real { min: 0.0, max: 0.3 }, "0.15",
-        "Its scale; the coefficient of variation is the root of two times this.", "RFC 8593 table 1");
+        "Its scale; the coefficient of variation is the square root of 2, times this.", "RFC 8593 table 1");
 }
 
 /// Every model, in the order of the reference page.

@@ -93,8 +93,8 @@ params! {
         "The least one-way delay of this time is taken as the delay of the path without queues.",
         "RFC 8698 section 5.1.1: tens of minutes");
     BETA: f64 = Key::new("beta", FACTOR, "0.1",
-        "How much data that wait in the pacer change the rates: the encoder makes less and the pacer sends more by \
-         this share of the waiting data, up to 5 % of the rate.",
+        "How data that wait in the pacer change the rates: the encoder makes less and the pacer sends more by this \
+         share of the waiting data, up to 5 % of the rate.",
         "RFC 8698 table 3, BETA_S and BETA_V");
     FPS: f64 = Key::new("fps", Kind::Real { min: 0.1, max: 10_000.0 }, "30", "Frames a second, for beta.",
         "RFC 8698 table 3");

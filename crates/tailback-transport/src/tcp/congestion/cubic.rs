@@ -77,7 +77,8 @@ params! {
          get a share (fast convergence).",
         "RFC 9438 section 4.7");
     pub(super) RENO_FRIENDLY: bool = Key::new("reno_friendly", Kind::Bool, "true",
-        "The window is not below that of a linear growth with the same mean as Reno's.", "RFC 9438 section 4.3");
+        "The window is at least that of a linear growth with the same mean as Reno's (the Reno-friendly region).",
+        "RFC 9438 section 4.3");
     pub(super) HYSTART: bool = Key::new("hystart", Kind::Bool, "false",
         "HyStart++ ends the first slow start when the round trip grows.", "RFC 9406");
     pub(super) SEARCH: bool = Key::new("search", Kind::Bool, "false",

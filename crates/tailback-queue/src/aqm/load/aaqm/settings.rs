@@ -76,9 +76,9 @@ params! {
     BUFFER: Size = Key::new("buffer", Kind::Size, "100 packets",
         "How much may wait under RED's management, in packets or bytes.", THESIS);
     MIN_THRESHOLD: Level = Key::new("min_threshold", Kind::Level, "5 packets",
-        "Average backlog from which packets are picked.", THESIS);
+        "Average backlog from which RED picks packets to be marked or dropped.", THESIS);
     MAX_THRESHOLD: Level = Key::new("max_threshold", Kind::Level, "15 packets",
-        "Average backlog from which all are dropped.", THESIS);
+        "Average backlog from which all packets are dropped.", THESIS);
     OWN_WEIGHT = WEIGHT.with_default(WEIGHT.param.default, "Jiang 2006; Floyd and Jacobson 1993 section 6").param;
     OWN_MAX_PROBABILITY = MAX_PROBABILITY
         .with_default(MAX_PROBABILITY.param.default, "ns-2 linterm 10; the thesis does not say").param;
