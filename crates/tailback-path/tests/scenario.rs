@@ -233,7 +233,7 @@ fn what_does_not_fit_is_said() {
     );
     let tcp = said(&lab("[flows.mine]\ncount = 1\n"), "mine");
     assert!(
-        tcp.contains("the transport of mine is tcp, and a stack is given for it"),
+        tcp.contains("the transport of mine is tcp, but a stack is given for it"),
         "{tcp}"
     );
     let nothing = said(&lab("[flows.mine]\ncount = 1\n"), "yours");

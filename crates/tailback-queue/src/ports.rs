@@ -317,7 +317,8 @@ ports! {
         facts: Facts {
             marks: Marks::Signal,
             unlimited: Some(Unlimited {
-                why: "marks who holds more than a share of the buffer, and an unlimited one has no shares",
+                why: "marks conversations that hold more than a share of the buffer, but an unlimited buffer has no \
+                      shares",
                 ..Unlimited::leaves("fq")
             }),
             ..Facts::SEVERAL_QUEUES

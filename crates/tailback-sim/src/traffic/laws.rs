@@ -107,7 +107,7 @@ pub static LAWS: [Law; 10] = [
          ("shape", SHAPE_OVER_1, SHAPE_OVER_1, "1.5", "The power by which the tail falls; the smaller, the heavier."),
          ("max", BYTES, SOME_TIME, "", "The largest value.")]),
     row!("lomax", "Pareto from zero (Lomax)",
-        "The Pareto distribution less its smallest value, in whole steps, rounded up.", "Lomax 1954",
+        "The Pareto distribution minus its smallest value, rounded up to whole steps.", "Lomax 1954",
         |s| Box::new(Lomax::of(s)), anything,
         [("mean", BYTES, SOME_TIME, "", "The mean before draws are rounded."),
          ("shape", SHAPE_OVER_1, SHAPE_OVER_1, "1.2", "The power by which the tail falls; the smaller, the heavier."),

@@ -86,12 +86,12 @@ fn paced_once(s: &Settings) -> Result<(), Conflict> {
     match (open, s.get(&MEAN_GAP).is_none(), s.nested(THINK.name).is_none()) {
         (true, true, _) => wrong(
             MODE.name,
-            "requests in mode open come at a rate of their own, and none is given",
+            "requests in mode open come at a rate of their own, but no rate is given",
             "add mean_gap = \"1s\" or so, the mean time from one request to the next",
         ),
         (true, _, false) => wrong(
             THINK.name,
-            "think is a pause after a response, and requests in mode open wait for no response",
+            "think is a pause after a response, but requests in mode open do not wait for responses",
             "leave think out, or mode = \"open\" and mean_gap",
         ),
         (false, false, _) => wrong(
