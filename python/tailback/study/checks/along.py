@@ -55,8 +55,8 @@ class Along(Measured, kw_only=True, frozen=True):
         if sum(rules) != 1:
             raise StudyError(
                 "give one rule along an axis: the means lie within a number, rise by no more than a number, fall, or "
-                "lie closer together than those of another discipline: write rises_at_most = 3, within = 3, falls = true, "
-                'or narrower_than = "red"'
+                "lie closer together than those of another discipline: write rises_at_most = 3, within = 3, "
+                'falls = true, or narrower_than = "red"'
             )
 
     def kind(self, judge: Evidence) -> str:
