@@ -29,7 +29,7 @@ FABRIC: dict[str, Any] = {"rate": "10Gbps", "fabric": "leaf-spine"}
         ({"load": math.nan}, "load = nan: give a share"),
         (
             {"fabric": None, "rtt": "1ms", "load": 0.5},
-            "load = 0.5: load is a share of the hosts' links of a fabric; add fabric",
+            "load = 0.5: it is a share of a fabric's hosts' links; add fabric",
         ),
         ({"fabric": None}, "give a round trip"),
         ({"senders": ["dctcp", "cubic"]}, "all flows of a fabric have one sender"),

@@ -163,9 +163,7 @@ def link(
     if rate_bps > 10e12:
         raise LinkError(f"rate = {rate}: give at most 10Tbps; the hosts' own lines are ten times as fast")
     if load is not None and fabric is None:
-        raise LinkError(
-            f"load = {load:g}: load is a share of the hosts' links of a fabric; add fabric, such as leaf-spine"
-        )
+        raise LinkError(f"load = {load:g}: it is a share of a fabric's hosts' links; add fabric, such as leaf-spine")
     made_of = None if fabric is None else fabrics.fabric(fabric, load, _only(rtt))
     if made_of is not None:
         rtts: tuple[float, ...] = (fabrics.round_trip_s(made_of, rate_bps, packet_bytes),)
