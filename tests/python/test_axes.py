@@ -122,7 +122,10 @@ def test_an_axis_may_depend_on_another() -> None:
 @pytest.mark.parametrize(
     ("axis", "said"),
     [
-        ({"rate": {"by": "rtt", "paths": ["topology.rate"], "values": {}}, "rtt": RTT}, "no axis before this one"),
+        (
+            {"rate": {"by": "rtt", "paths": ["topology.rate"], "values": {}}, "rtt": RTT},
+            "needs the name of an earlier axis",
+        ),
         ({"rtt": RTT, "rate": {"by": "rtt", "paths": ["topology.rate"], "values": {"10": "5Mbps"}}}, "10, 20, 40"),
         ({"rtt": RTT, "rate": {"by": "rtt", "paths": ["topology.rate"], "values": ["5Mbps"]}}, "{ 10 = [...], ... }"),
     ],

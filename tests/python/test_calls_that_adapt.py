@@ -117,7 +117,7 @@ def test_the_call_of_a_link_has_video() -> None:
         ({"adapt": "gccc"}, "adapt = gccc: there is no rate control 'gccc'; did you mean 'gcc'"),
         ({"adapt": "mine.py"}, "adapt = mine.py: .*add the class: mine.py:CLASS"),
         ({"adapt": "gone.py:Mine"}, "adapt = gone.py:Mine: .*there is no file gone.py"),
-        ({"adapt": "gcc", "people": "1 backup"}, "adapt = gcc: .*nobody calls or watches; add call or video"),
+        ({"adapt": "gcc", "people": "1 backup"}, "adapt = gcc: .*there is no call and no video; add call or video"),
         ({"adapt": "gcc", "up": "500kbps"}, "adapt = gcc: video begins at 300 kbit/s.*at least 600kbps"),
     ],
 )

@@ -29,15 +29,15 @@ FABRIC: dict[str, Any] = {"rate": "10Gbps", "fabric": "leaf-spine"}
         ({"load": math.nan}, "load = nan: give a share"),
         (
             {"fabric": None, "rtt": "1ms", "load": 0.5},
-            "load = 0.5: this is of the hosts' links of a fabric; add fabric",
+            "load = 0.5: it is a share of a fabric's hosts' links; add fabric",
         ),
         ({"fabric": None}, "give a round trip"),
         ({"senders": ["dctcp", "cubic"]}, "all flows of a fabric have one sender"),
-        ({"senders": ["dctcp"], "ecn": False}, "their signal is the mark"),
+        ({"senders": ["dctcp"], "ecn": False}, "they need marks"),
         ({"traffic": ["bulk"]}, "kinds are web-search, data-mining, incast"),
         (
             {"traffic": ["incast"]},
-            "traffic = incast: there are no flows beside the requests; add web-search or data-mining",
+            "traffic = incast: the requests of incast need other flows beside them; add web-search or data-mining",
         ),
         ({"traffic": ["web-search", "data-mining"]}, "web-search,data-mining: name one law of sizes"),
         ({"flows": 64}, "flows = 64: the number of flows in a fabric follows from load"),

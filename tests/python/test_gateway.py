@@ -184,7 +184,7 @@ def test_an_interface_that_will_not_do_is_refused_with_the_reason(nothing_left: 
         assert "are one interface" in refused("near", "near")
         assert "leave --mtu out" in refused("near", "far", extra=("--mtu", "1000"))
         mixed = tailback("gateway", f"{pid}:near", str(made[0].pid))
-        assert mixed.returncode == 2 and "name two of a kind" in mixed.stderr
+        assert mixed.returncode == 2 and "name two interfaces or two namespaces" in mixed.stderr
         ip(middle, "link", "set", "far", "mtu", "1400")
         assert "ip link set far mtu 1500" in refused("near", "far")
         ip(middle, "link", "set", "far", "down")

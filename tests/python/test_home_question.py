@@ -123,10 +123,10 @@ def test_few_hosts_have_several_things_to_do() -> None:
         ({"people": "2 callz"}, "did you mean 'call"),
         ({"people": "0 calls"}, "from 1 to 50 people"),
         ({"people": "60 calls"}, "from 1 to 50 people"),
-        ({"people": "1 call", "hosts": 3}, "it says --hosts as well"),
+        ({"people": "1 call", "hosts": 3}, "it also contains --hosts"),
         ({"router": "R7801"}, "did you mean R7800?"),
         ({"router": "R7800", "share": "95%", "down": "1Gbps"}, "the router shapes 150 Mb/s at most"),
-        ({"measured": TEST}, "it says --down as well"),
+        ({"measured": TEST}, "it also contains --down"),
         ({"varies": "200..50Mbps"}, "the least rate comes first: 50..200Mbps"),
         ({"policer": "250KB", "modem": "10ms"}, "leave --modem out"),
         ({"policer": "10B"}, "from 3KB to 1GB"),
@@ -143,12 +143,12 @@ def test_what_is_refused_or_asked_back(given: dict[str, Any], said: str) -> None
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("250", "are no rates down/up"),
+        ("250", "are not rates down/up"),
         ("250/40", "the round trip of the idle line is missing"),
         ("250/40, idle 18, down 9", "write down +9"),
         ("250/40, idle 18, sideways 9", "'sideways 9' is not understood"),
         ("250/40, idle 18, idle 19", "is given twice"),
-        ("fast/slow, idle 3", "are no rates down/up"),
+        ("fast/slow, idle 3", "are not rates down/up"),
         ("/nowhere/test.txt", "there is no such file"),
     ],
 )

@@ -110,7 +110,7 @@ def test_what_has_no_word_is_a_remark() -> None:
         ("pie", {"alpha": 0.13}, "tc cannot say alpha = 0.13 (1/16)"),
         ("cake", {"target": "10ms"}, "tc cannot say target = 10ms (Linux's cake takes target and interval from rtt)"),
         ("cake", {"rtt": "30ms", "target": "10ms"}, "tc cannot say target = 10ms (rtt says another parameter)"),
-        ("cake", {"ecn": False}, "it has no word against it"),
+        ("cake", {"ecn": False}, "it has no option that switches this off"),
         ("red", {"gentle": True}, "Linux drops all above `max`"),
         ("red", {"weight": 0.002}, "Linux's weight is a power of two, which follows from burst: 0.001953, not 0.002"),
         ("droptail", {"buffer": "0.5 bdp"}, "tc cannot say buffer = 0.5 bdp (a number of packets or bytes)"),

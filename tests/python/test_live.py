@@ -106,7 +106,7 @@ def test_a_queue_that_can_only_mark_is_told_how_to_be_asked(tmp_path: Path) -> N
     for done, name in ((tailback("live", str(path)), str(path)), (piped, "standard input")):
         assert done.returncode == 2 and "marking = false" not in done.stderr, done.stderr
         words = " ".join(done.stderr.replace("\n", " ").split())
-        assert f"{name}, line 9, link.bottleneck.queue: the signal of dualpi2 is the mark" in words
+        assert f"{name}, line 9, link.bottleneck.queue: dualpi2 signals only by marks" in words
         assert "give marking = true at the top of the scenario, or --set marking=true" in words
     asked = tailback("live", str(path), "--set", "marking=true", "--replay", str(recording))
     assert asked.returncode == 0, asked.stderr

@@ -100,7 +100,7 @@ def test_compare_leaves_out_what_signals_by_marks_where_hosts_have_no_ecn() -> N
     assert "dualpi2" not in names and "--ecn" in notes[0]
     names, notes = default(link("10Mbps", "40ms", 4, ecn=True))
     assert "dualpi2" in names and notes == []
-    with pytest.raises(LinkError, match=r"its signal is the mark.*add --ecn"):
+    with pytest.raises(LinkError, match=r"signals only by marks.*add --ecn"):
         compare_queues(rate="10Mbps", rtt="40ms", flows=4, queues=["dualpi2", "codel"])
 
 

@@ -254,7 +254,7 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
 
 
 #: What scenarios name that no file here can hold, and what is said of it.
-OF_OTHERS = {'transport = "stack"': "a scenario file cannot hold one", "aioquic_stack.py": "aioquic_stack.py"}
+OF_OTHERS = {'transport = "stack"': "which a scenario file cannot hold", "aioquic_stack.py": "aioquic_stack.py"}
 
 
 def test_the_whole_scenarios_of_the_pages_are_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -232,7 +232,7 @@ def test_a_scenario_travels_without_its_class_but_does_not_run() -> None:
     out = subprocess.run([sys.executable, "-c", script], input=packed, capture_output=True, check=True)
     said = out.stdout.decode().splitlines()
     assert said[0].startswith("bulk {") and said[0].endswith("None}")
-    assert "Steady, and the run is not given it; run it where the class is" in said[1]
+    assert "Steady, and the run did not get this class; run it where the class is" in said[1]
 
 
 def test_a_class_that_is_defined_again_takes_its_name_over() -> None:
@@ -269,7 +269,7 @@ def test_it_is_captured(tmp_path: Path) -> None:
 def test_a_text_from_elsewhere_runs_no_code(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("raise SystemExit('it ran')\n")
     text = TEXT.replace("mine.py", f"{tmp_path}/mine.py")
-    with pytest.raises(tb.ScenarioError, match=r"is the Python class .* which is not at hand here"):
+    with pytest.raises(tb.ScenarioError, match=r"is the Python class .* which is not known here"):
         tb.load_scenario(text, code=False)
     with pytest.raises(tb.ScenarioError, match="SystemExit: it ran"):
         tb.load_scenario(text)
@@ -523,6 +523,6 @@ def test_two_classes_of_one_name_are_not_taken_for_each_other() -> None:
         return Fixed
 
     small, large = (tb.congestion(make(n)) for n in (2.0, 20.0))
-    with pytest.raises(tb.ScenarioError, match="now names another class"):
+    with pytest.raises(tb.ScenarioError, match="is now the name of another class"):
         tb.dumbbell(flows={"small": {"tcp": {"congestion": small}}, "large": {"tcp": {"congestion": large}}})
     assert tb.dumbbell(tcp={"congestion": large})

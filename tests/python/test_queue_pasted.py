@@ -91,7 +91,7 @@ def test_both_directions_are_the_way_and_the_way_back(cli, plain: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--queue", "an odd line"], "it is of no kind that can be read here"),
+        (["--queue", "an odd line"], "files of this kind cannot be read here"),
         (
             ["--queue", "tc qdisc add dev eth0 root hfsc"],
             "hfsc is not simulated: its service curves have no counterpart",

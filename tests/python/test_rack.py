@@ -44,7 +44,7 @@ def test_what_a_rack_has_by_default() -> None:
     times = run_times(asked, 35, 2)
     assert times.duration_s / 100e-6 == pytest.approx(2000) and times.warmup_s / 100e-6 == pytest.approx(400)
     assert known.default(asked)[0] == list(CANDIDATES)
-    with pytest.raises(LinkError, match="their signal is the mark; leave out --no-ecn"):
+    with pytest.raises(LinkError, match="they need marks; leave out --no-ecn"):
         link(**RACK, ecn=False)
     assert "drops come before marks" in link(**RACK, buffer="60 packets").notes[0]
     plain = link("10Gbps", "100us", 16)

@@ -108,7 +108,7 @@ WRONG = {
     "a word for a rate": ("time_s,rate_mbps\n0,4\n1,fast\n2,3\n", r'line 3: "fast" is no rate; write a number'),
     "a negative rate": ("time_s,rate_mbps\n0,4\n1,-5\n", r'line 3: "-5" is no rate; write a number'),
     "a word for a time": ("time_s,rate_mbps\n0,4\nnoon,5\n2,1\n", r'line 3: "noon" is no time; write a number'),
-    "no values": ("time_s,rate_mbps\n0,-\n1,-\n", r"it is of no kind that can be read here|has no values"),
+    "no values": ("time_s,rate_mbps\n0,-\n1,-\n", r"files of this kind cannot be read here|has no values"),
     "Mahimahi goes back": ("0\n" * 101 + "5\n4\n", r"line 103: this time is earlier.*sort the lines"),
     "Mahimahi with decimals": (
         "0\n" * 101 + "5.5\n",

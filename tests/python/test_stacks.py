@@ -240,7 +240,7 @@ def test_a_stack_is_a_sender_of_a_comparison() -> None:
 
 
 def test_a_stack_in_rust_is_not_for_python() -> None:
-    with pytest.raises(tb.ScenarioError, match="the transport is a stack of somebody else"):
+    with pytest.raises(tb.ScenarioError, match="the transport is a stack from outside"):
         tb.dumbbell(bottleneck="10Mbps", rtt="40ms", flows={"mine": {"transport": "stack"}}).run(duration="1s")
 
 

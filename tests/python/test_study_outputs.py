@@ -63,7 +63,7 @@ def test_every_kind_that_is_drawn_is_declared_and_no_other() -> None:
             '.runs = "flows": there is none of that name',
         ),
         ('kind = "table"\nmeasures = ["excess"]\nwhere = { sends = "9" }', 'output[2].where = "sends": there is none'),
-        ('kind = "table"\nmeasures = ["excess"]\nwhere = { queue = "hfsc" }', "no point of the runs is meant"),
+        ('kind = "table"\nmeasures = ["excess"]\nwhere = { queue = "hfsc" }', "no point of the runs has these labels"),
         ('kind = "gateway"', '.kind = "gateway": there is none of that name'),
         (
             'kind = "claims"\n[[experiment.output.row]]\nname = "a"\nqueue = "red"\nsays = "b"\nstatements = ["z"]',

@@ -158,7 +158,7 @@ def test_a_label_may_set_several_things() -> None:
         ({"axis": {"q": {"paths": ["a"], "values": {"from": 0, "to": 1, "step": 1e-9}}}}, "at most 100000 values"),
         ({"axis": {"q": {"paths": ["a"], "values": {"from": 0, "to": float("nan"), "count": 3}}}}, "to = nan; write"),
         ({"axis": {"q": {"paths": ["a"], "values": {"from": 1, "to": 9, "count": 3, "scale": "lin"}}}}, "linear, log"),
-        ({"axis": {"q": QUEUE}, "zip": [["q"]]}, "'q' goes in step with nothing"),
+        ({"axis": {"q": QUEUE}, "zip": [["q"]]}, "the list of 'q' has only this axis"),
         ({"axis": {"q": QUEUE, "r": QUEUE}}, "both set topology.queue.kind"),
         ({"axis": {"b": BUFFER, "k": {"paths": ["topology.queue"], "values": ["red"]}}}, "put 'b' after 'k'"),
         ({"axis": {"q": QUEUE}, "zip": [["q", "z"]]}, "no axis 'z'"),

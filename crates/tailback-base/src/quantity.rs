@@ -136,7 +136,7 @@ impl fmt::Display for Refusal {
 /// The refusal of a unit. One that depends on the path, such as `bdp`, is known in scenarios only.
 fn no_unit(text: &str, unit: &str, what: &str, remedy: &str) -> Refusal {
     let problem = match relative::parse(text) {
-        Some(_) => format!("\"{text}\" depends on a path, and gives no {what} here"),
+        Some(_) => format!("\"{text}\" depends on the path, so it gives no {what} here"),
         None => format!("\"{unit}\" is not a unit of {what}"),
     };
     Refusal::new(problem, remedy)
@@ -300,7 +300,7 @@ fn whole(text: &str, x: f64) -> Result<u64, Refusal> {
     if (x - libm::round(x)).abs() > 1e-9 {
         return Err(Refusal::new(
             format!("\"{text}\" is not a whole number"),
-            "packets and bytes come whole",
+            "give a whole number of packets or bytes",
         ));
     }
     Ok(libm::round(x) as u64)

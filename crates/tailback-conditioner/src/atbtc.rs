@@ -51,8 +51,8 @@ pub static MODEL: Model = Model {
     name: "atbtc",
     family: "conditioner",
     title: "Adaptive token bucket conditioner",
-    summary: "A two rate three colour marker. Each bucket holds what its rate brings in the sender's smoothed round \
-              trip, so that a window of TCP that comes in one burst is within the rates.",
+    summary: "A two-rate three-colour marker. The depth of each token bucket is its rate times the sender's smoothed \
+              round-trip time, so that a window of TCP that arrives in one burst is within the rates.",
     source: "Liu 2001 chapter 4; RFC 2698",
     params: PARAMS,
     probes: PROBES,
@@ -126,7 +126,7 @@ fn snoops(s: &Settings) -> Result<bool, Refusal> {
     if polices && shapes {
         return refuse(
             SLOWSTART_SHAPE.name,
-            "slowstart_shape holds the packet that slowstart_police drops".into(),
+            "slowstart_shape and slowstart_police are both given: one holds the packet that the other drops".into(),
             "leave out one of them".into(),
         );
     }

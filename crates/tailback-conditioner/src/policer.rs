@@ -20,7 +20,7 @@ pub static MODEL: Model = Model {
     name: "policer",
     family: "conditioner",
     title: "Policer",
-    summary: "Drops packets beyond a rate and a burst, and changes no other.",
+    summary: "Drops packets beyond a rate and a burst, and does not change the others.",
     source: "tc-police(8); RFC 2475 section 2.3.3.4",
     params: PARAMS,
     probes: &PROBES,

@@ -222,7 +222,8 @@ impl<E: Endpoint> tailback_transport::Endpoint for Carried<E> {
         let calls = self.calls(now);
         (calls.datagrams, calls.timeouts) = (calls.datagrams + 1, 0);
         if calls.datagrams > MOST_AT_ONCE {
-            let remedy = "let transmit give none where a window is full; to pace, let timeout be the next instant";
+            let remedy = "let transmit give no datagram while the window is full; to pace, let timeout be the time of \
+                          the next datagram";
             self.fail(&format!("sends {MOST_AT_ONCE} datagrams at once"), now, remedy);
         }
         self.sent.sent_packets += 1;

@@ -201,7 +201,7 @@ impl Scenario {
         {
             let names: Vec<&str> = spec.links.iter().map(|l| l.name.as_str()).collect();
             return Err(Problem(format!(
-                "\"{link}\" is to be captured, and the scenario has no link of this name; it has {}",
+                "\"{link}\" is to be captured, but the scenario has no link of this name; it has {}",
                 names.join(", ")
             )));
         }
@@ -218,7 +218,7 @@ impl Scenario {
                 }
                 (false, true) => {
                     return Err(Problem(format!(
-                        "the transport of {name} is {}, and a stack is given for it; write transport = \"stack\"",
+                        "the transport of {name} is {}, but a stack is given for it; write transport = \"stack\"",
                         transport.model.name
                     )));
                 }
@@ -230,7 +230,7 @@ impl Scenario {
             Some((group, _)) => {
                 let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
                 Err(Problem(format!(
-                    "a stack is given for \"{group}\", and the scenario has no group of this name; it has {}",
+                    "a stack is given for \"{group}\", but the scenario has no group of this name; it has {}",
                     names.join(", ")
                 )))
             }

@@ -229,12 +229,12 @@ fn what_does_not_fit_is_said() {
     let stack = lab("[flows.mine]\ntransport = \"stack\"\n");
     let other = said(&stack, "yours");
     assert!(
-        other.contains("the transport of mine is a stack from outside, and the run is not given it"),
+        other.contains("the transport of mine is a stack from outside, which the run did not get"),
         "{other}"
     );
     let tcp = said(&lab("[flows.mine]\ncount = 1\n"), "mine");
     assert!(
-        tcp.contains("the transport of mine is tcp, and a stack is given for it"),
+        tcp.contains("the transport of mine is tcp, but a stack is given for it"),
         "{tcp}"
     );
     let nothing = said(&lab("[flows.mine]\ncount = 1\n"), "yours");

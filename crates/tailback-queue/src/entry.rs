@@ -153,7 +153,7 @@ impl Unlimited {
     pub const fn leaves(leaves: &'static str) -> Unlimited {
         Unlimited {
             leaves,
-            why: "acts when its buffer runs short, and an unlimited one never does",
+            why: "acts when its buffer is full, but an unlimited buffer is never full",
             unless: None,
         }
     }

@@ -176,7 +176,7 @@ impl Word {
 }
 
 /// Where flows are hashed to queues.
-pub const OTHER_HASH: &str = "Linux hashes flows to queues with another hash: which flows share a queue differs.";
+pub const OTHER_HASH: &str = "Linux uses another hash, so that other flows share a queue there.";
 
 /// The words of a queue without its own limit.
 pub const OF_THE_DEVICE: &str = "Without a limit the queue holds as many packets as the device says: often 1000 on a \
@@ -205,7 +205,7 @@ pub const DELAY: Word = Word::choice(
 );
 
 /// The words of PIE in Linux.
-pub const TICKS: &str = "Linux moves the probability at ticks of its clock: 15 ms become 16 at 250 Hz (tc-pie(8)).";
+pub const TICKS: &str = "Linux changes the probability at ticks of its clock: 15 ms become 16 at 250 Hz (tc-pie(8)).";
 
 /// The words of queues that flows are hashed to.
 pub const FLOWS: Word = Word::new("queues", "flows", Value::Whole, "1024");
@@ -231,7 +231,8 @@ pub const fn red(value: Value) -> [Word; 9] {
 /// COBALT alone, which Linux has within `cake` only.
 pub const OF_CAKE: Linux = Linux {
     built_in: &[ALWAYS_MARKS],
-    differs: "Linux has COBALT within cake only, which shapes too; here it stands behind another shaper or the line.",
+    differs: "Linux has COBALT only inside cake, which is also a shaper; here COBALT is behind another shaper or the \
+              line.",
     ..Linux::new(
         "cake",
         &[
@@ -247,7 +248,7 @@ pub const OF_CAKE: Linux = Linux {
 pub const ALWAYS_MARKS: BuiltIn = BuiltIn {
     parameter: "ecn",
     value: "true",
-    differs: "`cake` always marks packets of hosts that have ECN; it has no word against it.",
+    differs: "`cake` always marks packets of hosts that have ECN; it has no option that switches this off.",
 };
 
 pub const OF_RED: [Word; 9] = red(Value::BytesOfPackets);
@@ -256,7 +257,7 @@ pub const OF_RED: [Word; 9] = red(Value::BytesOfPackets);
 pub const AS_GIVEN: BuiltIn = BuiltIn {
     parameter: "weight_rule",
     value: "given",
-    differs: "Linux's weight follows from burst, and not from the rate of the line.",
+    differs: "In Linux the weight is computed from burst, not from the rate of the line.",
 };
 
 /// RED has no gentle slope there.
@@ -265,5 +266,6 @@ pub const NOT_GENTLE: BuiltIn = BuiltIn {
     value: "false",
     differs: "Linux drops all above `max`; in the simulator drops rise from there to twice `max` (gentle).",
 };
-pub const LARGE_BURST: &str = "tc may warn that the burst is large: the average forgets in a second.";
+pub const LARGE_BURST: &str = "tc may warn that the burst is large, because the average has a time constant of a \
+                               second.";
 pub const LIMIT_NEEDED: &str = "Linux asks for a limit: four times `max` here.";

@@ -48,7 +48,7 @@ pub const CE_THRESHOLD: Key<Option<Duration>> = Key::new(
     "ce_threshold",
     Kind::Time { min: 0.0, max: 100.0 },
     "none",
-    "Mark every capable packet that has waited longer than this, whatever ecn says.",
+    "Mark every ECN-capable packet that has waited longer than this, also if `ecn` is off.",
     "RFC 8290 section 5.2.7",
 );
 
@@ -78,7 +78,7 @@ pub const AQM: Param = Param::new(
     "aqm",
     Kind::Model("aqm"),
     "none",
-    "An AQM on each queue, which meets its own queue as if it were alone; its buffer is the one that all share.",
+    "An AQM on each queue. Each sees only its own queue; its buffer is the one that all queues share.",
     "",
 );
 
@@ -96,6 +96,6 @@ pub const BEFORE: Param = Param::new(
     "before",
     Kind::List(&Kind::Model("aqm")),
     "none",
-    "AQMs that decide about a packet before this discipline does, the first of the list first.",
+    "AQMs that decide about a packet before this discipline does, in the order of the list.",
     "",
 );

@@ -361,7 +361,7 @@ impl<P: HeldPacket> Registry<P> {
             }));
             if queue.give_aqms(aqms).is_err() {
                 let e = Refusal::new(
-                    format!("{name} has no queues to give an AQM each"),
+                    format!("{name} has no queues of its own, on each of which an AQM could be"),
                     "put it before the discipline: before = [...]",
                 );
                 return Err(e.within(AQM.name));
@@ -379,7 +379,7 @@ impl<P: HeldPacket> Registry<P> {
             if let Some(why) = admission.needs_its_queue() {
                 let inner = b.model.name;
                 let e = Refusal::new(
-                    format!("{inner} {why}, and cannot stand before {name}, which has the queue"),
+                    format!("{inner} {why}, so it cannot be before {name}, which has the queue"),
                     format!(
                         "put it on the queues of a discipline with several, aqm = \"{inner}\", or use {inner} itself"
                     ),
@@ -388,7 +388,7 @@ impl<P: HeldPacket> Registry<P> {
             }
             let Ok(behind) = Viewed::new(queue) else {
                 let e = Refusal::new(
-                    format!("no AQM can stand before {name}, because {name} does not show its packets"),
+                    format!("no AQM can be before {name}, because {name} does not show its packets"),
                     "leave `before` out",
                 );
                 return Err(e.within(BEFORE.name));
@@ -414,7 +414,7 @@ impl<P: HeldPacket> Registry<P> {
         {
             let e = Refusal::new(
                 format!(
-                    "{name} stands with {} and cannot have {inner} of its own",
+                    "{name} is part of {} here, so it cannot have its own {inner}",
                     of.model.name
                 ),
                 format!("give {inner} to {}", of.model.name),
@@ -462,7 +462,7 @@ pub fn same_models(built: &Settings, next: &Settings) -> Result<(), Refusal> {
         let names = |s| -> Vec<&str> { within(s, param).iter().map(|own| own.model.name).collect() };
         if names(built) != names(next) {
             let refusal = Refusal::new(
-                format!("{} names other models than at the beginning", param.name),
+                format!("{} names other models than at the beginning of the run", param.name),
                 "name the same ones in the same order; their values may change",
             );
             return Err(refusal.within(param.name));

@@ -160,7 +160,7 @@ impl Measures {
         let first = self.rates.keys().next().map_or("NAME", String::as_str);
         let line = match (name, own.as_str()) {
             ("", "") => {
-                let problem = "the share does not say of which link's rate it is";
+                let problem = "the share does not name the link whose rate it refers to";
                 return Err(Refusal::new(problem, format!("write \"95 % of {first}\"")));
             }
             ("", own) => own,
@@ -177,7 +177,7 @@ impl Measures {
         };
         let bits = libm::round(x * rate.bits_per_second());
         if !(1.0..=1e14).contains(&bits) {
-            let problem = format!("{} % of {rate} is no rate", x * 100.0);
+            let problem = format!("{} % of {rate} is not a rate", x * 100.0);
             return Err(Refusal::new(problem, "give a share above 0 %"));
         }
         let because = format!("{} % of {rate}{}", short(x * 100.0), self.at_the_start(line));
@@ -193,13 +193,13 @@ impl Measures {
             &flows::EXIT_DELAY.param,
         ];
         if is_key(path, &makes_trips.map(|p| p.name)) {
-            let problem = "the round trips themselves are made of this time";
+            let problem = "the round trips are computed from this time";
             return Err(Refusal::new(problem, "write it with a unit of time, such as \"20ms\""));
         }
         let (rtt, said) = self.trip(owner)?;
         let ns = libm::round(x * rtt.0 as f64);
         if !(0.0..9e18).contains(&ns) {
-            let problem = format!("{} round trips of {rtt} are no time", short(x));
+            let problem = format!("{} round trips of {rtt} do not make a time", short(x));
             return Err(Refusal::new(problem, "give a number of round trips of 0 or more"));
         }
         let because = format!("{} x {rtt}{said}", short(x));
@@ -208,7 +208,7 @@ impl Measures {
 
     fn size(&self, owner: &Owner, (kind, x): (&Kind, f64), in_bytes: bool) -> Result<(String, String), Refusal> {
         let Owner::Line { name, reverse } = owner else {
-            let problem = "a product of rate and round trip belongs to a link, and this value to none";
+            let problem = "a product of rate and round trip needs a link, but this value does not belong to one";
             return Err(Refusal::new(problem, "write it with packets, B, KB or KiB"));
         };
         let line = direction(name, *reverse);
@@ -218,7 +218,7 @@ impl Measures {
         let (rtt, said) = self.trip(owner)?;
         let bytes = x * rate.times(rtt);
         if !(0.0..=9e15).contains(&bytes) {
-            let problem = format!("{} products of {rate} and {rtt} are no size", short(x));
+            let problem = format!("{} products of {rate} and {rtt} do not make a size", short(x));
             return Err(Refusal::new(problem, "give a number of products above 0"));
         }
         let because = format!("{} x {rate} x {rtt}{said}{}", short(x), self.at_the_start(&line));

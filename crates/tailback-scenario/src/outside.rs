@@ -67,7 +67,7 @@ pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
          queues={{\"{port}\": {}}}); or name a queue that `tailback describe` lists",
         class.map_or("CLASS", outside::short)
     );
-    let problem = format!("the queue is {name}, and a scenario file cannot hold one");
+    let problem = format!("the queue is {name}, which a scenario file cannot hold");
     Problem::new("value", at, path, problem, remedy).value(class.unwrap_or(outside::MODEL.name))
 }
 
@@ -78,7 +78,7 @@ pub fn is_stack(family: &str, name: &str) -> bool {
 
 /// The message if no stack can be given to the run.
 pub fn no_stack(node: &Node, path: &str) -> Problem {
-    let problem = "the transport is a stack of somebody else, and a scenario file cannot hold one";
+    let problem = "the transport is a stack from outside, which a scenario file cannot hold";
     let remedy = "run it where the stack is: Scenario::load(\"FILE\").endpoints(\"NAME\", ...) of the crate \
                   tailback-path; or name a transport that `tailback describe` lists";
     Problem::new("value", node.at.clone(), path, problem, remedy).value(outside::STACK.name)
@@ -138,7 +138,7 @@ pub fn names_a_class(family: &str, name: &str) -> bool {
 pub fn unknown_class(node: &Node, path: &str, family: &str, name: &str) -> Problem {
     let name = shorten(name, 60);
     let (what, given, key) = own_class(family).unwrap_or_default();
-    let problem = format!("the {what} is the Python class {name}, which is not at hand here");
+    let problem = format!("the {what} is the Python class {name}, which is not known here");
     let remedy = format!(
         "run it where the class is: from Python, {given}, or by the command line, {key} = \"FILE.py:CLASS\"; or name a \
          {what} that `tailback describe` lists"

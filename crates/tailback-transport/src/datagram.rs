@@ -14,8 +14,8 @@ pub static MODEL: Model = Model {
     name: "udp",
     family: "transport",
     title: "Datagrams",
-    summary: "Each packet is one datagram; nothing is sent again, nothing is acknowledged. With `echo` the destination \
-              answers each.",
+    summary: "Each packet is one datagram; nothing is sent again, nothing is acknowledged. With `echo` the \
+              destination answers each datagram.",
     source: "RFC 768",
     params: PARAMS,
     probes: &[DELAY, ROUND_TRIP],

@@ -116,7 +116,7 @@ def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, 
             by_name[word.name] = [*told, *PRIOMAP[len(told) :]]
             continue
         if not remaining:
-            raise TcError(f"{kind}: {text} has no value; give one behind it")
+            raise TcError(f"{kind}: {text} has no value; give one after it")
         by_name[word.name] = _value(kind, word, remaining.pop(0))
     return by_name
 
@@ -151,7 +151,7 @@ def _minor(kind: str, text: str) -> int:
     try:
         return int(text.partition(":")[2] or text.rstrip(":"), 16)
     except ValueError as e:
-        raise TcError(f"{kind}: default {text}: give the part of a class behind the colon, such as 10") from e
+        raise TcError(f"{kind}: default {text}: give the part of a class after the colon, such as 10") from e
 
 
 def _whole(kind: str, name: str, text: str) -> int:

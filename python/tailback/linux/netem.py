@@ -75,7 +75,7 @@ class _Words:
 
     def next(self, of: str) -> str:
         if not self.left:
-            raise TcError(f"netem: {of} has no value; give one behind it")
+            raise TcError(f"netem: {of} has no value; give one after it")
         return self.left.pop(0)
 
     def share(self, of: str) -> float:

@@ -119,7 +119,7 @@ class _Reader:
             word = remaining.pop(0)
             if word in self.valued:
                 if not remaining:
-                    raise TcError(f"{self.kind}: {word} has no value; give one behind it")
+                    raise TcError(f"{self.kind}: {word} has no value; give one after it")
                 raw[word] = remaining.pop(0)
                 if (option := self.valued[word]).value == "bytes":
                     self.store(values, option, raw[word])

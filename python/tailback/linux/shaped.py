@@ -128,7 +128,7 @@ class _Walk:
 
     def qdisc(self, one: Statement, level: int) -> None:
         if level > MOST_LEVELS:
-            raise TcError(f"more than {MOST_LEVELS} qdiscs below one another; paste the inner ones alone")
+            raise TcError(f"more than {MOST_LEVELS} qdiscs inside one another; paste the inner ones alone")
         if one.stab:
             self.sizes(one)
         if one.kind in classful.REFUSED:

@@ -227,7 +227,7 @@ def _value(paste: Paste, line: str, at: int) -> tuple[str, int]:
     if line.startswith("$((", at):
         end = line.find("))", at)
         if end < 0:
-            raise TcError("$(( has no end; write )) behind the sum")
+            raise TcError("$(( has no end; write )) after the sum")
         return _sum(paste, line[at + 3 : end]), end + 2
     if line.startswith("$(", at):
         raise TcError("it needs what another command prints; write the value in its place")

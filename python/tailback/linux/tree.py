@@ -153,7 +153,7 @@ def _standing(one: Statement) -> Statement:
         parent = "ingress"
     qdisc_handle = "" if one.object == "filter" else handle(one.handle)
     if one.object == "class" and one.handle and not qdisc_handle.partition(":")[2]:
-        raise TcError(f"classid {one.handle}: a class has a number behind the colon, such as 1:10")
+        raise TcError(f"classid {one.handle}: a class has a number after the colon, such as 1:10")
     return Statement(one.line, one.object, one.verb, one.device, parent, qdisc_handle, one.kind, one.words, one.stab)
 
 

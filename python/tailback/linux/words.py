@@ -150,7 +150,7 @@ class _Writer:
             if differing and not asked:
                 return None
             if differing:
-                raise _NoWordError(f"{option.word} says {', '.join(differing)} too, and they differ")
+                raise _NoWordError(f"{option.word} also sets {', '.join(differing)}, and the values differ")
         if value is not None and option.unsaid == "is" and option.default == str(value) == "none":
             return None
         text = _WRITE[option.value](self, option, value)

@@ -30,7 +30,7 @@ def read(given: Given) -> Reading:
             raise ReadError("it is a scenario", "`tailback run FILE` runs it", name=given.name)
         titles = ", ".join(kind.title for kind in KINDS)
         readers = f"there are readers for {titles}"
-        raise UnknownTextError("it is of no kind that can be read here", readers, name=given.name)
+        raise UnknownTextError("files of this kind cannot be read here", readers, name=given.name)
     reading: Reading = kind.load().read(given)
     return reading
 

@@ -313,7 +313,7 @@ def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
             for pattern in t.of:
                 its = fnmatch.filter(rows, pattern)
                 if not its:
-                    raise StudyError(f'{file}: chosen[{i}].of = "{pattern}": no judged row has such an id')
+                    raise StudyError(f'{file}: chosen[{i}].of = "{pattern}": no row that is judged has such an id')
                 for name in its:
                     readings[name] = f"{readings[name]}; {t.reading}" if name in readings else t.reading
     return readings

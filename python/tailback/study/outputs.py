@@ -189,7 +189,9 @@ def check_claims(file: Path, e: Experiment, statements: Iterable[str]) -> None:
 def _narrowed(where: str, given: Where, points: list[tuple[Runs, Point]], axes: set[str]) -> None:
     _known(where, given, axes)
     if given and not any(matches(p.labels, given) for _, p in points):
-        raise StudyError(f"{where} = {given}: no point of the runs is meant; write labels as texts, as in the axes")
+        raise StudyError(
+            f"{where} = {given}: no point of the runs has these labels; write labels as texts, as in the axes"
+        )
 
 
 def _words(given: Any) -> list[str]:

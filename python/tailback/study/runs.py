@@ -138,7 +138,9 @@ def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> d
     """
     for role in axis.of_queue:
         if role not in axis.roles:
-            raise StudyError(f"{where}: of_queue names {role!r}, which is none of its roles: {', '.join(axis.roles)}")
+            raise StudyError(
+                f"{where}: of_queue names {role!r}, which is not one of its roles: {', '.join(axis.roles)}"
+            )
     changes_of = {}
     for name in names:
         if name not in columns.pairs:

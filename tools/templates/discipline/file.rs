@@ -22,8 +22,8 @@ pub static MODEL: Model = Model {
     name: "__name__",
     family: "queue",
     title: "__Title__",
-    summary: "Measure: the backlog. Function: a fixed probability above a threshold. Action: drop (early), or with ecn \
-              mark capable packets.",
+    summary: "Measure: the backlog. Function: a fixed probability above a threshold. Action: drop (early); with ecn, \
+              mark capable packets instead.",
     source: "the paper or RFC, with its section",
     params: PARAMS,
     probes: &[],

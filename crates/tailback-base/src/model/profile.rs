@@ -88,7 +88,7 @@ impl Settings {
             if chain.iter().any(|p| p.name == name) {
                 return Err(Refusal::new(
                     format!("the {model} {key} \"{name}\" builds on itself"),
-                    format!("let one of the chain build on a built-in profile, or leave its `{key}` out"),
+                    format!("let one profile of the chain build on a built-in profile, or leave its `{key}` out"),
                 ));
             }
             let under = profile

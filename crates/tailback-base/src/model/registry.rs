@@ -77,8 +77,8 @@ impl<R: Registered> Registry<R> {
     /// A model of another list.
     pub fn row(&self, name: &str) -> Result<&R, Refusal> {
         self.0.iter().find(|r| R::model(r).name == name).ok_or_else(|| {
-            let problem = format!("nothing here builds the {} \"{name}\"", R::WHAT);
-            Refusal::new(problem, "hand the run the library that the scenario was read with")
+            let problem = format!("the library of this run cannot build the {} \"{name}\"", R::WHAT);
+            Refusal::new(problem, "give the run the library with which the scenario was read")
         })
     }
 

@@ -23,11 +23,12 @@ params! {
     pub COLOURS: u64 = Key::new("colours", Kind::Count { min: 2, max: 3 }, "3",
         "With 2 there is no yellow: what the committed rate does not allow is red.", THESIS);
     pub DEPTH_FLOOR: bool = Key::new("depth_floor", Kind::Bool, "true",
-        "Whether the depth is never below min_depth. If off, a short round trip makes it smaller than the first \
-         window.",
+        "Whether min_depth is also the least depth after the first round-trip time is known. If off, a short round \
+         trip makes the depth smaller than the first window.",
         THESIS);
     pub RETRANSMIT_GREEN: bool = Key::new("retransmit_green", Kind::Bool, "false",
-        "Whether every retransmission is green. It takes tokens as far as there are any.", THESIS);
+        "Whether every retransmission is green. It takes the tokens that the buckets have, which may be fewer than \
+         its bytes.", THESIS);
     pub SLOWSTART_POLICE: bool = Key::new("slowstart_police", Kind::Bool, "false",
         "Drop the first red packet of each slow start, whatever the load is, so that slow start ends.", THESIS);
     pub SLOWSTART_SHAPE: u64 = Key::new("slowstart_shape", Kind::Count { min: 0, max: 1_000_000 }, "0",

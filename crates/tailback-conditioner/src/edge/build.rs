@@ -231,13 +231,16 @@ fn threshold(s: &Settings) -> Result<u64, Refusal> {
     let refuse = |problem: &str, remedy: &str| Err(Refusal::new(problem, remedy).within(STAGE_LIST.name));
     if s.gives(&THRESHOLD) {
         return refuse(
-            "threshold stands beside memory or lookups, which set it",
-            "leave one of them out",
+            "threshold is given together with memory or lookups, from which it is computed",
+            "leave threshold out, or memory and lookups",
         );
     }
     let (memory, lookups) = (memory.unwrap_or(u64::MAX), lookups.unwrap_or(f64::INFINITY));
     match affordable(memory, lookups, s.get(&FLOW_RATE)) {
-        0 => refuse("memory and lookups allow no flow", "give more of them"),
+        0 => refuse(
+            "memory and lookups are too small for a single flow",
+            "give larger values",
+        ),
         n => Ok(n),
     }
 }

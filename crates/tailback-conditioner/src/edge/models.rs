@@ -44,7 +44,7 @@ pub static EDGE: Model = Model {
     family: "conditioner",
     title: "Edge conditioner",
     summary: "A marker, and stages that know what TCP does with losses: they protect packets whose loss would cost a \
-              timeout, space marks, smooth bursts, drop what is too much, or tell other edges.",
+              timeout, space marks, smooth bursts, drop the excess, or report to other edges.",
     source: SOURCE,
     params: PARAMS,
     probes: &PROBE_DEFS,
@@ -54,22 +54,25 @@ params! {
     const PARAMS;
 
     pub MARKER = Param::new("marker", Kind::Model(MARKERS), "",
-        "What gives packets their colour: a meter, rtt-aware or target-aware. Its `per` says whose rate is meant.", "");
+        "The marker that gives packets their colour: a meter, rtt-aware or target-aware. Its key `per` says whose \
+         rate it measures.", "");
     pub STAGE_LIST = Param::new("stages", Kind::List(&Kind::Model(STAGES)), "[]",
-        "The stages, which change colours, drop or delay. They have a fixed order.", SOURCE);
-    pub PRESET = Param::new("preset", Kind::Profile(PRESETS), "plain", "A set of stages by name.", SOURCE);
+        "The stages, which change the colour of packets, drop them or delay them. They act in a fixed order.", SOURCE);
+    pub PRESET = Param::new("preset", Kind::Profile(PRESETS), "plain", "A named set of stages.", SOURCE);
     CLASS;
     pub OTHERS: Others = Key::choice("others", "mark",
-        "What happens to packets that arrive in another class of assured forwarding or as EF: they are marked as all \
-         others, or pass unchanged.",
+        "What happens to packets that arrive with another class of assured forwarding or with EF: they are marked \
+         like all other packets, or pass unchanged.",
         "RFC 2475 section 2.3.1");
     pub ACKS: Acks = Key::choice("acks", "green",
-        "What happens to pure acknowledgements: they are green and not metered, or are treated as data.", "");
+        "What happens to pure acknowledgements: they are green and are not metered, or they are treated like data.",
+        "");
     pub FLOW_TIMEOUT: Duration = Key::new("flow_timeout", TIME, "5s",
         "A flow is forgotten when it has been silent for longer than this.",
         "");
     pub MOST_FLOWS: u64 = Key::new("most_flows", Kind::Count { min: 1, max: 1 << 22 }, "1000000",
-        "How many flows each stage has entries for. Packets of a flow without an entry stay as the marker decides.",
+        "How many flows each stage has entries for. Packets of a flow without an entry keep the colour that the \
+         marker gave them.",
         "");
     pub EXCHANGE_DELAY: Duration = Key::new("exchange_delay", Kind::Time { min: 0.0, max: 1e3 }, "0s",
         "Delay of this edge's messages to other edges, in addition to the delay of the path.", "");
@@ -143,7 +146,7 @@ pub static SPACING: Model = part(
     STAGES,
     "spacing",
     "Spacing of marks",
-    "A flow has no two marks within a gap; what is put off is paid later.",
+    "Two marks of a flow have at least a given gap between them; a mark that comes too early is given later.",
     OF_SPACING,
 );
 
@@ -153,7 +156,7 @@ params! {
     pub GAP: u64 = Key::new("gap", Kind::Count { min: 1, max: 1000 }, "3",
         "The least number of green packets between two marks of a flow.", "");
     pub MAX_DEBT: u64 = Key::new("max_debt", Kind::Count { min: 1, max: 1_000_000 }, "4",
-        "How many marks of each colour can be put off.", "");
+        "How many marks of each colour can wait to be given later.", "");
     pub CAP: bool = Key::new("cap", Kind::Bool, "true",
         "Whether marks beyond `max_debt` are forgotten, so that the share of marks stays below 1/(gap + 1). If off, \
          these marks come at once.", "");
@@ -174,7 +177,7 @@ params! {
         "The shaper's rate while its backlog is short. Default: the committed rate or the target of the marker.",
         "RFC 2963 section 3");
     pub HIGHEST_RATE: Option<BitRate> = Key::new("highest_rate", RATE, "none",
-        "The shaper's rate while its backlog is long. Default: that of the line.", "RFC 2963 section 3");
+        "The shaper's rate while its backlog is long. Default: the line's rate.", "RFC 2963 section 3");
     pub LOW: u64 = Key::new("low", Kind::Count { min: 0, max: 1_000_000 }, "5",
         "The backlog is short up to this many packets.", "");
     pub HIGH: u64 = Key::new("high", Kind::Count { min: 1, max: 1_000_000 }, "20",
@@ -185,28 +188,30 @@ params! {
     pub SHAPER_MEMORY: Duration = Key::new("memory", TIME, "100ms",
         "The time over which the arrival rate is averaged.", "RFC 2963 section 3");
     pub POSITION: Position = Key::choice("position", "after_marker",
-        "Whether packets are metered as they come or as they leave the shaper.", "");
+        "Whether packets are metered when they arrive or when they leave the shaper.", "");
 }
 
 pub static POLICER: Model = part(
     STAGES,
     "policer",
     "Policer",
-    "Drops at the edge what is red after all stages, or yellow and worse.",
+    "At the edge, drops the packets that are red after all stages, or those that are yellow or red.",
     OF_POLICER,
 );
 
 params! {
     const OF_POLICER;
 
-    pub POLICED: Police = Key::choice("drop", "red", "The best colour that is dropped.", "RFC 2475 section 2.3.3.4");
+    pub POLICED: Police = Key::choice("drop", "red",
+        "The best colour that is dropped: with yellow, red packets are dropped too.", "RFC 2475 section 2.3.3.4");
 }
 
 pub static TELL_SENDER: Model = part(
     STAGES,
     "tell-sender",
     "Marks told to the sender",
-    "Tells the sender of a packet that leaves yellow or red, which reduces its window before a loss makes it.",
+    "Tells the sender of a packet that the packet leaves yellow or red, so that the sender reduces its window before \
+     a packet is lost.",
     OF_TELL_SENDER,
 );
 
@@ -214,15 +219,15 @@ params! {
     const OF_TELL_SENDER;
 
     pub TOLD: Police = Key::choice("from", "red",
-        "The best colour that the sender is told of. A TCP sender answers red, once a window, as it answers a loss; it \
-         answers yellow with half of that reduction.", SOURCE);
+        "The best colour that is told to the sender. Once a window, a TCP sender reduces its window for red as for a \
+         loss, and for yellow by half as much.", SOURCE);
 }
 
 pub static FEEDBACK: Model = part(
     STAGES,
     "feedback",
     "Feedback from exits",
-    "Exits report how much red arrives. If red is lost on the way, it is dropped at the entry.",
+    "Exits report how many red packets arrive. If red packets are lost on the way, the entry drops them.",
     OF_FEEDBACK,
 );
 
@@ -247,12 +252,13 @@ params! {
     const OF_ADAPTIVE;
 
     pub THRESHOLD: u64 = Key::new("threshold", Kind::Count { min: 1, max: 1 << 22 }, "40",
-        "From this number of flows on, the stage that uses the SYN flag takes the place of those that remember flows.",
+        "From this number of flows on, the stage that uses the SYN flag takes the place of the stages that remember \
+         flows.",
         "");
     pub FLOW_MEMORY: Option<u64> = Key::new("memory", Kind::Bytes { min: 64, max: 1 << 40 }, "none",
-        "The memory that the router has for flows, at 64 bytes each. It sets the threshold.", "");
+        "The memory that the router has for flows, at 64 bytes each. The threshold follows from it.", "");
     pub LOOKUPS: Option<f64> = Key::new("lookups", Kind::Real { min: 1.0, max: 1e12 }, "none",
-        "How many look-ups per second the router can make. This number sets the threshold too.", "");
+        "How many look-ups per second the router can make. The threshold follows from it too.", "");
     pub FLOW_RATE: f64 = Key::new("flow_rate", Kind::Real { min: 1e-3, max: 1e9 }, "100",
         "Packets per second of a flow, for `lookups`.", "");
 }
@@ -278,7 +284,8 @@ pub static RTT_AWARE: Model = part(
     MARKERS,
     "rtt-aware",
     "Marker by round trip",
-    "What is above an aggregate's target is graded by the square of its round trip, so that all get the same rate.",
+    "Packets above an aggregate's target become yellow and red in a ratio that depends on the square of its \
+     round-trip time, so that all aggregates get the same rate.",
     OF_RTT_AWARE,
 );
 
@@ -295,13 +302,13 @@ params! {
         "How the loss p of an aggregate depends on its round trip R: as 1/R^2, or as in a model of TCP with timeouts.",
         "Padhye et al. 1998");
     pub LOSS: LossFrom = Key::choice("loss", "given",
-        "For `timeouts`: where the loss of the aggregate with the least round trip comes from. If exits report it, \
-         this edge and the exits need the stage feedback.", "");
+        "For relation `timeouts`: where the loss of the aggregate with the least round trip comes from. If exits \
+         report it, this edge and the exits need the stage feedback.", "");
     pub REFERENCE_LOSS: f64 = Key::new("reference_loss", Kind::Real { min: 1e-3, max: 0.5 }, "0.02",
-        "For `timeouts` with given loss: the loss rate of yellow and red packets in the aggregate with the least round \
-         trip.", "");
+        "For relation `timeouts` with a given loss: the loss rate of yellow and red packets in the aggregate with the \
+         least round trip.", "");
     pub BY_TARGET: bool = Key::new("by_target", Kind::Bool, "false",
-        "Whether the excess is graded by the square of the targets too.",
+        "Whether the ratio of yellow and red packets depends on the square of the targets too.",
         SOURCE);
     INTERVAL;
 }
@@ -310,7 +317,8 @@ pub static TARGET_AWARE: Model = part(
     MARKERS,
     "target-aware",
     "Marker by target",
-    "What is above a target is graded so that each aggregate or flow gets excess in proportion to its target.",
+    "Packets above a target become yellow and red in such a ratio that each aggregate or flow gets excess bandwidth \
+     in proportion to its target.",
     OF_TARGET_AWARE,
 );
 
@@ -319,8 +327,8 @@ params! {
 
     TARGET;
     pub TARGET_RULE: TargetRule = Key::choice("rule", "square",
-        "How the excess is graded: by the square of the targets, or by how far the averaged rate is above the own \
-         target.",
+        "What the ratio of yellow and red packets depends on: the square of the targets, or how far the averaged rate \
+         is above the aggregate's own target.",
         SOURCE);
     pub TARGET_OF: Scope = Key::choice("per", "aggregate",
         "What has the target: all packets together, each aggregate, or each flow, whose target is multiplied by its \

@@ -60,7 +60,7 @@ params! {
 
     /// The packets that are not let through.
     pub POLICE: Option<Police> = Key::new("police", Kind::Choice(Police::WORDS), "none",
-        "Which packets the meter drops at once: red ones, or yellow ones and worse.", "RFC 2475 section 2.3.3.4");
+        "Which packets the meter drops at once: red ones, or both yellow and red ones.", "RFC 2475 section 2.3.3.4");
 }
 
 /// The two rates of a meter of three colours.

@@ -27,8 +27,8 @@ pub static MODEL: Model = Model {
     name: "srtcm",
     family: "conditioner",
     title: "Single rate three colour marker",
-    summary: "Packets within a rate and a committed burst are marked AF11, within an excess burst AF12, the others \
-              AF13.",
+    summary: "Packets within a rate and a committed burst are marked AF11, packets within an excess burst AF12, and \
+              the others AF13.",
     source: "RFC 2697",
     params: PARAMS,
     probes: &[

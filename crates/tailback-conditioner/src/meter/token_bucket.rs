@@ -23,7 +23,7 @@ pub static MODEL: Model = Model {
     name: "token-bucket",
     family: "conditioner",
     title: "Token bucket marker",
-    summary: "Packets within a rate and a burst are marked AF11, the others AF12, or dropped.",
+    summary: "Packets within a rate and a burst are marked AF11. The others are marked AF12, or dropped.",
     source: "RFC 2697 section 3 with an excess burst size of zero; Clark and Fang 1998",
     params: PARAMS,
     probes: &[ProbeDef {

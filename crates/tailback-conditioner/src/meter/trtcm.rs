@@ -26,7 +26,7 @@ pub static MODEL: Model = Model {
     name: "trtcm",
     family: "conditioner",
     title: "Two rate three colour marker",
-    summary: "Packets within a committed rate are marked AF11, within a peak rate AF12, the others AF13.",
+    summary: "Packets within a committed rate are marked AF11, packets within a peak rate AF12, and the others AF13.",
     source: "RFC 2698",
     params: PARAMS,
     probes: &[

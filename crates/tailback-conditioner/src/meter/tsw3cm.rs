@@ -41,7 +41,7 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "As much as this rate is green; headers count.", "RFC 2859 section 2 (CTR)");
+        "Traffic up to this rate is green; headers count.", "RFC 2859 section 2 (CTR)");
     PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
         "The rate above which packets are red; at least the committed rate.", "RFC 2859 section 2 (PTR)");
     WINDOW;

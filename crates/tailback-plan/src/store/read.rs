@@ -136,7 +136,7 @@ impl Cache {
     /// The result of a run, without its tables.
     pub fn ending(&mut self, at: At, key: Key) -> io::Result<RunTables> {
         let runs = self.table(at, 0)?;
-        let missing = || io::Error::other(format!("{} says nothing of the run {key}", at.source.dir.display()));
+        let missing = || io::Error::other(format!("{} has no entry for the run {key}", at.source.dir.display()));
         let (row, _) = *runs.rows.get(&key).ok_or_else(missing)?;
         let status = match text(&runs.table, "status", row) {
             Some("done") => Status::Done,
@@ -216,7 +216,7 @@ pub fn read_table(dir: &Path, name: &str) -> io::Result<Table> {
         Listed::Nothing => None,
         Listed::Damaged => {
             return Err(io::Error::other(format!(
-                "{} is damaged, which has the checksums; run the plan again to repair it",
+                "{}, which has the checksums, is damaged; run the plan again to repair it",
                 list.display()
             )));
         }

@@ -99,7 +99,7 @@ fn failure(waits: bool, record: &str) -> String {
 fn a_discipline_that_waits_for_the_present_instant_is_refused_by_name() {
     let e = failure(true, "");
     assert!(
-        e.contains("the queue at bottleneck waits for an instant that has come already"),
+        e.contains("the queue at bottleneck waits for an instant that is not later than now"),
         "{e}"
     );
 }

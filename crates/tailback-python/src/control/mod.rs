@@ -139,7 +139,7 @@ impl ScriptedControl {
             Ok(bytes) if bytes.is_finite() && bytes >= least => self.window.cwnd = bytes,
             _ => {
                 let remedy = format!(
-                    "give a number of bytes of at least {least}, a segment being {}",
+                    "give a number of bytes of at least {least}; a segment has {}",
                     rules.segment
                 );
                 return unfit("cwnd", &cwnd, &remedy);
@@ -179,7 +179,8 @@ impl ScriptedControl {
         let rules = &self.window.rules;
         if self.pacing.is_none() && self.window.cwnd.min(rules.cap) > MOST_SEGMENTS * rules.segment {
             let remedy = format!(
-                "unpaced, so much is sent at once; give at most {MOST_SEGMENTS} segments, or set a pacing_rate"
+                "without pacing, all of this is sent at once; give at most {MOST_SEGMENTS} segments, or set a \
+                 pacing_rate"
             );
             return unfit("cwnd", &cwnd, &remedy);
         }

@@ -62,7 +62,7 @@ impl OwnClass {
     /// What is said where it is not at hand.
     pub fn missing(&self) -> Refusal {
         let problem = format!(
-            "the {} is the Python class {}, and the run is not given it",
+            "the {} is the Python class {}, and the run did not get this class",
             self.kind(),
             self.name()
         );
@@ -313,7 +313,7 @@ pub fn made<T>(settings: &Settings, make: impl FnOnce(&Arc<OwnClass>) -> Result<
     let control = match class_of(settings.model) {
         Some(class) => make(&class),
         None => Err(Refusal::new(
-            format!("{} is no class of this process", settings.model.name),
+            format!("{} is not a class of this process", settings.model.name),
             "read the scenario again",
         )),
     };

@@ -22,7 +22,7 @@ pub static MODEL: Model = Model {
     name: "agent",
     family: "congestion",
     title: "Steered from outside",
-    summary: "The window, or the pacing rate, is what an agent outside of the run sets: tailback.gym.",
+    summary: "An agent outside of the run (tailback.gym) sets the window or the pacing rate.",
     source: "",
     params: &[],
     probes: &[],

@@ -59,10 +59,7 @@ pub fn resized(limit: Size, new: Size) -> Result<Size, Refusal> {
         (Size::Bytes(_), Size::Bytes(_)) => Ok(new),
         (Size::Packets(_) | Size::Unlimited, Size::Packets(_) | Size::Unlimited) => Ok(new),
         (from, to) => Err(Refusal::new(
-            format!(
-                "buffer = \"{to}\" is in another unit than \"{from}\", and the discipline measures in that of its \
-                 buffer"
-            ),
+            format!("buffer = \"{to}\" is in another unit than \"{from}\", in whose unit the discipline counts"),
             "give the buffer in the unit that it has from the beginning",
         )),
     }

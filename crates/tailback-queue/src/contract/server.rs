@@ -155,12 +155,12 @@ impl Stuck {
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
             Stuck::WaitsForNow => (
-                "waits for an instant that has come already",
+                "waits for an instant that is not later than now",
                 "answer dequeue with a packet, with Wait(t) for a t after line.now, or with nothing if nothing is \
                  stored",
             ),
             Stuck::TimerAgain => (
-                "wants its timer at one instant for ever",
+                "asks for its timer at the same instant again and again",
                 "let next_timer name an instant after the one at which on_timer has just run",
             ),
         }

@@ -39,9 +39,9 @@ pub static MODEL: Model = Model {
     name: "diffserv",
     family: "queue",
     title: "The port of a DiffServ router",
-    summary: "Expedited forwarding first, within its rate; then four classes of assured forwarding and best effort by \
-              weight, each with a queue and a buffer of its own. Measure and function: those of the AQM on each class \
-              of assured forwarding. Action: drop (overflow, profile), and the actions of this AQM.",
+    summary: "Serves expedited forwarding first, up to its rate, then four classes of assured forwarding and best \
+              effort by weight. Each class has its own queue and buffer. Measure and function: those of the AQM on \
+              each class of assured forwarding. Action: drop (overflow, profile), and the actions of this AQM.",
     source: "RFC 2597 section 2; RFC 3246; Shreedhar and Varghese 1995",
     params: PARAMS,
     probes: &[ProbeDef {
@@ -58,11 +58,11 @@ params! {
     BUFFER: Size = Key::new("buffer", Kind::Size, "100 packets",
         "How much may wait in each class of assured forwarding, and in best effort.", "tailback");
     WEIGHTS: Vec<f64> = Key::new("weights", Kind::List(&Kind::Real { min: 1e-3, max: 1e6 }), "[4, 3, 2, 1, 1]",
-        "Shares of AF1, AF2, AF3, AF4 and best effort in what expedited forwarding leaves.", "tailback");
+        "The shares of AF1, AF2, AF3, AF4 and best effort in the rate that expedited forwarding leaves.", "tailback");
     QUANTUM: u64 = Key::new("quantum", Kind::Bytes { min: 64, max: 1_000_000 }, "1500B",
-        "How many bytes a turn gives the class of the least weight.", "the largest packet");
+        "How many bytes the class with the least weight may send in a turn.", "the largest packet");
     EF_RATE: Option<BitRate> = Key::new("ef_rate", Kind::Rate { min: 1.0, max: 1e14 }, "none",
-        "The rate of expedited forwarding; packets beyond it are dropped. Without it a tenth of the line.",
+        "The rate of expedited forwarding; packets beyond it are dropped. Default: a tenth of the line's rate.",
         "RFC 3246 section 2; the tenth is tailback's");
     EF_BURST: u64 = Key::new("ef_burst", Kind::Bytes { min: 40, max: 1_000_000_000 }, "3000B",
         "How much of expedited forwarding may come at once; at least its largest packet.", "two packets");

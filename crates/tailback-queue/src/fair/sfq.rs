@@ -44,9 +44,9 @@ pub static MODEL: Model = Model {
     name: "sfq",
     family: "queue",
     title: "Stochastic fairness queueing",
-    summary: "Flows are hashed into buckets that take turns, a packet a turn. Measure: each bucket's length. Function: \
-              its share of what is left, or the longest. Action: drop what arrives (percap, overflow), or the last \
-              packet of the longest bucket (overflow); it never marks.",
+    summary: "Flows are hashed into buckets that take turns, a packet a turn. Measure: each bucket's length. \
+              Function: a bucket's share of the free space, or which bucket is the longest. Action: drop what arrives \
+              (percap, overflow), or the last packet of the longest bucket (overflow); it never marks.",
     source: "McKenney, INFOCOM 1990; ns-2 SFQ",
     params: PARAMS,
     probes: &PROBES,
@@ -69,8 +69,8 @@ params! {
          changes.",
         "McKenney 1990; never in ns-2");
     OVERFLOW: Overflow = Key::choice("overflow", "share",
-        "Which packet is dropped: what arrives at a bucket that has its share of what is left, or the last packet of \
-         the longest bucket when the buffer is full.", "share: ns-2; longest: McKenney 1990");
+        "Which packet is dropped: one that arrives at a bucket which has its share of the free space, or the last \
+         packet of the longest bucket when the buffer is full.", "share: ns-2; longest: McKenney 1990");
     AQM;
     BEFORE;
 }

@@ -45,9 +45,10 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Selective DECbit",
     summary: "A FIFO that marks conversations that ask for more than their share. Measure: the queue length, averaged \
-              over the last busy period and idle time and the present one, and each conversation's packets in that \
-              time. Function: congested or not, and the max-min fair share. Action: an arriving data packet is marked \
-              if it is ECN-capable; a packet that does not fit is dropped (overflow).",
+              over the previous cycle (a busy period and the idle time after it) and the present cycle, and each \
+              conversation's packets in that time. Function: whether the queue is congested, and the max-min fair \
+              share. Action: an arriving data packet is marked if it is ECN-capable; a packet that does not fit is \
+              dropped (overflow).",
     source: "Ramakrishnan and Jain 1990; DEC TR-510; Keshav, thesis 1991, chapter 6",
     params: PARAMS,
     probes: &PROBES,
@@ -67,8 +68,8 @@ params! {
     PANIC_THRESHOLD: f64 = Key::new("panic_threshold", Kind::Real { min: 0.0, max: 1e6 }, "2",
         "The average queue length, in packets, from which on all flows are marked.", "literature; uncertain");
     MAX_CYCLE: Option<Duration> = Key::new("max_cycle", Kind::Time { min: 1e-6, max: 1e6 }, "none",
-        "The longest cycle: an arrival ends a cycle that is older, as if the line had been idle. Default: cycles end \
-         only when the line falls idle.", "tailback");
+        "The longest cycle. An arrival ends an older cycle, as if the line had been idle. Default: cycles end only \
+         when the line falls idle.", "tailback");
     CONVERSATION;
     COUNT_IN_SERVICE;
     BEFORE;
@@ -217,8 +218,8 @@ fn from_settings(s: &Settings) -> Result<DecBit, Refusal> {
     if s.get(&PANIC) && panic < threshold {
         return Err(Refusal::new(
             format!(
-                "panic_threshold ({panic}) is below threshold ({threshold}): all would be marked before any is \
-                 chosen"
+                "panic_threshold ({panic}) is below threshold ({threshold}): all flows would be marked before single \
+                 flows are chosen"
             ),
             "raise panic_threshold, lower threshold, or give panic = false",
         ));

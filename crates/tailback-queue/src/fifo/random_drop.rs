@@ -27,8 +27,9 @@ pub static MODEL: Model = Model {
     name: "random-drop",
     family: "queue",
     title: "Random drop on full",
-    summary: "A FIFO that, when full, evicts a packet drawn from all that wait, the newcomer among them. Measure: the \
-              backlog. Function: full or not. Action: the drawn packet is dropped (overflow); it never marks.",
+    summary: "A FIFO that, when full, drops a packet that is drawn from all waiting packets and the arriving one. \
+              Measure: the backlog. Function: whether the buffer is full. Action: the drawn packet is dropped \
+              (overflow); it never marks.",
     source: "Mankin 1990; RFC 2309 section 2",
     params: PARAMS,
     probes: &[],

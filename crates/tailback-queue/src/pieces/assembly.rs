@@ -187,7 +187,7 @@ fn classifier<P: Packet + 'static>(
         if let Some(own) = other.own.iter().find(|own| settings.is_given(own.name)) {
             return Err(Refusal::new(
                 format!(
-                    "{} belongs to mapper \"{}\", and the mapper is \"{name}\"",
+                    "{} belongs to mapper \"{}\", but the mapper is \"{name}\"",
                     own.name, other.name
                 ),
                 format!("leave {} out, or set mapper = \"{}\"", own.name, other.name),

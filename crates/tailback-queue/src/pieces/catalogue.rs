@@ -233,15 +233,16 @@ const MAPPER_NAMES: &[&str] = &names!(List::<TestPacket>::MAPPERS, row => row.na
 params! {
     /// The scheduler of a discipline that is named after its drop policy.
     pub SCHEDULER = Param::new("scheduler", Kind::Model("scheduler"), "drr",
-        "Which queue sends next: by deficit round robin, or by one of the schedulers by weight.", "thesis chapter 7");
+        "The scheduler, which chooses the queue that sends next: deficit round robin, or a scheduler by weight.",
+        "thesis chapter 7");
     /// The drop policy of a discipline that is named after its scheduler.
     pub POLICY = Param::new("policy", Kind::Model("policy"), "longest",
         "Which queue loses a packet when the buffer is full: the longest queue, or the one that tdrr, qsdrr, dtdrr or \
          dsdrr chooses.",
         "longest: McKenney 1990");
     pub MAPPER: String = Key::new("mapper", Kind::Choice(MAPPER_NAMES), "per_flow",
-        "Which flows share a queue: no two flows; those of one weight, as classes below strict priority; flows dealt \
-         out in turn to `queues` queues; those whose key has the same hash; those whose key is in a group of the same \
-         queue.",
+        "Which flows share a queue. per_flow: each flow has its own. weight: flows of the same weight, as the classes \
+         of strict priority. even: flows are given to `queues` queues in turn. hash, hash_sets: flows whose key has \
+         the same hash. bloom: flows whose key is in a group of the same queue.",
         "thesis chapter 5");
 }

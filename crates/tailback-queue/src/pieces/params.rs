@@ -46,7 +46,7 @@ params! {
         "What mappers \"hash\", \"hash_sets\" and \"bloom\" hash: destination host, source host, both, the five-tuple, \
          or the destination label.", "thesis chapter 5: the destination alone");
     pub COUNT_NEWCOMER: bool = Key::new("count_newcomer", Kind::Bool, "false",
-        "Store the newcomer before the victim is chosen, so that its own queue is judged with it.",
+        "Store the arriving packet before the victim is chosen, so that it counts in the length of its own queue.",
         "false is the rule read literally; ns-2's DRR counts it");
 }
 

@@ -27,8 +27,8 @@ pub static FQ_COBALT: Linux = Linux {
 
 pub static FQ_PIE: Linux = Linux {
     since: "5.6",
-    differs: "Linux hashes flows to queues with another hash: which flows share a queue differs. A full buffer drops \
-              the arrival, not a batch of the longest queue.",
+    differs: "Linux uses another hash, so that other flows share a queue there. A full buffer drops the arrival, not \
+              a batch of the longest queue.",
     ..Linux::new(
         "fq_pie",
         &[

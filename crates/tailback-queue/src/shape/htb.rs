@@ -45,10 +45,10 @@ pub static MODEL: Model = Model {
     name: "htb",
     family: "queue",
     title: "Token buckets around disciplines",
-    summary: "The packets of one discipline leave at a rate, however fast the line is; or the packets of a tree of \
-              classes, each with a discipline, a rate, and a ceiling up to which it borrows. Measure: tokens, of which \
-              a packet takes its length on the link. Function: a packet leaves only while no token is owed. Action: \
-              wait; drops and marks are those of the disciplines inside.",
+    summary: "A shaper: the packets of one discipline leave at a given rate, however fast the line is. Or the shaper \
+              has a tree of classes, each with a discipline, a rate, and a ceiling up to which it borrows. Measure: \
+              tokens, of which a packet takes its length on the link. Function: a packet leaves only while no token \
+              is owed. Action: packets wait; drops and marks are those of the disciplines inside.",
     source: "tc-htb(8); Devera, HTB Linux queuing discipline manual",
     params: PARAMS,
     probes: &PROBES,
@@ -76,7 +76,7 @@ params! {
     RATE: BitRate = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "",
         "The rate to which packets are held.", "tc-htb(8)");
     BURST: u64 = Key::new("burst", Kind::Bytes { min: 0, max: 1_000_000_000 }, "1514B",
-        "How much may leave after a pause before packets are spaced; the last packet of it may go beyond.",
+        "How much may leave after a pause before packets are spaced; the last of these packets may exceed it.",
         "tc-htb(8), cburst: at most one packet");
     OVERHEAD;
     MPU;
@@ -88,7 +88,8 @@ params! {
         "A tree of classes that share the rate, in the order of their turns. The packets of each are in a \
          discipline of its own.", "tc-htb(8)");
     DEFAULT: Option<String> = Key::new("default", Kind::Text, "none",
-        "The class of packets whose code point no class has. Without it they go first and are not shaped.",
+        "The class of packets whose code point belongs to no class. Default: these packets go first and are not \
+         shaped.",
         "tc-htb(8)");
     R2Q: u64 = Key::new("r2q", Kind::Count { min: 1, max: 1_000_000 }, "10",
         "A class without a quantum gets its rate in bytes a second divided by this.", "tc-htb(8)");

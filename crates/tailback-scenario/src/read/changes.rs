@@ -241,7 +241,7 @@ impl Table<'_> {
             [] => self.complain(r, &RATES, format!("[{}] changes nothing", self.filled.path), remedy),
             [_, second, ..] => {
                 let problem = format!("[{}] changes several things", self.filled.path);
-                let remedy = format!("{remedy}, and another table for another thing");
+                let remedy = format!("{remedy}, and write a table of its own for each other change");
                 self.complain(r, second.0, problem, remedy);
             }
         }
@@ -319,7 +319,7 @@ impl Table<'_> {
                 return Some(Schedule::Every { from, period });
             }
             (false, None) if s.get(&FROM).is_some() => {
-                let problem = "`from` begins a period, and the instants are given".to_string();
+                let problem = "`from` is the start of a period, but the instants are given".to_string();
                 self.complain(r, &FROM, problem, "leave `from` out, or give `every` in place of `at`");
             }
             (false, None) => {

@@ -57,7 +57,7 @@ pub fn note_layers(links: &mut [LinkSpec], topology: Option<&Node>) {
 /// The links and switches of a topology; nothing if its keys contradict each other, which has been complained about.
 pub fn write_out(r: &mut Reader, filled: &Filled, model: &Model) -> Option<Fabric> {
     if filled.settings.gives(&fabrics::ALPHA) && filled.settings.get(&fabrics::SHARED_BUFFER).is_none() {
-        let problem = "alpha divides the memory of a switch, and the ports have buffers of their own";
+        let problem = "alpha divides the memory of a switch, but the ports have buffers of their own";
         let remedy = "add shared_buffer, such as \"4MB\", or leave alpha out";
         r.complain(filled.problem("conflict", &fabrics::ALPHA, problem, remedy));
         return None;

@@ -241,7 +241,7 @@ fn playout_of(
 fn meter(r: &mut Reader, node: &Node, path: &str, around: &Around) -> Option<Settings> {
     let filled = r.model(node, path, "meter")?;
     if !around.intervals {
-        let problem = "a meter writes into the table of intervals, and there are none";
+        let problem = "a meter writes into the table of intervals, but the scenario has no interval";
         let remedy = "add interval = \"1s\" or so at the top of the scenario, or leave the meter out";
         r.complain(Problem::new("conflict", node.at.clone(), path, problem, remedy));
     }
@@ -306,7 +306,7 @@ fn which_paths(
     }
     if let Some(own) = own.filter(|own| *own != Paths::First) {
         let problem = format!(
-            "via names the path, and paths = \"{}\" chooses among several",
+            "via names the path, but paths = \"{}\" chooses one of several",
             own.word()
         );
         r.complain(filled.problem("conflict", &VIA, problem, "keep one of the two"));

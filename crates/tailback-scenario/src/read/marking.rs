@@ -60,7 +60,7 @@ pub fn follow(r: &mut Reader, links: &mut [LinkSpec], tables: Option<&Node>, mar
             marking::follow(&mut direction.queue, marking.on);
             if steps && is_own && !marking::steps(&direction.queue) {
                 let place = place(&parts.queue);
-                let text = format!("ce_threshold marks, and the network does not: {marking}");
+                let text = format!("ce_threshold marks, but the network does not mark: {marking}");
                 r.warn(place.at, place.path, text);
             }
         }
@@ -87,7 +87,7 @@ fn refuse_signals(r: &mut Reader, queue: &Settings, marking: &Marking, place: Ke
     let Some(name) = marking::signals_by_marks(queue) else {
         return;
     };
-    let problem = format!("the signal of {name} is the mark, and the network does not mark: {marking}");
+    let problem = format!("{name} signals only by marks, but the network does not mark: {marking}");
     let remedy = "give marking = true at the top, or ECN to the flows, or use a discipline that drops";
     r.complain(Problem::new("conflict", place.at, &place.path, problem, remedy).value(name));
 }
@@ -95,7 +95,7 @@ fn refuse_signals(r: &mut Reader, queue: &Settings, marking: &Marking, place: Ke
 /// An impairment that marks, in a network where marking is switched off.
 fn refuse_harms(r: &mut Reader, impairments: &[Impairment], marking: &Marking, place: KeyPlace) {
     if marking.because == MarkingBecause::Given && impairments.iter().any(|i| i.harm() == Some(Harm::Mark)) {
-        let problem = "an impairment marks, and marking = false says that the network does not";
+        let problem = "an impairment marks, but marking = false says that the network does not";
         let remedy = "leave out marking, or have the impairment drop";
         r.complain(Problem::new("conflict", place.at, &place.path, problem, remedy));
     }

@@ -265,7 +265,7 @@ fn instants_fit(r: &mut Reader, top: &Filled, flows_in_all: u64) {
     };
     let rows = (duration.0 / interval.0.max(1)).saturating_mul(flows_in_all.max(1));
     if let Some((needs, most)) = recording::too_much(rows, recording::INTERVAL_BYTES) {
-        let problem = format!("an interval of {interval} makes in {duration} {needs}");
+        let problem = format!("with an interval of {interval}, a run of {duration} makes {needs}");
         let remedy = format!("choose a longer interval: at most {most} rows");
         let problem = top.problem("limit", &top::INTERVAL, problem, remedy);
         r.complain(problem.value(interval.to_string()));
@@ -279,7 +279,7 @@ fn end(r: &mut Reader, top: &Filled, root: &Node) -> End {
     let tables = asks.iter().filter_map(|family| root.given(family));
     let mut used = tables.filter(|node| !matches!(&node.tree, Tree::Table(entries) if entries.is_empty()));
     if end == End::Sessions && used.next().is_none() {
-        let problem = "the run is to end with its sessions or workloads, and there are none";
+        let problem = "the run is to end with its sessions or workloads, but it has no sessions or workloads";
         let remedy = "add a table [sessions.NAME] or [workload.NAME], or leave `end` out";
         r.complain(top.problem("conflict", &top::END, problem, remedy).value(end.word()));
     }

@@ -63,7 +63,7 @@ fn which(r: &mut Reader, root: &Node) -> Option<WhichTrip> {
     match parse_time(text) {
         Ok(rtt) if rtt > Duration::ZERO => Some(WhichTrip::Given(rtt)),
         _ => {
-            let problem = format!("{} says no round trip", node.show());
+            let problem = format!("{} is not a round trip", node.show());
             let remedy = "write \"largest\", \"mean\" or a time such as \"40ms\"";
             let problem = Problem::new("value", node.at.clone(), top::BDP_RTT.name, problem, remedy);
             r.complain(problem.value(node.show()));

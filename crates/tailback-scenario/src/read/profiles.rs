@@ -35,7 +35,7 @@ impl Profiles {
             }
             let table = entry.node.entries().iter().find(|e| e.node.raw().is_none());
             if let Some(e) = table {
-                let problem = format!("a profile holds plain values, and {} is a table", e.key);
+                let problem = format!("a profile holds plain values, but {} is a table", e.key);
                 let remedy = "give its name alone here, and the table at the flows";
                 r.complain(Problem::new(
                     "value",

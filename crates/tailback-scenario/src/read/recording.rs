@@ -74,7 +74,7 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
         let samples = (duration.0 / every.0.max(1)).saturating_mul(count);
         let rows = samples.saturating_mul(names.len().max(1) as u64);
         if let Some((needs, most)) = too_much(rows, SAMPLE_BYTES) {
-            let problem = format!("a sample every {every} makes in {duration} {needs}");
+            let problem = format!("with a sample every {every}, a run of {duration} makes {needs}");
             let remedy = format!("sample less often, or fewer flows: at most {most} rows");
             let problem = filled.problem("limit", &EVERY, problem, remedy);
             r.complain(problem.value(every.to_string()));

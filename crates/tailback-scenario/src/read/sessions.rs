@@ -96,11 +96,14 @@ fn page_servers(
         }
     }
     if !servers.is_empty() && !servers.contains(from) {
-        let problem = format!("pages draw their servers, and from = \"{from}\" is none of them");
+        let problem = format!(
+            "each page draws its server from page_servers, but from = \"{from}\" is not in that \
+             list"
+        );
         complain(
             from,
             problem,
-            format!("add \"{from}\" to the list, or take `from` from it"),
+            format!("add \"{from}\" to page_servers, or set `from` to a node of that list"),
         );
     }
     servers
@@ -126,9 +129,9 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
     if let Some(t) = lossy {
         let name = t.model.name;
         let problem = if r.library.transports.carries_datagrams(t.model) {
-            format!("sessions open connections, which {name} has none of")
+            format!("sessions open connections, but {name} has no connections")
         } else {
-            format!("sessions wait for all they ask for, and {name} does not repeat what is lost")
+            format!("sessions wait for all that they ask for, but {name} does not send lost packets again")
         };
         let remedy = "leave the transport out, or give transport = \"tcp\"";
         let (at, key) = (node.place_of(&TRANSPORT), join(&path, TRANSPORT.name));

@@ -31,7 +31,7 @@ pub fn read(
     }
     let instants: [&Param; 3] = [&AT, &EVERY, &FROM];
     if let Some(other) = instants.into_iter().find(|key| entry.node.given(key).is_some()) {
-        let problem = format!("a trace has its own instants, and \"{}\" is given", other.name);
+        let problem = format!("a trace has its own instants, but \"{}\" is given", other.name);
         return conflict(other, &problem, &format!("leave {} out", other.name));
     }
     let wraps = s.get(&END) == TraceEnd::Wrap;

@@ -141,7 +141,7 @@ pub fn transport(
             return None;
         }
         Ok(connection) if traffic.is_some_and(sends_back) && connection.as_ref().is_none_or(|c| !c.is_two_way()) => {
-            let problem = "`back` has the destination send too, and this connection carries data one way";
+            let problem = "with `back` the destination sends too, but this connection carries data one way";
             let remedy = "add tcp = { connection = \"two-way\" }, or leave out back";
             let at = node.given(&flows::TRAFFIC).unwrap_or(table).at.clone();
             r.complain(Problem::new("conflict", at, &key_path, problem, remedy));
@@ -160,7 +160,7 @@ fn answers(r: &mut Reader, table: &Node, path: &str, s: &Settings) {
     let header = s.get(&datagram::HEADER);
     let (problem, remedy) = if !s.get(&datagram::ECHO) {
         (
-            format!("answers of {bytes}B are asked for, and nothing is answered"),
+            format!("echo_size asks for answers of {bytes}B, but no datagram is answered"),
             "add echo = true, or leave out echo_size",
         )
     } else if bytes <= header {
@@ -190,21 +190,21 @@ fn misfit(library: &Library, traffic: &Settings, transport: &Settings) -> Option
     if library.transports.carries_datagrams(transport.model) {
         return (facts.output == Output::Stream).then(|| {
             (
-                format!("{source} traffic over udp would know no rate"),
+                format!("{source} traffic over udp has no rate"),
                 "give traffic = { kind = \"cbr\", rate = \"1Mbps\" }, or poisson or on-off; or use tcp",
             )
         });
     }
     if facts.own_address {
         return Some((
-            format!("{source} changes addresses between packets, and a connection over {name} has one for its life"),
+            format!("{source} changes addresses between packets, but a connection over {name} keeps one address"),
             "leave the transport out, or give transport = \"udp\"; for connections that come and go: \
              traffic = \"transfer\" with start = { kind = \"poisson\", ... }",
         ));
     }
     if facts.output == Output::Datagrams && !library.transports.adapts(transport.model) {
         return Some((
-            format!("packets of {source} leave when they are made, and {name} would decide when to send them"),
+            format!("packets of {source} leave when they are made, but {name} would decide when to send them"),
             "leave the transport out, or give transport = \"udp\"; traffic = \"video\" can be written to a connection",
         ));
     }
@@ -212,7 +212,7 @@ fn misfit(library: &Library, traffic: &Settings, transport: &Settings) -> Option
     let numbers = facts.output == Output::Media && library.transports.adapts(transport.model);
     (facts.listens && !numbers && !library.transports.repeats_losses(transport.model)).then(|| {
         (
-            format!("{source} traffic waits until its data have arrived, and {name} does not repeat what is lost"),
+            format!("{source} traffic waits until its data have arrived, but {name} does not send lost packets again"),
             "use tcp, or traffic that goes on whatever arrives, such as bulk, cbr or on-off",
         )
     })

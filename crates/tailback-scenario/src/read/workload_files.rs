@@ -115,7 +115,7 @@ pub fn flows(r: &mut Reader, filled: &Filled, name: &str, file: &str, hosts: &[S
     ] {
         if filled.node.given(key).is_some() {
             let problem = format!(
-                "{} belongs to flows that are drawn, and the list has all flows with their times",
+                "{} belongs to flows that are drawn, but the list has all flows with their times",
                 key.name
             );
             r.complain(filled.problem("conflict", key, problem, "keep one of the two"));

@@ -51,7 +51,7 @@ fn workload(r: &mut Reader, entry: &Entry, file: &str, around: &Around, routes: 
     let transport = transport.filter(|t| connects(r, &filled, t));
     let hosts = hosts(r, &filled, around, routes)?;
     if s.gives(&DIGEST) && s.get(&LIST).is_none() && s.get(&SIZES_FILE).is_none() {
-        let problem = "digest is that of a file, and the table names no file";
+        let problem = "digest is that of a file, but the table names no file";
         let remedy = "add list or sizes_file, or leave digest out";
         r.complain(filled.problem("conflict", &DIGEST, problem, remedy));
     }
@@ -88,7 +88,7 @@ fn connects(r: &mut Reader, filled: &Filled, t: &Settings) -> bool {
         return true;
     }
     let problem = format!(
-        "flows of a workload arrive whole, and {} does not repeat what is lost",
+        "flows of a workload must arrive whole, but {} does not send lost packets again",
         t.model.name
     );
     let remedy = "leave the transport out, or give transport = \"tcp\"";
@@ -124,7 +124,7 @@ fn hosts(r: &mut Reader, filled: &Filled, around: &Around, routes: &mut Routes) 
     sorted.dedup();
     let problem = match hosts.len() {
         n if n != sorted.len() => "a host is named twice".to_string(),
-        n @ 0..2 => format!("flows go from one host to another, and there are {n}"),
+        n @ 0..2 => format!("flows go from one host to another, but the number of hosts is {n}"),
         _ => {
             let reached: BTreeSet<&str> = routes.connected(&hosts[0]).into_iter().collect();
             match hosts[1..].iter().find(|h| !reached.contains(h.as_str())) {
@@ -170,13 +170,16 @@ fn drawn(
     let s = &filled.settings;
     let (pattern, fan_in) = (s.get(&PATTERN), s.get(&FAN_IN));
     if pattern != Pattern::Incast && s.gives(&FAN_IN) {
-        let problem = format!("fan_in is that of an incast, and the pattern is \"{}\"", pattern.word());
+        let problem = format!("fan_in belongs to an incast, but the pattern is \"{}\"", pattern.word());
         let remedy = "add pattern = \"incast\", or leave fan_in out";
         r.complain(filled.problem("conflict", &FAN_IN, problem, remedy));
         return None;
     }
     if pattern == Pattern::Incast && fan_in as usize >= hosts.len() {
-        let problem = format!("{fan_in} hosts send to one other, and there are {} in all", hosts.len());
+        let problem = format!(
+            "{fan_in} hosts send to one other host, but there are {} hosts in all",
+            hosts.len()
+        );
         let remedy = format!("give a fan_in of at most {}", hosts.len() - 1);
         r.complain(
             filled
@@ -186,7 +189,7 @@ fn drawn(
         return None;
     }
     if s.gives(&LOAD_OF) && s.get(&LOAD).is_none() {
-        let problem = "load_of says which links a load is of, and there is no load";
+        let problem = "load_of names the links to which load refers, but load is not given";
         r.complain(filled.problem(
             "conflict",
             &LOAD_OF,
@@ -202,9 +205,12 @@ fn drawn(
                 Some(mean) if mean > 0.0 => mean,
                 known => {
                     let problem = match known {
-                        Some(_) => format!("the mean of {} is 0, of which no number is a load", sizes.model.name),
+                        Some(_) => format!(
+                            "the mean of {} is 0, so that no number of flows makes a load",
+                            sizes.model.name
+                        ),
                         None => format!(
-                            "the mean of {} is not known in closed form, which load needs",
+                            "load needs the mean of {} in closed form, which is not known",
                             sizes.model.name
                         ),
                     };
@@ -227,7 +233,7 @@ fn drawn(
     };
     let arrivals = s.get(&ARRIVALS);
     if arrivals == Arrivals::Poisson && s.gives(&SHAPE) {
-        let problem = "shape is that of log-normal times, and arrivals are a Poisson process";
+        let problem = "shape belongs to log-normal times, but arrivals are a Poisson process";
         r.complain(filled.problem(
             "conflict",
             &SHAPE,
@@ -256,7 +262,7 @@ fn capacity(r: &mut Reader, filled: &Filled, hosts: &[String], around: &Around, 
     };
     let Some(loads) = layer_loads::loads_per_bit(around.links, hosts, routes) else {
         let problem = format!(
-            "hosts at more than {} switches are too many to find the load of a layer",
+            "the hosts are at more than {} switches, which is too many to compute the load of a layer",
             layer_loads::MOST_SWITCHES
         );
         let remedy = "leave load_of out, for the load of the hosts' links, or give mean_gap in place of load";

@@ -308,7 +308,7 @@ fn what_cannot_be_known_is_refused_with_its_place() {
         (e.problems[0].place.line, e.problems[0].key.as_str()),
         (Some(6), "link.bottleneck.delay")
     );
-    assert!(e.to_string().contains("round trips themselves"), "{e}");
+    assert!(e.to_string().contains("round trips are computed"), "{e}");
     let circle = NET.replace("\"10Mbps\"", "\"50 % of bottleneck\"");
     assert!(read(&circle, &[]).unwrap_err().to_string().contains("is not known"));
 }

@@ -232,7 +232,7 @@ fn a_workload_that_cannot_be_is_refused() {
         ("load = 0.5", "sizes"),
         (
             "sizes = \"web-search\"\nmean_gap = \"1ms\"\nload_of = \"leaf-spine\"",
-            "there is no load",
+            "load is not given",
         ),
         (
             "sizes = \"web-search\"\nload = 0.5\nload_of = \"leaf-spin\"",

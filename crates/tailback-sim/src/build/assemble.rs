@@ -317,8 +317,8 @@ fn same_way_back(ports: &[Port], places: &[PortPlace], stems: &[String]) -> Resu
     };
     Err(Refusal::new(
         format!(
-            "the queue of link {} sends requests to sources back over the links of the data, and unless paths is \
-             \"first\" a flow has no one such way",
+            "the queue of link {} sends requests to sources, back over the links of the data; only with paths = \
+             \"first\" does a flow have a single such way",
             place.name.written(stems)
         ),
         "leave paths out, or give another queue",

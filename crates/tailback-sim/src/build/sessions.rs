@@ -22,7 +22,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
     }
     let connection = around.hooks.connection(&s.name, &s.transport)?.ok_or_else(|| {
         let problem = format!(
-            "sessions open connections, which {} has none of",
+            "sessions open connections, but {} has no connections",
             s.transport.model.name
         );
         Refusal::new(problem, "give transport = \"tcp\"")

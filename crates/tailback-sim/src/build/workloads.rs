@@ -16,7 +16,7 @@ pub(super) fn add(net: &mut Network, w: &WorkloadSpec, around: &Around) -> Resul
     }
     let connection = around.hooks.connection(&w.name, &w.transport)?.ok_or_else(|| {
         let problem = format!(
-            "workloads open connections, which {} has none of",
+            "workloads open connections, but {} has no connections",
             w.transport.model.name
         );
         Refusal::new(problem, "give transport = \"tcp\"")

@@ -36,8 +36,8 @@ params! {
         "Whether the link, in both directions, is up: false is a failure. Routes follow after `route_delay`, at the \
          top of the scenario, where `paths` is not \"first\".", "");
     pub QUEUES = Param::new("queue", Kind::List(&Kind::Model("queue")), "none",
-        "Parameters of the link's queue, which keeps its packets and its state. Each value is a table with the \
-         `kind` of that queue; parameters that the table does not give are as the link's own table has them.", "");
+        "Parameters of the link's queue, which keeps its packets and its state. Each value is a table with the `kind` \
+         of that queue. Parameters that are not in this table have the values of the link's own table.", "");
     pub WEIGHTS: Vec<f64> = Key::new("weight", Kind::Each(Per::Change, &WEIGHT), "none",
         "Weights of the flows, for queues that share the line by weight.", "");
     pub CONGESTION = Param::new("congestion", Kind::List(&Kind::Model("congestion")), "none",
@@ -51,11 +51,11 @@ params! {
          line.",
         "Netravali et al. 2015");
     pub END: TraceEnd = Key::choice("end", "wrap",
-        "What follows the end of a trace: it begins again at the time of its last line, whose rate is then not used; \
-         or the rate of the last line holds.", "");
+        "What follows the end of a trace: the trace begins again at the time of its last line, and the rate of that \
+         line is not used; or the rate of the last line continues.", "");
     pub DIGEST: Option<String> = Key::new("digest", Kind::Text, "none",
-        "Digest of the contents of the trace file. It is written where a scenario is stored; a file that has changed \
-         since is refused.", "");
+        "Digest of the contents of the trace file. It is written when a scenario is stored. A file that has changed \
+         since then is refused.", "");
 }
 
 pub static CHANGE: Model = Model {

@@ -17,7 +17,8 @@ pub static LEAF_SPINE: Model = Model {
     title: "Leaf and spine",
     summary: "Switches `leaf1` .. and `spine1` .., each leaf with a link `leafI-spineJ` to each spine, and hosts \
               `host1` .. with a link of the same name from their leaf: the first `hosts` at `leaf1`, the next at \
-              `leaf2`. `[link.leaf1-spine2]` may override fields of one. Packets share the spines if `paths` says so.",
+              `leaf2`. `[link.leaf1-spine2]` may override fields of one link. Packets are spread over the spines as \
+              `paths` says.",
     source: "Al-Fares, Loukissas and Vahdat 2008; Alizadeh et al. 2010",
     params: leaf_spine::PARAMS,
     probes: &[],
@@ -30,7 +31,7 @@ pub static FAT_TREE: Model = Model {
     summary: "Three layers of switches with `k` ports each: `k` pods of k/2 switches `edge1` .. and k/2 switches \
               `agg1` .., and k*k/4 switches `core1` ..; each edge has k/2 hosts. Switch j of the k/2 `agg` of a pod \
               has links to the cores (j-1)k/2+1 .. jk/2. Links are `hostN`, `edgeI-aggJ` and `aggI-coreJ`, all of one \
-              rate. `[link.agg1-core1]` may override fields of one.",
+              rate. `[link.agg1-core1]` may override fields of one link.",
     source: "Al-Fares, Loukissas and Vahdat 2008",
     params: fat_tree::PARAMS,
     probes: &[],
@@ -41,7 +42,7 @@ pub static STAR: Model = Model {
     family: "topology",
     title: "Star",
     summary: "One switch, `hub`, and hosts `host1` .. with a link of the same name from it. `[link.host1]` may \
-              override fields of one.",
+              override fields of one link.",
     source: "",
     params: star::PARAMS,
     probes: &[],
@@ -50,7 +51,8 @@ pub static STAR: Model = Model {
 params! {
     pub HOST_QUEUE = Param::new("host_queue", Kind::Model("queue"), "drr",
         "The queue of a host before its link. Default: its connections take turns of 1500 bytes, without a limit, as \
-         in Linux with fq; in a FIFO short flows would wait for the windows of long ones, which no switch marks.", "");
+         in Linux with fq. In a FIFO, short flows would wait behind the windows of long flows, which no switch marks.",
+        "");
     pub SHARED_BUFFER: Option<Size> = Key::new("shared_buffer", Kind::Size, "none",
         "Each switch keeps the packets of its ports in one memory of this size, divided by dynamic thresholds, as with \
          `[switch.NAME]`. Default: each port has its own buffer.", "Choudhury and Hahne 1998");
@@ -76,9 +78,10 @@ pub mod leaf_spine {
         pub HOSTS: u32 = super::HOSTS.with_doc("How many hosts each leaf has.");
         RATE;
         pub SPINE_RATE: Option<BitRate> = Key::new("spine_rate", kinds::RATE, "none",
-            "The rate of the links between leaves and spines. Default: that of `oversubscription`.", "");
+            "The rate of the links between leaves and spines. Default: the rate that follows from `oversubscription`.",
+            "");
         pub OVERSUBSCRIPTION: Option<f64> = Key::new("oversubscription", Kind::Real { min: 0.01, max: 1000.0 }, "none",
-            "How many times the links of a leaf's hosts together are as fast as its links to spines together. Default: \
+            "The summed rate of a leaf's links to hosts, divided by the summed rate of its links to spines. Default: \
              1 without `spine_rate`.", "");
         DELAY;
         pub SPINE_DELAY: Option<Duration> = Key::new("spine_delay", TIME, "none",

@@ -79,7 +79,8 @@ params! {
     ACTION: Harm = Key::choice("action", "drop", "Drop the packet, or set CE if it is ECN-capable.", "");
     INDICES: Vec<u64> = Key::new("indices", Kind::List(&Kind::Count { min: 0, max: u64::MAX }), "",
         "The indices; the first packet to arrive has index 0.", "");
-    N: u64 = Key::new("n", Kind::Count { min: 1, max: u64::MAX }, "", "One packet in this many is struck.", "");
+    N: u64 = Key::new("n", Kind::Count { min: 1, max: u64::MAX }, "",
+        "The impairment applies to one packet in this many.", "");
     PROBABILITY: f64 = Key::new("probability", kinds::PROBABILITY, "",
         "Probability that this happens to a packet.",
         "");
@@ -92,7 +93,7 @@ params! {
     LOSS_BAD: f64 = Key::new("loss_bad", kinds::PROBABILITY, "1", "Probability of loss in the bad state.", "");
     DELAY: Duration = Key::new("delay", SOME_TIME, "", "How long a packet is held back.", "");
     MTU: u64 = Key::new("mtu", Kind::Bytes { min: 28, max: 65_535 }, "1500B",
-        "The largest packet that passes, bytes on the wire.", "");
+        "The size of the largest packet that passes, in bytes on the wire.", "");
     LONGEST: Duration = Key::new("max", SOME_TIME, "", "The longest wait of a packet.", "");
 }
 
@@ -114,7 +115,7 @@ static ROWS: [ImpairmentRow; 9] = [
             name: "by-index",
             family: "impairment",
             title: "Chosen packets",
-            summary: "Strikes the packets with these arrival indices.",
+            summary: "Applies to the packets with these arrival indices.",
             source: "",
             params: &[INDICES.param, ACTION.param],
             probes: &[],
@@ -134,7 +135,7 @@ static ROWS: [ImpairmentRow; 9] = [
             name: "every-nth",
             family: "impairment",
             title: "Every n-th packet",
-            summary: "Strikes the packets with index n-1, 2n-1 and so on.",
+            summary: "Applies to the packets with index n-1, 2n-1 and so on.",
             source: "",
             params: &[N.param, ACTION.param],
             probes: &[],
@@ -151,7 +152,7 @@ static ROWS: [ImpairmentRow; 9] = [
             name: "random",
             family: "impairment",
             title: "Random loss",
-            summary: "Strikes each packet on its own with one probability.",
+            summary: "Applies to each packet independently with the same probability.",
             source: "",
             params: &[PROBABILITY.param, ACTION.param],
             probes: &[],
@@ -228,7 +229,8 @@ static ROWS: [ImpairmentRow; 9] = [
             name: "send-delay",
             family: "impairment",
             title: "Random send delay",
-            summary: "Each packet waits a time uniform in 0 to `max`, never overtaking.",
+            summary: "Each packet waits for a time that is drawn uniformly from 0 to `max`. No packet overtakes \
+                      another.",
             source: "",
             params: &[LONGEST.param],
             probes: &[],

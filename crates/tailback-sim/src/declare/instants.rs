@@ -54,7 +54,7 @@ pub static AT: Model = Model {
     name: "at",
     family: "instants",
     title: "Given instants",
-    summary: "The flows take these instants in turn. Short: the instant or the list alone.",
+    summary: "The flows take these instants in turn. Short form: the instant or the list alone.",
     source: "",
     params: &[TIMES.param],
     probes: &[],
@@ -64,7 +64,7 @@ pub static UNIFORM: Model = Model {
     name: "uniform",
     family: "instants",
     title: "Uniform instants",
-    summary: "Each flow draws its instant uniformly between two.",
+    summary: "Each flow draws its instant uniformly from a range.",
     source: "",
     params: &[FROM.param, TO.param],
     probes: &[],
@@ -74,7 +74,7 @@ pub static POISSON: Model = Model {
     name: "poisson",
     family: "instants",
     title: "Poisson instants",
-    summary: "Each flow follows the one before after an exponential gap.",
+    summary: "Each flow comes an exponential gap after the flow before it.",
     source: "",
     params: &[FIRST_GAP.param, MEAN_GAP.param, ORDER.param],
     probes: &[],
@@ -94,8 +94,8 @@ pub static AFTER_UNIFORM: Model = Model {
     name: "after-uniform",
     family: "instants",
     title: "A drawn time after the start",
-    summary: "The instant comes a time after the flow's own start, drawn uniformly between two. Only `stop` can be \
-              given so.",
+    summary: "The instant comes a time after the flow's own start; this time is drawn uniformly from a range. Only \
+              `stop` can be given so.",
     source: "",
     params: &[SHORTEST.param, LONGEST.param],
     probes: &[],
@@ -159,7 +159,7 @@ static ROWS: [InstantRow; 5] = [
 fn span(s: &Settings) -> Result<(Duration, Duration), Wrong> {
     let (from, to) = (s.get(&FROM), s.get(&TO));
     if from >= to {
-        let problem = format!("from {from} to {to} there is no time");
+        let problem = format!("the range from {from} to {to} is empty");
         return Err((
             TO.name,
             problem,

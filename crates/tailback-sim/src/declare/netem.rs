@@ -102,8 +102,9 @@ pub static MODEL: Model = Model {
     name: "netem",
     family: "impairment",
     title: "Linux's emulator of networks",
-    summary: "Holds each packet for a drawn delay, so that one with a shorter delay overtakes, and holds at most \
-              `limit` packets; loses, marks, repeats and reorders packets, and sends them at a rate.",
+    summary: "Holds each packet for a random delay, so that a packet with a shorter delay overtakes others; it holds \
+              at most `limit` packets. It also loses, marks, duplicates and reorders packets, and sends them at a \
+              rate.",
     source: "tc-netem(8); S. Salsano, F. Ludovici, A. Ordine, \"Definition of a general and intuitive loss model for \
              packet networks\", 2009",
     params: PARAMS,
@@ -119,7 +120,7 @@ params! {
         "How many packets are held; packets that come beyond this number are lost.", "tc-netem(8)");
     DELAY: Duration = Key::new("delay", TIME, "0s", "The mean delay.", "tc-netem(8)");
     JITTER: Duration = Key::new("jitter", Kind::Time { min: 0.0, max: 2.147 }, "0s",
-        "How far delays are from their mean. With `uniform` this is the largest distance; otherwise it is the \
+        "How much the delay varies around its mean. With `uniform` this is the largest distance; otherwise it is the \
          deviation to which the table of the distribution is scaled.", "tc-netem(8)");
     DELAY_CORRELATION: f64 = Key::new("delay_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     DISTRIBUTION: Distribution = Key::choice("distribution", "uniform", "Which distribution delays have.",
@@ -127,24 +128,29 @@ params! {
     LOSS: f64 = Key::new("loss", kinds::PROBABILITY, "0", "How likely a packet is lost.", "tc-netem(8)");
     LOSS_CORRELATION: f64 = Key::new("loss_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     LOSS_STATE: Vec<f64> = Key::new("loss_state", Kind::List(&kinds::PROBABILITY), "none",
-        "Losses by four states: p13, p31, p32, p23, p14; those left out are 1 - p13, 0, 1, 0.", "tc-netem(8)");
+        "Losses by a Markov chain of four states: p13, p31, p32, p23, p14. The defaults of the last four are 1 - p13, \
+         0, 1 and 0.", "tc-netem(8)");
     LOSS_GEMODEL: Vec<f64> = Key::new("loss_gemodel", Kind::List(&kinds::PROBABILITY), "none",
-        "Losses by Gilbert and Elliott: p, r, 1-h, 1-k; those left out are 1 - p, 1, 0.", "tc-netem(8)");
+        "Losses by the model of Gilbert and Elliott: p, r, 1-h, 1-k. The defaults of the last three are 1 - p, 1 and \
+         0.", "tc-netem(8)");
     ECN: bool = Key::new("ecn", Kind::Bool, "false", "Mark capable packets in place of losing them.", "tc-netem(8)");
     DUPLICATE: f64 = Key::new("duplicate", kinds::PROBABILITY, "0",
-        "How likely a packet is sent twice. The second meets all impairments of the link anew.", "tc-netem(8)");
+        "How likely a packet is sent twice. All impairments of the link apply to the second packet anew.",
+        "tc-netem(8)");
     DUPLICATE_CORRELATION: f64 = Key::new("duplicate_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     CORRUPT: f64 = Key::new("corrupt", kinds::PROBABILITY, "0",
-        "How likely a bit is wrong. The packet is lost here, and not at the far end, whose checksum finds it.",
+        "How likely a bit is wrong. Such a packet is lost here, not at the destination, where the checksum would find \
+         the error.",
         "tc-netem(8)");
     CORRUPT_CORRELATION: f64 = Key::new("corrupt_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     REORDER: f64 = Key::new("reorder", kinds::PROBABILITY, "0",
-        "How likely a packet leaves at once, before all that are held.", "tc-netem(8)");
+        "How likely a packet leaves at once, before all packets that are held.", "tc-netem(8)");
     REORDER_CORRELATION: f64 = Key::new("reorder_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     GAP: Option<u64> = Key::new("gap", Kind::Count { min: 1, max: u32::MAX as u64 }, "none",
         "One packet in this many may leave at once. Default with `reorder`: 1, any packet.", "tc-netem(8)");
     RATE: Option<BitRate> = Key::new("rate", kinds::RATE, "none",
-        "Each packet waits for the last that is held, and then takes its time at this rate.", "tc-netem(8)");
+        "Each packet waits until the packet before it has left, and then takes the time that it needs at this rate.",
+        "tc-netem(8)");
     OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
         "How many bytes `rate` counts in addition to each packet.", "tc-netem(8), packetoverhead");
     CELL_SIZE: Option<u64> = Key::new("cell_size", Kind::Bytes { min: 1, max: 1_000_000 }, "none",
@@ -182,7 +188,7 @@ pub fn read(s: &Settings) -> Result<Impairment, Refusal> {
     let (reorder, gap) = (correlated(&REORDER, &REORDER_CORRELATION), s.get(&GAP));
     if reorder.probability > 0.0 && delay == Duration::ZERO {
         let e = Refusal::new(
-            "packets that are not delayed are in order",
+            "reorder has no effect on packets without a delay",
             "give delay, or leave reorder out",
         );
         return Err(e.within(REORDER.name));

@@ -43,12 +43,12 @@ pub mod top {
         pub INTERVAL: Option<Duration> = Key::new("interval", SOME_TIME, "none",
             "Report each flow by intervals of this length, beside the totals.", "");
         pub MARKING: Option<bool> = Key::new("marking", Kind::Bool, "none",
-            "Whether queues mark ECN-capable packets instead of dropping them. Default: true where a flow or session \
-             has ECN on, in live runs and gateways false. A queue's own `ecn` overrides it.", "RFC 3168");
+            "Whether queues mark ECN-capable packets instead of dropping them. Default: true if a flow or session has \
+             ECN on, but false in live runs and gateways. A queue's own `ecn` overrides it.", "RFC 3168");
         pub BDP_RTT: Option<String> = Key::new("bdp_rtt", Kind::Text, "none",
-            "The round trip of values such as \"0.5 bdp\" and \"2 rtt\": \"largest\" or \"mean\" of the flows that \
-             cross the link, or a time such as \"40ms\". Default: the round trip that all these flows have; if they \
-             differ, the value is refused.", "");
+            "The round trip from which values are computed such as \"0.5 bdp\" and \"2 rtt\": \"largest\" or \"mean\" \
+             of the flows that cross the link, or a time such as \"40ms\". Default: the round trip that all these \
+             flows have; if they differ, the value is refused.", "");
         PATHS;
         PATH_SEED;
         PATH_SEEDS;
@@ -59,12 +59,12 @@ pub mod top {
             "Keep one row for each dropped or marked packet.", "");
         pub SIZE_CLASSES: Vec<String> = Key::new("size_classes", Kind::List(&Kind::Text), "decades",
             "The classes of the table of completions: \"decades\" (up to 1 kB, 10 kB, ... 10 MB, and larger), \
-             \"deciles\" of the sizes that the run asks for, or sizes such as [\"20kB\", \"1MB\"], up to which each \
-             class goes; a last class has the larger transfers.", "");
+             \"deciles\" of the sizes that the run asks for, or sizes such as [\"20kB\", \"1MB\"], which are the \
+             upper ends of the classes; a last class has the larger transfers.", "");
         pub TOPOLOGY = Param::new("topology", Kind::Model("topology"), "none",
             "A well-known network, whose links need not be written out.", "");
         pub LINKS = Param::new("link", Kind::Named("link"), "none",
-            "The links, by name; nodes come into being by being named.", "");
+            "The links, by name; a node exists if a link names it.", "");
         pub SWITCHES = Param::new("switch", Kind::Named("switch"), "none",
             "Switches whose ports share a memory, each by the name of its node.", "");
         pub FLOWS = Param::new("flows", Kind::Named("flows"), "none", "The groups of flows, by name.", "");
@@ -122,8 +122,8 @@ pub static LINK: Model = Model {
     name: "link",
     family: "table",
     title: "A link between two nodes",
-    summary: "Each direction has a queue, a line of some rate, and a delay. Results call the way from `from` to \
-              `to` by the link's name, the way back `NAME.reverse`.",
+    summary: "Each direction has a queue, a line of some rate, and a delay. In results, the direction from `from` to \
+              `to` has the link's name, and the other direction is `NAME.reverse`.",
     source: "",
     params: link_params!(link::FROM.param, link::TO.param),
     probes: &LINK_PROBES,
@@ -190,9 +190,10 @@ pub static SWITCH: Model = Model {
     name: "switch",
     family: "table",
     title: "A switch with one memory",
-    summary: "The ports of the node of this name, that is all directions of links that leave it, keep their packets in \
-              one memory, divided by dynamic thresholds: a queue refuses a packet while it holds `alpha` times what \
-              is free. A discipline without a `buffer` of its own has no other limit there, unless its rule needs one.",
+    summary: "The ports of the node of this name (all directions of links that leave it) keep their packets in one \
+              memory. Dynamic thresholds divide this memory: a queue refuses a packet while it holds `alpha` times \
+              the free memory. A discipline without a `buffer` of its own has no other limit there, unless its rule \
+              needs one.",
     source: "Choudhury and Hahne 1998",
     params: switch::PARAMS,
     probes: &[],
@@ -209,8 +210,9 @@ pub mod switch {
             "How much the ports may hold together, in packets or bytes.",
             "4MB: the switches of Alizadeh et al. 2010, table 1");
         pub ALPHA: Vec<f64> = Key::new("alpha", Kind::List(&Kind::Real { min: 0.001, max: 1000.0 }), "1",
-            "How many times the free memory a queue may hold. If it is a list, queue 0, 1, ... of a port with several \
-             queues take its values, and later queues take the last one.", "Choudhury and Hahne 1998, section III");
+            "The length up to which a queue may grow, as a multiple of the free memory. A list has values for queue \
+             0, 1, ... of a port with several queues; its last value is for all later queues.",
+            "Choudhury and Hahne 1998, section III");
     }
 }
 
@@ -282,7 +284,7 @@ pub static PARKING_LOT: Model = Model {
     family: "topology",
     title: "Parking lot",
     summary: "A chain of links `hop1` .. `hopN` between nodes `r0` .. `rN`, all alike. `[link.hop2]` may override \
-              fields of one. Flows run from `r0` to `rN` unless they choose other nodes.",
+              fields of one link. Flows run from `r0` to `rN` unless they choose other nodes.",
     source: "",
     params: link_params!(link::HOPS.param),
     probes: &[],
@@ -329,8 +331,8 @@ pub mod flows {
         PATHS;
         VIA;
         pub ACCESS_RATE: Vec<BitRate> = Key::new("access_rate", Kind::Each(Per::Flow, &kinds::RATE), "none",
-            "Each flow has its own source host behind a link of this rate. Without it there is no such link, or, if a \
-             delay is asked for, one that only delays.", "");
+            "Each flow has its own source host behind a link of this rate. Default: there is no such link, or, if a \
+             delay is given, a link that only delays.", "");
         pub ACCESS_DELAY: Vec<Duration> = Key::new("access_delay", Kind::Each(Per::Flow, &TIME), "none",
             "One-way delay of that link.", "");
         pub EXIT_RATE: Vec<BitRate> = Key::new("exit_rate", Kind::Each(Per::Flow, &kinds::RATE), "none",
@@ -345,13 +347,13 @@ pub mod flows {
         pub EXIT_IMPAIR = Param::new("exit_impair", Kind::List(&Kind::Model("impairment")), "none",
             "What happens to data on the exit link.", "");
         pub CONDITIONER = Param::new("conditioner", Kind::Model("conditioner"), "none",
-            "What marks, shapes or polices each flow in its source host, before the access link (one that takes no \
-             time, if no other is asked for).", "");
+            "What marks, shapes or polices each flow in its source host, before the access link. If the flow has no \
+             access link, it gets one that takes no time.", "");
         pub SOURCE_EDGE: Option<String> = Key::new("source_edge", Kind::Text, "none",
             "The edge at which the flows enter, for conditioners and queues that work by aggregate. Default: `from`.",
             "");
         pub DESTINATION_EDGE: Option<String> = Key::new("destination_edge", Kind::Text, "none",
-            "The edge at which they leave. Default: `to`.", "");
+            "The edge at which the flows leave. Default: `to`.", "");
         pub TRANSPORT = Param::new("transport", Kind::Model("transport"), "none",
             "The protocol. Default: tcp for bulk, transfer and bursts, udp for the rest.", "");
         pub TRAFFIC = Param::new("traffic", Kind::Model("traffic"), "bulk",
@@ -361,13 +363,13 @@ pub mod flows {
         pub SIZES = Param::new("sizes", Kind::Model("sizes"), "fixed",
             "Where the sizes of datagrams, or of writes to tcp, come from.", "");
         pub METER = Param::new("meter", Kind::Model("meter"), "none",
-            "What else the table of intervals says about each flow.", "");
+            "An additional measure of each flow, in the table of intervals.", "");
         pub DEADLINE: Option<Duration> = Key::new("deadline", SOME_TIME, "none",
-            "Measure how datagrams fare: the table of datagrams has losses by runs, jitter, and what takes longer than \
-             this. Voice and video have it without being asked, with 150ms.", "");
+            "Measure the quality of delivery: the table of datagrams has runs of losses, jitter, and the datagrams \
+             whose delay is longer than this. Default: 150ms for voice and video, otherwise no such measure.", "");
         pub PLAYOUT = Param::new("playout", Kind::Model("playout"), "none",
-            "Measure what is heard or seen: the table of playout has what is missing at its time, the rating of a \
-             call, and the freezes of video.", "");
+            "Measure what is heard or seen: the table of playout has what is missing when it is to be played, the \
+             rating of a call, and the freezes of video.", "");
         pub DSCP: Dscp = Key::new("dscp", Kind::CodePoint, "CS0",
             "The DiffServ code point of the packets that the ends send, in both directions: data, ACKs, answers. \
              Conditioners may change it on the way.", "RFC 2474, RFC 4594");
@@ -375,8 +377,8 @@ pub mod flows {
             "The tunnel that the flows are in. Queues see the ends of the tunnel as source and destination of all \
              flows in it.", "");
         pub TUNNEL_HASH: TunnelHash = Key::choice("tunnel_hash", "outer",
-            "How many flows a queue that keeps flows apart sees in a tunnel: one, by the outer header; or all of them, \
-             by a hash that was made before they were wrapped.", "RFC 2983 section 2; RFC 6438");
+            "How many flows a tunnel has for queues that keep flows apart: one, by the outer header; or all flows, by \
+             a hash of the inner header.", "RFC 2983 section 2; RFC 6438");
         pub START = Param::new("start", Kind::Model("instants"), "0s",
             "When the flows start: an instant, a list taken in turn, or a table with kind.", "");
         pub STOP = Param::new("stop", Kind::Model("instants"), "none",
@@ -408,8 +410,8 @@ pub mod sessions {
 
         pub CLIENTS: u32 = Key::new("clients", Kind::Count { min: 1, max: MOST_FLOWS }, "1", "How many clients.", "");
         pub SERVERS: Option<u32> = Key::new("servers", Kind::Count { min: 1, max: MOST_FLOWS }, "none",
-            "How many servers, which the clients take in turn, or of which each asks all. Default: one for each \
-             client.", "");
+            "How many servers there are. The clients take them in turn, or, with incast, each client asks all of \
+             them. Default: one for each client.", "");
         pub FROM: Option<String> = flows::FROM.with_doc(
             "The node of the servers. Default: where the topology or the only link begins.");
         pub TO: Option<String> = flows::TO.with_doc(
@@ -464,13 +466,13 @@ pub mod record {
 
         pub LINK: Option<String> = Key::new("link", Kind::Text, "none", "The link, `NAME` or `NAME.reverse`.", "");
         pub FLOWS: Option<String> = Key::new("flows", Kind::Text, "none",
-            "The group of flows, `NAME`, or one of its flows, `NAME.0`; with `.reverse` after it what the \
+            "The group of flows, `NAME`, or one of its flows, `NAME.0`. With `.reverse` after the name: what the \
              destinations send back.", "");
         pub EDGE: Option<String> = Key::new("edge", Kind::Text, "none",
             "The conditioner of a link, `NAME` or `NAME.reverse`, or of the hosts of a group, `flows.NAME`.", "");
         pub PROBES: Vec<String> = Key::new("probes", Kind::List(&Kind::Text), "",
-            "The names of the quantities, such as `queue` or `cwnd`. If a quantity has more than 4,096 values, as that \
-             of a million queues has, a sample has those beyond this number only where they are not 0.", "");
+            "The names of the quantities, such as `queue` or `cwnd`. A sample has the first 4,096 values of a \
+             quantity. Of further values, as with a million queues, it has only those that are not 0.", "");
         pub EVERY: Option<Duration> = Key::new("every", SOME_TIME, "none",
             "A row each time this much time has passed.", "");
         pub ON_CHANGE: bool = Key::new("on_change", Kind::Bool, "false",
@@ -496,7 +498,7 @@ pub mod rate_change {
     params! {
         pub(super) const PARAMS;
 
-        pub AT: Duration = Key::new("at", TIME, "", "When.", "");
+        pub AT: Duration = Key::new("at", TIME, "", "When the rate changes.", "");
         pub RATE: BitRate = Key::new("rate", kinds::RATE_OR_OUTAGE, "", "The new rate; 0 is an outage.", "");
     }
 }

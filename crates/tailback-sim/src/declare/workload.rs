@@ -37,10 +37,10 @@ pub static WORKLOAD: Model = Model {
     name: "workload",
     family: "table",
     title: "A workload",
-    summary: "Flows among many hosts. Each flow is a transfer over a connection of its own, which opens when the flow \
-              arrives, whatever became of those before, and closes when all is acknowledged. Each has one row in the \
-              table of transfers. A table named after a transport, such as `tcp = { congestion = \"dctcp\" }`, chooses \
-              that transport.",
+    summary: "Flows among many hosts. Each flow is a transfer over its own connection. The connection opens when the \
+              flow arrives, whether or not earlier flows have ended, and closes when all data are acknowledged. Each \
+              has one row in the table of transfers. A table named after a transport, such as `tcp = \
+              { congestion = \"dctcp\" }`, chooses that transport.",
     source: "",
     params: PARAMS,
     probes: &[],
@@ -54,18 +54,19 @@ params! {
     pub SIZES = Param::new("sizes", Kind::Model("transfer-size"), "none",
         "How many bytes a flow has: a law, such as \"web-search\".", "");
     pub SIZES_FILE: Option<String> = Key::new("sizes_file", Kind::Text, "none",
-        "A file of sizes and shares, in place of `sizes`: in each line a size in bytes and the share of flows up to \
-         it, as a fraction or in per cent, in ascending order.", "");
+        "A file of sizes and shares, in place of `sizes`: each line has a size in bytes and the share of flows that \
+         are at most as large, as a fraction or in per cent, in ascending order.", "");
     pub LIST: Option<String> = Key::new("list", Kind::Text, "none",
-        "A file of flows, in place of all that is drawn: in each line source, destination, bytes, and seconds from \
+        "A file of flows, in place of all that is drawn: each line has source, destination, bytes, and seconds from \
          the beginning. Hosts are named, or numbered from 0.", "");
     pub DIGEST: Option<String> = Key::new("digest", Kind::Text, "none",
-        "Digest of the contents of that file. It is written where a scenario is stored; a file that has changed since \
-         is refused.", "");
+        "Digest of the contents of that file. It is written when a scenario is stored. A file that has changed since \
+         then is refused.", "");
     pub LOAD: Option<f64> = Key::new("load", Kind::Real { min: 1e-6, max: 100.0 }, "none",
-        "Payload that arrives as a share of what the links of all hosts carry, or those of `load_of`.", "");
+        "The load: the rate at which payload arrives, as a share of the rates of all hosts' links, or of the links \
+         that `load_of` names.", "");
     pub LOAD_OF: Option<String> = Key::new("load_of", Kind::Text, "none",
-        "The layer of links whose load `load` is, such as \"leaf-spine\". Default: the links of hosts.", "");
+        "The layer of links to which `load` refers, such as \"leaf-spine\". Default: the links of hosts.", "");
     pub MEAN_GAP: Option<Duration> = Key::new("mean_gap", SOME_TIME, "none",
         "Mean time from one arrival to the next, in place of `load`.", "");
     pub ARRIVALS: Arrivals = Key::choice("arrivals", "poisson",
@@ -74,15 +75,16 @@ params! {
     pub SHAPE: f64 = Key::new("shape", Kind::Real { min: 0.0, max: 10.0 }, "2",
         "For log-normal times: the standard deviation of the logarithm.", "");
     pub PATTERN: Pattern = Key::choice("pattern", "all-to-all",
-        "Which hosts send to which: two that are drawn for each flow; each to one other, and each receives from \
-         one; each to one other that is drawn; or `fan_in` of them at once to one.", "");
+        "Which hosts send to which: two hosts are drawn for each flow; each host sends to one other, so that each \
+         receives from one; each host sends to one other that is drawn; or `fan_in` hosts send to one host at once.",
+        "");
     pub FAN_IN: u32 = Key::new("fan_in", Kind::Count { min: 1, max: 100_000 }, "16",
         "With pattern incast: how many hosts send at one instant.", "");
     pub MOST: Option<u64> = Key::new("flows", Kind::Count { min: 1, max: 1 << 32 }, "none",
         "The largest number of flows. Default: as many as come until `stop`.", "");
     pub CONNECTION: Connections = Key::choice("connection", "new",
-        "Whether each flow has a connection of its own, or takes one that an earlier flow between the same hosts has \
-         left idle: with its window, and without a handshake.", "");
+        "Whether each flow opens a new connection, or takes one that an earlier flow between the same hosts has left \
+         idle. Then it begins with the window of that connection and without a handshake.", "");
     pub TRANSPORT = Param {
         default: "tcp",
         doc: "The protocol of the connections.",

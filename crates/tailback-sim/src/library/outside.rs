@@ -24,13 +24,13 @@ pub static MODEL: Model = Model {
     name: "python",
     family: "queue",
     title: "Written in Python",
-    summary: "A discipline that the run is handed from outside.",
+    summary: "A discipline that is given to the run from outside.",
     source: "",
     params: &[Param::new(
         "class",
         Kind::Text,
         "",
-        "Which class it is, for messages.",
+        "The name of the class, for messages.",
         "",
     )],
     probes: &[],
@@ -41,7 +41,7 @@ pub static STACK: Model = Model {
     name: "stack",
     family: "transport",
     title: "Somebody else's transport",
-    summary: "Both ends are a stack that the run is handed from outside.",
+    summary: "Both ends are a stack that is given to the run from outside.",
     source: "",
     params: &[],
     probes: &[],
@@ -116,7 +116,7 @@ pub fn is_stack(transport: &Settings) -> bool {
 /// The run was not handed the stack of this group.
 pub fn no_stack(group: &str) -> Refusal {
     Refusal::new(
-        format!("the transport of {group} is a stack from outside, and the run is not given it"),
+        format!("the transport of {group} is a stack from outside, which the run did not get"),
         format!("give it: Scenario::endpoints(\"{group}\", ...) of tailback-path"),
     )
 }
@@ -189,7 +189,7 @@ pub fn all_handed(spec: &Spec, handed: impl Fn(&str) -> bool) -> Result<(), Refu
 
 fn missing(port: &str, class: &str) -> Refusal {
     Refusal::new(
-        format!("the queue at {port} is the Python class {class}, and the run is not given it"),
+        format!("the queue at {port} is the Python class {class}, which the run did not get"),
         format!("give it: queues={{\"{port}\": {}}}", short(class)),
     )
 }

@@ -30,8 +30,8 @@ params! {
         "Over a two-way connection: the time after the flow's start from which the destination, too, always has \
          data to send. Default: it has no data to send.", "");
     pub TURNS: Vec<Duration> = Key::new("turns", Kind::List(&TIME), "none",
-        "How long it sends, then pauses, then sends on the same connection, and so on in turn from the flow's start; \
-         after the last turn the next one lasts to the end. Default: no pause.", "RFC 2861 section 1");
+        "The lengths of sending and pausing in turn, from the flow's start, on one connection. After the last length, \
+         the next turn lasts to the end. Default: no pause.", "RFC 2861 section 1");
 }
 
 pub static ENTRY: Entry = Entry {

@@ -22,8 +22,8 @@ pub static MODEL: Model = Model {
     family: "traffic",
     title: "Bursts with pauses",
     summary: "Sends `size` over its one connection, waits until all of it is acknowledged, thinks for a while, and \
-              does so again. The time of a burst runs from its first byte handed to the transport to its last \
-              acknowledgement.",
+              does so again. The time of a burst is from the moment at which its first byte is given to the transport \
+              until its last byte is acknowledged.",
     source: "W-BURST of the multi-queue buffer study, after Kantawala and Turner 2005, chapter 3",
     params: PARAMS,
     probes: &[],
@@ -39,7 +39,7 @@ params! {
         "The mean pause between a burst and the next.", "Kantawala and Turner 2005");
     DISTRIBUTION: Distribution = Key::choice("distribution", "exponential",
         "How the pauses are distributed.", "Kantawala and Turner 2005");
-    FIRST: First = Key::choice("first", "burst", "What each flow begins with, at its start.", "");
+    FIRST: First = Key::choice("first", "burst", "Whether each flow begins with a burst or with a pause.", "");
 }
 
 pub static ENTRY: Entry = Entry {

@@ -15,9 +15,9 @@ pub static MODEL: Model = Model {
     name: "churn",
     family: "traffic",
     title: "Poisson arrivals with changing addresses",
-    summary: "Sends packets with independent exponential gaps. Each flow has an address of its own: a random label, \
-              which queues that hash the label take for the destination. With `mean_hold` a new address is drawn after \
-              each such time, so one flow ends and another begins.",
+    summary: "Sends packets with independent exponential gaps. Each flow has its own address: a random label. Queues \
+              that hash by label use it as the destination. With `mean_hold` a new address is drawn after each such \
+              time, so one flow ends and another begins.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 5",
     params: PARAMS,
     probes: &[],

@@ -107,7 +107,7 @@ pub static LAWS: [Law; 10] = [
          ("shape", SHAPE_OVER_1, SHAPE_OVER_1, "1.5", "The power by which the tail falls; the smaller, the heavier."),
          ("max", BYTES, SOME_TIME, "", "The largest value.")]),
     row!("lomax", "Pareto from zero (Lomax)",
-        "The Pareto distribution less its smallest value, in whole steps, rounded up.", "Lomax 1954",
+        "The Pareto distribution minus its smallest value, rounded up to whole steps.", "Lomax 1954",
         |s| Box::new(Lomax::of(s)), anything,
         [("mean", BYTES, SOME_TIME, "", "The mean before draws are rounded."),
          ("shape", SHAPE_OVER_1, SHAPE_OVER_1, "1.2", "The power by which the tail falls; the smaller, the heavier."),
@@ -402,7 +402,10 @@ fn log_normal_fits(s: &Settings) -> Result<(), Conflict> {
     Err(Conflict {
         param: if s.is_none("min") { "max" } else { "min" },
         value: None,
-        problem: format!("of the draws of this law {:.2} % lie between min and max", 100.0 * kept),
+        problem: format!(
+            "only {:.2} % of the draws of this law lie between min and max",
+            100.0 * kept
+        ),
         remedy: "let min and max lie around the mean",
     })
 }
@@ -500,7 +503,7 @@ fn weights_fit(s: &Settings) -> Result<(), Conflict> {
         })
     };
     if !s.is_none("weights") && weights.len() != values {
-        let problem = format!("{} weights stand beside {values} values", weights.len());
+        let problem = format!("{} weights are given for {values} values", weights.len());
         return wrong("weights", problem, "give a weight for each value, or leave weights out");
     }
     if !s.is_none("weights") && weights.iter().sum::<f64>() <= 0.0 {
@@ -568,7 +571,7 @@ fn shares_fit(s: &Settings) -> Result<(), Conflict> {
         })
     };
     if values.len() != shares.len() || values.is_empty() {
-        let problem = format!("{} shares stand beside {} values", shares.len(), values.len());
+        let problem = format!("{} shares are given for {} values", shares.len(), values.len());
         return wrong("shares", problem, "give the share of draws up to each value");
     }
     if values.windows(2).any(|w| w[1] < w[0]) || shares.windows(2).any(|w| w[1] < w[0]) {

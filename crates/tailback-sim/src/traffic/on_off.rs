@@ -25,8 +25,8 @@ params! {
     const PARAMS;
 
     RATE: Vec<BitRate> = paced::RATE.with_doc("The rate of each flow while on.");
-    MEAN_ON: Duration = Key::new("mean_on", SOME_TIME, "", "The mean length of a time on.", "");
-    MEAN_OFF: Duration = Key::new("mean_off", SOME_TIME, "", "The mean length of a time off.", "");
+    MEAN_ON: Duration = Key::new("mean_on", SOME_TIME, "", "The mean length of an on period.", "");
+    MEAN_OFF: Duration = Key::new("mean_off", SOME_TIME, "", "The mean length of an off period.", "");
     DISTRIBUTION: Distribution = Key::choice("distribution", "exponential", "How the lengths are distributed.", "");
 }
 

@@ -106,9 +106,9 @@ pub static EXPONENTIAL: Entry = Entry {
         name: "exponential",
         family: "sizes",
         title: "Exponential sizes",
-        summary: "Sizes drawn from an exponential distribution, rounded to whole bytes and cut at both ends. \
-                  A source's rate is the one that is given: its gaps follow the mean of what is left after the cuts. \
-                  With a Poisson source, a line and a drop-tail queue this is the M/M/1 queue.",
+        summary: "Sizes drawn from an exponential distribution, rounded to whole bytes and cut at both ends. A source \
+                  has the rate that is given: its gaps are computed from the mean size after the cuts. With a Poisson \
+                  source, a line and a drop-tail queue this is the M/M/1 queue.",
         source: "Kleinrock, Queueing Systems, volume 1, 1975, section 3.2 (M/M/1)",
         params: &[MEAN.param, MIN.param, MAX.param],
         probes: &[],

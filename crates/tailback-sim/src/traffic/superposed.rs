@@ -26,9 +26,9 @@ pub const SUPERPOSED: Key<bool> = Key::new(
     "superposed",
     Kind::Bool,
     "false",
-    "Whether all flows of the group draw from one Poisson process of the summed rate, whose packets each belong to a \
-     drawn flow. The law is the same, the draws are others, and thousands of flows take less time. A group of another \
-     size then has other arrivals, without common random numbers.",
+    "Whether one Poisson process with the summed rate makes the packets of all flows of the group, and a flow is \
+     drawn for each packet. The distribution is the same, but the random numbers are different, and the simulation of \
+     thousands of flows takes less time. Groups of different sizes then have no common random numbers.",
     "D. R. Cox, Renewal Theory, 1962, chapter 6",
 );
 

@@ -45,7 +45,8 @@ params! {
     PAYLOAD: u32 = Key::new("payload", Kind::Bytes { min: 1, max: 60_000 }, "160B",
         "How many bytes of samples a packet has.", "ITU-T G.711 at 20 ms");
     LEAST: u32 = Key::new("least", Kind::Bytes { min: 1, max: 60_000 }, "15B",
-        "How many it has at least where a rate control makes it smaller.", "RFC 6716 section 2.1.1: 6 kbit/s at 20 ms");
+        "The fewest bytes of samples in a packet, if a rate control makes packets smaller.",
+        "RFC 6716 section 2.1.1: 6 kbit/s at 20 ms");
     HEADERS: u32 = Key::new("headers", Kind::Bytes { min: 0, max: 5_000 }, "40B",
         "How many bytes a packet has beside its samples: RTP, UDP and IP.", "RFC 3550: 12 + 8 + 20 B");
     PERIOD: Duration = Key::new("period", SOME_TIME, "20ms", "The time from one packet to the next.", "");

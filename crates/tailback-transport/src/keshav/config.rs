@@ -101,7 +101,10 @@ fn rules(s: &Settings, peaks: &Key<Vec<f64>>, outputs: &Key<Vec<f64>>) -> Result
     if peaks[0] < peaks[1] && peaks[1] < peaks[2] {
         Ok(Rules { peaks, outputs })
     } else {
-        let problem = format!("{name} {}, {}, {} do not rise", peaks[0], peaks[1], peaks[2]);
+        let problem = format!(
+            "the values of {name}, {}, {}, {}, do not rise",
+            peaks[0], peaks[1], peaks[2]
+        );
         Err(Refusal::new(
             problem,
             "give three rising numbers, such as [0, 0.3, 0.6]",

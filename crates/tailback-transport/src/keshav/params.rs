@@ -27,10 +27,10 @@ params! {
     pub WMAX: u32 = Key::new("wmax", Kind::Count { min: 1, max: 1_000_000 }, "5",
         "The largest window, in packets.", KESHAV);
     pub USE_ECHO: bool = Key::new("use_echo", Kind::Bool, "true",
-        "Whether the source looks at which packet an acknowledgement answers, and does not send again what has arrived \
-         out of order.", "");
+        "Whether the source uses the number of the packet that each acknowledgement answers. Then it does not send \
+         again packets that arrived out of order.", "");
     pub RTT0: Duration = Key::new("rtt0", TIME, "3s",
-        "First estimate of the round trip, unless the path asks for a larger one.", "");
+        "First estimate of the round trip, unless `rtt0_path` gives a larger one.", "");
     pub RTT0_PATH: f64 = Key::new("rtt0_path", Kind::Real { min: 0.0, max: 1e3 }, "2",
         "The first estimate is at least this many round trips of the empty path.", "");
     pub RTO_MIN: Duration = Key::new("rto_min", Kind::Time { min: 0.0, max: 3600.0 }, "1s",
@@ -49,7 +49,7 @@ params! {
         "A packet's timeout is this many estimates of the round trip.", KESHAV);
     pub GAIN: f64 = Key::new("gain", WEIGHT, "0.125", "Weight of a new round-trip sample.", KESHAV);
     pub SAMPLE: SampleFrom = Key::choice("sample", "first",
-        "For a packet that was sent again: the transmission from which its round trip is measured.", KESHAV);
+        "The transmission from which the round trip of a packet is measured that was sent again.", KESHAV);
 }
 
 choice! {
@@ -107,8 +107,8 @@ params! {
     pub DUPTHRESH: u32 = Key::new("dupthresh", Kind::Count { min: 1, max: 1000 }, "3",
         "A loss is taken as certain at this many duplicate acknowledgements in a row.", "4.3BSD-Tahoe");
     pub GO_BACK: bool = Key::new("go_back", Kind::Bool, "false",
-        "Whether, after duplicates as after a timeout, the source sends again all that is outstanding and not known to \
-         have arrived.",
+        "What the source sends again after duplicate acknowledgements: if on, all packets that are outstanding and \
+         not known to have arrived, as after a timeout.",
         "off: 4.3BSD-Tahoe");
     pub MEAN_GAIN: f64 = Key::new("mean_gain", WEIGHT, "0.125",
         "Weight of a new sample in the mean.", "Jacobson and Karels 1988");
@@ -181,14 +181,14 @@ params! {
     MOST_OUTSTANDING: u32 = Key::new("wmax", Kind::Count { min: 2, max: 1_000_000 }, "60",
         "How many packets may be outstanding at most, whatever the rate says.", KESHAV);
     pub SETPOINT: f64 = Key::new("setpoint", Kind::Real { min: 0.0, max: 1e6 }, "5",
-        "How many packets of the source the bottleneck is to hold.", KESHAV);
+        "The target for the number of the source's packets in the bottleneck's queue.", KESHAV);
     pub LIMIT: Limited = Key::choice("limit", "packet",
-        "What the window limit holds back: a single packet, so that the second of a pair may have to wait, or a pair \
-         that does not fit whole.",
+        "What the window limit applies to: each packet, so that the second packet of a pair may have to wait; or a \
+         pair, which waits if it does not fit as a whole.",
         "packet: 2.40 s and 1.00 s in tables 2 and 6 of Keshav 1991 are 4 and 5 packets outstanding");
     pub QUEUE_EST: QueueFrom = Key::choice("queue_est", "outstanding",
-        "Where the queue is estimated from: what is outstanding beyond the empty path, or the round trip beyond the \
-         first.", KESHAV_LAW);
+        "How the queue is estimated: from the packets outstanding beyond those that fill the empty path, or from the \
+         round trip beyond the first one.", KESHAV_LAW);
     pub CONTROL_EVERY: ControlEvery = Key::choice("control_every", "probe",
         "When the rate is computed: at every gap, or at most once in two round trips.", KESHAV);
     pub SILENCE: f64 = Key::new("silence", Kind::Real { min: 1.0, max: 1e6 }, "4",
@@ -207,9 +207,9 @@ pub static PACKET_PAIR: Model = Model {
     name: "packet-pair",
     family: "transport",
     title: "Packet-pair rate control",
-    summary: "Sends pairs of packets and reads from the gap between their acknowledgements the rate a Fair Queueing \
-              bottleneck gives this conversation; paces the pairs so that the bottleneck holds a few of its packets. \
-              Made for `fq` queues: behind a FIFO the gap tells the rate of the line.",
+    summary: "Sends pairs of packets. The gap between the acknowledgements of a pair shows the rate that a Fair \
+              Queueing bottleneck gives to this conversation. The pairs are paced so that the bottleneck holds a few \
+              packets of the conversation. Made for `fq` queues: with a FIFO the gap only shows the rate of the line.",
     source: "Keshav 1991, chapter 6; Keshav 1994",
     params: source_params!(MOST_OUTSTANDING;
         BETA, GAIN, SETPOINT, LIMIT, QUEUE_EST, CONTROL_EVERY, SILENCE, ALPHA_PEAKS, ALPHA_OUTPUTS, FILTER_PEAKS,

@@ -13,8 +13,8 @@ pub static MODEL: Model = Model {
     name: "rtp",
     family: "transport",
     title: "Media over RTP with a rate control",
-    summary: "Media over datagrams: the receiver reports each packet's arrival, and a rate control sets what the \
-              encoder makes, how fast packets leave, and how much is in flight. What is lost stays lost.",
+    summary: "Media over datagrams. The receiver reports the arrival of each packet. A rate control sets the \
+              encoder's rate, how fast packets leave, and how much is in flight. Lost packets are not sent again.",
     source: "RFC 3550; RFC 8888",
     params: PARAMS,
     probes: &[TARGET, PACING, RTT, WAITING, LOST],
@@ -44,13 +44,14 @@ const RATE: Kind = Kind::Rate { min: 1000.0, max: 1e12 };
 params! {
     const PARAMS;
 
-    CONTROL = Param::new("control", Kind::Model("rate-control"), "nada", "What sets the rate.", "");
+    CONTROL = Param::new("control", Kind::Model("rate-control"), "nada", "The rate control, which sets the rate.", "");
     PAYLOAD: u32 = Key::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1200B",
-        "Payload of a full packet. A frame is cut into such; no packet has parts of two frames.", "");
+        "Payload of a full packet. A frame is cut into such packets; no packet has parts of two frames.", "");
     HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: MOST_HEADER as u64 }, "40B",
-        "What a data packet has on the wire beside its payload: IP, UDP and RTP.", "RFC 3550: 20 + 8 + 12 B");
+        "How many bytes a data packet has on the wire beside its payload: IP, UDP and RTP.", "RFC 3550: 20 + 8 + 12 B");
     pub ECN: CodePoint = Key::choice("ecn", "off",
-        "The ECN code point of data packets. ect1 asks for the marks of L4S.", "RFC 3168; RFC 9331");
+        "The ECN code point of data packets. With ect1, L4S queues mark them from a short queue on.",
+        "RFC 3168; RFC 9331");
     MIN_RATE: BitRate = Key::new("min_rate", RATE, "150kbps", "The least rate on the wire.", "RFC 8698 section 4.2");
     START_RATE: BitRate = Key::new("start_rate", RATE, "300kbps", "The rate on the wire before the first report.", "");
     MAX_RATE: BitRate = Key::new("max_rate", RATE, "2500kbps",

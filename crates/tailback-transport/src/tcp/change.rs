@@ -92,7 +92,7 @@ fn disagree(before: &Config, after: &Config, controllers: &[&'static Controller]
     let off = format!("give {} = \"off\" to these flows", ECN.name);
     Refusal::new(
         format!(
-            "\"{new}\" needs other ECN marks or echoes than \"{old}\", and a connection agrees on them when it opens"
+            "\"{new}\" needs other ECN marks or echoes than \"{old}\", but a connection agrees on them when it opens"
         ),
         match others.is_empty() {
             true => off,

@@ -201,13 +201,14 @@ fn times(s: &Settings) -> Result<(Duration, Duration, Option<Duration>), Refusal
     let idle_after = s.get(&IDLE_AFTER);
     if idle_after.is_some() && !s.get(&IDLE_RESTART) {
         return Err(Refusal::new(
-            "idle_after says when the window restarts, and idle_restart = false that it never does",
+            "idle_after says when the window restarts, but idle_restart = false says that it never does",
             "leave one of the two out",
         ));
     }
     if idle_after.is_some() && s.get(&IDLE_FORGETS) == IdleForgets::Timer {
         return Err(Refusal::new(
-            "idle_after says when the window restarts, and idle_forgets = \"timer\" that the retransmission timer does",
+            "idle_after says when the window restarts, but with idle_forgets = \"timer\" the retransmission timer \
+             decides this",
             "leave one of the two out",
         ));
     }
@@ -245,7 +246,7 @@ fn prr(s: &Settings, recovery: Algorithm) -> Result<PrrUse, Refusal> {
     };
     match alone {
         Some(of) if prr != PrrUse::Off => Err(Refusal::new(
-            format!("prr spreads what fast recovery sends, which {of} decides in its own way"),
+            format!("prr sets what fast recovery sends, but {of} sets this in its own way"),
             "leave out prr, or give variant = \"sack\" with sack_form = \"rfc6675\"",
         )),
         _ => Ok(prr),
@@ -258,13 +259,13 @@ fn undo(s: &Settings) -> Result<(UndoForm, bool), Refusal> {
     let frto = s.get(&FRTO);
     if frto && undo == UndoForm::Off {
         return Err(Refusal::new(
-            "frto finds spurious timeouts, and undo = \"off\" gives nothing back for them",
+            "frto finds spurious timeouts, but with undo = \"off\" nothing is restored after them",
             "give undo = \"full\" too, or leave out frto",
         ));
     }
     if frto && s.get(&TIMEOUT_REACTION) == AfterTimeout::Halve {
         return Err(Refusal::new(
-            "frto tests whether to go back after a timeout, and timeout_reaction = \"halve\" never goes back",
+            "frto tests whether to go back after a timeout, but timeout_reaction = \"halve\" never goes back",
             "leave out frto, or give timeout_reaction = \"slow-start\"",
         ));
     }
@@ -276,7 +277,7 @@ fn two_way(s: &Settings) -> Result<bool, Refusal> {
     let two_way = s.get(&CONNECTION) == ConnectionForm::TwoWay;
     if two_way && !s.get(&SYN) {
         return Err(Refusal::new(
-            "a two-way connection is opened by SYNs, and syn = false leaves them out",
+            "a two-way connection is opened by SYNs, but syn = false leaves them out",
             "leave out syn, or give connection = \"one-way\"",
         ));
     }

@@ -12,9 +12,8 @@ pub static MODEL: Model = Model {
     name: "tfrc",
     family: "transport",
     title: "TCP-friendly rate control",
-    summary: "Sends datagrams at the rate TCP would have at the loss event rate and round trip that it measures: a \
-              rate \
-              without TCP's halvings, for media. What is lost stays lost.",
+    summary: "Sends datagrams at the rate that TCP would have with the measured loss event rate and round trip, but \
+              without TCP's halvings; made for media. Lost datagrams are not sent again.",
     source: "RFC 5348",
     params: PARAMS,
     probes: &[RATE, RECEIVE_RATE, LOSS_EVENT_RATE, RTT, MEAN_INTERVAL, OPEN_INTERVAL],
@@ -24,8 +23,8 @@ params! {
     const PARAMS;
 
     PAYLOAD: u32 = Key::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1460B",
-        "Payload of a full packet, the s of the equation. A longer write is cut into such packets; a shorter one is a \
-         packet of its own and has the time of a full one.", "RFC 5348 section 3.1");
+        "Payload of a full packet, the s of the equation. A longer write is cut into such packets. A shorter write is \
+         a packet of its own, and takes as much time as a full packet.", "RFC 5348 section 3.1");
     HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: MOST_HEADER as u64 }, "40B",
         "How many bytes a data packet has on the wire beside its payload: IP, UDP, and 12 B of its own.",
         "RFC 5348 section 3.2.1");
@@ -34,13 +33,13 @@ params! {
     pub ECN: bool = Key::new("ecn", Kind::Bool, "false",
         "Packets are ECN-capable (ECT(0)); a mark counts as a loss.", "RFC 5348 section 5.1");
     HISTORY_DISCOUNTING: bool = Key::new("history_discounting", Kind::Bool, "false",
-        "While no loss event comes for more than twice the mean interval, older intervals count less.",
+        "Let older intervals count less when no loss event has come for more than twice the mean interval.",
         "RFC 5348 section 5.5");
     RTT_DAMPING: bool = Key::new("rtt_damping", Kind::Bool, "false",
-        "The rate is multiplied by the mean of the roots of the round trips over the root of the last one: less \
-         oscillation at queues of several round trips.", "RFC 5348 section 4.5");
+        "Multiply the rate by the mean of the square roots of the round trips, divided by the square root of the last \
+         round trip. This reduces oscillation at queues that are several round trips long.", "RFC 5348 section 4.5");
     MIN_RTO: Duration = Key::new("min_rto", Kind::Time { min: 0.0, max: 60.0 }, "0s",
-        "The equation assumes a retransmission timeout of four round trips, and at least this; 1s is what TCP has.",
+        "The least retransmission timeout in the equation, which is otherwise four round trips; TCP has 1s.",
         "RFC 5348 section 3.1");
 }
 

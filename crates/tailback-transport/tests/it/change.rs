@@ -329,7 +329,7 @@ fn what_an_open_connection_cannot_change_is_refused() {
     };
     assert_eq!(
         refusal(&[], "dctcp"),
-        "\"dctcp\" needs other ECN marks or echoes than \"reno\", and a connection agrees on them when it opens; give \
+        "\"dctcp\" needs other ECN marks or echoes than \"reno\", but a connection agrees on them when it opens; give \
          ecn = \"off\" to these flows, or change to one of \"binomial\", \"cubic\", \"vegas\", \"ledbat-plus-plus\", \
          \"copa\", \"bbr\", \"bbr3\", \"two-windows\""
     );

@@ -37,7 +37,7 @@ def control(given: str | None, has_video: bool, slowest_bps: float, add: str) ->
     except _core.ScenarioError as e:
         raise LinkError(f"adapt = {given}: {e.problems[0]['problem']}; {e.problems[0]['remedy']}") from e
     if not has_video:
-        raise LinkError(f"adapt = {given}: this is the rate control of video, and nobody calls or watches; {add}")
+        raise LinkError(f"adapt = {given}: this is the rate control of video, but there is no call and no video; {add}")
     if slowest_bps < LEAST_LINE_BPS:
         raise LinkError(
             f"adapt = {given}: video begins at {START_BPS / 1e3:g} kbit/s, too much for a line of "

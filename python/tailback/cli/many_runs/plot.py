@@ -45,7 +45,7 @@ def _inches(_ctx: click.Context, param: click.Parameter, value: str | None) -> f
     "--against", metavar="AXIS=LABEL", help="With --over: divide each run by the run with this label and the same seed."
 )
 @click.option(
-    "--as", "form", type=click.Choice(FORMS), help="Form of the figure.  [default: curves, a map or distributions]"
+    "--as", "form", type=click.Choice(FORMS), help="Kind of figure.  [default: curves, a map or distributions]"
 )
 @click.option("--width", metavar="WIDTH", callback=_inches, help="Width of the figure, such as 3.5in or 89mm.")
 @click.option(

@@ -46,11 +46,12 @@ def report(
 ) -> None:
     """Write the report of a folder of results: one HTML file that needs no network.
 
-    With OTHER, print the differences between the two folders instead: OTHER minus DIR, column by column, over the seeds
-    that both have, with the 95 % interval of the difference. If a file with a measurement stands first (Flent, iperf3,
-    ping), print it beside the runs of OTHER, and write the page there; with --out, beside its own line. With --across,
-    print the differences between the points of DIR. If the sweep's file has [compare], the page shows those differences
-    too.
+    With OTHER, print the differences between the two folders instead: OTHER minus DIR, column by column, over
+    the seeds that both have, with the 95 % interval of the difference. If the first argument is a file with a
+    measurement (Flent, iperf3, ping), print the measurement beside the runs of OTHER, and write the page into
+    OTHER. With --out instead of OTHER, simulate the measured line, and print the measurement beside these
+    runs. With --across, print the differences between the points of DIR. If the sweep's file has [compare],
+    the page shows those differences too.
     """
     if Path(folder).is_file():
         if across is not None or columns or figures or (other is None) is (out is None):

@@ -55,12 +55,12 @@ class _Server(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option(
     "--modem",
     metavar="TIME|SIZE",
-    help="Buffer in front of the line, as a time at its rate or a size; DOWN,UP for two. With --queue, that queue is "
-    "in a shaper before it, at 95 % of the rate.  [default: 250ms without --queue]",
+    help="Buffer in front of the line, as a time at its rate or a size; DOWN,UP for two. With --queue, a shaper with "
+    "that queue is in front of this buffer, at 95 % of the rate.  [default: 250ms without --queue]",
 )
 @click.option("--loss", metavar="SHARE", help="Random loss before the queue, such as 1%; DOWN,UP for two.")
-@click.option("--trace-down", metavar="FILE", help="File that the rate down follows: of Mahimahi, or CSV.")
-@click.option("--trace-up", metavar="FILE", help="File that the rate up follows, as with --trace-down.")
+@click.option("--trace-down", metavar="FILE", help="File that the download rate follows: Mahimahi or CSV.")
+@click.option("--trace-up", metavar="FILE", help="File that the upload rate follows, as with --trace-down.")
 @click.option(
     "--scenario", "file", metavar="FILE", help="The links and changes of a scenario instead of these options."
 )
@@ -77,7 +77,7 @@ class _Server(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 )
 @click.option("--shell", is_flag=True, help="Open a shell instead of a command.")
 @click.option("--for", "seconds", type=_Time(), help="End the program after this time, such as 30s.")
-@click.option("--meter", is_flag=True, help="Draw a line with the present rates on standard error.")
+@click.option("--meter", is_flag=True, help="Show a status line with the present rates on standard error.")
 @options.out("Folder for the summary (behind.json), tables and scenario.toml; the summary is then not printed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, in the last line of standard error.")
 @click.option("--capture", metavar="FILE", help="Capture the packets at the line's queue as pcapng.")

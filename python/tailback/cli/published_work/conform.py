@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Try each line also with the profile linux, and with one of its keys changed at a time.",
 )
-@click.option("--beside", is_flag=True, help="Scripts: also play them to this kernel, and compare the two (Linux).")
+@click.option(
+    "--beside",
+    is_flag=True,
+    help="Scripts: also play them to this kernel, and compare its answers with the simulator's (Linux).",
+)
 @click.option(
     "--include", metavar="FOLDER", help="Scripts: folder in which the files that they include are also looked for."
 )

@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     "--rtt",
     metavar="TIME[,...]",
     callback=questions.parts,
-    help="Round trip with empty queues: 40ms; or several. In a fabric that of the longest path.  "
-    "[default: none; in a fabric 1us a link]",
+    help="Round trip with empty queues: 40ms; or several. In a fabric: the round trip of the longest path.  [default: "
+    "none; in a fabric 1us a link]",
 )
-@click.option("--flows", type=int, help="Number of long transfers of a link.  [default: 16]")
+@click.option("--flows", type=int, help="Number of long transfers over the link.  [default: 16]")
 @click.option(
     "--fabric",
     metavar="KIND",
     help="Ask for all ports of a fabric, leaf-spine or fat-tree, whose hosts send flows to one another.",
 )
 @click.option(
-    "--load", type=float, metavar="SHARE", help="Of a fabric: payload over what hosts' links carry.  [default: 0.5]"
+    "--load",
+    type=float,
+    metavar="SHARE",
+    help="In a fabric: payload, as a share of the rate of the hosts' links.  [default: 0.5]",
 )
 @click.option(
     "--traffic",
@@ -40,14 +43,14 @@ if TYPE_CHECKING:
 @click.option(
     "--adapt",
     metavar="NAME",
-    help="The call of voice has video, too, and all video adapts by this rate control: gcc, nada, scream, or one of "
-    "yours, mine.py:Class.  [default: audio alone]",
+    help="The call in the traffic `voice` also has video, and all video adapts by this rate control: gcc, nada, "
+    "scream, or your own, mine.py:Class.  [default: audio alone]",
 )
 @click.option(
     "--senders",
     metavar="NAME[,...]",
     callback=questions.parts,
-    help="Congestion controls of the transfers; also one of yours, or a transport of yours, mine.py:Class.  [default: "
+    help="Congestion controls of the transfers; also your own control or transport, mine.py:Class.  [default: "
     "cubic,bbr; in a fabric dctcp]",
 )
 @click.option(

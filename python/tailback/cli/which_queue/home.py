@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 @click.option(
     "--modem",
     metavar="TIME[,...]",
-    help="Buffers at the provider and in the modem: a time at the line's rate, or a size; or two, down and "
-    "up.  [default: 250ms]",
+    help="Buffers at the provider and in the modem: a time at the line's rate, or a size; one value, or two for down "
+    "and up.  [default: 250ms]",
 )
 @click.option(
     "--policer",
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 @click.option(
     "--adapt",
     metavar="NAME",
-    help="Calls have video, too, and all video adapts by this rate control: gcc, nada, scream, or one of yours, "
+    help="Calls also have video, and all video adapts by this rate control: gcc, nada, scream, or your own, "
     "mine.py:Class.  [default: audio alone]",
 )
 @click.option("--flows", "transfers", type=int, help="Number of long transfers in each direction.  [default: 4]")
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     "queues",
     multiple=True,
     metavar="NAME[,...]",
-    help='Disciplines by name; or one as a table, { kind = "cake", rtt = "30ms" }, or a class of yours, mine.py:Class. '
+    help='Disciplines by name; or one as a table, { kind = "cake", rtt = "30ms" }, or your own class, mine.py:Class. '
     "Repeatable.  [default: cake,fq-codel]",
 )
 @click.option(
@@ -105,7 +105,7 @@ if TYPE_CHECKING:
 @click.option(
     "--share",
     metavar="PERCENT[,...]",
-    help="The shaper's share of the line's rate; or two shares, down and up.  [default: the best one]",
+    help="The shaper's share of the line's rate; one value, or two for down and up.  [default: the best one]",
 )
 @click.option(
     "--varies",

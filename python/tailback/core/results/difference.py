@@ -222,7 +222,9 @@ def _paired_runs(runs_a: list[dict[str, Any]], runs_b: list[dict[str, Any]], lab
         if (point, seed) in of_b:
             points.setdefault(point, []).append((run, of_b[point, seed]))
     if not points:
-        raise CompareError("no run of one has the labels and seed of a run of the other; run both with the same --seed")
+        raise CompareError(
+            "no two runs, one of each side, have the same labels and seed; run both with the same --seed"
+        )
     return points
 
 

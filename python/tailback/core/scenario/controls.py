@@ -133,7 +133,7 @@ class ControlGiven:
     def to_dict(self) -> dict[str, Any]:
         if self.control is not None and _LATEST.get(self.kind) is not self.control:
             raise refused(
-                f"{self.kind} now names another class than the one that was given to tb.{self.made_by}",
+                f"{self.kind} is now the name of another class than the one that was given to tb.{self.made_by}",
                 "give one of the two another __qualname__, or make one class with a parameter of both; if the class "
                 f"was defined again, call tb.{self.made_by} again",
                 self.of.key,

@@ -86,7 +86,7 @@ def guidelines(
     if rate <= 0 or packet < 1 or longest_rtt <= 0 or delay <= 0:
         raise PredictError("rate, packet, round trip and delay are above zero")
     if not 0 < probability <= 1:
-        raise PredictError("a probability lies between 0 and 1; give 0.1, which is advised")
+        raise PredictError("a probability lies between 0 and 1; give 0.1, as the guidelines advise")
     packets = rate / (8 * packet)
     high, middle = floor(packets * longest_rtt * 2 * probability), floor(packets * delay)
     low = floor(packets * delay / 2)

@@ -109,8 +109,8 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
         number, part, tries = sent.pop(future)
         if tries >= AGAIN:
             raise WorkerError(
-                f"the workers that ran chunk {number} died {tries + 1} times over; look at their logs, or "
-                "give them more memory"
+                f"the workers that ran chunk {number} died {tries + 1} times; look at their logs, or give them more "
+                "memory"
             ) from why
         send(number, part, tries + 1)
 
@@ -129,8 +129,8 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
                     continue
                 if not client.nthreads():
                     raise WorkerError(
-                        f"no worker of dask is left since {PATIENCE_S} s; start workers and run the plan again: what "
-                        "is finished is stored"
+                        f"there has been no worker of dask for {PATIENCE_S} s; start workers and run the plan again: "
+                        "what is finished is stored"
                     ) from None
                 # The scheduler has lost what died with its workers.
                 idle_since = None

@@ -34,7 +34,7 @@ class Errand:
     @property
     def folder(self) -> Path:
         if self.dir is None:
-            raise ValueError("runs that are done elsewhere come together in a folder: give dir")
+            raise ValueError("runs that are done elsewhere are collected in a folder: give dir")
         return self.dir
 
     def keys(self, core: _core.Plan) -> list[str]:

@@ -100,7 +100,7 @@ def points_of(a: Axis, given: Values | None, where: str) -> list[Point]:
         raise FileError(f'{where}: it sets nothing; add paths = ["KEY"], such as ["link.bottleneck.rate"]')
     values = labelled(given, a.unit, where)
     if not values:
-        raise FileError(f"{where}: values is empty; an axis has at least one")
+        raise FileError(f"{where}: values is empty; give at least one value")
     unknown = [k for k in a.changes if k not in dict(values)]
     if unknown:
         raise FileError(f"{where}: set has {unknown[0]!r}, which is no label; give one of {', '.join(dict(values))}")
@@ -117,10 +117,14 @@ def _check_zips(zips: list[list[str]], axes: Mapping[str, tuple[Axis, SweepAxis]
             why = "are chosen by the design" if name in drawn else f"depend on {axes[name][1].by}"
             raise FileError(f"{file}: zip: the values of {name!r} {why}; take it out of zip")
         if all_named.count(name) > 1:
-            raise FileError(f"{file}: zip: the axis {name!r} goes in step twice; put all it goes with in one list")
+            raise FileError(
+                f"{file}: zip: the axis {name!r} is there twice; put all axes that change together in one list"
+            )
     for g in zips:
         if len(g) == 1:
-            raise FileError(f"{file}: zip: {g[0]!r} goes in step with nothing; name two axes, or leave it out")
+            raise FileError(
+                f"{file}: zip: the list of {g[0]!r} has only this axis; name two axes, or leave the list out"
+            )
 
 
 def _dependent(
@@ -135,7 +139,7 @@ def _dependent(
     if by not in before or before[by][1].by:
         independent = [n for n, (_, t) in before.items() if not t.by]
         hint = f"write that axis before this one{'; before it are ' + ', '.join(independent) if independent else ''}"
-        raise FileError(f"{where}: by = {by!r}: no axis before this one has that name and no by of its own; {hint}")
+        raise FileError(f"{where}: by = {by!r}: by needs the name of an earlier axis that has no by itself; {hint}")
     labels = list(dict.fromkeys(p.labels[by] for p in made[by]))
     values_by_label = table.values
     if not isinstance(values_by_label, dict) or set(values_by_label) != set(labels):

@@ -140,8 +140,8 @@ def _stop(s: StopTable, t: SweepFile, file: str) -> StopTable:
         raise FileError(f"{file}: stop: give one bound above zero: half_width (in the number's unit) or relative")
     if not 2 <= s.at_least <= s.at_most <= MOST_SEEDS:
         raise FileError(
-            f"{file}: stop: at_least = {s.at_least}, at_most = {s.at_most}; an interval takes at least 2 seeds, and "
-            f"at_most is at least at_least and at most {MOST_SEEDS}"
+            f"{file}: stop: at_least = {s.at_least}, at_most = {s.at_most}; give at_least from 2 on, since an interval "
+            f"takes 2 seeds, and at_most from at_least to {MOST_SEEDS}"
         )
     if s.table not in _core.TABLES or not s.column:
         raise FileError(

@@ -66,5 +66,5 @@ def check_all_there(core: _core.Plan, errand: Errand) -> None:
     raise MissingRuns(
         f"{missing} of {len(core)} runs are not stored in {errand.folder}"
         + (f" ({states})" if states else "")
-        + "; run the shards that lack, or run the plan without --merge to do the rest here"
+        + "; run the missing shards, or run the plan without --merge to do the rest here"
     )

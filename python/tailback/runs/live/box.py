@@ -125,7 +125,9 @@ def ends_of(near: str, far: str, mtu: int | None) -> list[BoxEnd]:
     """Both sides; raises BoxError where they do not go together."""
     ends = [end_of(near), end_of(far)]
     if (ends[0].interface is None) != (ends[1].interface is None):
-        raise BoxError("one side is an interface and the other a namespace; name two of a kind", input=True)
+        raise BoxError(
+            "one side is an interface and the other a namespace; name two interfaces or two namespaces", input=True
+        )
     if ends[0].inode == ends[1].inode and ends[0].interface == ends[1].interface:
         raise BoxError(
             f"{near} and {far} are one {'interface' if ends[0].interface else 'network'}; name two", input=True

@@ -68,7 +68,7 @@ class Process:
         try:
             output: dict[str, Any] = json.loads(text)
         except ValueError:
-            raise IperfError(f"iperf3 ended with status {self.process.returncode} and said nothing of use") from None
+            raise IperfError(f"iperf3 ended with status {self.process.returncode} and gave no message") from None
         if "error" in output:
             output["error"] = f"iperf3: {output['error']}"
         return output

@@ -83,7 +83,8 @@ def of(scenario: Any, link: str) -> KernelQueue:
     near, far = (_reached(node, [w for w in ways if w.name != link]) for node in (first.begin, first.end))
     if near & far:
         raise NotPossible(
-            f"--kernel {link}: there is a way around link.{link}, so that it does not divide the network; name another"
+            f"--kernel {link}: another way leads around link.{link}, so the link does not divide the network; name "
+            "another link"
         )
     lines: tuple[list[str], list[str]] = ([], [])
     overrides, needs = [], []
@@ -102,7 +103,9 @@ def of(scenario: Any, link: str) -> KernelQueue:
         if not queue.holds_rate:
             overrides.append(f"link.{link}.{key}rate={OPEN_RATE}")
     if not needs:
-        raise NotPossible(f"--kernel {link}: the queues of link.{link} hold nothing back; name a link with others")
+        raise NotPossible(
+            f"--kernel {link}: the queues of link.{link} hold no packets back; name a link whose queues do"
+        )
     return KernelQueue(link, far, lines, overrides, list(dict.fromkeys(needs)))
 
 

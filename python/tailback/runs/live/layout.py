@@ -136,10 +136,10 @@ def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
         # Without the override there was nothing to complain of, so this is what cannot be without marks.
         first = e.problems[0]
         place = f"line {first['line']}, {first['key']}" if first["line"] is not None else first["key"]
-        why = f"the signal of {first['value']} is the mark" if first["value"] else "an impairment marks"
+        why = f"{first['value']} signals only by marks" if first["value"] else "an impairment marks"
     raise NotPossible(
-        f"{place}: {why}, and queues of a live run mark only where they are asked to; give marking = true at the top "
-        "of the scenario, or --set marking=true, or use what drops"
+        f"{place}: {why}, but queues of a live run mark only if the scenario says so; give marking = true at the top "
+        "of the scenario, or --set marking=true, or use a model that drops"
     )
 
 
@@ -193,8 +193,8 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
     t, name = g["transport"], g["name"]
     if g["traffic"]["kind"] not in ("bulk", "transfer") and not g["writes_alone"]:
         raise NotPossible(
-            f"flows.{name} sends {g['traffic']['kind']} traffic, which hears of its connection and has no real sender "
-            "here; use bulk, transfer, or a source that goes by time alone, such as on-off"
+            f"flows.{name} sends {g['traffic']['kind']} traffic, which depends on its connection and has no real "
+            "sender here; use bulk, transfer, or a source that depends on time alone, such as on-off"
         )
     if g["traffic"].get("turns"):
         raise NotPossible(f"flows.{name} makes pauses (turns), and iperf3 sends all the time; leave out turns")
@@ -206,7 +206,7 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
     in_kernel = (_core.control_facts(congestion) or {}).get("linux")
     group = FlowGroup(name, number, g["count"], _TCP, near, far, mtu, in_kernel or congestion)
     if mtu - header < 48 or mtu > 65_000:
-        raise NotPossible(f"flows.{name} has packets of {mtu} B; a kernel wants 100 B to 65000 B")
+        raise NotPossible(f"flows.{name} has packets of {mtu} B; a kernel takes 100 B to 65000 B")
     if not in_kernel and not overrides.get("congestion"):
         raise NotPossible(
             f"flows.{name} has the congestion control {congestion}, which no kernel has; choose one with --congestion"
@@ -248,8 +248,8 @@ def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> FlowGroup:
     name, traffic = g["name"], g["traffic"]
     if not g["writes_alone"]:
         raise NotPossible(
-            f"flows.{name} sends {traffic['kind']} datagrams, which hear of their network and have no real sender; "
-            "use a source that goes by time alone, such as cbr, poisson or on-off"
+            f"flows.{name} sends {traffic['kind']} datagrams, which depend on their network and have no real sender; "
+            "use a source that depends on time alone, such as cbr, poisson or on-off"
         )
     near, far = _addresses(number, layout.ipv6)
     header = 48 if layout.ipv6 else 28
@@ -257,7 +257,7 @@ def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> FlowGroup:
     if g["sizes"]["kind"] == "fixed" and "rate" in traffic:
         size = int(g["sizes"]["bytes"])
         if not 60 <= size <= ANY_SIZE:
-            raise NotPossible(f"flows.{name} has datagrams of {size} B; a kernel wants 60 B to {ANY_SIZE} B")
+            raise NotPossible(f"flows.{name} has datagrams of {size} B; a kernel takes 60 B to {ANY_SIZE} B")
         group.mtu = max(1500, size)
         if traffic["kind"] == "cbr":
             # iperf3 counts payload.

@@ -38,10 +38,14 @@ class Along(Measured, kw_only=True, frozen=True):
     def __post_init__(self) -> None:
         if self.relative and self.rises_at_most is None:
             raise StudyError(
-                "relative goes with rises_at_most, the share of the lower mean by which one may lie above it"
+                "relative needs rises_at_most, which is then the share of the lower mean by which the next mean may "
+                "be above it"
             )
         if self.word and MEASURES[self.measure].unit != "%":
-            raise StudyError(f'word = "{self.word}" along an axis is about points of a percentage: write within = 3')
+            raise StudyError(
+                f'word = "{self.word}" along an axis is for percentages, whose limit is in percentage '
+                "points: write within = 3"
+            )
         rules = (
             self.falls,
             self.within is not None or bool(self.word),
@@ -50,8 +54,9 @@ class Along(Measured, kw_only=True, frozen=True):
         )
         if sum(rules) != 1:
             raise StudyError(
-                "along an axis the means lie within a number, rise by no more than one, fall, or lie closer together "
-                'than another\'s: write rises_at_most = 3, within = 3, falls = true, or narrower_than = "red"'
+                "give one rule along an axis: the means lie within a number, rise by no more than a number, fall, or "
+                "lie closer together than those of another discipline: write rises_at_most = 3, within = 3, "
+                'falls = true, or narrower_than = "red"'
             )
 
     def kind(self, judge: Evidence) -> str:

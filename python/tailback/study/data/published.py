@@ -136,7 +136,7 @@ def _cell(text: str, metric: str, index: int, row: dict[str, Any], table: CellsT
         raise StudyError(f'{at}: "{text}" is no cell; write "1.66", "1.66 (0.10)" or "1.66 (0.10) B"')
     grade = m["grade"] or row.get("class") or table.class_
     if grade not in tuple(CLASSES):
-        raise StudyError(f'{at}: cell "{text}" has no class; write one of {", ".join(CLASSES)} behind it or in the row')
+        raise StudyError(f'{at}: cell "{text}" has no class; write one of {", ".join(CLASSES)} after it or in the row')
     t = row.get("tolerance", table.tolerance)
     if isinstance(t, dict):
         t = t.get(metric, TOLERANCE)

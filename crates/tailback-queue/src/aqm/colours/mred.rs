@@ -52,9 +52,9 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Multi-level RED",
     summary: "RED with three drop precedences in one queue, as for assured forwarding: RIO-C, RIO-D, WRED or \
-              drop-tail. Measure: the filtered backlog of each precedence with the better ones, of each by itself, or \
-              of all. Function: a ramp for each precedence. Action: drop (early, above max_threshold forced), or with \
-              ecn mark.",
+              drop-tail. Measure: the filtered backlog of each precedence together with the better ones, of each \
+              precedence alone, or of all packets. Function: a ramp for each precedence. Action: drop (early, above \
+              max_threshold forced); with ecn, mark instead.",
     source: "Clark and Fang 1998; Pieda, Ethridge, Baines, Shallwani 2000 (ns-2 diffserv); RFC 2597",
     params: PARAMS,
     probes: &[

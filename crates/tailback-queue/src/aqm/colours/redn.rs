@@ -52,9 +52,9 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Three coupled REDs",
     summary: "RED for packets of three colours in one queue. Measure: for each colour the filtered backlog of its \
-              packets and of the better colours. Function: RED's ramp, with a maximum probability for each colour that \
-              stands or adapts. Action: drop (early, above twice max_threshold forced), or with ecn mark below \
-              max_threshold.",
+              packets and of the better colours. Function: RED's ramp, with a maximum probability for each colour, \
+              which is fixed or adapts. Action: drop (early, above twice max_threshold forced); with ecn, mark \
+              instead below max_threshold.",
     source: "Liu 2001; Feng, Kandlur, Saha, Shin 1999 (self_redn)",
     params: params::PARAMS,
     probes: PROBES,

@@ -98,8 +98,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "RED with In and Out",
     summary: "Signals packets beyond their profile first. Measure: the filtered backlog of packets in profile, and of \
-              all. Function: a ramp over the first average for packets in profile, and one over the second for packets \
-              out of profile. Action: as RED.",
+              all packets. Function: for packets in profile a ramp over the first average, for packets out of profile \
+              a ramp over the second. Action: as RED.",
     source: "Clark and Fang 1998; ns-2 red-rio",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -124,7 +124,7 @@ params! {
     OUT_MAX_PROBABILITY: f64 = Key::new("out_max_probability", PROBABILITY, "0.2",
         "Signal probability of packets out of profile at out_max_threshold.", "ns-2 red-rio, linterm 5");
     UPDATE: Update = Key::choice("update", BY_ALL,
-        "Which arrivals move the average of all packets: all of them, or only packets in profile.",
+        "Which arrivals update the average of all packets: all arrivals, or only packets in profile.",
         "Clark and Fang 1998 section IV (all); ns-2 red-rio (in)");
     WEIGHT;
     WEIGHT_RULE;

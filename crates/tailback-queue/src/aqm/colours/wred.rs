@@ -57,8 +57,8 @@ pub static MODEL: Model = Model {
     name: "wred",
     family: "queue",
     title: "Weighted RED",
-    summary: "RED with a ramp for each class of packets. Measure: one filtered backlog for all. Function: the ramp of \
-              the packet's class. Action: as RED.",
+    summary: "RED with a ramp for each class of packets. Measure: one filtered backlog for all classes. Function: the \
+              ramp of the packet's class. Action: as RED.",
     source: "Cisco, WRED documentation; RFC 2597",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -69,11 +69,12 @@ params! {
 
     BUFFER;
     CLASSES: Classes = Key::choice("classes", "precedence",
-        "Eight classes by the first three bits of the code point, the lowest first; or three by the drop precedence of \
-         assured forwarding: 3, 2, 1.", SOURCE);
+        "The classes, the lowest first: eight by the first three bits of the code point, or three by the drop \
+         precedence of assured forwarding (3, 2, 1).", SOURCE);
     MIN_THRESHOLD: Vec<Level> = Key::new("min_threshold", Kind::List(&Kind::Level), "none",
-        "Average backlog from which packets are signalled: one value for all classes, or one each. Without it a share \
-         of max_threshold that grows with the class: from 0.5 on with eight classes, from 0.6 on with three.", SOURCE);
+        "Average backlog from which packets are signalled: one value for all classes, or one for each. Default: a \
+         share of max_threshold that grows with the class, from 0.5 on with eight classes, from 0.6 on with three.",
+        SOURCE);
     MAX_THRESHOLD: Vec<Level> = Key::new("max_threshold", Kind::List(&Kind::Level), "40 packets",
         "Average backlog at which the probability reaches max_probability: one value, or one for each class.", SOURCE);
     MAX_PROBABILITY: Vec<f64> = Key::new("max_probability", Kind::List(&PROBABILITY), "0.1",

@@ -63,9 +63,10 @@ pub static MODEL: Model = Model {
     name: "cobalt",
     family: "queue",
     title: "COBALT (CoDel and BLUE alternate)",
-    summary: "CoDel that forgets step by step, and BLUE against flows that do not respond. Measure: the sojourn time \
-              at dequeue, overflows, emptiness. Function: CoDel's control law, and a learned probability. Action: drop \
-              (sojourn), or with ecn mark capable packets; BLUE drops any (overload).",
+    summary: "CoDel whose count decreases step by step when the delay is good, and BLUE for flows that do not \
+              respond. Measure: the sojourn time at dequeue, overflows, and whether the queue is empty. Function: \
+              CoDel's control law, and a learned probability. Action: drop (sojourn); with ecn, mark capable packets \
+              instead; BLUE drops any packet (overload).",
     source: "Palmei et al., LANMAN 2019; Høiland-Jørgensen, Täht, Morton, LANMAN 2018",
     params: PARAMS,
     probes: &PROBES,
@@ -77,11 +78,11 @@ params! {
     BUFFER: Size = params::BUFFER.with_default("1000 packets", "as codel");
     /// The standing delay of the disciplines made of COBALT.
     pub TARGET: Duration = Key::new("target", Kind::Time { min: 0.0, max: 100.0 }, "5ms",
-        "Standing delay that is acceptable; also the least time between two moves of the probability.",
+        "Standing delay that is acceptable; also the least time between two changes of the probability.",
         "RFC 8289 section 4.4");
     INTERVAL;
     MTU: u64 = Key::new("mtu", Kind::Bytes { min: 0, max: 1_000_000 }, "1514B",
-        "The delay also counts as good while it is below the time that four packets of this size take on the line. \
+        "The delay is also acceptable while it is below the time that four packets of this size take on the line. \
          With 0B only target counts.",
         "Linux cake; ns-3 has none");
     /// How far BLUE moves up.

@@ -47,9 +47,10 @@ pub static MODEL: Model = Model {
     name: "codel",
     family: "queue",
     title: "CoDel (controlled delay)",
-    summary: "Drops at the head when packets have waited too long for too long. Measure: the sojourn time at dequeue. \
-              Function: after an interval above target, actions at interval / sqrt(count). Action: drop (sojourn), or \
-              with ecn mark capable packets; a full buffer drops the arriving packet (overflow).",
+    summary: "Drops packets at the head of the queue when their delay has been above a target for a whole interval. \
+              Measure: the sojourn time at dequeue. Function: after an interval above target, actions with gaps of \
+              interval / sqrt(count). Action: drop (sojourn); with ecn, mark capable packets instead; a full buffer \
+              drops the arriving packet (overflow).",
     source: "Nichols and Jacobson 2012; RFC 8289 section 5",
     params: PARAMS,
     probes: &PROBES,
@@ -64,7 +65,7 @@ params! {
         "Standing delay that is acceptable.", "RFC 8289 section 4.4");
     /// The round trip.
     pub INTERVAL: Duration = Key::new("interval", Kind::Time { min: 1e-6, max: 1000.0 }, "100ms",
-        "How long the delay must stay above target: the order of the longest usual round trip.",
+        "How long the delay must stay above target before the first drop; about the longest usual round trip.",
         "RFC 8289 section 4.3");
     /// The bytes that may stay in the queue.
     pub MTU: u64 = Key::new("mtu", Kind::Bytes { min: 0, max: 1_000_000 }, "1500B",

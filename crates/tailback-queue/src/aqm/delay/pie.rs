@@ -54,7 +54,7 @@ params! {
     pub BETA: f64 = Key::new("beta", Kind::Real { min: 0.0, max: 1000.0 }, "1.25",
         "Gain of the change of the delay, per second.", "RFC 8033 section 4.2");
     pub MAX_BURST: Duration = Key::new("max_burst", Kind::Time { min: 0.0, max: 100.0 }, "150ms",
-        "How long nothing is signalled after a quiet time.", "RFC 8033 section 4.4 (MAX_BURST)");
+        "For how long nothing is signalled after a time without congestion.", "RFC 8033 section 4.4 (MAX_BURST)");
     pub DELAY: DelaySource = Key::choice("delay", "timestamp",
         "How the delay is measured: how long the last packet waited, or the backlog divided by the \
          measured departure rate.",
@@ -113,8 +113,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "PIE (proportional-integral controller enhanced)",
     summary: "Holds the delay at a reference on lines of any rate. Measure: the delay. Function: a probability that \
-              moves while the delay is not at the reference. Action: drop (early), or with ecn mark capable packets \
-              while the probability is small.",
+              changes while the delay is not at the reference. Action: drop (early); with ecn, mark capable packets \
+              instead while the probability is small.",
     source: "Pan et al., HPSR 2013; RFC 8033",
     params: join!(Param: &[BUFFER.param], PARAMS, &[BEFORE]),
     probes: &PROBES,
@@ -190,7 +190,7 @@ impl Config {
         let measured = s.get(&DELAY) == DelaySource::DepartureRate;
         if s.gives(&RATE_THRESHOLD) && !measured {
             return Err(Refusal::new(
-                "rate_threshold is given, and packets are timed by their stamps",
+                "rate_threshold is given, but the delay is measured by the time stamps of packets",
                 "set delay = \"departure_rate\", or leave rate_threshold out",
             ));
         }

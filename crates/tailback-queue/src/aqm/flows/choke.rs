@@ -83,8 +83,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "CHOKe",
     summary: "Compares an arriving packet with one that waits, and drops both if they are of one flow. Measure: the \
-              filtered backlog. Function: above the lower threshold a draw and a comparison, then RED's ramp. Action: \
-              drop both (match), never marked; then as RED: drop (early, forced), or with ecn mark.",
+              filtered backlog. Function: above the lower threshold, a packet is drawn and compared; then RED's ramp. \
+              Action: drop both (match), never marked; then as RED: drop (early, forced); with ecn, mark instead.",
     source: "Pan, Prabhakar, Psounis, INFOCOM 2000",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -96,10 +96,10 @@ params! {
     PROFILE = profile(PROFILES);
     BUFFER;
     DRAW: Draw = Key::choice("draw", "random",
-        "What an arrival is compared with: a packet drawn from all that wait, the first or the last, whichever queue \
-         it waits in.", "Pan et al. 2000, section 2");
+        "What an arrival is compared with: a packet drawn from all waiting packets, the first one, or the last one, \
+         in whichever queue it waits.", "Pan et al. 2000, section 2");
     DRAWS: u64 = Key::new("draws", Kind::Count { min: 1, max: 10_000 }, "1",
-        "How many drawn packets an arrival is compared with. Each of them that is of its flow is dropped.",
+        "How many drawn packets an arrival is compared with. Those that belong to the flow of the arrival are dropped.",
         "Pan et al. 2000, section 2 (m)");
     REGIONS: Option<u64> = Key::new("regions", Kind::Count { min: 1, max: 1000 }, "none",
         "Let the average decide how many packets are drawn: the range between the thresholds is divided into this many \

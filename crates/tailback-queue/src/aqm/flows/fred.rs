@@ -62,8 +62,9 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Flow RED",
     summary: "RED with an account for every flow in the queue: few packets of a flow are safe, many are not. Measure: \
-              the filtered backlog, and each flow's own. Function: RED's ramp above the fair share, caps, strikes. \
-              Action: drop (early, percap, forced), or with ecn mark in place of an early drop.",
+              the filtered backlog, and each flow's own. Function: RED's ramp above the fair share, a cap on each \
+              flow, and a count of how often a flow exceeded it. Action: drop (early, percap, forced); with ecn, mark \
+              in place of an early drop.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -75,18 +76,18 @@ params! {
     BUFFER;
     MIN_THRESHOLD: Level = Key::new("min_threshold", Kind::Level, "25%",
         "Average backlog from which flows above their share are signalled; also what one flow may hold. The paper \
-         takes what is sent in a round trip where that is less.", SOURCE);
+         uses the packets that are sent in a round trip if these are fewer.", SOURCE);
     MAX_THRESHOLD: Option<Level> = Key::new("max_threshold", Kind::Level, "none",
         "Average backlog at which everything is dropped. Default: twice min_threshold.", SOURCE);
     WEIGHT;
     MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "0.02",
         "Signal probability as the average reaches max_threshold.", SOURCE);
     MINQ: u64 = Key::new("minq", Kind::Count { min: 1, max: 1_000_000 }, "2",
-        "A flow with fewer packets than this is not signalled below max_threshold: 2 for small buffers, else 4.",
+        "A flow with fewer packets than this is not signalled below max_threshold; 2 for small buffers, otherwise 4.",
         SOURCE);
     MANY_FLOWS: bool = Key::new("many_flows", Kind::Bool, "false",
-        "Let each flow have two packets while the average is above max_threshold, for more flows than the buffer has \
-         room for.", "Lin and Morris 1997 section 7");
+        "Let each flow have two packets while the average is above max_threshold. This is made for more flows than \
+         the buffer has room for.", "Lin and Morris 1997 section 7");
     FLOW_KEY;
     ECN;
     MEAN_PACKET;

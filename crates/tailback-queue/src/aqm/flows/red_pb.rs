@@ -48,9 +48,9 @@ pub static MODEL: Model = Model {
     name: "red-pb",
     family: "queue",
     title: "RED with a penalty box",
-    summary: "Puts flows that are too fast for a TCP into a queue of their own with little of the line. Measure: RED's \
-              average and drop history. Function: tests of the rate that follows from a flow's drops. Action: drop \
-              (penalty) in the box, else as RED.",
+    summary: "Puts flows that send faster than a TCP would into a penalty box: a queue of their own with a small \
+              share of the line. Measure: RED's average and drop history. Function: tests of the rate of each flow, \
+              which is estimated from its drops. Action: drop (penalty) in the box, else as RED.",
     source: "Floyd and Fall 1999",
     params: PARAMS,
     probes: &[
@@ -84,7 +84,7 @@ params! {
     EPOCH: Duration = Key::new("epoch", Kind::Time { min: 1e-3, max: 1000.0 }, "1s",
         "How often flows are judged.", SOURCE);
     HISTORY: u64 = Key::new("history", Kind::Count { min: 1, max: 1000 }, "5",
-        "How many epochs of drops are looked at.", SOURCE);
+        "How many epochs of drops are used to judge a flow.", SOURCE);
     TARGET_RTT: Duration = Key::new("target_rtt", Kind::Time { min: 1e-4, max: 100.0 }, "40ms",
         "A flow is not TCP-friendly if it sends more than a TCP flow with this round trip would send (R of the paper).",
         SOURCE);

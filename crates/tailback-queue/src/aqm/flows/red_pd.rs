@@ -81,9 +81,9 @@ pub static MODEL: Model = Model {
     name: "red-pd",
     family: "queue",
     title: "RED with preferential dropping",
-    summary: "Holds back the flows that lose most often before RED sees them. Measure: RED's average and its drop \
-              history. Function: a drop probability for each flow that is in most of the last lists of drops, then \
-              RED's ramp. Action: drop (penalty), then as RED.",
+    summary: "Before RED decides, drops a part of the packets of those flows that lose packets most often. Measure: \
+              RED's average and its drop history. Function: a drop probability for each flow that is in most of the \
+              last lists of drops, then RED's ramp. Action: drop (penalty), then as RED.",
     source: "Mahajan and Floyd 2001; ns-2 red-pd",
     params: PARAMS,
     probes: &[
@@ -127,19 +127,20 @@ params! {
     LONGEST_LIST: Option<Duration> = Key::new("longest_list", Kind::Time { min: 1e-4, max: 100.0 }, "none",
         "The longest time that a list covers. Default: ten times target_rtt.", NS2);
     FIRST_LIST: Option<Duration> = Key::new("first_list", Kind::Time { min: 1e-4, max: 1e6 }, "none",
-        "When the first list ends, with all drops until then. Default: at longest_list.", NS2);
+        "When the first list ends; it has all drops until then. Default: after longest_list.", NS2);
     LEAST_LOSS: f64 = Key::new("least_loss", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
-        "At the end of a list flows become monitored or are held back more only if the list's loss rate is above this.",
+        "The loss rate that a list must exceed before its end has effects: flows become monitored, or are held back \
+         more.",
         NS2);
     LARGEST_STEP: f64 = Key::new("largest_step", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
-        "The drop probability of a flow that no longer loses falls by at most this at each step.", NS2);
+        "At each step, the drop probability of a flow that loses no more packets falls by at most this.", NS2);
     TEST_RESPONSE: bool = Key::new("test_response", Kind::Bool, "true",
-        "Judge whether a monitored flow sends less when it loses more, and hold it back faster if not.",
+        "Judge whether a monitored flow sends less when it loses more. If it does not, hold it back faster.",
         "Mahajan and Floyd 2001 section 4");
     SAMPLES: Samples = Key::choice("samples", "changes",
-        "When rate and loss of a monitored flow are sampled, to judge whether it responds: at lists at whose end it \
-         was held back more, and then the judgement holds until it is let go; or after every `lists` lists, and then \
-         it is judged anew each time.",
+        "When rate and loss of a monitored flow are sampled, to judge whether it responds: after each list at whose \
+         end it was held back more, where the judgement holds until the flow is let go; or after every `lists` lists, \
+         where the flow is judged anew each time.",
         "ns-2 red-pd (changes)");
     DROPS_OF: DropsOf = Key::choice("drops_of", "history",
         "Which drops of a flow are compared with a mean: those in all kept lists, with the mean over all flows that \
@@ -185,7 +186,7 @@ impl Configured for RedPd {
         let (lists, appearances) = (s.get(&LISTS), s.get(&APPEARANCES));
         if appearances > lists {
             return Err(Refusal::new(
-                format!("appearances is {appearances}, and there are only {lists} lists"),
+                format!("appearances is {appearances}, but only {lists} lists are kept"),
                 "lower appearances, or raise lists",
             )
             .within("appearances"));

@@ -100,9 +100,9 @@ pub static MODEL: Model = Model {
     name: "sfb",
     family: "queue",
     title: "Stochastic fair Blue",
-    summary: "Blue for each bin of a Bloom filter. Measure: the backlog of a flow's bins. Function: the least of their \
-              probabilities. Action: drop (early), or with ecn mark; flows that do not respond are let in at the \
-              penalty rate (penalty), and none fills its bins beyond a cap (percap).",
+    summary: "Blue for each bin of a Bloom filter. Measure: the backlog of a flow's bins. Function: the least of \
+              their probabilities. Action: drop (early); with ecn, mark instead; flows that do not respond are let in \
+              at the penalty rate (penalty), and no flow fills its bins beyond a cap (percap).",
     source: "Feng, Kandlur, Saha, Shin, INFOCOM 2001; Linux sfb",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -122,23 +122,24 @@ params! {
     BIN_MAX: u64 = Key::new("bin_max", Kind::Count { min: 1, max: 10_000_000 }, "25",
         "A flow that has this many packets in each of its bins cannot add another.", "Linux sfb max");
     UP: f64 = Key::new("up", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
-        "How much a packet that finds its bin at the target raises the bin's probability.", "Linux sfb increment");
+        "How much the probability of a bin rises when a packet finds the bin at the target.", "Linux sfb increment");
     DOWN: f64 = Key::new("down", Kind::Real { min: 0.0, max: 1.0 }, "1.6666666666666666e-4",
-        "How much a packet that finds its bin empty lowers the bin's probability.", "Linux sfb decrement: 1/6000");
+        "How much the probability of a bin falls when a packet finds the bin empty.", "Linux sfb decrement: 1/6000");
     FREEZE: Duration = Key::new("freeze", Kind::Time { min: 0.0, max: 1000.0 }, "0s",
-        "Shortest time between two moves of a bin; 0s moves it with every packet.",
+        "Shortest time between two changes of a bin's probability; with 0s it changes with every packet.",
         "Linux sfb; Blue's freeze time in Feng et al. 2001");
     DROP_ABOVE_HALF: bool = Key::new("drop_above_half", Kind::Bool, "true",
         "Above a probability of one half, drop a part of the packets that would be marked, and all of them at 1.",
         "Linux sfb; false: Feng et al. 2001");
     PENALTY_RATE: u64 = Key::new("penalty_rate", Kind::Count { min: 0, max: 1_000_000_000 }, "10",
-        "How many packets a second flows that do not respond may send in, all together.", "Linux sfb penalty_rate");
+        "How many packets per second may come in from all flows together that do not respond.",
+        "Linux sfb penalty_rate");
     PENALTY_BURST: u64 = Key::new("penalty_burst", Kind::Count { min: 1, max: 1_000_000_000 }, "20",
         "How many packets of flows that do not respond may come at once.", "Linux sfb penalty_burst");
     REHASH: Duration = Key::new("rehash", Kind::Time { min: 0.0, max: 1e6 }, "600s",
         "Time between changes of the hash; with 0s the hash never changes.", "Linux sfb rehash");
     WARMUP: Duration = Key::new("warmup", Kind::Time { min: 0.0, max: 1e6 }, "60s",
-        "How long before a change the next bins are made ready.", "Linux sfb db");
+        "For how long before a change of the hash the next bins already count packets.", "Linux sfb db");
     FLOW_KEY;
     ECN;
     BEFORE;
@@ -170,7 +171,7 @@ impl Configured for Sfb {
         }
         if rehash.is_none() && s.gives(&WARMUP) {
             return Err(Refusal::new(
-                "warmup is given, and with rehash = \"0s\" the hash never changes",
+                "warmup is given, but with rehash = \"0s\" the hash never changes",
                 "leave warmup out, or give rehash",
             ));
         }

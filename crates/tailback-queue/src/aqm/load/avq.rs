@@ -57,9 +57,9 @@ pub static MODEL: Model = Model {
     name: "avq",
     family: "queue",
     title: "Adaptive virtual queue",
-    summary: "Signals what a slower, virtual line with the same buffer would lose, and adapts that line until a share \
-              of the real one is used. Measure: the virtual backlog. Function: over the virtual buffer or not. Action: \
-              drop (early), or with ecn mark capable packets.",
+    summary: "Signals the packets that a slower, virtual line with the same buffer would lose, and adapts the rate of \
+              the virtual line until a given share of the real line is used. Measure: the virtual backlog. Function: \
+              whether the virtual buffer overflows. Action: drop (early); with ecn, mark capable packets instead.",
     source: "Kunniyur and Srikant, SIGCOMM 2001",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -70,14 +70,14 @@ params! {
 
     BUFFER;
     UTILISATION: f64 = Key::new("utilisation", Kind::Real { min: 0.0, max: 1.0 }, "0.98",
-        "The share of the line that the accepted traffic settles at.",
+        "The share of the line that the accepted traffic is to use.",
         "Kunniyur and Srikant 2001 (gamma); ns-2 gamma_");
     pub ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1e3 }, "0.15",
         "How fast the virtual capacity adapts, per second.", "Kunniyur and Srikant 2001, section 4");
     INITIAL_CAPACITY: f64 = Key::new("initial_capacity", Kind::Real { min: 0.0, max: 1.0 }, "0.8",
         "The virtual capacity at the start, as a share of the line.", "ns-2 ecnlim_");
     VIRTUAL_BUFFER: Level = Key::new("virtual_buffer", Kind::Level, "100%",
-        "The size of the virtual buffer. If it is in packets and the real buffer in bytes, a packet counts \
+        "The size of the virtual buffer. If it is in packets and the real buffer in bytes, a packet counts as \
          mean_packet.",
         "Kunniyur and Srikant 2001: that of the line");
     MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",

@@ -52,8 +52,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Blue",
     summary: "Signals arriving packets with a probability learnt from events. Measure: overflow and idleness. \
-              Function: up by a step at overflow, down by a step when the line is idle, at most once per freeze time. \
-              Action: drop (early), or with ecn mark capable packets.",
+              Function: the probability rises by a step at an overflow and falls by a step when the line is idle, at \
+              most once per freeze time. Action: drop (early); with ecn, mark capable packets instead.",
     source: "Feng, Kandlur, Saha, Shin 1999 and 2002",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -68,9 +68,10 @@ params! {
     DOWN: f64 = Key::new("down", Kind::Real { min: 0.0, max: 1.0 }, "0.002",
         "How much an idle line lowers the probability.", "Feng et al. 2002; also 0.00025");
     FREEZE: Duration = Key::new("freeze", Kind::Time { min: 1e-6, max: 1000.0 }, "100ms",
-        "Shortest time between two moves of the probability.", "Feng et al. 2002; also 10 ms");
+        "Shortest time between two changes of the probability.", "Feng et al. 2002; also 10 ms");
     TIMERS: Timers = Key::choice("timers", "shared",
-        "Whether freeze separates all moves, or moves up only from moves up and moves down only from moves down.",
+        "Whether `freeze` is the least time between any two changes of the probability, or between two increases and \
+         between two decreases separately.",
         "shared: Feng et al. 2002; separate: the public ns ports");
     LEVEL: Option<Level> = Key::new("level", Kind::Level, "none",
         "A backlog above which an arrival counts as an overflow event although it fits.", "Feng et al. 2002 (L)");

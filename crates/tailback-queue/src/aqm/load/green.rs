@@ -50,9 +50,9 @@ pub static MODEL: Model = Model {
     name: "green",
     family: "queue",
     title: "GREEN (rate controller)",
-    summary: "Holds the input at a share of the line. Measure: the filtered arrival rate. Function: a probability that \
-              goes up by a step in each period in which the rate is above that share, and down otherwise. Action: drop \
-              (early), or with ecn mark capable packets.",
+    summary: "Holds the input at a share of the line. Measure: the filtered arrival rate. Function: a probability \
+              that rises by a step in each period in which the rate is above that share, and otherwise falls by a \
+              step. Action: drop (early); with ecn, mark capable packets instead.",
     source: "Wydrowski and Zukerman, ICC 2002",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -63,11 +63,11 @@ params! {
 
     BUFFER;
     TARGET: f64 = Key::new("target", Kind::Real { min: 0.0, max: 1.0 }, "0.97",
-        "The arrival rate it aims at, as a share of the line.", "Wydrowski and Zukerman 2002");
+        "The target of the arrival rate, as a share of the line's rate.", "Wydrowski and Zukerman 2002");
     STEP: f64 = Key::new("step", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
-        "How far the probability moves in a period.", "tailback; the paper leaves it open");
+        "How much the probability changes in a period.", "tailback; the paper leaves it open");
     PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-6, max: 100.0 }, "10ms",
-        "Time between two moves of the probability.", "tailback; the paper leaves it open");
+        "Time between two changes of the probability.", "tailback; the paper leaves it open");
     FILTER: Duration = Key::new("filter", Kind::Time { min: 1e-6, max: 100.0 }, "100ms",
         "Time constant of the rate estimate.", "tailback; Stoica, Shenker and Zhang 1998 for the form");
     ECN;

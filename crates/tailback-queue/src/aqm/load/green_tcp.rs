@@ -47,9 +47,9 @@ pub static MODEL: Model = Model {
     name: "green-tcp",
     family: "queue",
     title: "GREEN (by the TCP equation)",
-    summary: "Signals each flow with the probability at which a TCP of its round trip sends its fair share. Measure: \
-              the number of flows. Function: the TCP equation, with a table of round trips. Action: drop (early), or \
-              with ecn mark capable packets.",
+    summary: "Signals each flow with the probability at which a TCP flow with its round trip would send the fair \
+              share. Measure: the number of flows. Function: the TCP equation, with a table of round trips. Action: \
+              drop (early); with ecn, mark capable packets instead.",
     source: "Feng, Kapadia, Thulasidasan, GLOBECOM 2002",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -62,13 +62,15 @@ params! {
     RTT: Vec<Duration> = Key::new("rtt", Kind::Each(Per::Flow, &Kind::Time { min: 1e-6, max: 100.0 }), "100ms",
         "Round trips of the flows, in the order in which the flows first arrive here.", "Feng et al. 2002 (RTT_i)");
     FLOWS: Option<u64> = Key::new("flows", Kind::Count { min: 1, max: 10_000_000 }, "none",
-        "How many flows share the line. Without it the flows seen within window are counted.", "Feng et al. 2002 (N)");
+        "How many flows share the line. Default: the flows that were seen within `window` are counted.",
+        "Feng et al. 2002 (N)");
     WINDOW: Duration = Key::new("window", Kind::Time { min: 1e-6, max: 1000.0 }, "1s",
-        "A flow counts until it has sent nothing for this long.", "tailback");
+        "A flow is counted until it has been silent for this long.", "tailback");
     MSS: u64 = Key::new("mss", Kind::Bytes { min: 1, max: 65_535 }, "1460B",
         "Segment size of the flows.", "Feng et al. 2002 (MSS)");
     CONSTANT: f64 = Key::new("constant", Kind::Real { min: 0.0, max: 10.0 }, "1.224744871391589",
-        "Constant of the TCP equation: the root of 3/2, or 0.93 with delayed acknowledgements.", "Mathis et al. 1997");
+        "Constant of the TCP equation: the square root of 3/2, or 0.93 with delayed acknowledgements.",
+        "Mathis et al. 1997");
     ECN;
     BEFORE;
 }
@@ -85,7 +87,8 @@ impl Configured for GreenTcp {
         let count = match (s.get(&FLOWS), s.gives(&WINDOW)) {
             (Some(_), true) => {
                 return Err(Refusal::new(
-                    "flows gives their number, and window counts them",
+                    "flows and window are both given: flows is the number of flows, and window says how they are \
+                     counted",
                     "leave out flows or window",
                 ));
             }

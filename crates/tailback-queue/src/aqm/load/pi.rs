@@ -47,8 +47,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Proportional-integral controller",
     summary: "Holds the queue at a reference under any load. Measure: the sampled backlog. Function: a probability \
-              that moves while the queue is not at the reference. Action: drop (early), or with ecn mark capable \
-              packets.",
+              that changes while the queue is not at the reference. Action: drop (early); with ecn, mark capable \
+              packets instead.",
     source: "Hollot, Misra, Towsley, Gong, INFOCOM 2001",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -59,7 +59,7 @@ params! {
 
     pub BUFFER: Size = params::BUFFER.with_default("800 packets", "Hollot et al. 2001");
     pub REFERENCE: Level = Key::new("reference", Kind::Level, "200 packets",
-        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts \
+        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts as \
          mean_packet.",
         "Hollot et al. 2001; ns-2 has 50");
     A: f64 = Key::new("a", Kind::Real { min: 0.0, max: 1.0 }, "1.822e-5",
@@ -69,8 +69,8 @@ params! {
     FREQUENCY: f64 = Key::new("frequency", Kind::Real { min: 0.01, max: 1e6 }, "170",
         "Samples a second.", "Hollot et al. 2001");
     DESIGN_FLOWS: Option<u64> = Key::new("design_flows", Kind::Count { min: 1, max: 10_000_000 }, "none",
-        "The least number of flows with which the control is to be stable: a and b follow from it, design_rtt and the \
-         line's rate.",
+        "The least number of flows with which the control is to be stable. The gains a and b are computed from this \
+         number, design_rtt and the line's rate.",
         "Hollot et al. 2001 (N-)");
     DESIGN_RTT: Option<Duration> = Key::new("design_rtt", Kind::Time { min: 1e-6, max: 100.0 }, "none",
         "The longest round trip with which the control is to be stable.", "Hollot et al. 2001 (R+)");
@@ -128,8 +128,11 @@ fn gains(s: &Settings, rate: BitRate, mean_packet: u64, frequency: f64) -> Resul
         (Some(flows), Some(rtt)) => {
             if let Some(derived) = [A, B].into_iter().find(|key| s.gives(key)) {
                 return Err(Refusal::new(
-                    format!("{} is given, and design_flows and design_rtt derive it", derived.name),
-                    format!("leave out {}, or the two of the design", derived.name),
+                    format!(
+                        "{} is given, but it is computed from design_flows and design_rtt",
+                        derived.name
+                    ),
+                    format!("leave out {}, or design_flows and design_rtt", derived.name),
                 ));
             }
             let capacity = rate.bits_per_second() / (8.0 * mean_packet as f64);
@@ -141,7 +144,7 @@ fn gains(s: &Settings, rate: BitRate, mean_packet: u64, frequency: f64) -> Resul
                 Some(_) => (DESIGN_FLOWS.name, DESIGN_RTT.name),
             };
             Err(Refusal::new(
-                format!("{has} needs {lacks}: a and b follow from both"),
+                format!("{has} needs {lacks}: a and b are computed from both"),
                 format!("give {lacks}, or leave out {has}"),
             ))
         }

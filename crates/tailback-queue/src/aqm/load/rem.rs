@@ -52,9 +52,9 @@ pub static MODEL: Model = Model {
     name: "rem",
     family: "queue",
     title: "REM (random exponential marking)",
-    summary: "Moves a price until the input is what the line carries and the backlog is at a reference. Measure: \
-              backlog and input. Function: a probability exponential in the price. Action: with ecn mark capable \
-              packets as they leave, and never signal others; without ecn drop at arrival (early).",
+    summary: "Adapts a price until the input equals the line's rate and the backlog is at a reference. Measure: \
+              backlog and input. Function: a probability exponential in the price. Action: with ecn, mark capable \
+              packets as they leave, and never signal other packets; without ecn, drop at arrival (early).",
     source: "Athuraliya, Low, Li, Yin 2001",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -65,7 +65,7 @@ params! {
 
     BUFFER;
     REFERENCE: Level = Key::new("reference", Kind::Level, "20 packets",
-        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts \
+        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts as \
          mean_packet.", "ns-2 pbo_");
     GAMMA: f64 = Key::new("gamma", Kind::Real { min: 0.0, max: 1e3 }, "0.001",
         "How much each update adds to the price for each packet of mismatch between input, backlog and line.",
@@ -80,7 +80,7 @@ params! {
     INPUT_WEIGHT: f64 = Key::new("input_weight", Kind::Real { min: 0.0, max: 1.0 }, "1",
         "Weight of the last period in the filtered input; with 1 the input is not filtered.", "ns-2 inw_");
     MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
-        "Mean packet size, for the input and what the line carries in packets, and for buffers in bytes.",
+        "Mean packet size, by which the input and the line's rate are counted in packets; also for buffers in bytes.",
         "ns-2 mean_pktsize_");
     OWN_ECN: Option<bool> = ecn_key!("Mark capable packets as they leave, and drop nothing early.",
         "RFC 3168; ns-2 markpkts_");

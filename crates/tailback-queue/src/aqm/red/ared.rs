@@ -69,7 +69,7 @@ params! {
     OWN_WEIGHT_RULE = WEIGHT_RULE.with_default("rate", SOURCE).param;
     MAX_PROBABILITY;
     PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-3, max: 100.0 }, "500ms",
-        "How often max_probability may move.", SOURCE);
+        "How often max_probability may change.", SOURCE);
     ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1.0 }, "0.01",
         "The step by which max_probability is raised; at most a quarter of max_probability.", SOURCE);
     BETA: f64 = Key::new("beta", Kind::Real { min: 0.0, max: 1.0 }, "0.9",
@@ -79,8 +79,8 @@ params! {
     HIGHEST: f64 = Key::new("highest", Kind::Real { min: 0.0, max: 1.0 }, "0.5",
         "The largest value of max_probability.", SOURCE);
     CLOCK: Moment = Key::choice("clock", "timer",
-        "When max_probability moves: at the end of every period, or at the first arrival later than a period after the \
-         last move.",
+        "When max_probability changes: at the end of every period, or at the first arrival that is more than a period \
+         after the last change.",
         "timer: Floyd, Gummadi, Shenker 2001; arrival: ns-2");
     GENTLE;
     ECN;
@@ -142,7 +142,7 @@ impl Band {
         if first < lowest || first > highest {
             return Err(Refusal::new(
                 format!("max_probability = {first} is not between lowest = {lowest} and highest = {highest}"),
-                "give a max_probability to begin with that lies between the two",
+                "give a max_probability between the two; it is the first value",
             ));
         }
         let period = s.get(&PERIOD);

@@ -56,9 +56,9 @@ pub static MODEL: Model = Model {
     name: "dred",
     family: "queue",
     title: "Dynamic RED",
-    summary: "Holds the backlog at a target under any load. Measure: the sampled backlog. Function: a probability that \
-              moves with the filtered error. Action: drop (early), or with ecn mark capable packets; nothing below the \
-              cut-off.",
+    summary: "Holds the backlog at a target under any load. Measure: the sampled backlog. Function: a probability \
+              that changes in proportion to the filtered error. Action: drop (early); with ecn, mark capable packets \
+              instead; below the cut-off, nothing.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -71,11 +71,11 @@ params! {
     TARGET: Level = Key::new("target", Kind::Level, "50%",
         "The backlog at which the queue is held.", SOURCE);
     GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0, max: 1.0 }, "5e-5",
-        "How much an error as large as the buffer moves the probability in one sample.", SOURCE);
+        "The gain: how much the probability changes in one sample if the error is as large as the buffer.", SOURCE);
     FILTER: f64 = Key::new("filter", Kind::Real { min: 0.0, max: 1.0 }, "0.002",
         "Weight of a new error in the filtered one.", SOURCE);
     INTERVAL: Option<Duration> = Key::new("interval", Kind::Time { min: 1e-7, max: 100.0 }, "none",
-        "Time between samples. Default: that of ten mean packets on the line.", SOURCE);
+        "Time between samples. Default: the time that ten mean packets take on the line.", SOURCE);
     CUTOFF: Option<Level> = Key::new("cutoff", Kind::Level, "none",
         "The backlog below which nothing is signalled. Default: 0.9 of the target.", SOURCE);
     MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "1",

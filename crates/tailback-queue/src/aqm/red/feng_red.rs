@@ -35,7 +35,7 @@ pub static MODEL: Model = Model {
     title: "Self-configuring RED",
     summary: "RED whose signal becomes weaker when its average falls below min_threshold and stronger when it rises \
               above max_threshold, once at each crossing. Measure: the filtered backlog. Function: RED's ramp, with a \
-              max_probability that moves. Action: as RED.",
+              max_probability that changes. Action: as RED.",
     source: "Feng, Kandlur, Saha, Shin, INFOCOM 1999; ns-2 red feng_adaptive_",
     params: PARAMS,
     probes: PROBES,

@@ -12,11 +12,11 @@ pub const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 1.0 };
 params! {
     pub MIN_THRESHOLD: Option<Level> = Key::new("min_threshold", Kind::Level, "none",
         "Average backlog from which packets are signalled. If it is in packets and the buffer in bytes, a packet \
-         counts mean_packet. Without it half of what the line sends in 5 ms, at least 5 packets, and at most a sixth \
-         of the buffer.",
+         counts as mean_packet. Default: half of what the line sends in 5 ms, but at least 5 packets, and at most a \
+         sixth of the buffer.",
         "ns-2 automatic setting; Floyd, Gummadi, Shenker 2001");
     pub MAX_THRESHOLD: Option<Level> = Key::new("max_threshold", Kind::Level, "none",
-        "Average backlog at which the probability reaches max_probability. Without it three times min_threshold.",
+        "Average backlog at which the probability reaches max_probability. Default: three times min_threshold.",
         "Floyd 1997");
     pub DELAY_TARGET: Option<Duration> = Key::new("delay_target", Kind::Time { min: 1e-6, max: 100.0 }, "none",
         "Derive both thresholds from this delay and the line's rate: min = max(5 packets, half of it), max = 3 min.",
@@ -37,9 +37,10 @@ tailback_base::choice! {
 
 params! {
     pub WEIGHT_RULE: WeightRule = Key::choice("weight_rule", "given",
-        "Where the weight comes from: weight; the line's rate, 1 - exp(-1/c) of c mean packets a second, so that the \
-         filter forgets in a second; or ten round trips, 1 - exp(-1/(10 R c)) with R = max(0.1 s, 3 (link delay + \
-         1/c)).", "Floyd, Gummadi, Shenker 2001 (rate); ns-2 automatic setting (round-trip)");
+        "Where the weight comes from: the parameter `weight`; the line's rate, as 1 - exp(-1/c) for c mean packets a \
+         second, which gives a time constant of a second; or ten round trips, as 1 - exp(-1/(10 R c)) with R = \
+         max(0.1 s, 3 (link delay + 1/c)).",
+        "Floyd, Gummadi, Shenker 2001 (rate); ns-2 automatic setting (round-trip)");
     pub MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "0.1",
         "Signal probability as the average reaches max_threshold.", "ns-2 linterm 10; the paper used 0.02");
     pub GENTLE: bool = Key::new("gentle", Kind::Bool, "true",
@@ -48,13 +49,13 @@ params! {
 }
 params! {
     pub MARK_CAP: f64 = Key::new("mark_cap", PROBABILITY, "0.1",
-        "Where the base probability is above this, an early signal drops even a capable packet.",
+        "If the base probability is above this, an early signal drops even an ECN-capable packet.",
         "ns-2 mark_p_ since 12/2005");
     pub MARK_ABOVE_MAX: bool = Key::new("mark_above_max", Kind::Bool, "false",
-        "With ecn, mark capable packets also where the probability is 1, instead of a forced drop.",
+        "With ecn, mark capable packets also when the probability is 1, instead of a forced drop.",
         "Listing in Jiang 2006");
     pub BYTES: bool = Key::new("bytes", Kind::Bool, "false",
-        "Multiply the probability by size / mean_packet, and count since in mean packets.",
+        "Multiply the probability by size / mean_packet, and count the packets since the last signal in mean packets.",
         "Floyd and Jacobson 1993 section 7; ns-2 default since 10/2004");
     pub MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
         "Mean packet size S, for idle time, byte mode and thresholds in packets on a buffer in bytes.",
@@ -76,7 +77,7 @@ params! {
         "When idle time begins: when the line finds nothing to send, or with the transmission that leaves no packet \
          waiting.", "Floyd and Jacobson 1993 figure 2 (line-idle); ns-2 (last-departure)");
     pub IDLE_END: IdleEnds = Key::choice("idle_end", "arrival",
-        "What ends idle time: any arrival; or only one that is stored, so that a refused one moves the beginning of \
-         idle time instead.",
+        "What ends idle time: any arrival; or only an arrival that is stored, where a refused arrival sets the \
+         beginning of idle time anew.",
         "Floyd and Jacobson 1993 figure 2 (arrival); Liu 2001 (enqueue)");
 }

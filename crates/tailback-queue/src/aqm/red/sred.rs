@@ -83,9 +83,9 @@ pub static MODEL: Model = Model {
     name: "sred",
     family: "queue",
     title: "Stabilised RED",
-    summary: "Signals by the length of the queue and by an estimate of the number of flows. Measure: the backlog in \
-              three steps, and how often an arrival meets its own flow in a list of earlier arrivals. Function: the \
-              product. Action: drop (early), or with ecn mark capable packets.",
+    summary: "The signal probability depends on the length of the queue and on an estimate of the number of flows. \
+              Measure: the backlog in three steps, and how often an arrival meets its own flow in a list of earlier \
+              arrivals. Function: the product of both. Action: drop (early); with ecn, mark capable packets instead.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -96,13 +96,14 @@ params! {
 
     BUFFER;
     FORM: Form = Key::choice("form", "full",
-        "simple signals all flows alike; full signals a flow that was hit more; detector signals no flow and counts \
-         hits by flow, which needs no buffer.", "Ott, Lakshman, Wong 1999 sections III and IV (the list)");
+        "simple signals all flows alike; full signals a flow more if it had more hits; detector signals no flow and \
+         counts the hits of each flow, which needs no buffer.",
+        "Ott, Lakshman, Wong 1999 sections III and IV (the list)");
     LIST: u64 = Key::new("list", Kind::Count { min: 1, max: 10_000_000 }, "1000",
         "How many zombies, which are records of earlier arrivals, the list holds (M).", SOURCE);
     OVERWRITE: f64 = Key::new("overwrite", PROBABILITY, "0.25",
-        "Probability that an arrival without a hit takes the place of the zombie it met. Divided by list it is the \
-         weight of a new sample in the hit frequency P.", SOURCE);
+        "Probability that an arrival without a hit takes the place of the zombie it met. This probability divided by \
+         `list` is the weight of a new sample in the hit frequency P.", SOURCE);
     MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "0.15",
         "Signal probability from a third of the buffer on, with 256 flows or more.", SOURCE);
     USE_AVERAGE: bool = Key::new("use_average", Kind::Bool, "false",
@@ -139,7 +140,7 @@ impl Configured for Sred {
         let average = s.get(&USE_AVERAGE).then_some(());
         if average.is_none() && s.gives(&WEIGHT) {
             let e = Refusal::new(
-                "the weight is that of the average, which is not used",
+                "weight is given, but the average to which it belongs is not used",
                 "leave weight out, or give use_average = true",
             );
             return Err(e.within("weight"));

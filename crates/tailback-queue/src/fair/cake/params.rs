@@ -18,10 +18,10 @@ pub static MODEL: Model = Model {
     name: "cake",
     family: "queue",
     title: "CAKE",
-    summary: "A shaper with three classes, a queue for each flow, fair shares for hosts too, and a COBALT on each \
-              queue. Measure: the sojourn time in a flow's own queue. Function: CoDel's control law, and BLUE's \
-              probability. Action: mark capable packets, drop others (sojourn); BLUE drops any, and full memory drops \
-              the head of the longest queue (overload).",
+    summary: "A shaper with three classes, a queue for each flow, fair shares for flows and hosts, and a COBALT on \
+              each queue. Measure: the sojourn time in a flow's own queue. Function: CoDel's control law, and BLUE's \
+              probability. Action: mark capable packets, drop others (sojourn); BLUE drops any packet (overload); \
+              when the memory is full, the head of the longest queue is dropped (overload).",
     source: "Høiland-Jørgensen, Täht, Morton, LANMAN 2018; Linux cake",
     params: PARAMS,
     probes: &Probe::defs(&Cake::<TestPacket>::READ),
@@ -42,20 +42,21 @@ params! {
          the rate); eight, each with seven eighths of the rate of the one before; eight by precedence; or one for all.",
         "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8); Linux cake");
     ISOLATION: Isolation = Key::choice("isolation", "triple",
-        "What shares the line evenly: hosts, and then their flows, where a host is one at either end, at the source, \
-         or at the destination; flows, whichever host they belong to; or nothing, so that all packets wait in one \
-         queue.", "Linux cake");
+        "What shares the line evenly: hosts, and then the flows of each host, where hosts are counted at both ends, \
+         at the source, or at the destination; flows, whichever host they belong to; or nothing, so that all packets \
+         wait in one queue.", "Linux cake");
     TRANSLATED: Translated = Key::choice("translated", "neither",
-        "The side whose hosts are behind address translation, and look like one host here. With `neither` every host \
-         is seen, as with Linux's nat.", "tc-cake(8), nonat");
+        "The side whose hosts are behind address translation, so that they look like one host here. With `neither`, \
+         the queue can tell all hosts apart, as with the option nat of Linux.", "tc-cake(8), nonat");
     OWN_FLOW_QUEUES = Param::new(FLOW_QUEUES.param.name, FLOW_QUEUES.param.kind, FLOW_QUEUES.param.default,
         "How many queues each class has.", "Linux cake");
     OWN_WAYS = Param::new(WAYS.param.name, WAYS.param.kind, WAYS.param.default,
-        "How many queues make a set, in which a flow that meets another takes a free one.", WAYS.param.source);
+        "How many queues make a set. A flow whose queue has another flow takes a free queue of its set.",
+        WAYS.param.source);
     PROFILE = profile(PATHS);
     RTT: Option<Duration> = Key::new("rtt", Kind::Time { min: 1e-6, max: 3600.0 }, "none",
-        "The round trip of most paths. It becomes the interval, and a twentieth of it the target. Default: target and \
-         interval as they are given.", "tc-cake(8)");
+        "The round trip of most paths. The interval is set to it, and the target to a twentieth of it. Default: \
+         `target` and `interval` have their own values.", "tc-cake(8)");
     TARGET;
     INTERVAL;
     P_UP;
@@ -72,8 +73,8 @@ params! {
         "Which ACKs are dropped among those that a later one of their flow makes redundant: no ACK, all except the \
          last two, or all except the last.", "tc-cake(8); Høiland-Jørgensen, Täht, Morton 2018 section III.C");
     INGRESS: bool = Key::new("ingress", Kind::Bool, "false",
-        "Whether the link to be spared lies before this queue. Dropped packets then count in the shaper, since they \
-         have taken the time of that link.", "Linux cake");
+        "Whether the slow link that the shaper protects lies before this queue. Dropped packets then count in the \
+         shaper, since they have already used that link.", "Linux cake");
     BEFORE;
 }
 

@@ -25,7 +25,8 @@ params! {
         "How many queues make a set, for mapper \"hash_sets\".", "Linux cake");
     /// The same for disciplines that hash without sets by default.
     pub WAYS_OR_NONE: Option<u32> = Key::new(WAYS.param.name, WAYS.param.kind, "none",
-        "How many queues make a set, in which a flow that meets another takes a free one; none for a plain hash.",
+        "How many queues make a set. A flow whose queue has another flow takes a free queue of its set. Default: a \
+         plain hash without sets.",
         "8 in Linux cake, and in ns-3 where it is asked for");
 }
 

@@ -23,8 +23,8 @@ pub static MODEL: Model = Model {
     name: "batch-drop",
     family: "policy",
     title: "Batch drop from the fattest queue",
-    summary: "When too much waits, the queue with most bytes loses half of them from its front, at most a batch of \
-              packets (overload).",
+    summary: "When too much waits, the queue with the most bytes loses packets from its front: half of its bytes, but \
+              at most a batch of packets (overload).",
     source: "RFC 8290 section 4.1",
     params: PARAMS,
     probes: &[],
@@ -35,11 +35,12 @@ params! {
 
     /// How many packets at once.
     pub DROP_BATCH: u64 = Key::new("drop_batch", Kind::Count { min: 1, max: 1_000_000 }, "64",
-        "The most packets that are dropped at once; fewer where half of the queue's bytes are gone before.",
+        "The most packets that are dropped at once. Fewer packets are dropped if they already have half of the \
+         queue's bytes.",
         "RFC 8290 section 4.1");
     /// How many bytes in all.
     pub MEMORY: u64 = Key::new("memory", Kind::Bytes { min: 1, max: 1_000_000_000_000 }, "32MiB",
-        "The most bytes that may wait in all queues together, beside what the buffer says.", "Linux fq_codel");
+        "The most bytes that may wait in all queues together, in addition to the limit of `buffer`.", "Linux fq_codel");
 }
 
 /// The row of the list of drop policies.

@@ -24,8 +24,8 @@ pub static MODEL: Model = Model {
     name: "fair-share",
     family: "policy",
     title: "Shares by what is left",
-    summary: "A packet is refused if its queue holds half of what is free, or, when less is free than there are \
-              queues, more than an equal part of the buffer.",
+    summary: "A packet is refused if its queue holds at least half of the free space. If fewer packets are free than \
+              there are queues, it is also refused if its queue holds more than an equal part of the buffer.",
     source: "ns-2 SFQ",
     params: &[],
     probes: &[],
@@ -50,8 +50,8 @@ impl FairShare {
         match buffer {
             Size::Packets(_) | Size::Unlimited => Ok(FairShare(())),
             Size::Bytes(_) => Err(Refusal::new(
-                format!("buffer = \"{buffer}\" is in bytes, and shares by what is left count packets"),
-                "give the buffer in packets, or drop from the longest queue",
+                format!("buffer = \"{buffer}\" is in bytes, but the shares of the free space are counted in packets"),
+                "give the buffer in packets, or let the longest queue lose packets",
             )),
         }
     }

@@ -52,8 +52,8 @@ params! {
     pub COUNTERS: u64 = Key::new("counters", Kind::Count { min: 1, max: 10_000_000 }, "1000",
         "How many counters each stage has.", "tailback");
     pub UPDATE: Update = Key::choice("update", "conservative",
-        "Which counters a packet raises: those below the sum of its flow's smallest counter and the packet, up to that \
-         sum; or all of its flow.",
+        "Which counters a packet raises. Let s be the smallest counter of its flow plus the packet's bytes: only the \
+         counters below s, which become s; or all counters of its flow, by its bytes.",
         "Estan and Varghese 2002");
     pub HEAVY_SHARE: f64 = Key::new("heavy_share", Kind::Real { min: 1e-6, max: 10.0 }, "0.01",
         "A flow is heavy if it sends at least this share of what the line carries in an interval.",

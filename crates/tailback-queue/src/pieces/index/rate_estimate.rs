@@ -35,10 +35,11 @@ tailback_base::choice! {
 
 params! {
     pub ESTIMATOR: Sampled = Key::choice("estimator", "per_service",
-        "How the rate of a queue is estimated: an average of bits over the gap, at each service or at each arrival, or \
-         the services with a time constant.", "the thesis does not define the sample");
+        "How the rate of a queue is estimated: an average of bits divided by the gap, at each service or at each \
+         arrival; or the bits served, averaged with a time constant.", "the thesis does not define the sample");
     pub WEIGHT: f64 = Key::new("weight", Kind::Real { min: 1e-9, max: 1.0 }, "0.03125",
-        "The share of each new sample in a queue's rate estimate; not for \"clocked\".", "1/32, thesis chapter 3");
+        "The weight of each new sample in a queue's rate estimate; estimator \"clocked\" does not use it.",
+        "1/32, thesis chapter 3");
     pub THETA: Duration = Key::new("theta", Kind::Time { min: 1e-6, max: 1e4 }, "100ms",
         "The time constant of estimator \"clocked\".",
         "tailback: some 32 packets of a fair share in the thesis's base case");

@@ -35,15 +35,16 @@ use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 params! {
     /// The quantum of weighted deficit round robin.
     pub QUANTUM_OF_LEAST: u64 = Key::new("quantum", QUANTUM.param.kind, "1500B",
-        "The credit the queue of the least weight gets with each turn; at least the largest packet, or turns pass \
-         without a packet.", "the largest packet");
+        "The credit that the queue with the least weight gets with each turn. If it is smaller than the largest \
+         packet, some turns pass without a packet.", "the largest packet");
     /// Whose quantum that is.
     pub QUANTUM_OF: QuantumOf = Key::choice("quantum_of", "least",
         "Which weight gets `quantum`: the least one seen so far, or a weight of one, whatever the others have.",
         "unit: Kantawala and Turner, WUCSE-2005-11, chapter 7, one largest packet for each unit of weight");
     /// Declared once for the models served by DRR.
     pub QUANTUM: u64 = Key::new("quantum", Kind::Bytes { min: 64, max: 1_000_000_000 }, "1500B",
-        "The credit a queue gets with each turn; at least the largest packet, or turns pass without a packet.",
+        "The credit that a queue gets with each turn. If it is smaller than the largest packet, some turns pass \
+         without a packet.",
         "the largest packet; ns-2's default is 250 B");
 }
 

@@ -43,7 +43,7 @@ params! {
 
     /// The quantum of the disciplines made of it.
     pub ETHERNET_QUANTUM: u64 = Key::new("quantum", QUANTUM.param.kind, "1514B",
-        "The credit a queue gets when it wakes, and with each turn.",
+        "The credit that a queue gets when it wakes, and with each turn.",
         "RFC 8290 section 5.2.4: a largest Ethernet frame");
 }
 

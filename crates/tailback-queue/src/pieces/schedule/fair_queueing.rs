@@ -43,7 +43,8 @@ pub const VIRTUAL_TIME: ProbeDef = ProbeDef {
 
 params! {
     pub DELTA: u64 = Key::new("delta", Kind::Bytes { min: 0, max: 1_000_000_000 }, "0B",
-        "How far a packet of a conversation that was idle may jump ahead, in turns of a byte (promptness).",
+        "How far a packet of a conversation that was idle may move ahead, in rounds of one byte for each conversation \
+         (promptness).",
         "Demers, Keshav and Shenker 1989; 0 in Keshav 1991");
     pub CHARGE_DROPPED: bool = Key::new("charge_dropped", Kind::Bool, "false",
         "Whether a dropped packet counts as service to its conversation.",

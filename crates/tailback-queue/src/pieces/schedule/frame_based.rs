@@ -51,7 +51,8 @@ params! {
     const PARAMS;
 
     pub FRAME: u64 = Key::new("frame", Kind::Bytes { min: 64, max: 1_000_000_000 }, "150kB",
-        "The bytes of a frame: at least a largest packet of the flow of the least weight, divided by its share.",
+        "The bytes of a frame: at least the largest packet of the flow with the least weight, divided by the share of \
+         this flow.",
         "Stiliadis and Varma 1998; the default holds 1500 B of each of 100 equal flows");
 }
 

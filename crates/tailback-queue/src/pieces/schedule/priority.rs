@@ -21,7 +21,8 @@ pub static MODEL: Model = Model {
     name: "priority",
     family: "scheduler",
     title: "Strict priority",
-    summary: "The queue of the largest weight that has a packet is served; queues of one weight take turns.",
+    summary: "Of the queues that have a packet, the one with the largest weight is served. Queues of the same weight \
+              take turns.",
     source: "Cobham 1954; Kleinrock, Queueing Systems, volume 2, 1976, chapter 3",
     params: &[],
     probes: &[],

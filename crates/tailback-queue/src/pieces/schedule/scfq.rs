@@ -38,8 +38,8 @@ pub static MODEL: Model = Model {
     name: "scfq",
     family: "scheduler",
     title: "Self-clocked fair queueing",
-    summary: "Packets leave in the order of finish tags, which grow with bytes over weight; the clock is the tag of \
-              the packet in service.",
+    summary: "Packets leave in the order of finish tags, which grow by bytes divided by weight. The clock is the tag \
+              of the packet in service.",
     source: "Golestani, INFOCOM 1994",
     params: &[],
     probes: &[],

@@ -50,10 +50,11 @@ params! {
 
     /// The credit of each visit.
     pub QUANTUM_OF_VISIT: u64 = Key::new(QUANTUM.param.name, QUANTUM.param.kind, "1500B",
-        "The credit of a visit; at least the largest packet, or visits pass without a packet.",
+        "The credit of a visit. If it is smaller than the largest packet, some visits pass without a packet.",
         "the largest packet; ns-2's mtu_ is 1000 B");
     pub GRANULARITY: f64 = Key::new("granularity", Kind::Real { min: 1e-6, max: 1e12 }, "1",
-        "The weight that gives a flow one visit a round. A weight of n times this, n rounded down, gives n visits.",
+        "The weight that gives a flow one visit in each round. A flow has as many visits as its weight divided by \
+         this, rounded down.",
         "ns-2 granularity_, there 1000 bit/s of a rate");
 }
 

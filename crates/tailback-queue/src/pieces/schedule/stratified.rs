@@ -39,7 +39,8 @@ pub static MODEL: Model = Model {
     name: "stratified",
     family: "scheduler",
     title: "Stratified round robin",
-    summary: "Round robin in strata of shares; a stratum of half the share has its turn half as often.",
+    summary: "Round robin in strata. Flows with similar shares of the line form a stratum, and a stratum with half \
+              the share has its turn half as often.",
     source: "Ramabhadran and Pasquale, SIGCOMM 2003",
     params: PARAMS,
     probes: &[],
@@ -50,8 +51,9 @@ params! {
 
     /// The credit of a slot for a flow at the lower end of its stratum.
     pub QUANTUM_OF_SLOT: u64 = Key::new(QUANTUM.param.name, QUANTUM.param.kind, "1500B",
-        "The credit of a slot for the smallest share of a stratum; the largest share has up to twice this. At least \
-         the largest packet, or slots pass without a packet.", "Ramabhadran and Pasquale 2003: the largest packet");
+        "The credit that the flow with the smallest share of a stratum gets for a slot; the flow with the largest \
+         share gets up to twice this. If it is smaller than the largest packet, some slots pass without a packet.",
+        "Ramabhadran and Pasquale 2003: the largest packet");
 }
 
 /// The row of the list of schedulers.

@@ -35,8 +35,8 @@ pub static MODEL: Model = Model {
     name: "virtual-clock",
     family: "scheduler",
     title: "VirtualClock",
-    summary: "Packets leave in the order of stamps of their flow's own clock. Each packet drives this clock by the \
-              time that it takes at the flow's share by weight.",
+    summary: "Packets leave in the order of their stamps. Each flow has a clock for stamps, which each packet \
+              advances by the time that the packet would take at the flow's share by weight.",
     source: "Zhang, SIGCOMM 1990",
     params: &[],
     probes: &[],

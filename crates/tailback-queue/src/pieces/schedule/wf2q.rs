@@ -33,8 +33,8 @@ pub static MODEL: Model = Model {
     name: "wf2q",
     family: "scheduler",
     title: "WF2Q, exact",
-    summary: "Among the packets that a fluid server would have begun to serve, the one leaves first that this server \
-              would finish first.",
+    summary: "Of the packets that a fluid server would have begun to serve, the next to leave is the one that this \
+              server would finish first.",
     source: "Bennett and Zhang, INFOCOM 1996",
     params: &[],
     probes: &[],

@@ -38,7 +38,8 @@ pub static MODEL: Model = Model {
     name: "wf2q-plus",
     family: "scheduler",
     title: "WF2Q+",
-    summary: "Among the packets that are due, the one leaves first that would be finished first at shares by weight.",
+    summary: "Of the packets that are due, the next to leave is the one that would be finished first if each flow had \
+              its share by weight.",
     source: "Bennett and Zhang, SIGCOMM 1996",
     params: &[],
     probes: &[],

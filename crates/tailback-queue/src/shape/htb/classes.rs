@@ -191,7 +191,7 @@ fn leaves(s: &Settings, list: &[&Settings], names: &[String], inner: &[bool]) ->
         Some(name) => {
             let i = found(&name, names).map_err(|e| e.within(DEFAULT.name))?;
             if inner[i + 1] {
-                let e = format!("\"{name}\" has classes below it, and holds no packets");
+                let e = format!("\"{name}\" has classes below it, so it holds no packets");
                 return Err(Refusal::new(e, "name a class without others below it").within(DEFAULT.name));
             }
             Some(i + 1)
@@ -202,7 +202,7 @@ fn leaves(s: &Settings, list: &[&Settings], names: &[String], inner: &[bool]) ->
         for code in class_settings.get(&DSCP) {
             let slot = &mut leaf_of[usize::from(code.0 & 63)];
             if inner[i + 1] {
-                let e = format!("\"{}\" has classes below it, and holds no packets", names[i]);
+                let e = format!("\"{}\" has classes below it, so it holds no packets", names[i]);
                 return Err(at(i, DSCP.name, e, "give the code points to a class below it"));
             }
             if let Some(other) = slot.replace(i + 1) {

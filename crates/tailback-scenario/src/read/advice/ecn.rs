@@ -57,8 +57,8 @@ fn of_flows(control: &str, misfit: Misfit) -> String {
     let ecn = ECN.name;
     match misfit {
         Misfit::NeedsMarks => format!(
-            "{control} needs marks, and with {ecn} = \"off\" it gets none: only losses slow it; leave out {ecn}, or \
-             give {ecn} = \"on\""
+            "{control} needs marks, but with {ecn} = \"off\" it gets no marks, so that only losses slow it; leave out \
+             {ecn}, or give {ecn} = \"on\""
         ),
         Misfit::IgnoresMarks => format!(
             "{control} ignores marks, and with ECN its packets are marked instead of dropped: it takes the line from \
@@ -71,7 +71,7 @@ fn of_flows(control: &str, misfit: Misfit) -> String {
 pub fn of_change(control: &str, misfit: Misfit) -> String {
     match misfit {
         Misfit::NeedsMarks => {
-            format!("{control} needs marks, and these flows were opened without ECN: only losses will slow it")
+            format!("{control} needs marks, but these flows were opened without ECN: only losses will slow it")
         }
         Misfit::IgnoresMarks => format!(
             "{control} ignores marks, and these flows were opened with ECN: their packets are marked instead of \

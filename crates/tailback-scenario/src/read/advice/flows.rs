@@ -31,9 +31,8 @@ pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec], network_mar
             let has_one_queue = facts(queue.model.name).is_some_and(|f| f.queues == Queues::One);
             has_one_queue.then(|| {
                 format!(
-                    "packet-pair reads its share from the gaps a fair queue makes, and the slowest line has {}: it \
-                     will \
-                     take the rate of the line for its own; use fq",
+                    "packet-pair computes its share from the gaps that a fair queue makes, but the slowest line has \
+                     {}: the source will use the whole rate of the line; use fq",
                     queue.model.name
                 )
             })
@@ -50,9 +49,8 @@ pub fn out_of_reach(transport: &Settings) -> Option<String> {
     let (setpoint, wmax) = (transport.get(&SETPOINT), transport.get(&WMAX));
     (setpoint > f64::from(wmax)).then(|| {
         format!(
-            "packet-pair is to keep setpoint = {setpoint} packets at the bottleneck, and wmax = {wmax} is all it may \
-             have \
-             outstanding: the window decides, not the rate; lower setpoint or raise wmax"
+            "packet-pair is to keep setpoint = {setpoint} packets at the bottleneck, but may have only wmax = {wmax} \
+             outstanding: the window limits it, not the rate; lower setpoint or raise wmax"
         )
     })
 }
@@ -72,10 +70,9 @@ pub fn one_conversation(hosts: (bool, bool), hops: &[Hop], links: &[LinkSpec]) -
         };
         (!apart).then(|| {
             format!(
-                "link {} has {}, which shares between conversations ({}), and to it these flows are one, \
-                 for \
-                 they have the same hosts; give them hosts of their own (access_rate), or the queue conversation = \
-                 \"tuple\"",
+                "link {} has {}, which shares the line between conversations ({}), but these flows are one \
+                 conversation, because they have the same hosts; give them hosts of their own (access_rate), or the \
+                 queue conversation = \"tuple\"",
                 l.name,
                 queue.model.name,
                 conversation.word()

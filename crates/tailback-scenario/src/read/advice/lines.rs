@@ -58,12 +58,12 @@ pub fn of_use(
     for (number, link) in around.links.iter().enumerate().filter(|(number, _)| !used[*number]) {
         let (why, remedy) = match equal.contains(&number) {
             true => (
-                "packets take one path, and of equal ones always the same",
+                "of several equal paths, all packets take the same one",
                 "add paths = \"flow\" or \"packet\" to share equal paths, name its ends in a group of flows, or leave \
                  it out",
             ),
             false => (
-                "packets take the path of the fewest hops, and of those the one of the least delay",
+                "packets take the path with the fewest hops, and of several such paths the one with the least delay",
                 "name its ends in a group of flows, or leave it out",
             ),
         };
@@ -84,8 +84,8 @@ pub fn of_use(
     {
         let name = around.links[link].port_name(reverse);
         let text = format!(
-            "its flows can send at most {:.2} Mb/s, a window in each round trip, and the line has {rate}: their \
-             windows decide and not the queue; give a larger window_cap or rwnd",
+            "its flows can send at most {:.2} Mb/s, a window in each round trip, but the line has {rate}: the windows \
+             limit them, not the queue; give a larger window_cap or rwnd",
             most / 1e6
         );
         r.warn(At::Nowhere, format!("link.{name}"), text);

@@ -220,7 +220,7 @@ impl Most {
         let (name, level, bytes) = levels_in_bytes.min_by(|a, b| a.2.total_cmp(&b.2))?;
         (bytes > self.bytes as f64).then(|| {
             let text = format!(
-                "{name} = \"{level}\" is never reached, for {} are all that can wait; lower it, or {}",
+                "{name} = \"{level}\" is never reached, because no more than {} can wait; lower it, or {}",
                 self.because, self.remedy
             );
             (name, text)
@@ -249,9 +249,8 @@ impl Most {
         let drained = Duration(us.saturating_mul(1000));
         (drained < target).then(|| {
             let text = format!(
-                "{name} = \"{target}\" is never reached, for {} leave{} the line of {} in {drained}: {} acts as if it \
-                 were \
-                 not there; lower it, or {}",
+                "{name} = \"{target}\" is never reached, because {} leave{} the line of {} in {drained}: {} has no \
+                 effect; lower it, or {}",
                 self.because,
                 if self.by_buffer { "s" } else { "" },
                 self.rate,
@@ -273,8 +272,7 @@ fn endless(queue: &Settings) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{name} {why}: it is plain {leaves} here; give it a buffer, such as \
-         buffer = \"{}\", or say {leaves}",
+        "{name} {why}: it is the same as {leaves} here; give it a buffer, such as buffer = \"{}\", or say {leaves}",
         queue.model.param(BUFFER.name).map_or("100 packets", |p| p.default)
     ))
 }
@@ -323,9 +321,8 @@ fn too_small(queue: &Settings, flows: &Crossing) -> Option<String> {
     let (packet, _) = flows.packets?;
     (packet > buffer).then(|| {
         format!(
-            "buffer = \"{buffer}B\" holds no packet of {}, which have {packet}B: all that must wait are dropped; give \
-             at \
-             least one packet, such as buffer = \"{}B\"",
+            "buffer = \"{buffer}B\" has no room for a packet of {}, of {packet}B: every packet that must wait is \
+             dropped; give at least one packet, such as buffer = \"{}B\"",
             flows.name,
             20 * packet
         )

@@ -24,7 +24,7 @@ pub static FIXED: Model = Model {
     name: "fixed",
     family: "playout",
     title: "Fixed playout delay",
-    summary: "What arrives is played so much later than it was made, and is missing if it arrives later; a frame of \
+    summary: "Everything is played at a fixed delay after it was made, and what arrives later is missing. A frame of \
               video that is complete later is shown at once.",
     source: "",
     params: FIXED_PARAMS,
@@ -34,15 +34,15 @@ pub static FIXED: Model = Model {
 params! {
     const FIXED_PARAMS;
 
-    pub DELAY: Duration = Key::new("delay", TIME, "100ms", "From making to playing.", "");
+    pub DELAY: Duration = Key::new("delay", TIME, "100ms", "The time from making to playing.", "");
 }
 
 pub static ADAPTIVE: Model = Model {
     name: "adaptive",
     family: "playout",
     title: "Playout delay by talk",
-    summary: "Each talk is played with a delay of its own: the smoothed delay of packets and a multiple of its \
-              smoothed deviation. For voice with silences.",
+    summary: "Each talk is played with its own delay: the smoothed delay of packets plus a multiple of the smoothed \
+              deviation. For voice with silences.",
     source: "Ramjee, Kurose, Towsley and Schulzrinne 1994, algorithm 1",
     params: ADAPTIVE_PARAMS,
     probes: &[],
@@ -52,9 +52,9 @@ params! {
     const ADAPTIVE_PARAMS;
 
     pub START: Duration = Key::new("start", TIME, "60ms",
-        "How much later than its first packet arrives the first talk is played.", "");
+        "The time from the arrival of the first packet until the first talk is played.", "");
     pub WEIGHT: f64 = Key::new("weight", Kind::Real { min: 0.0, max: 0.999_999 }, "0.998002",
-        "The weight of the past in both averages, a packet at a time.", "Ramjee et al. 1994");
+        "The weight of the old value in both averages, which each packet updates.", "Ramjee et al. 1994");
     pub DEVIATIONS: f64 = Key::new("deviations", Kind::Real { min: 0.0, max: 100.0 }, "4",
         "How many deviations the delay is above the mean.", "Ramjee et al. 1994");
 }

@@ -41,7 +41,7 @@ params! {
         "How many bytes all servers answer together, in equal parts; in place of `response`.",
         "1MB: Alizadeh et al. 2010, section 4.2.1");
     THINK = Param::new("think", Kind::Model("pause"), "none",
-        "How long a client waits after the last answer. Default: not at all.", "");
+        "How long a client waits after the last answer. Default: no time.", "");
     SERVER_TIME = exchange::SERVER_TIME;
     REQUESTS: Option<u64> = Key::new("requests", Kind::Count { min: 1, max: 1 << 32 }, "none",
         "How many requests each client makes. Default: as many as it can until it stops.", "");
@@ -68,8 +68,11 @@ pub static ENTRY: Entry = Entry {
 /// Exactly one parameter must say how much a server answers.
 fn sized_once(s: &Settings) -> Result<(), Conflict> {
     let problem = match (s.nested(RESPONSE.name).is_some(), s.get(&TOTAL).is_some()) {
-        (true, true) => "response is what each server answers, and total what all of them do",
-        (false, false) => "nothing says how much the servers answer",
+        (true, true) => {
+            "response and total are both given: response is the answer of each server, total the answer \
+                         of all together"
+        }
+        (false, false) => "response and total are missing, so the size of the answers is not known",
         _ => return Ok(()),
     };
     Err(Conflict {

@@ -26,7 +26,7 @@ pub static PARETO: Model = Model {
     name: "pareto",
     family: "object-count",
     title: "Pareto, less its least value",
-    summary: "A draw from the Pareto distribution, at most `max`, less `min`, as a whole number.",
+    summary: "A draw from the Pareto distribution (at most `max`) minus `min`, as a whole number.",
     source: "",
     params: PARETO_PARAMS,
     probes: &[],
@@ -51,10 +51,10 @@ params! {
         "The power by which the tail falls; the smaller, the heavier.", "");
     MAX: f64 = Key::new("max", Kind::Real { min: 0.001, max: MOST }, "1000000",
         "The largest value: a larger draw becomes this value.", "");
-    ROUNDING: Rounding = Key::choice("rounding", "nearest", "Which whole number the difference becomes.", "");
+    ROUNDING: Rounding = Key::choice("rounding", "nearest", "How the difference is rounded to a whole number.", "");
     COUNTS: CountedObjects = Key::choice("counts", "embedded",
-        "A draw less `min` is the number of embedded objects; or a draw, rounded up, is that of all, the main one \
-         included.", "");
+        "What is counted: the draw minus `min` is the number of embedded objects; or the draw, rounded up, is the \
+         number of all objects, including the main one.", "");
 }
 
 /// Every model, in the order of the reference page.

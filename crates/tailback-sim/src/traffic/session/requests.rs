@@ -24,8 +24,8 @@ pub static MODEL: Model = Model {
     family: "session",
     title: "Requests and responses",
     summary: "Each client sends a request, waits for the whole response, pauses, and does so again; or its requests \
-              come \
-              at random times and wait for nothing. A transfer is a response; its time begins with the request.",
+              come at random times, whether or not earlier responses have arrived. A transfer is a response; its time \
+              begins with the request.",
     source: "",
     params: PARAMS,
     probes: &[],
@@ -44,11 +44,10 @@ params! {
     REQUEST;
     RESPONSE = Param::new("response", Kind::Model("transfer-size"), "", "How many bytes a response has.", "");
     THINK = Param::new("think", Kind::Model("pause"), "none",
-        "How long a client waits after a response. Default: not at all.", "");
+        "How long a client waits after a response. Default: no time.", "");
     SERVER_TIME = exchange::SERVER_TIME;
     MODE: Mode = Key::choice("mode", "closed",
-        "Whether the next request waits for the response before it, or comes at its time whatever became of those \
-         before.", "");
+        "Whether the next request waits for the previous response, or comes at its own time in any case.", "");
     MEAN_GAP: Option<Duration> = Key::new("mean_gap", SOME_TIME, "none",
         "In mode open: the mean time from one request of a client to the next; the requests are a Poisson process.",
         "");
@@ -87,12 +86,12 @@ fn paced_once(s: &Settings) -> Result<(), Conflict> {
     match (open, s.get(&MEAN_GAP).is_none(), s.nested(THINK.name).is_none()) {
         (true, true, _) => wrong(
             MODE.name,
-            "requests in mode open come at a rate of their own, and none is given",
+            "requests in mode open come at a rate of their own, but no rate is given",
             "add mean_gap = \"1s\" or so, the mean time from one request to the next",
         ),
         (true, _, false) => wrong(
             THINK.name,
-            "think is a pause after a response, and requests in mode open wait for no response",
+            "think is a pause after a response, but requests in mode open do not wait for responses",
             "leave think out, or mode = \"open\" and mean_gap",
         ),
         (false, false, _) => wrong(

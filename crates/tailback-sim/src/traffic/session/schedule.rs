@@ -29,8 +29,8 @@ params! {
     AT: Vec<Duration> = Key::new("at", Kind::List(&TIME), "none",
         "When the transfers begin, counted from the member's start.", "");
     AFTER: Vec<Duration> = Key::new("after", Kind::List(&TIME), "none",
-        "In place of `at`: how long each transfer waits after the last byte of the one before it was acknowledged; the \
-         first waits after the member's start.", "");
+        "In place of `at`: how long each transfer waits after the last byte of the previous transfer was \
+         acknowledged. For the first transfer it is the time after the member's start.", "");
     SIZES: Vec<u64> = Key::new("sizes", Kind::List(&Kind::Bytes { min: 1, max: 1 << 50 }), "",
         "How many bytes the transfers have; the values are taken in turn.", "");
 }
@@ -58,8 +58,11 @@ pub static ENTRY: Entry = Entry {
 
 fn one_of_both(s: &Settings) -> Result<(), Conflict> {
     let problem = match (s.get(&AT).is_empty(), s.get(&AFTER).is_empty()) {
-        (true, true) => "nothing says when the transfers begin",
-        (false, false) => "`at` has transfers begin at instants, and `after` one after another",
+        (true, true) => "`at` and `after` are missing, so it is not known when the transfers begin",
+        (false, false) => {
+            "`at` and `after` are both given: with `at` transfers begin at instants, with `after` one \
+                           after another"
+        }
         _ => return Ok(()),
     };
     Err(Conflict {

@@ -114,7 +114,7 @@ params! {
     const PARAMS;
 
     PRESET = Param::new("preset", Kind::Profile(PRESETS), "3gpp",
-        "The published mix that gives what is not given here.", "");
+        "The published model from which the values come that are not given here.", "");
     REQUEST;
     MAIN = Param::new("main", Kind::Model("transfer-size"), "none",
         "How many bytes a main object has. Default: as the preset says.", "");
@@ -126,8 +126,8 @@ params! {
         "How long a client needs from the main object to the request for the first embedded one. Default: as the \
          preset says.", "");
     GAP = Param::new("gap", Kind::Model("pause"), "none",
-        "How long after the request for one object of a page the next is asked for, whatever has come so far, as \
-         HTTP/1.0 browsers do. Default: embedded objects wait for the main one and for a free connection.", "");
+        "The time from the request for one object of a page to the request for the next, whatever has arrived so far, \
+         as in HTTP/1.0 browsers. Default: embedded objects wait for the main one and for a free connection.", "");
     THINK = Param::new("think", Kind::Model("pause"), "none",
         "How long a page is read before the next is asked for. Default: as the preset says.", "");
     SERVER_TIME = exchange::SERVER_TIME;
@@ -137,7 +137,7 @@ params! {
         "Whether connections are kept from one object to the next and from page to page, or opened anew for each \
          object.");
     pub PAGE_SERVERS: Vec<String> = Key::new("page_servers", Kind::List(&Kind::Text), "none",
-        "Nodes of which each page draws its server, as in ns-2; without them it is always `from`.", "");
+        "Nodes from which each page draws its server, as in ns-2. Default: the server is always `from`.", "");
     PAGES: Option<u64> = Key::new("pages", Kind::Count { min: 1, max: 1 << 32 }, "none",
         "How many pages each client fetches. Default: as many as it can until it stops.", "");
 }
@@ -179,7 +179,7 @@ fn draws_servers_for_new_connections(s: &Settings) -> Result<(), Conflict> {
     Err(Conflict {
         param: PAGE_SERVERS.name,
         value: None,
-        problem: "connections are kept from page to page, and pages draw their servers".into(),
+        problem: "connections are kept from page to page, but each page draws its server from page_servers".into(),
         remedy: "give connection = \"new\", or leave page_servers out",
     })
 }
@@ -193,7 +193,7 @@ fn waits_for_one_thing(s: &Settings) -> Result<(), Conflict> {
     Err(Conflict {
         param,
         value: None,
-        problem: format!("{param} says what objects wait for, and with gap they wait for nothing"),
+        problem: format!("{param} says what objects wait for, but with gap they wait for nothing"),
         remedy: "leave one of them out, or choose a preset without gap",
     })
 }

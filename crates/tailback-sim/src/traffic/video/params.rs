@@ -66,13 +66,13 @@ params! {
     const PARAMS;
 
     PRESET = Param::new("preset", Kind::Profile(PRESETS), "gop",
-        "The published shape that gives what is not given here.", "");
+        "The published model from which the values come that are not given here.", "");
     pub RATE: BitRate = Key::new("rate", kinds::RATE, "2Mbps", "The mean rate of all frames, without headers.", "");
     pub FPS: f64 = Key::new("fps", Kind::Real { min: 0.001, max: 10_000.0 }, "30", "Frames a second.", "");
     pub GROUP: u64 = Key::new("group", Kind::Count { min: 1, max: 1_000_000 }, "30",
         "How many frames a group has: its first is an I frame, the others are P frames.", "");
     pub I_RATIO: f64 = Key::new("i_ratio", Kind::Real { min: 0.01, max: 1000.0 }, "5",
-        "The mean size of an I frame over that of a P frame.", "");
+        "The mean size of an I frame, divided by the mean size of a P frame.", "");
     pub FRAMES = Param::new("frames", Kind::Model("frame-size"), "log-normal", "How the sizes of frames vary.", "");
     pub JITTER: Duration = Key::new("jitter", TIME, "0s",
         "The standard deviation of the time of a frame around its place; its distribution is normal.", "");
@@ -86,18 +86,19 @@ params! {
         "The share of the time to the next frame over which the datagrams of a frame leave evenly; 0 sends them at \
          once.", "");
     pub REACTION: Duration = Key::new("reaction", TIME, "200ms",
-        "Over a transport that adapts: a new target is obeyed so much later.", "RFC 8593 section 5.1");
+        "Over a transport that adapts: the time after which the encoder follows a new target.", "RFC 8593 section 5.1");
     pub TRANSIENT: u64 = Key::new("transient", Kind::Count { min: 0, max: 1000 }, "0",
-        "How many frames a change of the rate disturbs: an I frame and smaller ones. 0: a change is only one of sizes.",
+        "How many frames a change of the rate disturbs: an I frame and then smaller frames. With 0, only the mean \
+         size of frames changes.",
         "RFC 8593 section 5.2");
     pub I_FRAME: u64 = Key::new("i_frame", Kind::Bytes { min: 1, max: 10_000_000 }, "13500B",
-        "The I frame of a transient.", "RFC 8593 section 5.2");
+        "The size of the I frame with which a change of the rate begins.", "RFC 8593 section 5.2");
     pub CHANGE: f64 = Key::new("change", Kind::Real { min: 0.0, max: 1000.0 }, "0.2",
-        "A change of the rate by more than this share of it is a transient.", "");
+        "A change of the rate by more than this share disturbs frames, as `transient` says.", "");
     pub SKIP: bool = Key::new("skip", Kind::Bool, "false",
-        "Over a connection: whether a frame is taken back if nothing of it has been sent by its deadline.", "");
+        "Over a connection: whether a frame is discarded if none of its bytes has been sent by its deadline.", "");
     pub CHAIN: bool = Key::new("chain", Kind::Bool, "false",
-        "Whether the P frames after a frame that failed fail with it, until the next I frame.", "");
+        "Whether, after a frame that failed, the P frames up to the next I frame fail too.", "");
 }
 
 /// The largest mean frame, bytes: a hundred thousand packets.

@@ -62,7 +62,7 @@ pub static LAPLACE: Model = Model {
     name: "laplace",
     family: "frame-size",
     title: "Laplace",
-    summary: "One plus a value of the Laplace distribution around 0; draws of no size are made again.",
+    summary: "One plus a value of the Laplace distribution around 0; draws that give no positive size are made again.",
     source: "RFC 8593 section 5.1",
     params: LAPLACE_PARAMS,
     probes: &[],
@@ -72,7 +72,7 @@ params! {
     const LAPLACE_PARAMS;
 
     SCALE: f64 = Key::new("scale", Kind::Real { min: 0.0, max: 0.3 }, "0.15",
-        "Its scale; the coefficient of variation is the root of two times this.", "RFC 8593 table 1");
+        "Its scale; the coefficient of variation is the square root of 2, times this.", "RFC 8593 table 1");
 }
 
 /// Every model, in the order of the reference page.

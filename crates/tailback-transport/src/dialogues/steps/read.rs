@@ -121,7 +121,7 @@ fn what(c: &mut Cursor, who: Who) -> Result<Does, Fault> {
             let number = whole(c, 0)?;
             let mut at = Vec::new();
             if !c.take_word("at") {
-                return Err(c.fault("write the times behind `at`, such as `copies 5 at 100ms,300ms`"));
+                return Err(c.fault("write the times after `at`, such as `copies 5 at 100ms,300ms`"));
             }
             loop {
                 at.push(time(c)?);
@@ -184,7 +184,7 @@ fn arrives(c: &mut Cursor, who: Who) -> Result<Does, Fault> {
         return Ok(Does::Data { numbers, ecn, cwr });
     }
     if !c.take_word("ack") {
-        return Err(c.fault("write `< ack N`, and behind it sack A-B, dsack A, ece, win N or `of again`"));
+        return Err(c.fault("write `< ack N`, and after it sack A-B, dsack A, ece, win N or `of again`"));
     }
     let mut ack = GivenAck {
         acked: bytes(c, 0)?,
@@ -225,7 +225,7 @@ fn sends(c: &mut Cursor) -> Result<Does, Fault> {
         let number = whole(c, 0)?;
         let cwr_first = !c.is_at_line_end() && c.peek() != Some(Kind::Sign(';'));
         if cwr_first && mark(c)?.is_none_or(|m| m != "cwr-first") {
-            return Err(c.fault_before("write cwr-first or nothing behind the number"));
+            return Err(c.fault_before("write cwr-first or nothing after the number"));
         }
         return Ok(Does::Count {
             most,

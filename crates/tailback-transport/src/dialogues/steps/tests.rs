@@ -46,7 +46,7 @@ fn a_wrong_dialogue_is_said() {
         ),
         ("says A SYN; read 3", "line 1, `3`: write `read on` or `read off`"),
         ("> at least 2 cwr", "line 1, `cwr`: write cwr-first or nothing"),
-        ("copies 3 40ms", "line 1, `40`: write the times behind `at`"),
+        ("copies 3 40ms", "line 1, `40`: write the times after `at`"),
         ("keep 3 = 3", "line 1, `3`: write `keep NAME = STATE`"),
     ] {
         let fault = read(text).expect_err(text).to_string();

@@ -50,8 +50,9 @@ pub static MODEL: Model = Model {
     name: "nada",
     family: "rate-control",
     title: "NADA",
-    summary: "One signal of queueing delay, losses and marks moves the rate towards the point where the signal is \
-              inverse to the rate. Alone it fills the line with a queue of xref times max_rate over the line's rate.",
+    summary: "Queueing delay, losses and marks are summed up in one signal. The rate changes until it is inversely \
+              proportional to this signal. A single flow fills the line, with a queueing delay of xref times max_rate \
+              divided by the line's rate.",
     source: "RFC 8698",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -61,32 +62,39 @@ params! {
     const PARAMS;
 
     PRIO: f64 = Key::new("prio", Kind::Real { min: 0.01, max: 100.0 }, "1",
-        "Weight: flows share a line in proportion to it.", TABLE);
-    XREF: Duration = Key::new("xref", SOME_TIME, "10ms", "The signal at which the rate stands at max_rate.", TABLE);
-    KAPPA: f64 = Key::new("kappa", FACTOR, "0.5", "Scales each step of the rate.", TABLE);
-    ETA: f64 = Key::new("eta", FACTOR, "2", "Scales the answer to a change of the signal.", TABLE);
+        "The weight of a flow: flows share a line in proportion to their weights.", TABLE);
+    XREF: Duration = Key::new("xref", SOME_TIME, "10ms",
+        "The signal (a delay) at which the rate stays at max_rate.", TABLE);
+    KAPPA: f64 = Key::new("kappa", FACTOR, "0.5", "A factor in each step of the rate.", TABLE);
+    ETA: f64 = Key::new("eta", FACTOR, "2",
+        "A factor in the part of a step that follows the change of the signal.", TABLE);
     TAU: Duration = Key::new("tau", SOME_TIME, "500ms", "Upper bound of the round trip for which a step is stable.",
         TABLE);
     QEPS: Duration = Key::new("qeps", SOME_TIME, "10ms",
-        "Queueing delays below it do not end the accelerated ramp-up.", TABLE);
+        "The queueing delay above which the accelerated ramp-up ends.", TABLE);
     DFILT: Duration = Key::new("dfilt", SOME_TIME, "120ms",
-        "The delay that filters add at most. A longer one makes the steps of the accelerated ramp-up smaller.", TABLE);
+        "The longest delay that filters of the signal add. A longer delay makes the steps of the accelerated ramp-up \
+         smaller.", TABLE);
     GAMMA_MAX: f64 = Key::new("gamma_max", FACTOR, "0.5", "The largest step of the accelerated ramp-up.", TABLE);
     QBOUND: Duration = Key::new("qbound", SOME_TIME, "50ms",
-        "The queue that one step of the accelerated ramp-up may build.", TABLE);
+        "The queueing delay that one step of the accelerated ramp-up may cause.", TABLE);
     QTH: Duration = Key::new("qth", SOME_TIME, "50ms",
-        "Longer queueing delays count less while losses are recent.", TABLE);
-    LAMBDA: f64 = Key::new("lambda", FACTOR, "0.5", "How fast they count less.", TABLE);
+        "The queueing delay above which delays count less in the signal while losses are recent.", TABLE);
+    LAMBDA: f64 = Key::new("lambda", FACTOR, "0.5", "How fast delays above qth count less as they grow.", TABLE);
     MULTILOSS: f64 = Key::new("multiloss", FACTOR, "7",
-        "Losses are recent for so many mean intervals between losses.", TABLE);
-    DLOSS: Duration = Key::new("dloss", SOME_TIME, "10ms", "The delay that losses at plrref stand for.", TABLE);
-    PLRREF: f64 = Key::new("plrref", RATIO, "0.01", "Reference ratio of losses.", TABLE);
-    DMARK: Duration = Key::new("dmark", SOME_TIME, "2ms", "The delay that marks at pmrref stand for.", TABLE);
-    PMRREF: f64 = Key::new("pmrref", RATIO, "0.01", "Reference ratio of marks.", TABLE);
+        "For how long losses are recent, as a multiple of the mean interval between losses.", TABLE);
+    DLOSS: Duration = Key::new("dloss", SOME_TIME, "10ms",
+        "The delay in the signal that a loss ratio of plrref is worth.", TABLE);
+    PLRREF: f64 = Key::new("plrref", RATIO, "0.01", "The reference loss ratio, for dloss.", TABLE);
+    DMARK: Duration = Key::new("dmark", SOME_TIME, "2ms",
+        "The delay in the signal that a marking ratio of pmrref is worth.", TABLE);
+    PMRREF: f64 = Key::new("pmrref", RATIO, "0.01", "The reference marking ratio, for dmark.", TABLE);
     BASE_HISTORY: Duration = Key::new("base_history", Kind::Time { min: 0.1, max: 86_400.0 }, "600s",
-        "The least one-way delay of so long is that of the path.", "RFC 8698 section 5.1.1: tens of minutes");
+        "The least one-way delay of this time is taken as the delay of the path without queues.",
+        "RFC 8698 section 5.1.1: tens of minutes");
     BETA: f64 = Key::new("beta", FACTOR, "0.1",
-        "Share of what waits in the pacer: the encoder makes less by it, the pacer sends more, up to 5 % of the rate.",
+        "How data that wait in the pacer change the rates: the encoder makes less and the pacer sends more by this \
+         share of the waiting data, up to 5 % of the rate.",
         "RFC 8698 table 3, BETA_S and BETA_V");
     FPS: f64 = Key::new("fps", Kind::Real { min: 0.1, max: 10_000.0 }, "30", "Frames a second, for beta.",
         "RFC 8698 table 3");

@@ -70,10 +70,9 @@ pub static MODEL: Model = Model {
     name: "bbr",
     family: "congestion",
     title: "BBR, version 1",
-    summary: "Keeps the greatest delivery rate and the least round trip of the path, paces at the one and keeps about \
-              two \
-              of their products outstanding; losses do not change that. It does not answer ECN echoes: leave `ecn` \
-              off.",
+    summary: "Estimates the greatest delivery rate and the least round trip of the path, paces at this rate, and \
+              keeps about twice their product outstanding. It does not react to losses. It does not answer ECN \
+              echoes: leave `ecn` off.",
     source: "draft-cardwell-iccrg-bbr-congestion-control-00, draft-cheng-iccrg-delivery-rate-estimation-00",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -88,8 +87,8 @@ params! {
 
     FORM: FormChoice = Key::choice("form", "auto",
         "How the control is computed. auto: as `congestion_form` of tcp says. draft: each segment paced by itself. \
-         linux: the window has room for batches of a millisecond, even numbers and ACKs that come in bursts, and \
-         pacing leaves 1 % free.", DRAFT);
+         linux: the window has room for batches of a millisecond and for ACKs that come in bursts, it is an even \
+         number of segments, and pacing leaves 1 % of the rate free.", DRAFT);
 }
 
 /// Version 1 answers neither marks nor losses: the rate that is delivered is its signal.

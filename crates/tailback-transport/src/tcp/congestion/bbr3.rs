@@ -69,9 +69,9 @@ pub static MODEL: Model = Model {
     name: "bbr3",
     family: "congestion",
     title: "BBR, version 3",
-    summary: "Keeps the greatest delivery rate and the least round trip of the path, paces at the one and keeps about \
-              two of their products outstanding, within bounds that losses set: more than 2 % of them while it probes \
-              says how much is too much. Version 1 is `bbr`.",
+    summary: "Estimates the greatest delivery rate and the least round trip of the path, paces at this rate, and \
+              keeps about twice their product outstanding. Losses limit this: if more than 2 % of the packets are \
+              lost while it probes, what was then outstanding is too much. Version 1 is `bbr`.",
     source: DRAFT,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -85,8 +85,8 @@ params! {
          (github.com/google/bbr, net/ipv4/tcp_bbr.c at commit 001a430b).", DRAFT);
     ECN_LOW: bool = Key::new("ecn_low", Kind::Bool, "false",
         "With form = \"linux\": the route says that marks mean a short queue (the feature ecn_low), so that they \
-         count where the least round trip is at most 5 ms. They are counted with accurate_ecn only. Otherwise this \
-         form does not answer marks.", linux::SOURCE);
+         count where the least round trip is at most 5 ms. Marks are counted only with accurate_ecn. Without it this \
+         form does not react to marks.", linux::SOURCE);
 }
 
 /// A few losses do not slow it, and its window is not what is spread.

@@ -52,9 +52,9 @@ pub static MODEL: Model = Model {
     name: "binomial",
     family: "congestion",
     title: "Binomial controls: square root, inverse increase, general AIMD",
-    summary: "Slow start as Reno; then a round trip adds a / W^k segments to a window of W, and a loss or an ECN echo \
-              takes \
-              b W^l. `law` names a set of the four numbers; each may be given by itself.",
+    summary: "Slow start as in Reno. After it, each round trip adds a / W^k segments to a window of W segments, and a \
+              loss or an ECN echo takes b W^l segments from it. `law` names a set of the four numbers; each may be \
+              given by itself.",
     source: "D. Bansal and H. Balakrishnan, Binomial congestion control algorithms, Infocom 2001",
     params: PARAMS,
     probes: &[],
@@ -71,9 +71,9 @@ params! {
     L: Option<f64> = Key::new("l", Kind::Real { min: 0.0, max: 1.0 }, "none",
         "Exponent of the reduction; default: the law's.", PAPER);
     A: Option<f64> = Key::new("a", Kind::Real { min: 0.001, max: 1000.0 }, "none",
-        "Growth in segments a round trip of a window of one segment; default: the law's.", PAPER);
+        "Growth of a window of one segment, in segments for each round trip; default: the law's.", PAPER);
     B: Option<f64> = Key::new("b", Kind::Real { min: 0.001, max: 1000.0 }, "none",
-        "Reduction in segments of a window of one segment; default: the law's.", PAPER);
+        "Reduction of a window of one segment, in segments; default: the law's.", PAPER);
 }
 
 pub const FACTS: Facts = Facts::CLASSIC;

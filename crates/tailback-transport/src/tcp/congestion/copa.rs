@@ -65,8 +65,8 @@ pub static MODEL: Model = Model {
     name: "copa",
     family: "congestion",
     title: "Copa",
-    summary: "A target rate from the queueing delay: it keeps 1.25 / delta packets queued on average, and empties the \
-              queue once in five round trips.",
+    summary: "The queueing delay sets a target rate. On average 1.25 / delta packets are queued, and the queue is \
+              empty once in five round trips.",
     source: "V. Arun and H. Balakrishnan, Copa: practical delay-based congestion control for the Internet, NSDI 2018",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -78,7 +78,7 @@ params! {
     DELTA: f64 = Key::new("delta", Kind::Real { min: 0.001, max: 1.0 }, "0.5",
         "How much delay counts against rate: 1.25 / delta packets are queued on average.", PAPER);
     COMPETITIVE: bool = Key::new("competitive", Kind::Bool, "true",
-        "Where others keep the queue from emptying, delta follows losses, so that it competes.",
+        "Whether delta follows losses while other flows keep the queue from emptying, so that this flow gets a share.",
         "on: Arun and Balakrishnan 2018, section 2.2; off: facebook/mvfst");
 }
 

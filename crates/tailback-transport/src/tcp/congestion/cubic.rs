@@ -71,12 +71,14 @@ params! {
     pub(super) C: f64 = Key::new("c", Kind::Real { min: 0.001, max: 100.0 }, "0.4",
         "How steep the cubic function is, in segments/s^3.", "RFC 9438 section 5.1");
     pub(super) BETA: f64 = Key::new("beta", Kind::Real { min: 0.1, max: 0.99 }, "0.7",
-        "What a loss leaves of the window.", "RFC 9438 section 4.6");
+        "The share of the window that a loss leaves.", "RFC 9438 section 4.6");
     pub(super) FAST_CONVERGENCE: bool = Key::new("fast_convergence", Kind::Bool, "true",
-        "A flow that is reduced below the window of its last reduction aims lower, so that newcomers find room.",
+        "If a flow is reduced before it reaches the window of its last reduction, it aims lower, so that new flows \
+         get a share (fast convergence).",
         "RFC 9438 section 4.7");
     pub(super) RENO_FRIENDLY: bool = Key::new("reno_friendly", Kind::Bool, "true",
-        "The window is not below that of a linear growth with the same mean as Reno's.", "RFC 9438 section 4.3");
+        "The window is at least that of a linear growth with the same mean as Reno's (the Reno-friendly region).",
+        "RFC 9438 section 4.3");
     pub(super) HYSTART: bool = Key::new("hystart", Kind::Bool, "false",
         "HyStart++ ends the first slow start when the round trip grows.", "RFC 9406");
     pub(super) SEARCH: bool = Key::new("search", Kind::Bool, "false",

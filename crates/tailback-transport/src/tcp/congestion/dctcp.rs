@@ -31,7 +31,8 @@ pub static MODEL: Model = Model {
     family: "congestion",
     title: "Data center TCP",
     summary: "Reno's growth, but once a round trip the window falls by half the smoothed fraction of bytes that were \
-              marked. For short round trips and queues that mark every packet above a low threshold; `tcp` needs ECN.",
+              marked. Made for short round trips and for queues that mark every packet above a low threshold. `tcp` \
+              needs ECN.",
     source: "RFC 8257",
     params: PARAMS,
     probes: &[ProbeDef {

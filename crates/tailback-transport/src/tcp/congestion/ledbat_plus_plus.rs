@@ -65,8 +65,8 @@ pub static MODEL: Model = Model {
     name: "ledbat-plus-plus",
     family: "congestion",
     title: "LEDBAT++",
-    summary: "A background transfer: it keeps the queueing delay at `target` where it is alone, and yields where \
-              others fill the queue beyond it.",
+    summary: "For background transfers. A flow that is alone keeps the queueing delay at `target`; it yields when \
+              other flows fill the queue beyond that.",
     source: DRAFT,
     params: PARAMS,
     probes: &Probe::defs(&READ),

@@ -57,8 +57,8 @@ pub static MODEL: Model = Model {
     family: "congestion",
     title: "Scalable control after Prague",
     summary: "Reduces its window by half the smoothed fraction of marked bytes, as DCTCP does, but over a virtual \
-              round trip of at least 25 ms. It is paced, and its packets have ECT(1). For queues that mark from a \
-              shallow threshold on; `tcp` needs ECN.",
+              round trip of at least 25 ms. It is paced, and its packets have ECT(1). Made for queues that mark from \
+              a shallow threshold on. `tcp` needs ECN.",
     source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331",
     params: PARAMS,
     probes: &Probe::defs(&READ),

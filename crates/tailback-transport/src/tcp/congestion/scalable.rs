@@ -33,8 +33,9 @@ pub static MODEL: Model = Model {
     name: "scalable",
     family: "congestion",
     title: "The scalable law alone",
-    summary: "Each marked segment takes half a segment from the window, and each round trip adds one: a window of 2 / \
-              p at once, without the averages and pauses of dctcp and prague. Packets have ECT(1); `tcp` needs ECN.",
+    summary: "Each marked segment reduces the window by half a segment, and each round trip adds one segment. So the \
+              window follows 2 / p at once, without the averages and pauses of dctcp and prague. Packets have ECT(1); \
+              `tcp` needs ECN.",
     source: "Briscoe and De Schepper 2017; RFC 9332 section 2.1",
     params: PARAMS,
     probes: &[],

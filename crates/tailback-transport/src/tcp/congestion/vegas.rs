@@ -42,9 +42,9 @@ pub static MODEL: Model = Model {
     name: "vegas",
     family: "congestion",
     title: "TCP Vegas",
-    summary: "Keeps a few segments queued: the window grows by one a round trip while the round trip says that fewer \
-              than \
-              `alpha` are, and shrinks by one while more than `beta` are. Losses are answered as Reno does.",
+    summary: "Keeps a few segments queued, whose number follows from the round trip. While fewer than `alpha` \
+              segments are queued, the window grows by one segment in each round trip; while more than `beta` are \
+              queued, it shrinks by one. It reacts to losses as Reno does.",
     source: "L. Brakmo and L. Peterson, TCP Vegas: end to end congestion avoidance on a global Internet, JSAC 1995",
     params: PARAMS,
     probes: &[

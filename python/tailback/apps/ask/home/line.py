@@ -240,7 +240,7 @@ def _rates(
     if test is not None:
         twice = next((n for n, v in (("down", down), ("up", up), ("rtt", rtt)) if v is not None), None)
         if twice is not None:
-            raise LinkError(f"measured = {test}: it says --{twice} as well; leave one of them out")
+            raise LinkError(f"measured = {test}: it also contains --{twice}; leave one of them out")
         said = measured(test)
         packet = PACKET - (8 if framed.pppoe else 0)
         rates = said.line_rates(framed, packet, framed.link != "unknown" and variation is None)
@@ -300,7 +300,7 @@ def _who(people: str | None, hosts: int | None, traffic: Sequence[str] | None, t
     if people is not None:
         if traffic is not None or hosts is not None:
             excluded_option = "traffic" if traffic is not None else "hosts"
-            raise LinkError(f"people = {people}: it says --{excluded_option} as well; leave one of them out")
+            raise LinkError(f"people = {people}: it also contains --{excluded_option}; leave one of them out")
         counts = behind.people(people)
         # A line without load has no queue, so one download is added, such as an update.
         counts.setdefault("bulk", 1)

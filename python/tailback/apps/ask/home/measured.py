@@ -57,7 +57,7 @@ def measured(text: str) -> Measured:
         read = _read(said)
         if read is not None:
             return read
-        raise LinkError(f"measured = {text}: {parts[0]!r} are no rates down/up; {_HINT}")
+        raise LinkError(f"measured = {text}: {parts[0]!r} are not rates down/up; {_HINT}")
     down, up = (_rate(one) for one in rates)
     times: dict[str, tuple[bool, float]] = {}
     for part in parts[1:]:

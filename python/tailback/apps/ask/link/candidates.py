@@ -92,14 +92,14 @@ def default(link: Link) -> tuple[list[str], list[str]]:
 
         return list(CANDIDATES), []
     left_out = [name for name in DEFAULT if not link.ecn and models()[name]["marks"] == "always"]
-    why = "is left out: its signal is the mark, and hosts have no ECN; --ecn gives it to them"
+    why = "is left out: it signals only by marks, and hosts have no ECN; --ecn gives it to them"
     return [name for name in DEFAULT if name not in left_out], [f"{name} {why}" for name in left_out]
 
 
 def _can_signal(name: str, link: Link) -> None:
     if models()[name]["marks"] == "always" and not link.ecn:
         raise LinkError(
-            f"queue = {name}: its signal is the mark, and hosts have no ECN; add --ecn, or leave {name} out"
+            f"queue = {name}: it signals only by marks, but hosts have no ECN; add --ecn, or leave {name} out"
         )
 
 

@@ -176,7 +176,9 @@ def traffic(given: Sequence[str] | None) -> tuple[str, ...]:
     if len(laws) > 1:
         raise LinkError(f"traffic = {','.join(kinds)}: name one law of sizes, and ask again for the other")
     if not laws:
-        raise LinkError(f"traffic = {INCAST}: there are no flows beside the requests; add {' or '.join(SIZES)}")
+        raise LinkError(
+            f"traffic = {INCAST}: the requests of incast need other flows beside them; add {' or '.join(SIZES)}"
+        )
     return tuple(kinds)
 
 

@@ -163,7 +163,7 @@ def link(
     if rate_bps > 10e12:
         raise LinkError(f"rate = {rate}: give at most 10Tbps; the hosts' own lines are ten times as fast")
     if load is not None and fabric is None:
-        raise LinkError(f"load = {load:g}: this is of the hosts' links of a fabric; add fabric, such as leaf-spine")
+        raise LinkError(f"load = {load:g}: it is a share of a fabric's hosts' links; add fabric, such as leaf-spine")
     made_of = None if fabric is None else fabrics.fabric(fabric, load, _only(rtt))
     if made_of is not None:
         rtts: tuple[float, ...] = (fabrics.round_trip_s(made_of, rate_bps, packet_bytes),)
@@ -185,7 +185,7 @@ def link(
     needs_marks = any(sender in racks.MADE_FOR for sender in wanted)
     in_rack = needs_marks or made_of is not None
     if needs_marks and ecn is False:
-        raise LinkError(f"senders = {','.join(wanted)}: their signal is the mark; leave out --no-ecn")
+        raise LinkError(f"senders = {','.join(wanted)}: they need marks; leave out --no-ecn")
     notes: list[str] = []
     if made_of is not None:
         kinds = fabrics.traffic(traffic)

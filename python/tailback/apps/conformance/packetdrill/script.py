@@ -233,7 +233,7 @@ def _expand(commands: list[Command], line: int, folder: Path, more: Path | None,
             yield msgspec.structs.replace(command, line=at)
             continue
         if depth == _MOST_INCLUDED:
-            raise Refused(at, command.include, "files include each other too deep")
+            raise Refused(at, command.include, "files include each other too deeply")
         path = _find(command.include, folder, more, at)
         try:
             rows = msgspec.convert(_read(path, _core.read_packetdrill_commands), list[Command], strict=False)

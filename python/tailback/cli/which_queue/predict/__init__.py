@@ -155,8 +155,8 @@ def qsdrr_command(
 ) -> None:
     """How many flows QSDRR hits at the first overflow in congestion avoidance, and how far the queue then falls.
 
-    Regime 1: queues are so long that the victims lose 1, 2, 3, ... packets. Regime 2: each victim loses its whole
-    queue. Regime 3: there are fewer packets than queues.
+    Regime 1: queues are so long that the first victim loses 1 packet, the next 2, then 3, and so on. Regime
+    2: each victim loses its whole queue. Regime 3: there are fewer packets than queues.
     """
     c, tau, sizes = _read(rate, rtt, buffers, packet)
     models = asked(lambda: [qsdrr(flows, int(b), c, tau) for b in sizes])

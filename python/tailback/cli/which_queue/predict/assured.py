@@ -86,7 +86,7 @@ def _flow(text: str) -> tuple[int, Client]:
     default="15ms",
     show_default=True,
     metavar="TIME",
-    help="Queueing delay at the middle threshold.",
+    help="Queueing delay when the queue is at the middle threshold.",
 )
 @click.option(
     "--probability",
@@ -221,7 +221,8 @@ def allocation_command(
 ) -> None:
     """What each flow of a scenario should get: max-min fair, first green, then yellow, then red.
 
-    Committed and peak rates are those of the flows' conditioners. A flow without one shares only the red rate.
+    Committed and peak rates are those of the flows' conditioners. A flow without a conditioner shares only
+    the red rate.
     """
     from tailback.cli import source
 

@@ -153,8 +153,9 @@ def red_command(
 ) -> None:
     """The average queue at which RED and long-lived Reno flows agree (Firoiu and Borden 2000).
 
-    There the flows fill the line, by the square-root law, and RED signals just as many packets as this takes. With few
-    flows or a long round trip the average oscillates around this point, or the line is idle at times.
+    At this queue, RED signals just the share of packets at which the flows fill the line by the square-root
+    law. With few flows or a long round trip the average oscillates around this point, or the line is idle at
+    times.
 
     \b
     tailback predict red --flows 10 --flows 20 --rate 10Mbps --rtt 100ms --min-threshold "20 packets"

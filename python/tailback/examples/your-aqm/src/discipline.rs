@@ -21,8 +21,8 @@ pub static MODEL: Model = Model {
     name: "your-aqm",
     family: "queue",
     title: "Your aqm",
-    summary: "Measure: the backlog. Function: a fixed probability above a threshold. Action: drop (early), or with ecn \
-              mark capable packets.",
+    summary: "Measure: the backlog. Function: a fixed probability above a threshold. Action: drop (early); with ecn, \
+              mark capable packets instead.",
     source: "the paper or RFC, with its section",
     params: PARAMS,
     probes: &[],

@@ -72,8 +72,8 @@ class WaysOut:
                     break
         if not prefixes:
             raise Refused(
-                f"no addresses are free: routes of this machine have all of {_SPACE} or {_SPACE6}; find them: "
-                "ip route show table all"
+                f"no addresses are free: routes of this machine use all of {_SPACE} or {_SPACE6}; find them: ip route "
+                "show table all"
             )
         return prefixes
 

@@ -40,7 +40,7 @@ def batch(lines: Iterable[str]) -> None:
         ["ip", "-batch", "-"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise Refused(f"`ip` does not do what the way out needs: {done.stderr.strip()}")
+        raise Refused(f"`ip` cannot set up the way out: {done.stderr.strip()}")
 
 
 def _ip(*words: str) -> str:

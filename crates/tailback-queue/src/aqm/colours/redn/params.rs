@@ -72,44 +72,46 @@ params! {
 
     OWN_BUFFER = BUFFER.with_default("unlimited", LIU).param;
     MODE: Steers = Key::choice("mode", "redn",
-        "What moves the maximum probabilities: nothing; crossings of the outer thresholds; those and crossings of the \
-         middle one; or nothing, on a ramp of three regions.", "Liu 2001 sections 3.1, 3.2 (adaptive)");
+        "What changes the maximum probabilities: nothing; crossings of the outer thresholds; crossings of the outer \
+         and the middle thresholds; or nothing, with a ramp of three regions.",
+        "Liu 2001 sections 3.1, 3.2 (adaptive)");
     MIN_THRESHOLD: Vec<Level> = Key::new("min_threshold", Kind::Each(Per::Colour, &Kind::Level), "none",
-        "Average backlog from which packets are signalled (L). Without it half the middle threshold.", LIU);
+        "Average backlog from which packets are signalled (L). Default: half the middle threshold.", LIU);
     MIDDLE_THRESHOLD: Vec<Level> = Key::new("middle_threshold", Kind::Each(Per::Colour, &Kind::Level), "none",
-        "Average backlog from which the static probability acts (M); for adaptive_redn. Without it what the line sends \
-         in middle_delay, at least 10 packets, and at most half of max_threshold.", LIU);
+        "Average backlog from which the static probability applies (M); for adaptive_redn. Default: what the line \
+         sends in middle_delay, but at least 10 packets, and at most half of max_threshold.", LIU);
     MAX_THRESHOLD: Vec<Level> = Key::new("max_threshold", Kind::Each(Per::Colour, &Kind::Level), "none",
-        "Average backlog at which the probability reaches max_probability (H). Without it as many packets as signals \
-         at twice max_probability take away in longest_rtt, at least 20, and at most half the buffer.", LIU);
+        "Average backlog at which the probability reaches max_probability (H). Default: the number of packets that \
+         signals with twice max_probability remove during longest_rtt, but at least 20, and at most half the buffer.",
+        LIU);
     QUEUE_THRESHOLD: Vec<Level> = Key::new("queue_threshold", Kind::Each(Per::Colour, &Kind::Level), "none",
-        "Backlog of the colour's population below which nothing is signalled (K); for adaptive_redn. Without it \
-         min_threshold.", LIU);
+        "Backlog of the packets that the colour's average counts, below which nothing is signalled (K); for \
+         adaptive_redn. Default: min_threshold.", LIU);
     MIDDLE_DELAY: Duration = Key::new("middle_delay", Kind::Time { min: 1e-6, max: 100.0 }, "15ms",
-        "The delay at the middle threshold, where that is not given.", LIU);
+        "The queueing delay from which the middle threshold is computed if it is not given.", LIU);
     LONGEST_RTT: Duration = Key::new("longest_rtt", Kind::Time { min: 1e-6, max: 100.0 }, "500ms",
-        "The longest round trip of the flows, where max_threshold is not given.", LIU);
+        "The longest round trip of the flows, from which max_threshold is computed if it is not given.", LIU);
     WEIGHTS: Vec<f64> = WEIGHT.of_kind(Kind::Each(Per::Colour, A_PROBABILITY));
     MAX_PROBABILITY: Vec<f64> = Key::new("max_probability", Kind::Each(Per::Colour, A_PROBABILITY), "none",
-        "Signal probability as the average reaches max_threshold (Ps); in the modes that adapt, the static one. \
-         Without it 0.1, and 0.2 for stepped_red.", LIU);
+        "Signal probability as the average reaches max_threshold (Ps); in adaptive modes, the static probability. \
+         Default: 0.1, or 0.2 for stepped_red.", LIU);
     INITIAL_PROBABILITY: Vec<f64> = Key::new("initial_probability", Kind::Each(Per::Colour, A_PROBABILITY), "none",
-        "The dynamic probability at the start (Pd). Without it max_probability.", LIU);
+        "The dynamic probability at the start (Pd). Default: max_probability.", LIU);
     INCREASE: Vec<f64> = Key::new("increase", Kind::Each(Per::Colour, A_FACTOR), "2",
         "What the dynamic probability is multiplied by (U).", "Feng, Kandlur, Saha, Shin 1999");
     DECREASE: Vec<f64> = Key::new("decrease", Kind::Each(Per::Colour, A_FACTOR), "3",
         "What the dynamic probability is divided by (D).", "Feng, Kandlur, Saha, Shin 1999");
     USE_MIDDLE: Vec<bool> = Key::new("use_middle", Kind::Each(Per::Colour, &Kind::Bool), "[false, true, true]",
-        "Whether the middle threshold acts for this colour; for adaptive_redn.", LIU);
+        "Whether this colour uses the middle threshold; for adaptive_redn.", LIU);
     ADAPT_STATIC: bool = Key::new("adapt_static", Kind::Bool, "false",
-        "Move the static probability each second, from max_probability to twice that, above the dynamic one; for \
-         adaptive_redn.", "Liu 2001 chapter 5 names it; the rule is tailback's");
+        "Adapt the static probability once a second. It stays between max_probability and twice that, and above the \
+         dynamic probability; for adaptive_redn.", "Liu 2001 chapter 5 names it; the rule is tailback's");
     GENTLE_OF: Vec<bool> = GENTLE.of_kind(Kind::Each(Per::Colour, &Kind::Bool));
     ECN_OF: Vec<bool> = ECN.of_kind(Kind::Each(Per::Colour, &Kind::Bool));
     SPACINGS: Vec<Spacing> = SPACING.of_kind(Kind::Each(Per::Colour, &SPACING.param.kind));
     MOVES: Moves = Key::choice("moves", "population",
-        "Which averages an arrival moves: those of the populations that have its colour, or all three, which makes the \
-         average of green packets change faster.", "Clark and Fang 1998 (population); Liu 2001 leaves it open");
+        "Which averages an arrival updates: those that count its colour, or all three, which makes the average of \
+         green packets change faster.", "Clark and Fang 1998 (population); Liu 2001 leaves it open");
     OWN_MEAN_PACKET = MEAN_PACKET.with_default("1000B", LIU).param;
     INITIAL_AVERAGES: Vec<Level> = INITIAL_AVERAGE.of_kind(Kind::Each(Per::Colour, &Kind::Level));
     UNCOLOURED;
@@ -296,7 +298,10 @@ impl Thresholds {
             if let Some(c) = (0..COLOURS).find(|&c| a[c] > b[c]) {
                 return Err(Refusal::new(
                     format!("{below} ({}) is above {above} ({})", a[c], b[c]),
-                    format!("give {above} of at least {below}; without both they follow the line's rate"),
+                    format!(
+                        "give {above} of at least {below}; if both are left out, they are computed from the \
+                         line's rate"
+                    ),
                 ));
             }
         }

@@ -67,10 +67,10 @@ pub static MODEL: Model = Model {
     name: "dualpi2",
     family: "queue",
     title: "DualPI2 (dual-queue coupled AQM)",
-    summary: "A queue of low latency for scalable senders (ECT(1)), coupled to a classic one. Measure: the delay of \
-              both heads. Function: PI; the classic queue signals with the square of its probability, the other with k \
-              times it or by a shallow ramp. Action: the classic queue marks or drops (early), the other marks \
-              (coupled, step); both drop under overload.",
+    summary: "A low-latency queue (L) for scalable senders (ECT(1)), coupled to a classic queue. Measure: the delay \
+              of the head packets of both queues. Function: a PI controller; the classic queue signals with the \
+              square of its probability, the L queue with k times the probability or by a shallow ramp. Action: the \
+              classic queue marks or drops (early), the L queue marks (coupled, step); both drop under overload.",
     source: "RFC 9332",
     params: PARAMS,
     probes: &Probe::defs(&DualPi2::<TestPacket>::READ),
@@ -109,22 +109,23 @@ params! {
         "The share of bytes that the classic queue gets while both hold packets.",
         "Linux dualpi2; RFC 9332 appendix A.1: 1/16");
     TIME_SHIFT: Option<Duration> = Key::new("time_shift", Kind::Time { min: 0.0, max: 100.0 }, "none",
-        "Serve the head that has waited longer, with this time added to the wait in the L queue. Without it the queues \
-         are served by shares.",
+        "Serve the queue whose head packet has waited longer, with this time added to the wait in the L queue. \
+         Default: each queue gets a share of the line.",
         "RFC 9332 appendix A.1 (time-shifted FIFO)");
     SIGNALS: Signals = Key::choice("signals", "even",
-        "How signals are placed: spaced evenly, by summing up their probabilities, or drawn one by one.",
+        "How signals are placed: they are spaced evenly, by a sum of the probabilities, or each is drawn by itself.",
         "RFC 9332 appendix A.1 (recur); Linux dualpi2 draws");
     MIN_BACKLOG: u64 = Key::new("min_backlog", Kind::Bytes { min: 0, max: 1_000_000_000 }, "0B",
         "Nothing is signalled while less than this waits in both queues.", "Linux dualpi2: two packets");
     FORM: DualForm = Key::choice("form", "rfc9332",
-        "Whose rules decide. With linux the coupled mark and the step are two chances, l_floor is looked at when a \
-         packet enters, min_backlog counts what stays and spares the step, and credit decides whose turn it is: the L \
-         queue begins with a packet's worth, and the credit is kept while one queue is empty.",
+        "Whether the rules of the RFC or of Linux apply. With linux, the coupled mark and the step mark are \
+         independent; l_floor is tested when a packet enters; min_backlog counts the packets that stay and does not \
+         apply to the step. A credit then decides which queue is served: the L queue begins with the credit of one \
+         packet, and the credit is kept while one queue is empty.",
         "Linux dualpi2 (net/sched/sch_dualpi2.c)");
     OVERLOAD: Overload = Key::choice("overload", "drop",
-        "What holds the queues when k p' comes to 1: both drop with p' squared, or p' ends at 1/k and the buffer \
-         overflows.",
+        "What limits the queues when k p' reaches 1: both drop with probability p' squared, or p' stays at 1/k and \
+         the buffer overflows.",
         "RFC 9332 section 4.1; Linux: drop_on_overload");
     pub PROTECTION: bool = Key::new("protection", Kind::Bool, "false",
         "Queue protection: packets of a flow that keeps the L queue too long go to the classic queue.", "RFC 9957");
@@ -191,7 +192,7 @@ impl Config {
             None => Service::Weighted(s.get(&CLASSIC_WEIGHT)),
             Some(_) if s.gives(&CLASSIC_WEIGHT) => {
                 return Err(Refusal::new(
-                    "classic_weight is given, and time_shift serves by waiting times",
+                    "classic_weight is given, but with time_shift the waiting times decide which queue is served",
                     "leave one of the two out",
                 ));
             }

@@ -58,10 +58,11 @@ pub static MODEL: Model = Model {
     name: "aaqm",
     family: "queue",
     title: "AAQM (adaptive active queue management)",
-    summary: "RED with requests that grow with the congestion, before a stage that a token bucket pays for. Measure: \
-              the filtered backlog, the backlog, the tokens. Function: RED's ramp; a request for each step of the \
-              average above a pre-congestion threshold. Action: capable packets are marked (early, request); others \
-              are let in while tokens pay for them, else dropped (early); above the ramp packets are dropped (forced).",
+    summary: "RED that also requests sources to slow down, more often as congestion grows. A token bucket lets some \
+              packets in that RED would drop, and lets packets wait in a stage ahead of RED's queue. Measure: the \
+              filtered backlog, the backlog, the tokens. Function: RED's ramp; a request for each step of the average \
+              above a pre-congestion threshold. Action: capable packets are marked (early, request); others are let \
+              in while tokens pay for them, else dropped (early); above the ramp packets are dropped (forced).",
     source: "Jiang 2006",
     params: PARAMS,
     probes: PROBES,
@@ -75,9 +76,9 @@ params! {
     BUFFER: Size = Key::new("buffer", Kind::Size, "100 packets",
         "How much may wait under RED's management, in packets or bytes.", THESIS);
     MIN_THRESHOLD: Level = Key::new("min_threshold", Kind::Level, "5 packets",
-        "Average backlog from which packets are picked.", THESIS);
+        "Average backlog from which RED picks packets to be marked or dropped.", THESIS);
     MAX_THRESHOLD: Level = Key::new("max_threshold", Kind::Level, "15 packets",
-        "Average backlog from which all are dropped.", THESIS);
+        "Average backlog from which all packets are dropped.", THESIS);
     OWN_WEIGHT = WEIGHT.with_default(WEIGHT.param.default, "Jiang 2006; Floyd and Jacobson 1993 section 6").param;
     OWN_MAX_PROBABILITY = MAX_PROBABILITY
         .with_default(MAX_PROBABILITY.param.default, "ns-2 linterm 10; the thesis does not say").param;
@@ -86,7 +87,7 @@ params! {
         "The pre-congestion threshold, as a fraction of max_threshold. The result has to be above min_threshold.",
         THESIS);
     STEP_FRACTION: f64 = Key::new("step_fraction", Kind::Real { min: 1e-6, max: 100.0 }, "0.05",
-        "From one request to the next the average grows by this fraction of min_threshold.", THESIS);
+        "The average grows by this fraction of min_threshold from one request to the next.", THESIS);
     REQUEST: SlowDownSignal = Key::choice("request", "ecn",
         "How a source is asked to slow down: by marking the next capable packet, by a control packet to the source, \
          both, or not at all.", READING);
@@ -96,9 +97,9 @@ params! {
     EARLY_ZONE: EarlyZone = Key::choice("early_zone", "red",
         "What happens between min_threshold and the pre-congestion threshold.", READING);
     RATE: BitRate = Key::new("rate", Kind::Rate { min: 1.0, max: 1e14 }, "64kbps",
-        "How fast tokens come.", THESIS);
+        "The rate at which tokens arrive.", THESIS);
     BUCKET: u64 = Key::new("bucket", Kind::Count { min: 0, max: 1_000_000_000 }, "30000",
-        "How many tokens there may be, in the unit of bucket_unit; 0 switches the output side off.", THESIS);
+        "How many tokens the bucket can hold, in the unit of bucket_unit; with 0 nothing is done with tokens.", THESIS);
     BUCKET_UNIT: BucketUnit = Key::choice("bucket_unit", "bytes",
         "What a token stands for.", "Jiang 2006 (bytes); ns-2's token bucket counts bits");
     START_FULL: bool = Key::new("start_full", Kind::Bool, "true",
@@ -108,27 +109,29 @@ params! {
     BOOST_HOT: bool = Key::new("boost_hot", Kind::Bool, "false",
         "Whether tokens also come faster above max_threshold.", READING);
     AHEAD_BUFFER: u64 = Key::new("ahead_buffer", Kind::Count { min: 0, max: 1_000_000 }, "60",
-        "How many packets may wait ahead, in the stage that tokens pay for; with 0 no packet goes ahead.",
+        "How many packets may wait in the stage ahead of RED's queue, for which tokens pay; with 0 no packet goes \
+         there.",
         "Jiang 2006 (qlen_)");
     AHEAD_IN_BUFFER: bool = Key::new("ahead_in_buffer", Kind::Bool, "false",
-        "Whether packets that wait ahead count as part of the buffer. On a queue of a port they always do.", READING);
+        "Whether packets in the stage ahead count as part of the buffer. In a queue of a port they always do.",
+        READING);
     AHEAD_ON: AheadOn = Key::choice("ahead_on", "inst",
-        "When packets go ahead: while the backlog, or the average, is at the pre-congestion threshold or above, or \
-         always.", READING);
+        "When packets go to the stage ahead: while the backlog, or the average, is at least the pre-congestion \
+         threshold; or always.", READING);
     TOKEN_USE: Tokens = Key::choice("token_use", "ahead+rescue",
-        "What tokens pay for: packets that go ahead, and picked packets that cannot be marked; only one of the two; \
-         every packet (shape); or nothing.", READING);
+        "What tokens pay for: packets that go to the stage ahead and picked packets that cannot be marked; only one \
+         of the two; every packet (shape); or nothing.", READING);
     SHORT: Short = Key::choice("short", "fluid",
-        "What happens to a picked packet of more bytes than there are tokens: it is let in with the probability tokens \
-         / size and takes them all; or it is dropped and the tokens are kept.", READING);
+        "What happens to a picked packet that is larger than the tokens allow: it is let in with the probability \
+         tokens / size and takes all tokens, or it is dropped and the tokens are kept.", READING);
     RESCUE_HOT: bool = Key::new("rescue_hot", Kind::Bool, "false",
         "Whether tokens also pay for packets above max_threshold.", READING);
     CHARGE_LINE: bool = Key::new("charge_line", Kind::Bool, "false",
-        "Whether packets that leave at the pace of the line take tokens as well, as far as there are any.", READING);
+        "Whether packets that leave at the line's rate also take tokens, if the bucket has any.", READING);
     ABOVE_MAX: AboveMax = Key::choice("above_max", "drop",
         "What happens to capable packets above max_threshold.", THESIS);
     AVERAGE_OF: AverageOf = Key::choice("average_of", "in",
-        "Whether packets that wait ahead count in the average.", READING);
+        "Whether packets in the stage ahead count in the average.", READING);
     OWN_MEAN_PACKET = MEAN_PACKET.with_default(MEAN_PACKET.param.default, THESIS).param;
     INITIAL_AVERAGE;
     BEFORE;
@@ -338,7 +341,7 @@ impl Config {
         let depth = s.get(&BUCKET) / if s.get(&BUCKET_UNIT) == BucketUnit::Bits { 8 } else { 1 };
         if tokens == Tokens::Shape && depth == 0 {
             return Err(Refusal::new(
-                "every packet has to pay (token_use = \"shape\"), and the bucket holds nothing",
+                "every packet has to pay (token_use = \"shape\"), but the bucket can hold no token",
                 "give a bucket of at least the largest packet",
             ));
         }
@@ -346,7 +349,7 @@ impl Config {
         let boosted = BitRate((rate.0 as f64 * s.get(&BOOST)).round() as u64);
         if tokens == Tokens::Shape && boosted.0 == 0 {
             return Err(Refusal::new(
-                "every packet has to pay (token_use = \"shape\"), and with boost 0 no tokens come before congestion",
+                "every packet has to pay (token_use = \"shape\"), but with boost 0 no tokens come before congestion",
                 "give a boost above 0",
             ));
         }

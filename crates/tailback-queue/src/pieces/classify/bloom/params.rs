@@ -53,8 +53,8 @@ params! {
     pub FILTER_BITS: Option<u64> = Key::new("filter_bits", Kind::Count { min: 1, max: 1_000_000 }, "none",
         "Bits of a group's Bloom filter. Default: ten for each expected flow.", "thesis chapter 5: 50 for 5 flows");
     pub HASH_FUNCTIONS: Option<u64> = Key::new("hash_functions", Kind::Count { min: 1, max: 64 }, "none",
-        "Bits that a flow sets in its filter. Default: ln 2 times the bits of a filter over the expected flows, \
-         rounded.",
+        "Bits that a flow sets in its filter. Default: ln 2 times the bits of a filter, divided by the expected \
+         flows, rounded.",
         "the number that misses fewest flows");
     pub COUNTER_BITS: Option<u64> = Key::new("counter_bits", Kind::Count { min: 1, max: 32 }, "none",
         "Bits of a group's counter of flows, which saturates. Default: enough for three times the expected flows.",
@@ -64,28 +64,30 @@ params! {
     pub SETTLE: Duration = Key::new("settle", Kind::Time { min: 1e-6, max: 1e4 }, "50ms",
         "How long flows are counted after each clearing; no group moves meanwhile.", "thesis chapter 5");
     pub BALANCE: Balance = Key::choice("balance", "db",
-        "When groups move to queues with fewer flows: never, each period (PB), when a group's last packet leaves (DB), \
-         both.", "thesis chapter 5");
+        "When groups move to queues with fewer flows: never, in each period (PB), when a group's last packet leaves \
+         (DB), or in both cases.", "thesis chapter 5");
     pub BALANCE_THRESHOLD: BalanceThreshold = Key::choice("balance_threshold", "ceil",
-        "A queue gives groups away while it has more flows than the mean, which is all flows / queues: this mean \
-         rounded up, or as it is.",
+        "The threshold above which a queue gives groups away: the mean number of flows in a queue (all flows / \
+         queues), rounded up or not rounded.",
         "tailback: the thesis has the quotient; rounded up was chosen after a look at DB's published means");
     pub BALANCE_TIE: BalanceTie = Key::choice("balance_tie", "fewest-groups",
-        "Which of several queues with the fewest flows takes a group: that with the fewest groups, or the first, which \
-         takes all groups without flows.",
+        "Which of several queues with the fewest flows takes a group: the one with the fewest groups, or the first \
+         one, which then takes all groups without flows.",
         "thesis figure 5.3: the current minimum queue, which is the first; tailback spreads them");
     pub LIVE_COUNTS: bool = Key::new("live_counts", Kind::Bool, "false",
         "Count new flows between learning phases as well.", "tailback: false is the rule read literally");
     pub REPICK: bool = Key::new("repick", Kind::Bool, "false",
-        "PB looks for the queue with fewest flows after every move, not once for each queue that gives.",
+        "PB looks for the queue with the fewest flows after every move, not only once for each queue that groups \
+         leave.",
         "tailback: false is the rule read literally");
     pub NO_WORSE: bool = Key::new("no_worse", Kind::Bool, "false",
-        "Move a group only if the queue that gets it then has fewer flows than its present queue has now.", "tailback");
+        "Move a group only if its new queue, with the group, has fewer flows than its old queue had before the move.",
+        "tailback");
     pub LARGEST_FIRST: bool = Key::new("largest_first", Kind::Bool, "false",
-        "PB moves a queue's groups with most flows first.", "tailback");
+        "PB first moves the groups of a queue that have the most flows.", "tailback");
     pub PB_COUNTS: PbCounts = Key::choice("pb_counts", "fresh",
-        "Which counts PB uses: those of the period that just ended; those of the period before; or the period before \
-         for queues and their threshold, and the period that just ended for groups.",
+        "Which counts PB uses: those of the period that just ended; those of the period before it; or, for groups, \
+         those of the period that just ended, and for queues and their threshold those of the period before it.",
         "thesis figures 5.7 and 5.8, whose steps at the end of learning are in no order: mixed if PB is first");
 }
 

@@ -82,9 +82,10 @@ pub static MODEL: Model = Model {
     name: "gcc",
     family: "rate-control",
     title: "Google congestion control",
-    summary: "The slope of the delay says when the line is full: the rate falls to 0.85 of what arrives. It grows by \
-              8 % a second, or near the last such rate by half a packet in a round trip and 100 ms. Losses bound it \
-              by a fit to those of four seconds. Clusters of packets search for a line that is free.",
+    summary: "When the delay has risen for some time, the line is overused, and the rate falls to 0.85 of the rate \
+              that arrives. Otherwise the rate grows by 8 % a second, or, near the last such rate, by half a packet \
+              in each round trip plus 100 ms. A model that is fitted to the losses of four seconds limits the rate \
+              too. Clusters of packets find out whether the line has a free rate.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -94,20 +95,21 @@ params! {
     const PARAMS;
 
     BETA: f64 = Key::new("beta", Kind::Real { min: 0.1, max: 1.0 }, "0.85",
-        "What an overuse leaves of the rate that arrives.", SOURCE);
+        "After an overuse the rate is this share of the rate that arrives.", SOURCE);
     GROWTH: f64 = Key::new("growth", Kind::Real { min: 1.0, max: 10.0 }, "1.08",
-        "By how much the rate grows in a second, far from its last reduction.", SOURCE);
+        "The factor by which the rate grows in a second, far from its last reduction.", SOURCE);
     PACING: f64 = Key::new("pacing", Kind::Real { min: 1.0, max: 100.0 }, "1.1",
-        "Packets that wait leave at least at so many times the target. libwebrtc has 2.5.", SOURCE);
+        "Waiting packets leave at this multiple of the target rate, or faster. libwebrtc has 2.5.", SOURCE);
     BURST: Duration = Key::new("burst", Kind::Time { min: 0.0, max: 1.0 }, "40ms",
-        "What takes so long at that pace leaves at once.", SOURCE);
+        "Packets that would take this long at the pacing rate leave at once.", SOURCE);
     QUEUE: Duration = Key::new("queue_time_limit", Kind::Time { min: 0.001, max: 60.0 }, "2s",
-        "What waits when a frame is written leaves within this time.", SOURCE);
+        "Packets that wait when a frame is written leave within this time.", SOURCE);
     UPDATE: Duration = Key::new("update", Kind::Time { min: 0.001, max: 1.0 }, "25ms",
-        "Between two steps of growth without a report. str0m makes one for each packet as well.", SOURCE);
+        "The time between two steps of growth without a report. str0m also makes a step for each packet.", SOURCE);
     PROBES: bool = Key::new("probes", Kind::Bool, "true",
-        "Clusters of packets, with padding, are sent faster than the estimate to find a line that is free.", SOURCE);
-    LOSSES: bool = Key::new("losses", Kind::Bool, "true", "Losses bound the rate.", SOURCE);
+        "Whether clusters of packets, with padding, are sent faster than the estimate to find out whether the line \
+         has a free rate.", SOURCE);
+    LOSSES: bool = Key::new("losses", Kind::Bool, "true", "Whether losses limit the rate.", SOURCE);
 }
 
 /// Transport-wide feedback each 50 ms, arrivals in 250 us.

@@ -55,8 +55,8 @@ pub static MODEL: Model = Model {
     name: "scream",
     family: "rate-control",
     title: "SCReAM v2",
-    summary: "A window of bytes in flight follows marks, losses and queueing delay; the encoder's rate is the window \
-              by the round trip, less a margin. With L4S marks the queue stays short.",
+    summary: "A window limits the bytes in flight; it follows marks, losses and queueing delay. The encoder's rate is \
+              the window divided by the round trip, less a margin. With L4S marks the queue stays short.",
     source: "draft-johansson-ccwg-rfc8298bis-screamv2; RFC 8298",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -66,32 +66,36 @@ params! {
     const PARAMS;
 
     QDELAY_TARGET: Duration = Key::new("qdelay_target", Kind::Time { min: 0.001, max: 10.0 }, "60ms",
-        "The window shrinks where the queueing delay is above half of it.", DRAFT);
+        "The target of the queueing delay. The window shrinks while the queueing delay is above half of it.", DRAFT);
     QDELAY_TARGET_HI: Duration = Key::new("qdelay_target_hi", Kind::Time { min: 0.001, max: 10.0 }, "400ms",
-        "The most that it becomes where other flows fill the queue; with that of qdelay_target it is constant.", DRAFT);
+        "The largest target to which qdelay_target grows when other flows fill the queue. If it equals qdelay_target, \
+         the target is constant.", DRAFT);
     DRIFT: bool = Key::new("drift", Kind::Bool, "true",
-        "A delay that never falls below a quarter of its target is taken for that of the path.", DRAFT);
+        "Whether a delay is taken as the delay of the path if it never falls below a quarter of the target.", DRAFT);
     DRIFT_ROUNDS: f64 = Key::new("drift_rounds", Kind::Real { min: 1.0, max: 1e6 }, "256",
-        "For drift, the least delay of a round trip is smoothed by 1 over this. With fewer a longer route is found \
-         sooner, and a queue that others fill is taken for the path sooner.", DRAFT);
+        "For drift: the least delay of each round trip is smoothed with a weight of 1 / drift_rounds. With a smaller \
+         number a longer route is found sooner, but a queue that other flows fill is also taken as part of the path \
+         sooner.", DRAFT);
     BASE_HISTORY: Duration = Key::new("base_history", Kind::Time { min: 0.1, max: 86_400.0 }, "600s",
-        "The least delay of so long is that of the path.", "RFC 6817 section 2.4.2");
-    BETA_LOSS: f64 = Key::new("beta_loss", SHARE, "0.7", "What a loss leaves of the window.", DRAFT);
-    BETA_ECN: f64 = Key::new("beta_ecn", SHARE, "0.8", "What a classic mark leaves of the window.", DRAFT);
+        "The least delay of this time is taken as the delay of the path without queues.", "RFC 6817 section 2.4.2");
+    BETA_LOSS: f64 = Key::new("beta_loss", SHARE, "0.7", "The share of the window that a loss leaves.", DRAFT);
+    BETA_ECN: f64 = Key::new("beta_ecn", SHARE, "0.8",
+        "The share of the window that a classic ECN mark leaves.", DRAFT);
     MUL_INCREASE: f64 = Key::new("mul_increase", SHARE, "0.02",
-        "In a round trip the window grows by a segment, and by this share of itself at most.", DRAFT);
+        "In each round trip the window grows by a segment and by at most this share of itself.", DRAFT);
     VIRTUAL_RTT: Duration = Key::new("virtual_rtt", Kind::Time { min: 0.0001, max: 10.0 }, "25ms",
-        "Shorter round trips grow as slowly as this one.", DRAFT);
+        "If the round trip is shorter, the window grows as slowly as with this one.", DRAFT);
     HEADROOM: f64 = Key::new("headroom", Kind::Real { min: 1.0, max: 100.0 }, "1.5",
-        "The window does not grow beyond so many times what is in flight.", DRAFT);
+        "The window does not grow beyond this multiple of the bytes in flight.", DRAFT);
     MARGIN: f64 = Key::new("margin", Kind::Real { min: 1.0, max: 10.0 }, "1.2",
-        "The encoder gets the window by the round trip over this.", DRAFT);
+        "The encoder's rate is the window divided by the round trip and by this.", DRAFT);
     JITTER: bool = Key::new("jitter", Kind::Bool, "false",
-        "The window grows more slowly, and has less room beside it, while the queueing delay is above 6 ms.", DRAFT);
+        "Whether the window grows more slowly, and fewer bytes may exceed it, while the queueing delay is above 6 ms.",
+        DRAFT);
     PACING: f64 = Key::new("pacing", Kind::Real { min: 1.0, max: 100.0 }, "1.5",
-        "Packets leave at so many times the target.", DRAFT);
+        "Packets leave at this multiple of the target rate.", DRAFT);
     RELAXED: f64 = Key::new("relaxed_pacing", Kind::Real { min: 1.0, max: 100.0 }, "4",
-        "Near the largest rate pacing is so many times faster.", DRAFT);
+        "Near the largest rate, packets leave this many times faster.", DRAFT);
 }
 
 /// Section 5 of the draft: after 16 packets, at the end of each frame, and at most 40 ms apart.
