@@ -89,10 +89,10 @@ ports! {
     drr {
         name: "drr",
         title: "Deficit round robin with longest-queue drop",
-        summary: "Each flow has a queue, or several flows share one. The queues share one buffer and take turns on \
-                  the line, with a quantum of bytes in each turn. Measure: each queue's length. Function: which queue \
-                  is the longest. Action: when the buffer is full, the front packet of the longest queue is dropped \
-                  (overflow); it never marks.",
+        summary: "Each flow has a queue, or several have one together. The queues share one buffer and take turns on \
+                  the line, a quantum of bytes a turn. Measure: each queue's length. Function: the longest. Action: \
+                  when the buffer is full, the front packet of the longest queue is dropped (overflow); it never \
+                  marks.",
         source: "Shreedhar and Varghese 1995; McKenney 1990; Kantawala and Turner, WUCSE-2005-11, chapter 3",
         params: port_params!(&[QUANTUM.param], &[TIE.param, COUNT_NEWCOMER.param]),
         probes: port_probes!(),
@@ -109,10 +109,9 @@ ports! {
     tdrr {
         name: "tdrr",
         title: "Throughput deficit round robin",
-        summary: "Deficit round robin that drops from the queue that is served fastest. Measure: each queue's service \
-                  rate, an average that is kept while the queue is empty. Function: the highest rate among the \
-                  non-empty queues. Action: when the buffer is full, the front packet of that queue is dropped \
-                  (overflow); it never marks.",
+        summary: "Deficit round robin that drops from the fastest. Measure: each queue's service rate, an average that \
+                  outlives the queue. Function: the highest among the non-empty queues. Action: when the buffer is \
+                  full, the front packet of that queue is dropped (overflow); it never marks.",
         source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
         params: port_params!(
             &[ESTIMATOR.param, WEIGHT.param, THETA.param, QUANTUM.param],
@@ -159,10 +158,10 @@ ports! {
     dtdrr {
         name: "dtdrr",
         title: "Dynamic threshold deficit round robin",
-        summary: "Deficit round robin that refuses packets that arrive at long queues. Measure: the queue's length \
-                  and the free space. Function: a threshold of alpha times the free space. Action: a packet is \
-                  dropped on arrival if its queue has reached the threshold (refused) or if it does not fit \
-                  (overflow); stored packets are never dropped, and it never marks.",
+        summary: "Deficit round robin that refuses at the door of long queues. Measure: the queue's length and the \
+                  free space. Function: a threshold of alpha times the free space. Action: a packet whose queue has \
+                  reached the threshold is dropped on arrival (refused), one that does not fit as well (overflow); \
+                  nothing stored is ever dropped, and it never marks.",
         source: "Kantawala and Turner, WUCSE-2005-11, chapter 6; Choudhury and Hahne, 1998",
         params: port_params!(&[threshold::ALPHA.param, QUANTUM.param], &[]),
         probes: port_probes!(),
@@ -178,10 +177,10 @@ ports! {
         name: "dsdrr",
         title: "Discard state deficit round robin",
         summary: "Deficit round robin that closes long queues until they are empty. Measure: the queue's length, the \
-                  free space, and how many queues are closed. Function: a threshold of alpha times the free space, \
-                  and a limit on closed queues that follows the overflows. Action: a packet is dropped on arrival if \
-                  its queue is closed or is closed by it (refused), or if it does not fit (overflow); stored packets \
-                  are never dropped, and it never marks.",
+                  free space, how many queues are closed. Function: a threshold of alpha times the free space, and a \
+                  limit on closed queues that follows the overflows. Action: what arrives at a closed queue, or closes \
+                  it, is dropped on arrival (refused), what does not fit as well (overflow); nothing stored is ever \
+                  dropped, and it never marks.",
         source: "Kantawala and Turner, WUCSE-2005-11, chapter 6",
         params: port_params!(join!(Param: discard::PARAMS, &[QUANTUM.param]), &[]),
         probes: port_probes!(discard::PROBES),
@@ -195,9 +194,9 @@ ports! {
     wdrr {
         name: "wdrr",
         title: "Weighted deficit round robin",
-        summary: "A queue for each flow; the queues take turns on the line, with a quantum in proportion to the \
-                  flow's weight. Measure: each queue's length. Function and action when the buffer is full: those of \
-                  the drop policy; it never marks.",
+        summary: "A queue for each flow; the queues take turns on the line, with a quantum in proportion to the flow's \
+                  weight. Measure: each queue's length. Function and action when the buffer is full: those of the \
+                  policy; it never marks.",
         source: "Shreedhar and Varghese 1995; Kantawala and Turner, WUCSE-2005-11, chapter 7",
         params: join!(Param: &[BUFFER.param, QUANTUM_OF_LEAST.param, QUANTUM_OF.param], UNDER_A_POLICY),
         probes: PORT_PROBES,
@@ -215,8 +214,8 @@ ports! {
         name: "srr",
         title: "Smoothed round robin",
         summary: "A queue for each flow. In a round each queue has as many visits as the integer part of its weight, \
-                  spread over the round. Measure: each queue's length. Function: each queue's limit. Action: drop \
-                  what arrives at a full queue (percap) or a full buffer (overflow); it never marks.",
+                  spread over the round. Measure: each queue's length. Function: its limit. Action: drop what arrives \
+                  at a full queue (percap) or a full buffer (overflow); it never marks.",
         source: "Guo, SIGCOMM 2001; ns-2 SRR",
         params: &[BUFFER.param, LIMIT.param, QUANTUM_OF_VISIT.param, GRANULARITY.param, AQM, BEFORE],
         probes: PORT_PROBES,
@@ -234,9 +233,9 @@ ports! {
     scfq {
         name: "scfq",
         title: "Self-clocked fair queueing",
-        summary: "A queue for each flow. Packets leave in the order of finish tags, which grow by bytes divided by \
-                  weight. The clock is the tag of the packet in service. Measure: each queue's length. Function and \
-                  action when the buffer is full: those of the drop policy; it never marks.",
+        summary: "A queue for each flow. Packets leave in the order of finish tags, which grow with bytes over weight; \
+                  the clock is the tag of the packet in service. Measure: each queue's length. Function and action \
+                  when the buffer is full: those of the policy; it never marks.",
         source: "Golestani, INFOCOM 1994; Kantawala and Turner, WUCSE-2005-11, chapter 7",
         params: join!(Param: &[BUFFER.param], UNDER_A_POLICY),
         probes: PORT_PROBES,
@@ -250,9 +249,9 @@ ports! {
     wf2q_plus {
         name: "wf2q-plus",
         title: "Worst-case fair weighted fair queueing, WF2Q+",
-        summary: "A queue for each flow. Of the packets that are due, the next to leave is the one that would be \
-                  finished first if each flow had its share by weight. Measure: each queue's length. Function and \
-                  action when the buffer is full: those of the drop policy; it never marks.",
+        summary: "A queue for each flow. Among the packets that are due, the one leaves first that would be finished \
+                  first at shares by weight. Measure: each queue's length. Function and action when the buffer is \
+                  full: those of the policy; it never marks.",
         source: "Bennett and Zhang, SIGCOMM 1996; Kantawala and Turner, WUCSE-2005-11, chapter 7",
         params: join!(Param: &[BUFFER.param], UNDER_A_POLICY),
         probes: PORT_PROBES,
@@ -266,9 +265,9 @@ ports! {
     wf2q {
         name: "wf2q",
         title: "Worst-case fair weighted fair queueing, exact",
-        summary: "A queue for each flow. Of the packets that a fluid server would have begun to serve, the next to \
-                  leave is the one that this server would finish first. Measure: each queue's length. Function and \
-                  action when the buffer is full: those of the drop policy; it never marks.",
+        summary: "A queue for each flow. Among the packets that a fluid server would have begun to serve, the one \
+                  leaves first that this server would finish first. Measure: each queue's length. Function and action \
+                  when the buffer is full: those of the policy; it never marks.",
         source: "Bennett and Zhang, INFOCOM 1996; Kantawala and Turner, WUCSE-2005-11, chapter 7",
         params: join!(Param: &[BUFFER.param], UNDER_A_POLICY),
         probes: PORT_PROBES,
@@ -304,10 +303,9 @@ ports! {
     fqbit {
         name: "fqbit",
         title: "Fair queueing with the congestion bit",
-        summary: "Fair queueing that also marks. Measure: how many packets the conversation of an arrival has at the \
-                  port, including the one on the line. Function: whether they are more than theta of its equal part \
-                  of the buffer. Action: an arriving data packet is marked if it is ECN-capable; when the buffer is \
-                  full, packets are dropped as by fq.",
+        summary: "Fair queueing that also marks. Measure: packets of the arriving conversation at the port, with the \
+                  one on the line. Function: more than theta of its equal part of the buffer. Action: an arriving data \
+                  packet is marked if it is ECN-capable; when the buffer is full, drops as fq.",
         source: "Keshav, thesis 1991, chapter 6",
         params: &[
             BUFFER.param, DELTA.param, CHARGE_DROPPED.param, most_held::TIE.param, share_mark::THETA.param,
@@ -317,8 +315,7 @@ ports! {
         facts: Facts {
             marks: Marks::Signal,
             unlimited: Some(Unlimited {
-                why: "marks conversations that hold more than a share of the buffer, but an unlimited buffer has no \
-                      shares",
+                why: "marks who holds more than a share of the buffer, and an unlimited one has no shares",
                 ..Unlimited::leaves("fq")
             }),
             ..Facts::SEVERAL_QUEUES
@@ -341,10 +338,9 @@ ports! {
     fq_codel {
         name: "fq-codel",
         title: "FQ-CoDel",
-        summary: "Flows are hashed to queues, which take turns; queues that have just woken go first. Each queue has \
-                  a CoDel. Measure: the sojourn time in a flow's own queue. Function: CoDel's control law. Action: \
-                  mark capable packets, drop others (sojourn); a full buffer drops a batch from the longest queue \
-                  (overload).",
+        summary: "Flows hashed to queues that take turns, those that have just woken first, with a CoDel on each. \
+                  Measure: the sojourn time in a flow's own queue. Function: CoDel's control law. Action: mark capable \
+                  packets, drop others (sojourn); a full buffer drops a batch of the fattest queue (overload).",
         source: "RFC 8290",
         params: join!(Param: &flow_params(ETHERNET_QUANTUM), &[
             codel::TARGET.param,
@@ -385,10 +381,10 @@ ports! {
     fq_pie {
         name: "fq-pie",
         title: "FQ-PIE",
-        summary: "Flows are hashed to queues, which take turns; queues that have just woken go first. Each queue has \
-                  a PIE. Measure: the delay in a flow's own queue. Function: a probability that changes while this \
-                  delay is not at the reference. Action: drop (early); with ecn, mark instead; a full buffer drops a \
-                  batch from the longest queue (overload).",
+        summary: "Flows hashed to queues that take turns, those that have just woken first, with a PIE on each. \
+                  Measure: the delay in a flow's own queue. Function: a probability that moves while that is not at \
+                  the reference. Action: drop (early), or with ecn mark; a full buffer drops a batch of the fattest \
+                  queue (overload).",
         source: "Ramakrishnan et al., LCN 2019; RFC 8290; RFC 8033",
         params: join!(Param: &flow_params(ETHERNET_QUANTUM), pie::PARAMS, &[BEFORE]),
         probes: join!(ProbeDef: FLOW_PROBES, &of_each_queue(pie::PROBES)),
@@ -419,10 +415,10 @@ ports! {
     fq_cobalt {
         name: "fq-cobalt",
         title: "FQ-COBALT",
-        summary: "Flows are hashed to queues, which take turns; queues that have just woken go first. Each queue has \
-                  a COBALT. Measure: the sojourn time in a flow's own queue. Function: CoDel's control law, and \
-                  BLUE's probability. Action: mark capable packets, drop others (sojourn); BLUE drops any packet, and \
-                  a full buffer drops a batch from the longest queue (overload).",
+        summary: "Flows hashed to queues that take turns, those that have just woken first, with a COBALT on each. \
+                  Measure: the sojourn time in a flow's own queue. Function: CoDel's control law, and BLUE's \
+                  probability. Action: mark capable packets, drop others (sojourn); BLUE drops any, and a full buffer \
+                  a batch of the fattest queue (overload).",
         source: "Palmei et al., LANMAN 2019; RFC 8290",
         params: join!(Param: &flow_params(ETHERNET_QUANTUM.with_default("1500B", "ns-3: the MTU of the link")), &[
             cobalt::TARGET.param,

@@ -75,18 +75,16 @@ params! {
          lets it grow by ACKs.",
         "1: RFC 5681 section 3.1; 2: RFC 3465 section 2.2");
     pub GROW_WHEN_UNUSED: bool = Key::new("grow_when_unused", Kind::Bool, "false",
-        "Let the window grow on ACKs that arrive while something other than the window limits the sender.",
+        "Let the window grow on ACKs that arrive while something else than the window holds the sender back.",
         "off: RFC 7661; on: ns-2.35");
     pub MAX_BURST: u32 = Key::new("max_burst", Kind::Count { min: 0, max: 10_000 }, "0",
         "At most this many segments leave in answer to one ACK; 0 is no limit.", "Fall and Floyd 1996");
     pub IDLE_RESTART: bool = Key::new("idle_restart", Kind::Bool, "true",
-        "After an idle time longer than the RTO the window becomes the initial window again; the slow-start threshold \
-         does not change.",
+        "After an idle time longer than the RTO the window falls back to the initial window; the threshold stays.",
         "RFC 5681 section 4.1");
     pub IDLE_AFTER: Option<Duration> = Key::new("idle_after", Kind::Time { min: 0.0, max: 3600.0 }, "none",
-        "How long a connection with nothing to send or to acknowledge may rest before `idle_restart` applies. \
-         Default: the RTO, counted from the last segment.",
-        "0s: each burst of the multi-queue buffer study starts at one segment");
+        "How long a connection with nothing left to send or acknowledge may rest before `idle_restart` acts. Default: \
+         the RTO since the last segment.", "0s: each burst of the multi-queue buffer study starts at one segment");
     pub IDLE_FORGETS: IdleForgets = Key::choice("idle_forgets", "window",
         "What a restart after idle time gives up: the window; the whole state of congestion control with the \
          threshold, as if the connection were new; half the window for each RTO of rest, not below the initial window; \
@@ -102,11 +100,11 @@ params! {
 
     pub SMALL_QUEUES: Option<u64> = Key::new("small_queues", Kind::Bytes { min: 1, max: 1 << 30 }, "none",
         "What the connection may have in the queue of its own host, the first port on its way: a millisecond of its \
-         rate, at least two segments and at most this. More data wait in the sender, and the window does not grow for \
-         them. Default: no limit.", "1MB: Linux, ip-sysctl, tcp_limit_output_bytes; E. Dumazet 2012, 2013");
+         rate, at least two segments and at most this. More waits in the sender, and the window does not grow for it. \
+         Default: no limit.", "1MB: Linux, ip-sysctl, tcp_limit_output_bytes; E. Dumazet 2012, 2013");
     pub PACING: Pacing = Key::choice("pacing", "control",
-        "Which senders are paced: those whose congestion control sets a rate; or all, where the others send a window \
-         in each round trip, times 2 while the window is below half the slow-start threshold, and times 1.2 above.",
+        "Which senders are paced: those whose congestion control sets a rate; or all, the others at a window for each \
+         round trip, times 2 below half the slow-start threshold and 1.2 above.",
         "window: Linux with `fq`, tcp_pacing_ss_ratio and tcp_pacing_ca_ratio");
 
     // Reductions.
@@ -116,15 +114,15 @@ params! {
     pub WHOLE_SSTHRESH: bool = Key::new("whole_ssthresh", Kind::Bool, "false",
         "Round the slow-start threshold down to whole segments; the window keeps its fraction.", NS2);
     pub LEAST_WINDOW: LeastWindow = Key::choice("least_window", "segment",
-        "The least window after a reduction: one segment; or no limit, so that a smaller window lets nothing leave \
-         before the timer expires.",
+        "The least window after a reduction: one segment; or also less, so that nothing leaves before the timer \
+         expires.",
         "segment: RFC 3168 section 6.1.2; none: ns-2.35");
     pub TIMEOUT_REACTION: AfterTimeout = Key::choice("timeout_reaction", "slow-start",
         "After a timeout: one segment and slow start, or half the window and only the missing segment again.",
         "RFC 5681 section 3.1; halve: W-DUP of the multi-queue buffer study");
     pub TIMEOUT_WINDOW: TimeoutWindow = Key::choice("timeout_window", "segment",
-        "The window after a timeout: one segment; or one segment more than the packets in the network at that time, \
-         which only RACK estimates.",
+        "The window after a timeout: one segment; or one segment more than is in the network then, which only RACK \
+         estimates.",
         "segment: RFC 5681 section 3.1; pipe: Linux");
     pub REPEATED_TIMEOUT: RepeatedTimeout = Key::choice("repeated_timeout", "keep",
         "What a second timeout of the same segment does to the slow-start threshold: nothing, or it is halved again \
@@ -138,7 +136,7 @@ params! {
 
     // Recovery.
     pub DUPACK_THRESHOLD: u32 = Key::new("dupack_threshold", Kind::Count { min: 1, max: 1000 }, "3",
-        "The number of duplicate ACKs after which a segment counts as lost.", "RFC 5681 section 3.2");
+        "Duplicate ACKs that declare a segment lost.", "RFC 5681 section 3.2");
     pub LIMITED_TRANSMIT: bool = Key::new("limited_transmit", Kind::Bool, "true",
         "Whether each duplicate ACK before `dupack_threshold` releases one new segment.", "RFC 3042");
     pub LIMITED_TRANSMIT_FORM: LimitedTransmitForm = Key::choice("limited_transmit_form", "rfc3042",
@@ -147,8 +145,7 @@ params! {
          wait for the timer.",
         "RFC 3042 section 2; per_duplicate: ns-2.35");
     pub CAREFUL: bool = Key::new("careful", Kind::Bool, "false",
-        "Reno: no second fast retransmit until all data are acknowledged that were outstanding at the first one.",
-        "bugFix_ of ns-2.35");
+        "Reno: no second fast retransmit before all that was sent at the first is acknowledged.", "bugFix_ of ns-2.35");
     pub FIRST_SEGMENT_EXEMPT: bool = Key::new("first_segment_exempt", Kind::Bool, "false",
         "The first data segment may be retransmitted fast although an earlier episode covers it.",
         "bugfix_ss_ of ns-2.35");
@@ -182,13 +179,11 @@ params! {
     pub SACK_BLOCKS: u32 = Key::new("sack_blocks", Kind::Count { min: 1, max: 4 }, "4",
         "The largest number of SACK blocks in an ACK; one less with timestamps.", "RFC 2018 section 3");
     pub LOSS: LossSign = Key::choice("loss", "dupthresh",
-        "What tells a SACK sender of a loss: reports of enough later segments, or the report of a segment that was \
-         sent a certain time later. Variants without SACK count duplicates either way.",
-        "dupthresh: RFC 6675; rack: RFC 8985");
+        "What tells a SACK sender of a loss: reports of enough later segments, or of one that was sent so much later. \
+         Variants without SACK count duplicates either way.", "dupthresh: RFC 6675; rack: RFC 8985");
     pub RACK_FORM: RackForm = Key::choice("rack_form", "rfc8985",
-        "With rack: whether it is computed as in the RFC or as in Linux. In Linux, timers wait 2 ms longer, a timeout \
-         declares those segments lost that are at least a round trip old, and a D-SACK widens the reordering window \
-         only after reordering was seen.",
+        "With rack: as in the RFC or as in Linux, where timers wait 2 ms longer, a timeout declares segments lost that \
+         are a round trip old, and a D-SACK widens the reordering window only after reordering was seen.",
         "RFC 8985 section 6");
     pub TLP: bool = Key::new("tlp", Kind::Bool, "true",
         "With rack: after two round trips of silence the last segment, or a new one, is sent as a probe.",
@@ -197,9 +192,9 @@ params! {
         "With rack: how much longer the probe waits if one segment is outstanding, whose ACK may be delayed.",
         "RFC 8985 section 7.2");
     pub PRR: PrrUse = Key::choice("prr", "off",
-        "Proportional rate reduction: the segments that fast recovery sends are spread over the round trip of the \
-         reduction, also after an ECN echo. With `halve = \"cwnd\"` it starts from the window, otherwise from what is \
-         in the network.", "RFC 9937");
+        "Proportional rate reduction: what fast recovery sends is spread over the round trip of the reduction; also \
+         what an ECN echo leaves. With `halve = \"cwnd\"` it starts from the window, otherwise from what is in the \
+         network.", "RFC 9937");
     pub PRR_BOUND: PrrBound = Key::choice("prr_bound", "auto",
         "How fast proportional rate reduction fills the window again where losses left less than the threshold: by \
          what is delivered (crb), by a segment more (ssrb), or by a segment more where no further loss is seen. With \
@@ -209,9 +204,8 @@ params! {
     pub DSACK: bool = Key::new("dsack", Kind::Bool, "false",
         "The receiver reports duplicate segments in the first SACK block.", "RFC 2883");
     pub UNDO: UndoForm = Key::choice("undo", "off",
-        "What is restored after a retransmission that proves spurious: nothing; window and threshold; or the \
-         threshold, and a window as large as what is outstanding. Time stamps, D-SACK (with `dsack`) and `frto` are \
-         the proofs.",
+        "What a repair that proves spurious gives back: nothing; window and threshold; or the threshold and a window \
+         of what is outstanding. Time stamps, D-SACK (with `dsack`) and `frto` are the proofs.",
         "RFC 3522, RFC 3708; full: RFC 9438 section 4.9; rfc4015: RFC 4015");
     pub FRTO: bool = Key::new("frto", Kind::Bool, "false",
         "A timeout first sends one segment again and two new ones, to see whether it was spurious.", "RFC 5682");
@@ -265,8 +259,7 @@ params! {
     // ECN.
     pub ECN: EcnUse = Key::choice("ecn", "where_answered",
         "When explicit congestion notification is on: unless the congestion control ignores marks; if it needs them; \
-         always (on); or never (off). With `ignore` the sender ignores echoes; with `no_echo` the receiver does not \
-         report marks.",
+         always (on); or never (off). `ignore` sends as if no echo came, `no_echo` is a receiver that hides marks.",
         "RFC 3168 section 6.1; where_needed: Linux without `tcp_ecn`");
     pub ACCURATE_ECN: AccurateEcnUse = Key::choice("accurate_ecn", "off",
         "Whether the receiver counts marks, where the connection uses ECN: it says how many packets were marked in the \
@@ -282,14 +275,13 @@ params! {
         "After this many SYNs without an answer the next asks for no ECN, in case the path drops those that do; 0 goes \
          on asking.", "RFC 3168 section 6.1.1.1");
     pub ECHO_RULE: EchoEvents = Key::choice("echo_rule", "rfc3168",
-        "Which signs of congestion belong to one event: those of one window, to which the sender reacts once; or \
-         those of the data that were outstanding at the last reduction, unless this was a timeout. In the second form \
-         the sender also reacts to echoes in recovery.",
+        "Which signs of congestion belong to one event: those of one window; or those of what was outstanding at the \
+         last reduction, unless this was a timeout. The second form also reacts to echoes in recovery.",
         "rfc3168: RFC 3168 section 6.1.2; last_cut: ns-2.35");
     pub ECT_ON_CONTROL: EctOnControl = Key::choice("ect_on_control", "handshake_where_needed",
         "Which packets without new data are ECN-capable: SYN, SYN-ACK and RST (handshake); these, pure \
-         acknowledgements and retransmissions (all); or no such packet (off). With where_needed, they are ECN-capable \
-         only if the congestion control needs marks.",
+         acknowledgements and retransmissions (all); or no such packet (off). With where_needed they are so only if \
+         the congestion control needs marks.",
         "handshake_where_needed: RFC 8257 section 3.5; off: RFC 3168 section 6.1.1; all_where_needed: Linux");
     pub ECT_ON_RETRANSMISSIONS: bool = Key::new("ect_on_retransmissions", Kind::Bool, "false",
         "Retransmissions are ECN-capable too.", "off: RFC 3168 section 6.1.5; on: ns-2.35");
@@ -297,14 +289,14 @@ params! {
         "CWR is set on the first segment after a reduction, also if it is a retransmission or the flow has no ECN.",
         "off: RFC 3168 section 6.1.2; on: ns-2.35");
     pub CWR_WITHOUT_ECN: bool = Key::new("cwr_without_ecn", Kind::Bool, "false",
-        "CWR is set on the first new segment after a reduction, also in connections without ECN, for edges that look \
-         at it.", "Habib, Fahmy and Bhargava 2000");
+        "CWR stands on the first new segment after a reduction in connections without ECN too, for edges that look at \
+         it.", "Habib, Fahmy and Bhargava 2000");
     pub CWR_AFTER: CwrAfter = Key::choice("cwr_after", "any_reduction",
         "Which reductions of the window the next new segment answers with CWR: losses and timeouts too, or only ECN \
          echoes.", "any_reduction: RFC 3168 section 6.1.2");
     pub ECN_DECREASE: Option<f64> = Key::new("ecn_decrease", Kind::Real { min: 0.1, max: 1.0 }, "none",
-        "The share of the window that an ECN echo leaves. Default: the congestion control decides; in most cases it \
-         is the share that a loss leaves.", "RFC 3168 section 6.1.2; 0.8: RFC 8511");
+        "The share of the window that an ECN echo leaves. Default: what the congestion control says, as a rule as much \
+         as a loss leaves.", "RFC 3168 section 6.1.2; 0.8: RFC 8511");
 
     // Connection.
     pub CONNECTION: ConnectionForm = Key::choice("connection", "one-way",
@@ -328,8 +320,7 @@ params! {
     pub MSL: Duration = Key::new("msl", Kind::Time { min: 0.0, max: 3600.0 }, "1s",
         "Two-way: the end that closes first stays in TIME-WAIT for twice this time.",
         "RFC 9293 section 3.4.2, which has 2 minutes");
-    pub SYN: bool = Key::new("syn", Kind::Bool, "true",
-        "Whether a connection begins with a SYN exchange.", "RFC 9293 section 3.5");
+    pub SYN: bool = Key::new("syn", Kind::Bool, "true", "Exchange a SYN before data.", "RFC 9293 section 3.5");
     pub SYN_RETRIES: u32 = Key::new("syn_retries", Kind::Count { min: 0, max: 1000 }, "6",
         "Give up after this many repeated SYNs; 0 never gives up.", "RFC 9293 section 3.8.3");
 }
