@@ -10,7 +10,16 @@ impl SentList {
     pub(super) fn report(&mut self, blocks: &[(u64, u64)], newest: &mut Option<SentSegment>) -> usize {
         let mut steps = 0;
         for &(from, to) in blocks {
-            let mut i = self.first_behind(from);
+            // What a block of the last ACK has told is not searched for.
+            let told = self
+                .known
+                .iter()
+                .find(|k| k.0 <= from && from < k.1)
+                .map_or(from, |k| k.1);
+            if told >= to {
+                continue;
+            }
+            let mut i = self.first_behind(told);
             while let Some(r) = self.outstanding.get(i).filter(|r| r.end <= to) {
                 steps += 1;
                 if let Some(&(_, end)) = self.known.iter().find(|k| k.0 <= r.seq && r.end <= k.1) {
