@@ -241,5 +241,5 @@ fn a_snooper_does_not_police_slow_start() {
     let e = built(&settings).err().expect("refused");
     assert!(e.problem.contains("phase") && !e.remedy.is_empty(), "{e}");
     let e = built(&settings.with("slowstart_shape", "5")).err().expect("refused");
-    assert!(e.problem.contains("slowstart_police drops"), "{e}");
+    assert!(e.problem.contains("slowstart_police are both given"), "{e}");
 }

@@ -540,9 +540,9 @@ fn what_makes_no_sense_is_refused() {
     let shaper = "[{ kind = shaper, low = 9, high = 9 }]";
     assert!(why(&[("marker", MARKER), ("stages", shaper)]).contains("not below its high"));
     let no_flow = "[{ kind = adaptive, memory = 64B, lookups = 10, flow_rate = 100 }]";
-    assert!(why(&[("marker", MARKER), ("stages", no_flow)]).contains("allow no flow"));
+    assert!(why(&[("marker", MARKER), ("stages", no_flow)]).contains("too small for a single flow"));
     let both = "[{ kind = adaptive, memory = 2560B, threshold = 40 }]";
-    assert!(why(&[("marker", MARKER), ("stages", both)]).contains("beside"));
+    assert!(why(&[("marker", MARKER), ("stages", both)]).contains("together with memory"));
 }
 
 /// A preset equals the stages it names.

@@ -246,7 +246,7 @@ mod tests {
         for (with, says) in [
             (&[("hash", "ns2"), ("flow_key", "pair")][..], "no use for flow_key"),
             (&[("hash", "ns2"), ("perturb", "10s")], "no use for perturb"),
-            (&[("buffer", "40kB")], "count packets"),
+            (&[("buffer", "40kB")], "counted in packets"),
         ] {
             let e = try_build(with).err().unwrap();
             assert!(e.problem.contains(says) && !e.remedy.is_empty(), "{e}");

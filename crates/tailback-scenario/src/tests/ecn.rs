@@ -61,7 +61,7 @@ fn a_control_decides_whether_ecn_is_used() {
 
 /// The warnings about ECN, each without its place.
 fn said(more: &str) -> Vec<String> {
-    let about = |w: &&String| w.contains("marks, and");
+    let about = |w: &&String| w.contains(" marks, ");
     let first = |w: &String| w.lines().next().unwrap_or_default().to_string();
     load(more).warnings.iter().filter(about).map(first).collect()
 }

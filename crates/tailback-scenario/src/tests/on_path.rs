@@ -248,7 +248,7 @@ fn what_cannot_be_known_is_refused_with_its_place() {
             bulk("tcp = { rwnd = \"2 bdp\" }"),
             Some(11),
             "flows.bulk.tcp.rwnd",
-            "belongs to a link",
+            "does not belong to one",
         ),
         (
             bulk("access_rate = \"95 %\""),

@@ -168,7 +168,7 @@ fn a_stored_scenario_names_its_trace_by_digest() {
 #[test]
 fn the_page_says_which_disciplines_take_no_new_values() {
     let page = include_str!("../../../../docs/howto/change-during-a-run.md");
-    let list = page.lines().find(|l| l.starts_with("Fixed are the values of "));
+    let list = page.lines().find(|l| l.starts_with("The values of `"));
     let named: Vec<&str> = list.unwrap().split('`').skip(1).step_by(2).collect();
     let refuse = registry::models().filter(|model| {
         let settings = Settings::defaults(model).with_profile(&[]).unwrap();

@@ -387,7 +387,7 @@ mod tests {
             (vec![("design_rtt", "100ms")], "needs design_flows"),
             (
                 vec![("design_flows", "60"), ("design_rtt", "100ms"), ("a", "1e-4")],
-                "derive it",
+                "computed from design_flows",
             ),
         ] {
             let e = Pi::configured(&settings(&with), context()).unwrap_err();
