@@ -299,7 +299,7 @@ fn marks_copies_and_wrong_bits() {
 fn what_contradicts_itself_is_refused() {
     for (values, part) in [
         (&[("loss", "0.1"), ("loss_state", "[0.1]")] as &[_], "two ways"),
-        (&[("reorder", "0.1")], "in order"),
+        (&[("reorder", "0.1")], "has no effect on packets without a delay"),
         (&[("gap", "5"), ("delay", "1ms")], "without reorder"),
         (&[("loss_gemodel", "[0.1, 0.1, 0.1, 0.1, 0.1]")], "at most 4"),
     ] {
