@@ -154,7 +154,7 @@ def test_what_the_kernel_cannot_have_is_refused_in_words() -> None:
     text, small = written("fq-codel"), SMALL.format(up="4Mbps", down="8Mbps")
     leaf = '"droptail", buffer = "20 packets"'
     assert "there is no such link; links are shaper, line, pc1" in refused(text, "nonesuch")
-    assert "hold nothing back" in refused(written("modem"), SHAPER)
+    assert "hold no packets back" in refused(written("modem"), SHAPER)
     assert "no queue that is this blue" in refused(small.replace(leaf, '"blue"'), SHAPER)
     assert "cannot be given hash_key" in refused(small.replace(leaf, '"fq-codel", hash_key = "source"'), SHAPER)
     assert "alters link.line during the run" in refused(written("modem", varies="evening"), LINE)

@@ -174,7 +174,7 @@ def test_a_label_may_set_several_things() -> None:
         ({"axis": {"b": {**BUFFER, "values": [5, 5]}}}, "two points have b = 5"),
         ({"stop": {"metric": "links.utilisation"}}, "give one bound"),
         ({"stop": {"metric": "utilisation", "relative": 0.1}}, "write TABLE.COLUMN"),
-        ({"stop": {"metric": "links.x", "relative": 0.1, "at_least": 1}}, "at least 2 seeds"),
+        ({"stop": {"metric": "links.x", "relative": 0.1, "at_least": 1}}, "an interval takes 2 seeds"),
         ({"stop": {"metric": "links.x", "relative": 0.1}, "replications": 5}, "contradict each other"),
         ({"replications": 0}, "write a number from 1"),
         ({"scenario": "nowhere.toml"}, "is not there; paths begin where the file is"),
