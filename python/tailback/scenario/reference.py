@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.scenario.reference`, whose path of before this is."""
+"""The old import path of `tailback.core.scenario.reference`."""
 
 import sys
 

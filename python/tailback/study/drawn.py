@@ -1,4 +1,4 @@
-"""Figures of a study, drawn only where those that are there will not do.
+"""Figures of a study. A figure is drawn only if its files are missing, changed or out of date.
 
 `study.json` has for each output that is drawn a key, and the SHA-256 of its files. The key stands for all that decides
 what its figures show:

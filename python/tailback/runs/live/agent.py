@@ -1,8 +1,9 @@
 """The process in a namespace: it makes its network and its device, hands the device over, and has the connections.
 
-It speaks with the gateway over a socket, a JSON document a message: first what to make; it answers with the device;
-then when to begin, then that it is over, to which it answers with what its kernel says. It ends when the gateway does,
-however that ends: the kernel kills it, and the socket closes. Its network ends with it.
+It speaks with the gateway over a socket; each message is a JSON document. The gateway first says what to make, and the
+agent answers with the device. Then the gateway says when to begin. At the end it says that the run is over, and the
+agent answers with what its kernel says. The agent ends when the gateway does, however that ends: the kernel kills it,
+and the socket closes. Its network ends with it.
 """
 
 from __future__ import annotations

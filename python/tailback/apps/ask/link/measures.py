@@ -145,8 +145,8 @@ def _request(q: float) -> Callable[[Seed], float]:
 def _harm(seed: Seed) -> float:
     if seed.beside is None:
         return math.nan
-    without = float(seed.long_flows(seed.alone).sum())
-    return 1 - float(seed.long_flows(seed.beside).sum()) / without if without > 0 else math.nan
+    alone = float(seed.long_flows(seed.alone).sum())
+    return 1 - float(seed.long_flows(seed.beside).sum()) / alone if alone > 0 else math.nan
 
 
 MEASURES: list[QueueMeasure] = [
