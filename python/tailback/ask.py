@@ -1,3 +1,3 @@
-"""Passes on `tailback.apps.ask`, whose path of before this is."""
+"""The old import path of `tailback.apps.ask`."""
 
 from tailback.apps.ask import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Passes on `tailback.runs.builder`, whose path of before this is."""
+"""The old import path of `tailback.runs.builder`."""
 
 import sys
 

@@ -1,3 +1,3 @@
-"""Passes on `tailback.apps.conformance`, whose path of before this is."""
+"""The old import path of `tailback.apps.conformance`."""
 
 from tailback.apps.conformance import *  # noqa: F403

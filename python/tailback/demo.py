@@ -1,4 +1,4 @@
-"""Passes on `tailback.apps.demo`, whose path of before this is."""
+"""The old import path of `tailback.apps.demo`."""
 
 from tailback.apps.demo import *  # noqa: F403
 from tailback.apps.demo import __all__ as __all__

@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.extension`, whose path of before this is."""
+"""The old import path of `tailback.core.extension`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.figure_style`, whose path of before this is."""
+"""The old import path of `tailback.core.figure_style`."""
 
 import sys
 

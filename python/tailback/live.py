@@ -1,3 +1,3 @@
-"""Passes on `tailback.runs.live`, whose path of before this is."""
+"""The old import path of `tailback.runs.live`."""
 
 from tailback.runs.live import *  # noqa: F403

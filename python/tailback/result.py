@@ -1,4 +1,4 @@
-"""Passes on `tailback.runs.result`, whose path of before this is."""
+"""The old import path of `tailback.runs.result`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.stats`, whose path of before this is."""
+"""The old import path of `tailback.core.stats`."""
 
 import sys
 

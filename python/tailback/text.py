@@ -1,3 +1,3 @@
-"""Passes on `tailback.core.text`, whose path of before this is."""
+"""The old import path of `tailback.core.text`."""
 
 from tailback.core.text import *  # noqa: F403

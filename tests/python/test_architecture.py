@@ -86,7 +86,7 @@ def room_of(path: str) -> str | None:
 
 def is_moved(file: Path) -> bool:
     """Whether a file is an old path: it names another place, and has nothing of its own."""
-    return "whose path of before this is" in file.read_text().split("\n", 1)[0]
+    return "The old import path of" in file.read_text().split("\n", 1)[0]
 
 
 def files() -> dict[Path, str]:

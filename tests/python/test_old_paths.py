@@ -71,11 +71,11 @@ def test_an_old_path_has_nothing_of_its_own(old: str) -> None:
     assert len(text.split("\n")) < 15
     kinds = (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr)
     assert all(isinstance(node, kinds) for node in ast.parse(text).body)
-    assert f"`tailback.{PATHS[old]}`, whose path of before this is" in text
+    assert f"The old import path of `tailback.{PATHS[old]}`." in text
 
 
 def test_no_old_path_is_forgotten() -> None:
-    marked = {f for f in PACKAGE.rglob("*.py") if "whose path of before this is" in f.read_text().split("\n", 1)[0]}
+    marked = {f for f in PACKAGE.rglob("*.py") if "The old import path of" in f.read_text().split("\n", 1)[0]}
     assert marked == {file_of(old) for old in PATHS}
 
 

@@ -1,3 +1,3 @@
-"""Passes on `tailback.runs.campaign`, whose path of before this is."""
+"""The old import path of `tailback.runs.campaign`."""
 
 from tailback.runs.campaign import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.declared`, whose path of before this is."""
+"""The old import path of `tailback.core.declared`."""
 
 import sys
 

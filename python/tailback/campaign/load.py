@@ -1,4 +1,4 @@
-"""Passes on `tailback.runs.campaign.load`, whose path of before this is."""
+"""The old import path of `tailback.runs.campaign.load`."""
 
 import sys
 

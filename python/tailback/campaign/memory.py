@@ -1,4 +1,4 @@
-"""Passes on `tailback.runs.campaign.memory`, whose path of before this is."""
+"""The old import path of `tailback.runs.campaign.memory`."""
 
 import sys
 

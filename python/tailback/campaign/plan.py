@@ -1,4 +1,4 @@
-"""Passes on `tailback.runs.campaign.plan`, whose path of before this is."""
+"""The old import path of `tailback.runs.campaign.plan`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Passes on `tailback.runs.campaign.sweep`, whose path of before this is."""
+"""The old import path of `tailback.runs.campaign.sweep`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Passes on `tailback.apps.ask.link`, whose path of before this is."""
+"""The old import path of `tailback.apps.ask.link`."""
 
 from tailback.apps.ask.link import *  # noqa: F403
 from tailback.apps.ask.link import __all__ as __all__

@@ -1,4 +1,4 @@
-"""Passes on `tailback.apps.ask.link.answer`, whose path of before this is."""
+"""The old import path of `tailback.apps.ask.link.answer`."""
 
 import sys
 

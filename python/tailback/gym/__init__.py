@@ -1,4 +1,4 @@
-"""Passes on `tailback.apps.gym`, whose path of before this is."""
+"""The old import path of `tailback.apps.gym`."""
 
 from tailback.apps.gym import *  # noqa: F403
 from tailback.apps.gym import __all__ as __all__

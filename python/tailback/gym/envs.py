@@ -1,4 +1,4 @@
-"""Passes on `tailback.apps.gym.envs`, whose path of before this is."""
+"""The old import path of `tailback.apps.gym.envs`."""
 
 import sys
 

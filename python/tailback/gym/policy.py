@@ -1,4 +1,4 @@
-"""Passes on `tailback.apps.gym.policy`, whose path of before this is."""
+"""The old import path of `tailback.apps.gym.policy`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Passes on `tailback.apps.gym.task`, whose path of before this is."""
+"""The old import path of `tailback.apps.gym.task`."""
 
 import sys
 

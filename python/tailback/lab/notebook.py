@@ -1,4 +1,4 @@
-"""Passes on `tailback.apps.lab.notebook`, whose path of before this is."""
+"""The old import path of `tailback.apps.lab.notebook`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Passes on `tailback.apps.lab.tours`, whose path of before this is."""
+"""The old import path of `tailback.apps.lab.tours`."""
 
 import sys
 

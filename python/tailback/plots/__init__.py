@@ -1,4 +1,4 @@
-"""Passes on `tailback.show.plots`, whose path of before this is."""
+"""The old import path of `tailback.show.plots`."""
 
 from tailback.show.plots import *  # noqa: F403
 from tailback.show.plots import __all__ as __all__

@@ -1,4 +1,4 @@
-"""Passes on `tailback.show.plots.published`, whose path of before this is."""
+"""The old import path of `tailback.show.plots.published`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Passes on `tailback.show.plots.style`, whose path of before this is."""
+"""The old import path of `tailback.show.plots.style`."""
 
 import sys
 

@@ -1,3 +1,3 @@
-"""Passes on `tailback.show.report`, whose path of before this is."""
+"""The old import path of `tailback.show.report`."""
 
 from tailback.show.report import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Passes on `tailback.show.report.shown_table`, whose path of before this is."""
+"""The old import path of `tailback.show.report.shown_table`."""
 
 import sys
 

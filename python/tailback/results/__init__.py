@@ -1,3 +1,3 @@
-"""Passes on `tailback.core.results`, whose path of before this is."""
+"""The old import path of `tailback.core.results`."""
 
 from tailback.core.results import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.results.columns`, whose path of before this is."""
+"""The old import path of `tailback.core.results.columns`."""
 
 import sys
 

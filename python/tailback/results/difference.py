@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.results.difference`, whose path of before this is."""
+"""The old import path of `tailback.core.results.difference`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.results.stored`, whose path of before this is."""
+"""The old import path of `tailback.core.results.stored`."""
 
 import sys
 

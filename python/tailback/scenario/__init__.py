@@ -1,3 +1,3 @@
-"""Passes on `tailback.core.scenario`, whose path of before this is."""
+"""The old import path of `tailback.core.scenario`."""
 
 from tailback.core.scenario import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.scenario.controls`, whose path of before this is."""
+"""The old import path of `tailback.core.scenario.controls`."""
 
 import sys
 

@@ -1,3 +1,3 @@
-"""Passes on `tailback.core.store`, whose path of before this is."""
+"""The old import path of `tailback.core.store`."""
 
 from tailback.core.store import *  # noqa: F403

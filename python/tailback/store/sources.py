@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.store.sources`, whose path of before this is."""
+"""The old import path of `tailback.core.store.sources`."""
 
 import sys
 

@@ -1,3 +1,3 @@
-"""Passes on `tailback.core.theory`, whose path of before this is."""
+"""The old import path of `tailback.core.theory`."""
 
 from tailback.core.theory import *  # noqa: F403

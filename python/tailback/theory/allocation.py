@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.theory.allocation`, whose path of before this is."""
+"""The old import path of `tailback.core.theory.allocation`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.theory.emodel`, whose path of before this is."""
+"""The old import path of `tailback.core.theory.emodel`."""
 
 import sys
 

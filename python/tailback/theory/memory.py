@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.theory.memory`, whose path of before this is."""
+"""The old import path of `tailback.core.theory.memory`."""
 
 import sys
 

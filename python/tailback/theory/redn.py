@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.theory.redn`, whose path of before this is."""
+"""The old import path of `tailback.core.theory.redn`."""
 
 import sys
 

@@ -1,3 +1,3 @@
-"""Passes on `tailback.core.verdict`, whose path of before this is."""
+"""The old import path of `tailback.core.verdict`."""
 
 from tailback.core.verdict import *  # noqa: F403

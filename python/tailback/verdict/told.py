@@ -1,4 +1,4 @@
-"""Passes on `tailback.core.verdict.told`, whose path of before this is."""
+"""The old import path of `tailback.core.verdict.told`."""
 
 import sys
 
