@@ -45,7 +45,8 @@ impl Frame {
         self.headers[..self.words].as_flattened()
     }
 
-    /// The whole packet of this datagram. If the data are as long as the packet, they are the packet.
+    /// The whole packet of this datagram: the headers and `data`. If `data` is as long as the packet and begins as an
+    /// IPv4 header does, it is the whole packet already.
     pub fn around(&self, data: Vec<u8>) -> Vec<u8> {
         if data.len() == self.length as usize && data[0] >> 4 == 4 {
             return data;

@@ -22,7 +22,7 @@ pub struct Admitted<P, A, D> {
     /// The position of this admission among the AQMs that the discipline's settings put before it, if it is one of
     /// them.
     number: Option<usize>,
-    /// Whether it clears the code points of leaving packets, after all admissions have counted packets by code point.
+    /// Whether it clears the code points of packets that leave. It does so after all admissions have counted them.
     washes: bool,
     probes: Vec<ProbeDef>,
     gone: Vec<(P, DropReason)>,

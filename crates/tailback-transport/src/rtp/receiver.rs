@@ -38,7 +38,8 @@ pub struct MediaReceiver {
     news: u32,
     reported: Option<Time>,
     due: Time,
-    /// Two may be written at one instant: the one that is due, and the one that an arriving packet causes.
+    /// The reports that are not sent yet. Two may be written at one instant: the report that is due, and another one
+    /// that an arriving packet causes.
     reports: VecDeque<Segment>,
     delivered: u64,
 }

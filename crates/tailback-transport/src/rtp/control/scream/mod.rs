@@ -402,7 +402,7 @@ mod tests {
     use super::super::ReportedPacket;
     use super::*;
 
-    /// On 25 ms with a window of this many bytes, long after the last reduction.
+    /// A control on a path of 25 ms. Its window has this many bytes, and its last reduction was long ago.
     fn settled(window: f64) -> Scream {
         let terms = Terms {
             min: 100e3,

@@ -10,7 +10,7 @@ impl SentList {
     pub(super) fn report(&mut self, blocks: &[(u64, u64)], newest: &mut Option<SentSegment>) -> usize {
         let mut steps = 0;
         for &(from, to) in blocks {
-            // What a block of the last ACK has told is not searched for.
+            // Most blocks were in the last ACK, too. To find their records costs more than to see that nothing is new.
             let told = self
                 .known
                 .iter()
