@@ -365,7 +365,8 @@ def test_a_scenario_travels_without_its_class_but_does_not_run(tmp_path: Path) -
     code = "import pickle, sys, tailback as tb; tb.run(pickle.load(sys.stdin.buffer))"
     done = subprocess.run([sys.executable, "-c", code], input=scenario, capture_output=True, cwd=tmp_path.parent)
     last = done.stderr.decode().strip().splitlines()[-1]
-    assert done.returncode == 1 and "Mine, and the run did not get this class" in last and "tb.rate_control" in last
+    assert done.returncode == 1 and "tb.rate_control" in last
+    assert "mine.py:Mine, and the run did not get this class" in last
 
 
 #: What may be wrong with a class: what is replaced, by what, and what the one message has to name.
