@@ -151,10 +151,10 @@ def _standing(one: Statement) -> Statement:
     parent = handle(one.parent)
     if parent == INGRESS:
         parent = "ingress"
-    qdisc_handle = "" if one.object == "filter" else handle(one.handle)
-    if one.object == "class" and one.handle and not qdisc_handle.partition(":")[2]:
+    full_handle = "" if one.object == "filter" else handle(one.handle)
+    if one.object == "class" and one.handle and not full_handle.partition(":")[2]:
         raise TcError(f"classid {one.handle}: a class has a number after the colon, such as 1:10")
-    return Statement(one.line, one.object, one.verb, one.device, parent, qdisc_handle, one.kind, one.words, one.stab)
+    return Statement(one.line, one.object, one.verb, one.device, parent, full_handle, one.kind, one.words, one.stab)
 
 
 def _take_away(device: Device, one: Statement) -> None:

@@ -285,8 +285,9 @@ def register(control: Any, name: str | None = None, kind: Kind | None = None) ->
 
 
 def kind_of(control: Any, asked: Kind | None = None) -> Kind | None:
-    """The kind of a class by its methods: a kind of which it has all methods, or else one method. Of several kinds, the
-    requested one counts, since a transport may also have a method `on_ack`."""
+    """The kind of a class by its methods. This is a kind all of whose methods the class has; if there is none, a kind
+    of which it has one method. Of several kinds, the requested one counts, since a transport may also have a method
+    `on_ack`."""
     kinds = sorted(KINDS, key=lambda kind: kind is not asked)
     fits = (kind for enough in (all, any) for kind in kinds if enough(hasattr(control, m) for m, _ in kind.methods))
     return next(fits, None)

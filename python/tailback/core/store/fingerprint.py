@@ -105,6 +105,6 @@ def _file(of: type) -> str:
 
 def _unknown(what: str) -> ValueError:
     return ValueError(
-        f"it cannot be known whether stored runs may be used again: the source of {what}, or a value that the function "
-        "which makes it uses, cannot be read; name the variant with queues_key=..., or do not store results"
+        f"it cannot be known whether stored runs may be used again: the source of {what}, or a value that it uses, "
+        "cannot be read; name the variant with queues_key=..., or do not store results"
     )

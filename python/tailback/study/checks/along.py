@@ -38,8 +38,7 @@ class Along(Measured, kw_only=True, frozen=True):
     def __post_init__(self) -> None:
         if self.relative and self.rises_at_most is None:
             raise StudyError(
-                "relative needs rises_at_most, which is then the share of the lower mean by which the next mean may "
-                "be above it"
+                "relative needs rises_at_most, which is then the share of a mean by which a later mean may be above it"
             )
         if self.word and MEASURES[self.measure].unit != "%":
             raise StudyError(

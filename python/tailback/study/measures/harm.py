@@ -1,4 +1,4 @@
-"""The rate that unresponsive flows take beyond their share, and what the other flows lack of theirs."""
+"""How far unresponsive flows are above their fair share, and how far the other flows are below theirs."""
 
 from __future__ import annotations
 
