@@ -42,17 +42,18 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         parts.add(&format!("record.{}", r.name), own + GROWS * points * POINT + rows, kept);
     }
     if let Some(interval) = spec.interval {
-        let times = (seconds - spec.warmup.seconds()) / interval.seconds() + 2.0;
+        let intervals = (seconds - spec.warmup.seconds()) / interval.seconds() + 2.0;
         let flows: f64 = spec.flows.iter().map(|g| f64::from(g.count)).sum();
         let members: f64 = spec.sessions.iter().map(|s| f64::from(s.clients)).sum();
         let links = 2.0 * spec.links.len() as f64;
-        let (rows, kept) = tables::rows("intervals", times * (flows + members));
-        let (link_rows, link_kept) = tables::rows("link_intervals", times * links);
+        let (rows, kept) = tables::rows("intervals", intervals * (flows + members));
+        let (link_rows, link_kept) = tables::rows("link_intervals", intervals * links);
         let groups = (spec.flows.len() + spec.sessions.len()) as f64;
-        let (group_rows, group_kept) = tables::rows("group_intervals", times * groups);
+        let (group_rows, group_kept) = tables::rows("group_intervals", intervals * groups);
         // A snapshot, and a row with names made from two of them.
-        let own = times * (flows + members) * 2.0 * of::<Snapshot>() + times * links * 2.0 * of::<PortSnapshot>();
-        let groups = times * groups * of::<Snapshot>();
+        let own =
+            intervals * (flows + members) * 2.0 * of::<Snapshot>() + intervals * links * 2.0 * of::<PortSnapshot>();
+        let groups = intervals * groups * of::<Snapshot>();
         parts.add(
             "interval",
             own + groups + rows + link_rows + group_rows,

@@ -99,12 +99,12 @@ _SENDERS = {
 @figure("queue-aligned")
 @plots.styled
 def queue_aligned(d: Drawing) -> Drawn:
-    frames = _frames(d, d.output.get("panels"))
-    if not frames:
+    views_by_title = _frames(d, d.output.get("panels"))
+    if not views_by_title:
         return None
-    fig, axes = plots.grid(6.8, 0.5 + 2.1 * len(frames), len(frames), 1)
+    fig, axes = plots.grid(6.8, 0.5 + 2.1 * len(views_by_title), len(views_by_title), 1)
     handles: dict[Any, Any] = {}
-    for ax, (title, frame) in zip(axes[:, 0], frames.items(), strict=True):
+    for ax, (title, frame) in zip(axes[:, 0], views_by_title.items(), strict=True):
         views = [view for _, _, view in frame]
         model = tail_drop(views[0])
         span = max(3.2 * model.cycle_s, 4.0)
@@ -140,13 +140,13 @@ def queue_aligned(d: Drawing) -> Drawn:
 @figure("queue-panels")
 @plots.styled
 def queue_panels(d: Drawing) -> Drawn:
-    frames = _frames(d, d.output["panels"])
-    if not frames:
+    views_by_title = _frames(d, d.output["panels"])
+    if not views_by_title:
         return None
-    fig, axes = plots.grid(6.8, 0.5 + 1.6 * len(frames), len(frames), 1, sharex=True, sharey=True)
+    fig, axes = plots.grid(6.8, 0.5 + 1.6 * len(views_by_title), len(views_by_title), 1, sharex=True, sharey=True)
     handles: dict[Any, Any] = {}
     marks = d.output.get("marks", {})
-    for ax, (title, views) in zip(axes[:, 0], frames.items(), strict=True):
+    for ax, (title, views) in zip(axes[:, 0], views_by_title.items(), strict=True):
         t, q = views[0][2].probe("queue")
         ax.plot(t, q, color=plots.COLOURS["blue"][0], linewidth=0.7)
         for i, (name, level) in enumerate(marks.items()):
@@ -171,13 +171,13 @@ _CLASSES = {
 @figure("queue-and-windows")
 @plots.styled
 def queue_and_windows(d: Drawing) -> Drawn:
-    frames = _frames(d, "buffer")
-    if not frames:
+    views_by_title = _frames(d, "buffer")
+    if not views_by_title:
         return None
-    n = len(frames)
+    n = len(views_by_title)
     fig, axes = plots.grid(3.4 * n, 4.2, 2, n, sharex=True)
     handles: dict[Any, Any] = {}
-    for column, (title, frame) in zip(axes.T, frames.items(), strict=True):
+    for column, (title, frame) in zip(axes.T, views_by_title.items(), strict=True):
         runs, point, view = frame[0]
         t, q = view.probe("queue")
         column[0].plot(t, q, color=plots.INK, linewidth=0.6)
