@@ -326,8 +326,8 @@ fn at(steps: &[(f64, f64)], t: f64) -> f64 {
 /// mean is that near: the mean over ACKs of the window of RFC 5681, which duplicate ACKs inflate during fast recovery.
 /// It is 11.98, and within 3 % at every N here (Reno and NewReno; SACK does not inflate). At N = 100 it is so near
 /// because two errors cancel. First, a mean over ACKs weighs large windows more: for an ideal sawtooth from W / 2 to W
-/// it is 7 / 9 W, 3.7 % over the law's 3 / 4 W, and it tends to this at large N. Second, inflation fills in for the
-/// rounds that the law leaves out.
+/// it is 7 / 9 W, to which it tends at large N. This is 3.7 % over the law's 3 / 4 W. Second, inflation fills in for
+/// the rounds that the law leaves out.
 ///
 /// Windows without inflation, and segments a round, are not within 5 % at N = 100, and cannot be. The law assumes that
 /// a cycle consists of the rounds in which the window grows from h to 2 h, and that these carry all N segments. A real

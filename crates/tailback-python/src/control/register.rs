@@ -114,8 +114,8 @@ pub fn class_of(model: &'static Model) -> Option<Arc<OwnClass>> {
 }
 
 impl KnownClasses {
-    /// The class that a name stands for now, as one of a family: the last of that name in any family, if it is one of
-    /// this family, too.
+    /// The class of this family that a name stands for now: the last one of that name, unless another class has taken
+    /// the name since, in any family.
     fn named(&self, family: &str, name: &str) -> Option<&Arc<OwnClass>> {
         let mut of_name = self.classes.iter().rev().filter(|c| c.name() == name);
         let last = of_name.clone().next()?;

@@ -432,8 +432,8 @@ impl<P: Packet> Server<P> {
                 };
                 None
             }
-            // The discipline was asked before its timer, which is due at this very instant and may open the gate, has
-            // run.
+            // The discipline was asked before its timer has run. The timer is due at this very instant and may open the
+            // gate.
             Service::Wait(_) if self.queue.next_timer().is_some_and(|t| t <= now) => {
                 self.service_at = Time::NEVER;
                 None

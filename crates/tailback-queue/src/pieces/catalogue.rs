@@ -242,7 +242,8 @@ params! {
         "longest: McKenney 1990");
     pub MAPPER: String = Key::new("mapper", Kind::Choice(MAPPER_NAMES), "per_flow",
         "Which flows share a queue. per_flow: each flow has its own. weight: flows of the same weight, as the classes \
-         of strict priority. even: flows are given to `queues` queues in turn. hash, hash_sets: flows whose key has \
-         the same hash. bloom: flows whose key is in a group of the same queue.",
+         of strict priority. even: flows are given to `queues` queues in turn. hash: flows whose key has the same \
+         hash. hash_sets: the same, if no queue of their set is free. bloom: flows whose key is in a group of the same \
+         queue.",
         "thesis chapter 5");
 }

@@ -96,10 +96,8 @@ fn page_servers(
         }
     }
     if !servers.is_empty() && !servers.contains(from) {
-        let problem = format!(
-            "each page draws its server from page_servers, but from = \"{from}\" is not in that \
-             list"
-        );
+        let problem =
+            format!("each page draws its server from page_servers, but from = \"{from}\" is not in that list");
         complain(
             from,
             problem,

@@ -17,8 +17,8 @@ pub static LEAF_SPINE: Model = Model {
     title: "Leaf and spine",
     summary: "Switches `leaf1` .. and `spine1` .., each leaf with a link `leafI-spineJ` to each spine, and hosts \
               `host1` .. with a link of the same name from their leaf: the first `hosts` at `leaf1`, the next at \
-              `leaf2`. `[link.leaf1-spine2]` may override fields of one link. Packets are spread over the spines as \
-              `paths` says.",
+              `leaf2`. `[link.leaf1-spine2]` may override fields of one link. `paths` says whether packets are spread \
+              over the spines.",
     source: "Al-Fares, Loukissas and Vahdat 2008; Alizadeh et al. 2010",
     params: leaf_spine::PARAMS,
     probes: &[],

@@ -149,8 +149,8 @@ params! {
     GAP: Option<u64> = Key::new("gap", Kind::Count { min: 1, max: u32::MAX as u64 }, "none",
         "One packet in this many may leave at once. Default with `reorder`: 1, any packet.", "tc-netem(8)");
     RATE: Option<BitRate> = Key::new("rate", kinds::RATE, "none",
-        "Each packet waits until the packet before it has left, and then takes the time that it needs at this rate.",
-        "tc-netem(8)");
+        "Each packet waits until all packets that are held have left, and then takes the time that it needs at this \
+         rate.", "tc-netem(8)");
     OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
         "How many bytes `rate` counts in addition to each packet.", "tc-netem(8), packetoverhead");
     CELL_SIZE: Option<u64> = Key::new("cell_size", Kind::Bytes { min: 1, max: 1_000_000 }, "none",

@@ -46,7 +46,7 @@ pub mod top {
             "Whether queues mark ECN-capable packets instead of dropping them. Default: true if a flow or session has \
              ECN on, but false in live runs and gateways. A queue's own `ecn` overrides it.", "RFC 3168");
         pub BDP_RTT: Option<String> = Key::new("bdp_rtt", Kind::Text, "none",
-            "The round trip from which values are computed such as \"0.5 bdp\" and \"2 rtt\": \"largest\" or \"mean\" \
+            "The round trip from which values such as \"0.5 bdp\" and \"2 rtt\" are computed: \"largest\" or \"mean\" \
              of the flows that cross the link, or a time such as \"40ms\". Default: the round trip that all these \
              flows have; if they differ, the value is refused.", "");
         PATHS;

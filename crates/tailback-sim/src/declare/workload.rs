@@ -39,8 +39,8 @@ pub static WORKLOAD: Model = Model {
     title: "A workload",
     summary: "Flows among many hosts. Each flow is a transfer over its own connection. The connection opens when the \
               flow arrives, whether or not earlier flows have ended, and closes when all data are acknowledged. Each \
-              has one row in the table of transfers. A table named after a transport, such as `tcp = \
-              { congestion = \"dctcp\" }`, chooses that transport.",
+              flow has one row in the table of transfers. A table named after a transport, such as `tcp = { \
+              congestion = \"dctcp\" }`, chooses that transport.",
     source: "",
     params: PARAMS,
     probes: &[],

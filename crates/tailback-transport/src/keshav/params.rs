@@ -49,7 +49,7 @@ params! {
         "A packet's timeout is this many estimates of the round trip.", KESHAV);
     pub GAIN: f64 = Key::new("gain", WEIGHT, "0.125", "Weight of a new round-trip sample.", KESHAV);
     pub SAMPLE: SampleFrom = Key::choice("sample", "first",
-        "The transmission from which the round trip of a packet is measured that was sent again.", KESHAV);
+        "For a packet that was sent again: the transmission from which its round trip is measured.", KESHAV);
 }
 
 choice! {

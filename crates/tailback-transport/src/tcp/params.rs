@@ -182,8 +182,8 @@ params! {
         "What tells a SACK sender of a loss: reports of enough later segments, or of one that was sent so much later. \
          Variants without SACK count duplicates either way.", "dupthresh: RFC 6675; rack: RFC 8985");
     pub RACK_FORM: RackForm = Key::choice("rack_form", "rfc8985",
-        "With rack: as in the RFC or as in Linux, where timers wait 2 ms longer, a timeout declares segments lost that \
-         are a round trip old, and a D-SACK widens the reordering window only after reordering was seen.",
+        "With rack: as in the RFC or as in Linux, where timers wait 2 ms longer, a timeout takes segments that are a \
+         round trip old as lost, and a D-SACK widens the reordering window only after reordering was seen.",
         "RFC 8985 section 6");
     pub TLP: bool = Key::new("tlp", Kind::Bool, "true",
         "With rack: after two round trips of silence the last segment, or a new one, is sent as a probe.",

@@ -129,9 +129,7 @@ params! {
     FIRST_LIST: Option<Duration> = Key::new("first_list", Kind::Time { min: 1e-4, max: 1e6 }, "none",
         "When the first list ends; it has all drops until then. Default: after longest_list.", NS2);
     LEAST_LOSS: f64 = Key::new("least_loss", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
-        "The loss rate that a list must exceed before its end has effects: flows become monitored, or are held back \
-         more.",
-        NS2);
+        "The loss rate of a list above which, at its end, flows may become monitored or be held back more.", NS2);
     LARGEST_STEP: f64 = Key::new("largest_step", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
         "At each step, the drop probability of a flow that loses no more packets falls by at most this.", NS2);
     TEST_RESPONSE: bool = Key::new("test_response", Kind::Bool, "true",

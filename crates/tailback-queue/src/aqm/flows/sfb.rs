@@ -132,7 +132,7 @@ params! {
         "Above a probability of one half, drop a part of the packets that would be marked, and all of them at 1.",
         "Linux sfb; false: Feng et al. 2001");
     PENALTY_RATE: u64 = Key::new("penalty_rate", Kind::Count { min: 0, max: 1_000_000_000 }, "10",
-        "How many packets per second may come in from all flows together that do not respond.",
+        "How many packets per second all flows that do not respond may send in, taken together.",
         "Linux sfb penalty_rate");
     PENALTY_BURST: u64 = Key::new("penalty_burst", Kind::Count { min: 1, max: 1_000_000_000 }, "20",
         "How many packets of flows that do not respond may come at once.", "Linux sfb penalty_burst");

@@ -24,8 +24,9 @@ pub static MODEL: Model = Model {
     name: "fair-share",
     family: "policy",
     title: "Shares by what is left",
-    summary: "A packet is refused if its queue holds at least half of the free space. If fewer packets are free than \
-              there are queues, it is also refused if its queue holds more than an equal part of the buffer.",
+    summary: "A packet is refused if its queue holds at least half of the free space. While the free space is less \
+              than a packet for each queue, it is also refused if its queue holds more than an equal part of the \
+              buffer.",
     source: "ns-2 SFQ",
     params: &[],
     probes: &[],

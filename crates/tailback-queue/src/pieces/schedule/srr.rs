@@ -54,7 +54,7 @@ params! {
         "the largest packet; ns-2's mtu_ is 1000 B");
     pub GRANULARITY: f64 = Key::new("granularity", Kind::Real { min: 1e-6, max: 1e12 }, "1",
         "The weight that gives a flow one visit in each round. A flow has as many visits as its weight divided by \
-         this, rounded down.",
+         this, rounded down, but at least one.",
         "ns-2 granularity_, there 1000 bit/s of a rate");
 }
 

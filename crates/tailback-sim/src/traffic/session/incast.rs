@@ -69,8 +69,8 @@ pub static ENTRY: Entry = Entry {
 fn sized_once(s: &Settings) -> Result<(), Conflict> {
     let problem = match (s.nested(RESPONSE.name).is_some(), s.get(&TOTAL).is_some()) {
         (true, true) => {
-            "response and total are both given: response is the answer of each server, total the answer \
-                         of all together"
+            "response and total are both given: response is the answer of each server, total the answer of \
+             all together"
         }
         (false, false) => "response and total are missing, so the size of the answers is not known",
         _ => return Ok(()),

@@ -60,8 +60,8 @@ fn one_of_both(s: &Settings) -> Result<(), Conflict> {
     let problem = match (s.get(&AT).is_empty(), s.get(&AFTER).is_empty()) {
         (true, true) => "`at` and `after` are missing, so it is not known when the transfers begin",
         (false, false) => {
-            "`at` and `after` are both given: with `at` transfers begin at instants, with `after` one \
-                           after another"
+            "`at` and `after` are both given: with `at` transfers begin at instants, with `after` one after \
+             another"
         }
         _ => return Ok(()),
     };

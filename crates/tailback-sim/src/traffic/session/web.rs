@@ -114,7 +114,7 @@ params! {
     const PARAMS;
 
     PRESET = Param::new("preset", Kind::Profile(PRESETS), "3gpp",
-        "The published model from which the values come that are not given here.", "");
+        "The published model, which supplies the values that are not given here.", "");
     REQUEST;
     MAIN = Param::new("main", Kind::Model("transfer-size"), "none",
         "How many bytes a main object has. Default: as the preset says.", "");

@@ -66,7 +66,7 @@ params! {
     const PARAMS;
 
     PRESET = Param::new("preset", Kind::Profile(PRESETS), "gop",
-        "The published model from which the values come that are not given here.", "");
+        "The published model, which supplies the values that are not given here.", "");
     pub RATE: BitRate = Key::new("rate", kinds::RATE, "2Mbps", "The mean rate of all frames, without headers.", "");
     pub FPS: f64 = Key::new("fps", Kind::Real { min: 0.001, max: 10_000.0 }, "30", "Frames a second.", "");
     pub GROUP: u64 = Key::new("group", Kind::Count { min: 1, max: 1_000_000 }, "30",

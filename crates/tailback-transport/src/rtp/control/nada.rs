@@ -17,7 +17,7 @@
 //! for each packet in it.
 //!
 //! Departures: all of it is computed at the sender, from reports of RFC 8888; the RFC lets the receiver compute x. The
-//! rate is on the wire. The RFC has no rule for missing reports; as in the RFC, the rate then stays.
+//! rate is on the wire. The RFC has no rule for missing reports, so the rate then stays.
 
 use super::base::BaseDelay;
 use super::{Fate, Feedback, RateControl, RateOutput, Terms};

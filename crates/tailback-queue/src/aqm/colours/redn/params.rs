@@ -299,8 +299,8 @@ impl Thresholds {
                 return Err(Refusal::new(
                     format!("{below} ({}) is above {above} ({})", a[c], b[c]),
                     format!(
-                        "give {above} of at least {below}; if both are left out, they are computed from the \
-                         line's rate"
+                        "give {above} of at least {below}; if both are left out, they are computed from the line's \
+                         rate"
                     ),
                 ));
             }
