@@ -130,7 +130,7 @@ def _unit(result: Any, thing: str, probe: str) -> str:
     if scenario is not None:
         here = {x[family] for x in scenario.spec["links" if of_link else "flows"] if x["name"] == name}
         listed[family] = [m for m in listed[family] if m in here]
-        # The specification does not say which control a flow has: it may be any that its transport can have.
+        # `spec` does not say which control a flow has: it may be any that its transport can have.
         inner = [kind for kind in inner if kind.transport in here]
     outer = [describe("link" if of_link else "flows")[0], *_described(listed[family], family)]
     own = _own_units(result, scenario)
