@@ -62,10 +62,10 @@ SHORT_S, REPEATS = 10.0, 3
 HEAD = """\
 # How long commands take
 
-`make times` measures this table; while the machine does other work, it refuses. "Time" is from start to end, "CPU" is
-the time of all cores together. Each command begins without stored results. A row that takes less than ten seconds is
-the median of three. kantawala-2005 has experiments with real packets, which are included only if the machine can do
-[live runs](live.md).
+`make times` measures this table. It refuses to measure while the machine does other work. "Time" is from start to end,
+and "CPU" is the time of all cores together. Each command begins without stored results. A row below ten seconds is the
+median of three runs. The study kantawala-2005 has experiments with real packets, which are included only if the machine
+can do [live runs](live.md).
 
 | command | time | CPU | measured |
 |---|---|---|---|

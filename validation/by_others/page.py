@@ -23,11 +23,11 @@ UNKNOWN = "No mechanism is known."
 
 HEAD = """# Measured by others
 
-Tables that nobody here had a hand in, beside the same scenarios. Every number of these sources that names rate,
-round trip, queue and senders is a cell. The cells were committed before the first run, and no model was changed for
-them; two parameters of scenarios were chosen after a look at cells ([the first run](#the-first-run)). A cell is inside
-if the mean over {seeds} seeds is within the source's own repetition, or within 15 % where the source repeats nothing.
-A table of a fair queue counts as one cell. Data and rules stand in `validation/measured`.
+This page compares tables that others measured with simulations of the same scenarios. Every number of these sources
+that names rate, round trip, queue and senders is a cell. The cells were committed before the first run, and no model
+was changed for them. Two parameters of scenarios were chosen after a look at cells ([the first run](#the-first-run)).
+A cell is inside if the mean over {seeds} seeds is within the source's own repetition, or within 15 % if the source
+repeats nothing. A table of a fair queue counts as one cell. Data and rules are in `validation/measured`.
 
 ```text
 python validation/measured_by_others.py            # runs all, and writes this page
@@ -109,9 +109,9 @@ def reason_of(source: str, verdict: Verdict, reasons: list[dict[str, Any]]) -> s
 def _shown(verdicts: dict[str, list[Verdict]], reasons: list[dict[str, Any]]) -> Iterator[str]:
     outside = sum(not each.inside for group in verdicts.values() for each in group)
     yield (
-        f"Of {outside} numbers outside (those of fair queues each for itself), {sum(r['shown'] for r in reasons)} are "
-        "shown to have the reason that is given: they come inside with one thing changed, or the source contradicts "
-        "itself. For the others the page has a guess, called so, or none."
+        f"For {sum(r['shown'] for r in reasons)} of {outside} numbers outside (each number of a fair queue counted), "
+        "the given reason is shown: the number comes inside with one thing changed, or the source contradicts "
+        "itself. For the others the page gives a guess, which it calls a guess, or no reason."
     )
 
 

@@ -32,21 +32,22 @@ PING = {
 LINUX_WINDOW = "3145728B"
 
 ASSUMED = {
-    "pair": "frames of 1514 bytes with time stamps, an ACK for every second segment; CUBIC with ECN unless the row "
-    "says noecn; Prague without a virtual round trip, and DualPI2's step resting while one packet waits, both "
-    "chosen after a look at the cells",
-    "alone": "as the pairs",
-    "completions": "a connection for each flow; the short flows without ECN, as their hosts have tcp_ecn = 2",
-    "both-ways": "frames of 1514 bytes, ten pings a second",
-    "round-trips": "frames of 1514 bytes",
-    "step": "Prague as in the pairs; the highest round trip that the sender measures",
-    "depth": "hosts send at 20 Gb/s; the depth is the time a frame waited, in frames; nothing reads less than 2",
-    "lossy": "losses behind the line, as mm-loss stands around mm-link; a receive window of 3 MiB, Linux's default",
-    "ns2-red": "profile `ns2` with Reno, starts at 0 as in the script; RED as in ns-2.35, whose queue counts 500 "
-    "bytes for a packet",
-    "ns2-round-trips": "profile `ns2`, starts at 0 as in the scripts; Vegas with ns-2's alpha 1 and beta 3",
-    "ns2-fairness": "profile `ns2`; CBR packets of 1000 bytes, which start 1 to 2 s before both flows",
-    "bufferbloat": "frames of 1514 bytes in a queue of the named number of frames, fetches 3 s apart",
+    "pair": "frames have 1514 bytes with time stamps, and every second segment gets an ACK. CUBIC uses ECN unless the "
+    "row says noecn. Prague has no virtual round trip, and DualPI2's step spares a packet that waits alone. These two "
+    "values were chosen after a look at the cells",
+    "alone": "the hosts are those of the pairs",
+    "completions": "each flow has a connection, and the short flows have no ECN, because their hosts have tcp_ecn = 2",
+    "both-ways": "frames have 1514 bytes, and ten pings a second are sent",
+    "round-trips": "frames have 1514 bytes",
+    "step": "Prague is that of the pairs, and the value is the highest round trip that the sender measures",
+    "depth": "hosts send at 20 Gb/s. The depth is the time that a frame waited, in frames, and at least 2",
+    "lossy": "losses are behind the line, as mm-loss is around mm-link. The receive window is 3 MiB, Linux's default",
+    "ns2-red": "senders use the profile `ns2` with Reno and start at 0, as in the script. RED is that of ns-2.35, "
+    "whose queue counts 500 bytes for a packet",
+    "ns2-round-trips": "senders use the profile `ns2` and start at 0, as in the scripts. Vegas has ns-2's "
+    "alpha 1 and beta 3",
+    "ns2-fairness": "senders use the profile `ns2`. CBR packets have 1000 bytes and start 1 to 2 s before both flows",
+    "bufferbloat": "frames have 1514 bytes, the queue holds the named number of frames, and fetches are 3 s apart",
 }
 
 
