@@ -71,7 +71,7 @@ pub struct Change {
 }
 
 impl Schedule {
-    /// The same instants, later.
+    /// The same change with all its instants later.
     #[must_use]
     pub fn later(&self, by: Duration) -> Schedule {
         match self {

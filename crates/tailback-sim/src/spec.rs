@@ -26,7 +26,7 @@ pub struct Spec {
     /// Statistics start here; what happens earlier is simulated but not counted.
     pub warmup: Duration,
     pub seed: u64,
-    /// Rows of the table of flows by interval, if wanted.
+    /// The interval of the rows in the table of flows by interval, if such rows are wanted.
     pub interval: Option<Duration>,
     pub links: Vec<LinkSpec>,
     pub switches: Vec<SwitchSpec>,
@@ -45,7 +45,7 @@ pub struct Spec {
 /// How nodes choose among equal paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PathRules {
-    /// The seed; that of the run unless it is given.
+    /// The seed; by default that of the run.
     pub seed: Option<u64>,
     /// All nodes have the same seed.
     pub one_seed: bool,
@@ -53,7 +53,7 @@ pub struct PathRules {
     pub flowlet_gap: Duration,
     /// The time from a link's failure or return to the new routes.
     pub route_delay: Duration,
-    /// What is on the way over a link that fails still arrives.
+    /// Packets that are on the way over a link when it fails still arrive.
     pub keeps: bool,
 }
 
@@ -63,7 +63,7 @@ pub enum SizeClasses {
     /// The largest size of each class, bytes, from the smallest to the largest. The last class, which has no limit, is
     /// not listed.
     To(Vec<u64>),
-    /// Tenths of what a run asks for, by size.
+    /// Tenths of the transfers that a run requests, by size.
     Deciles,
 }
 
@@ -115,11 +115,11 @@ pub struct SwitchSpec {
     /// The node.
     pub name: String,
     pub buffer: Size,
-    /// Of queue 0, 1, ... of each port; the last holds for all later ones.
+    /// The factor of queue 0, 1, ... of each port; the last value applies to all later queues.
     pub alpha: Vec<f64>,
 }
 
-/// Where the packets of a direction lie.
+/// The switch whose memory stores the packets of a direction.
 #[derive(Clone, Copy, Debug)]
 pub struct SwitchPort {
     /// The place of the switch in the list.
@@ -127,7 +127,7 @@ pub struct SwitchPort {
     pub memory: Size,
 }
 
-/// One direction of a link: what a packet meets, in this order: conditioner, impairments, queue, line.
+/// One direction of a link. A packet passes its parts in this order: conditioner, impairments, queue, line.
 #[derive(Clone, Debug)]
 pub struct DirectionSpec {
     pub rate: BitRate,
@@ -135,7 +135,7 @@ pub struct DirectionSpec {
     pub delay: Duration,
     /// A model of family `queue`.
     pub queue: Settings,
-    /// If it leaves a switch, whose memory holds its packets.
+    /// The switch whose memory stores the packets, if this direction leaves a switch.
     pub switch: Option<SwitchPort>,
     /// A model of family `conditioner`, if this direction begins at an edge router.
     pub conditioner: Option<Settings>,
@@ -147,7 +147,7 @@ pub struct DirectionSpec {
 }
 
 impl DirectionSpec {
-    /// What is left of its queue if that is arithmetic: drop-tail or a step, with a memory of its own.
+    /// The rule of its queue if that is arithmetic: drop-tail or a step, with a memory of its own.
     pub fn arithmetic(&self) -> Option<Arithmetic> {
         registry::arithmetic(&self.queue).filter(|_| self.switch.is_none())
     }
@@ -167,7 +167,7 @@ impl DirectionSpec {
         changed.copied().fold(self.delay, Duration::max) + held.fold(Duration::ZERO, |a, b| a + b)
     }
 
-    /// The least rate above 0 and the greatest that it has during a run; of a trace, its mean and its greatest.
+    /// The least rate above 0 and the greatest rate during a run; for a trace, its mean and its greatest rate.
     pub fn rates(&self) -> [BitRate; 2] {
         let mut all = vec![self.rate];
         for change in &self.changes {
@@ -196,7 +196,7 @@ pub struct GroupSpec {
     pub to: String,
     /// Which of all shortest paths they take.
     pub paths: Paths,
-    /// Nodes that they pass, if those are given.
+    /// The nodes that the flows pass, if they are given.
     pub via: Vec<String>,
     /// Flow i has the entry at i modulo the length; used by schedulers that share by weight.
     pub weight: Vec<f64>,
@@ -208,7 +208,7 @@ pub struct GroupSpec {
     pub conditioner: Option<Settings>,
     /// Names of the edges at which the flows enter and leave the network.
     pub aggregate: [String; 2],
-    /// The name of the tunnel that they are in, and what keeps them apart there.
+    /// The name of the tunnel that the flows are in, and how queues tell them apart there.
     pub tunnel: Option<(String, TunnelHash)>,
     /// A model of family `transport` (`tcp`, `udp`).
     pub transport: Settings,
@@ -220,7 +220,8 @@ pub struct GroupSpec {
     pub meter: Option<Settings>,
     /// The code point of all packets that the ends send.
     pub dscp: Dscp,
-    /// What arrives later is late; none where nothing is late, or where the source has a deadline of its own.
+    /// The longest delay of an arrival that is not late; `None` if nothing is late, or if the source has a deadline of
+    /// its own.
     pub deadline: Option<Duration>,
     /// A model of family `playout`, if what is played or shown is measured.
     pub playout: Option<Settings>,
@@ -231,7 +232,7 @@ pub struct GroupSpec {
     pub stop: Option<Instants>,
 }
 
-/// Why, as the end of a sentence: `flows.bulk has ECN on`.
+/// The reason, as the end of a sentence, such as `flows.bulk has ECN on`.
 impl fmt::Display for Marking {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match &self.because {
@@ -246,15 +247,15 @@ impl fmt::Display for Marking {
 #[derive(Clone, Debug)]
 pub struct SessionSpec {
     pub name: String,
-    /// One member each.
+    /// The number of clients; each client is a member.
     pub clients: u32,
-    /// The clients take them in turn, or ask them all.
+    /// The number of servers. Clients use the servers in turn, or send requests to all of them.
     pub servers: u32,
     /// The node where the servers attach (or live, without `access`).
     pub from: String,
     /// The node where the clients attach (or live, without `exit`).
     pub to: String,
-    /// The nodes that pages draw their servers from, where their kind does so.
+    /// The nodes from which pages draw their servers, if this kind of session does so.
     pub page_servers: Vec<String>,
     /// Which of all shortest paths the connections take.
     pub paths: Paths,
@@ -267,18 +268,18 @@ pub struct SessionSpec {
     /// A model of family `transport` that is a connection.
     pub transport: Settings,
     pub kind: &'static session::Entry,
-    /// The values of that kind's model.
+    /// The settings of the model of that kind.
     pub settings: Settings,
     /// The code point of all packets that the ends of its connections send.
     pub dscp: Dscp,
-    /// The name of the tunnel that the connections are in, and what keeps them apart there.
+    /// The name of the tunnel that the connections are in, and how queues tell them apart there.
     pub tunnel: Option<(String, TunnelHash)>,
     pub start: Instants,
     pub stop: Option<Instants>,
 }
 
 impl SessionSpec {
-    /// The servers that some client asks.
+    /// The number of servers that get requests.
     pub fn servers_used(&self) -> u32 {
         match self.kind.servers {
             ServersAsked::One => self.servers.min(self.clients),
@@ -286,7 +287,7 @@ impl SessionSpec {
         }
     }
 
-    /// How many servers each client asks at once.
+    /// The number of servers to which each client sends requests at once.
     pub fn servers_at_once(&self) -> u32 {
         match self.kind.servers {
             ServersAsked::One => 1,
@@ -299,7 +300,7 @@ impl SessionSpec {
 #[derive(Clone, Debug)]
 pub struct WorkloadSpec {
     pub name: String,
-    /// Nodes.
+    /// The names of the nodes.
     pub hosts: Vec<String>,
     pub flows: WorkloadFlows,
     /// The largest number of flows.
@@ -353,7 +354,7 @@ impl AccessSpec {
 /// A quantity to record, and the interval.
 #[derive(Clone, Debug)]
 pub struct RecordSpec {
-    /// As in `[record.NAME]`.
+    /// The name, as in `[record.NAME]`.
     pub name: String,
     /// `link.NAME` or `flows.NAME` (every flow of the group), each also with `.reverse`.
     pub what: Target,
@@ -375,7 +376,7 @@ pub enum Target {
     /// Data from the sources, or, with `reverse`, from the destinations.
     Flows {
         group: String,
-        /// The number of one flow of the group; all of them without it.
+        /// The number of one flow of the group; `None` means all flows.
         only: Option<u32>,
         reverse: bool,
     },

@@ -27,7 +27,7 @@ tailback_base::choice! {
 }
 
 impl Paths {
-    /// The rule by which packets may take what they may take by this one, for what has to know all of it.
+    /// A rule that allows all paths that this rule allows, for code that has to know all of them.
     pub fn any(self) -> Paths {
         match self {
             Paths::First => Paths::First,

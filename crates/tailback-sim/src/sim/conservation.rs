@@ -15,8 +15,8 @@ pub struct Conservation {
 }
 
 impl Conservation {
-    /// Whether no packet was lost or invented. Holds for a run without warm-up: if statistics start later, there are
-    /// packets inside whose arrival was not counted.
+    /// Whether no packet was lost or invented. This holds for a run without warm-up. If statistics start later, there
+    /// are packets inside whose arrival was not counted.
     pub fn holds(&self) -> bool {
         self.arrived == self.delivered + self.dropped + self.inside
     }

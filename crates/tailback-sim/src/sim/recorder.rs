@@ -50,7 +50,8 @@ pub enum Source {
         flow: u32,
         by: Side,
     },
-    /// A time of the packet of a flow of datagrams that arrived last. It is not read: each arrival says it.
+    /// A time that belongs to the last arrival of a flow of datagrams. It is not read from the simulator; each arrival
+    /// reports it.
     Arrival {
         flow: u32,
         what: Arrival,
@@ -70,8 +71,8 @@ pub enum Arrival {
     RoundTrip,
 }
 
-/// This many values of a sample are always written; of the others only those that are not 0. So the number of rows
-/// depends on what a million queues hold, not on what they may hold.
+/// This many values of a sample are always written. Of the other values only those that are not 0 are written. The
+/// number of rows therefore depends on what a million queues contain, not on what they may contain.
 pub const ALWAYS: u32 = 4096;
 
 /// Whether a value at an index has its own row.
@@ -160,7 +161,8 @@ impl Series {
         self.values.push(value);
     }
 
-    /// An arrival has this value. Recorded on change, each arrival has a point, equal values too.
+    /// An arrival has this value. If the series is recorded on change, each arrival makes a point, also with an equal
+    /// value.
     pub fn arrival(&mut self, now: Time, value: f64) {
         self.last = value;
         if self.on_change {

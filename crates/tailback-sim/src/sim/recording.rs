@@ -117,7 +117,7 @@ impl Sim {
         }
     }
 
-    /// A datagram or an answer of a flow has arrived: what its series say of it.
+    /// A datagram or an answer of a flow has arrived: give its value to the series that record it.
     pub(super) fn record_arrival(&mut self, flow: u32, what: Arrival, value: f64) {
         let Some(r) = &mut self.watch.recorder else { return };
         let Recorder {

@@ -1,10 +1,11 @@
 //! Static shortest-path routes.
 //!
-//! A path has the fewest hops; among those the least propagation delay; among those the first by name. Data and ACKs
-//! take the same links in opposite directions. Hosts with a single link are peeled off first, so that ten thousand of
-//! them cost no more than the core they hang on; paths through the core are found once for each pair of its ends.
+//! A path is one with the fewest hops. Among several it is the one with the least propagation delay, and among equal
+//! ones the first by name. Data and ACKs take the same links in opposite directions. Hosts with a single link are
+//! removed from the graph first, so that ten thousand of them cost no more than the core to which they are attached.
+//! Paths through the core are found once for each pair of its ends.
 //!
-//! Where flows share all shortest paths, `equal/ways.rs` lays their ways.
+//! Where flows share all shortest paths, `equal/ways.rs` sets up their routes.
 //!
 //! State: the graph, and the paths found so far.
 
@@ -34,7 +35,8 @@ pub(super) struct Graph {
     arcs: Vec<Arc>,
     /// Where the arcs of each node begin; after the last node, where they end.
     starts: Vec<u32>,
-    /// The place of each port's arc: a million hosts may hang on a node, so that none is looked for among them.
+    /// The place of each port's arc. A million hosts may be attached to a node, so that no search among its arcs is
+    /// needed.
     places: Vec<u32>,
 }
 
@@ -44,7 +46,7 @@ pub struct Router {
     pub(super) graph: Graph,
     core: BTreeMap<(u32, u32), Option<Vec<Arc>>>,
     found: BTreeMap<(u32, u32), (Route, Route)>,
-    /// The path looked for last.
+    /// The path that was searched last.
     way: Vec<Arc>,
     pub(crate) equal: EqualPaths,
 }
@@ -187,7 +189,7 @@ impl Router {
 }
 
 impl Sim {
-    /// The data about its lines that the endpoints of a flow get.
+    /// The data about the lines of a path that the endpoints of a flow get.
     pub(crate) fn path(&mut self, from: NodeId, to: NodeId) -> Path {
         let mut path = Path::default();
         let (ports, peer) = (&self.net.ports, &self.net.peer);
