@@ -1,9 +1,9 @@
 //! The convergence time of a flow: how soon it gets the rate that is reserved for it. The model and the columns call
 //! this settling.
 //!
-//! Within each interval of a run let R(t) be the bytes delivered since the interval's start, divided by the time
-//! since then. The flow has settled at the first instant after which R stays within the band around the reserved rate
-//! until the interval ends. An interval that ends outside the band counts with its whole length. From the convergence
+//! Within each interval of a run let R(t) be the bytes delivered since the interval's start, divided by the time since
+//! then. The flow has settled at the first instant after which R stays within the band around the reserved rate until
+//! the interval ends. An interval that ends outside the band counts with its whole length. These are the convergence
 //! times of Kantawala and Turner, WUCSE-2005-11, chapter 7, in three variants:
 //!
 //! * `all`: every delivery counts;
@@ -64,9 +64,9 @@ params! {
 pub struct ConvergenceTimes {
     /// Every delivery counts.
     pub every: f64,
-    /// All but the first.
+    /// All deliveries except the first count.
     pub without_first: f64,
-    /// Those in the sliding window.
+    /// The deliveries in the sliding window count.
     pub sliding: f64,
 }
 
@@ -86,7 +86,7 @@ impl Default for ConvergenceTimes {
     }
 }
 
-/// Two totals leave the times of the later.
+/// The difference of two totals has the times of the later one.
 impl Counter for ConvergenceTimes {
     fn add(&mut self, _: &ConvergenceTimes) {}
     fn since(&self, _: &ConvergenceTimes) -> ConvergenceTimes {
@@ -106,13 +106,13 @@ pub struct ConvergenceMeter {
     from_first: bool,
     window: Duration,
     start: Time,
-    /// When the clock started; `None` until the first delivery, if it waits for one.
+    /// When the clock started; `None` until the first delivery, if the clock waits for it.
     origin: Option<Time>,
     last: Time,
     deliveries: u64,
     /// Bytes by variant: all, without the first, within the window.
     bytes: [u64; 3],
-    /// The last time at which R was outside, by variant.
+    /// The last time at which R was outside the band, by variant.
     out: [Time; 3],
     recent: VecDeque<(Time, u32)>,
 }
@@ -218,7 +218,7 @@ impl ConvergenceMeter {
         if bytes < self.least * elapsed * (1.0 - ROUNDING) {
             self.out[v] = b;
         } else if self.most.is_finite() {
-            // It is above the band until it has fallen into it.
+            // R is above the band until it has fallen into the band.
             let until = origin + Duration(libm::ceil(bytes / self.most) as u64);
             let until = until.min(b);
             if until > a {
@@ -288,7 +288,7 @@ mod tests {
         // With k packets delivered at k + 29 gaps, just before the next: k/(k + 30) >= 0.9 from k = 270 on, at 299
         // gaps.
         assert!((got[0] - 299.0).abs() <= 1.0, "{got:?}");
-        // The window has forgotten the silence 20 gaps after it, minus the two packets that may be missing.
+        // The window no longer contains the silence 20 gaps after it, minus the two packets that may be missing.
         assert!((got[2] - 147.0).abs() <= 1.0, "{got:?}");
     }
 

@@ -37,7 +37,7 @@ pub struct FrameStats {
     pub freezes: u64,
     pub longest: u64,
     run: u64,
-    /// When frames are shown, if somebody asks.
+    /// The times at which frames are shown, if the scenario asks for them.
     pub playout: Option<Box<PicturePlayout>>,
 }
 

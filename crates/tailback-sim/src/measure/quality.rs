@@ -1,9 +1,9 @@
 //! The quality of datagrams for a listener: how many are lost, in which runs, how many come too late, and how much
-//! delays vary. Where a destination answers: how long round trips are, and how many answers are lost.
+//! delays vary. If the destination answers, also how long round trips are, and how many answers are lost.
 //!
 //! Jitter is that of RFC 3550 section 6.4.1: starting at 0, J moves towards |d(i) - d(i-1)| by a sixteenth of the
 //! difference, in the order of arrival. Losses are counted by sequence number; datagrams still on their way at the end
-//! are not lost. A copy that arrives after the first is counted as such and nowhere else. Answers are counted by the
+//! are not lost. A copy that arrives after the first arrival is counted only as a copy. Answers are counted by the
 //! number of their datagram in the same way.
 //!
 //! State: two bits per datagram, two more if it is answered, and a few numbers. At 50 packets a second, two bits are
@@ -34,7 +34,7 @@ pub struct Quality {
     deadline: Option<Duration>,
     /// The first number that counts.
     first: u64,
-    /// By the datagram's number minus `first`.
+    /// The datagrams that arrived, by number minus `first`.
     arrived: Numbers,
     dropped: Numbers,
     pub delay: Histogram,
@@ -79,14 +79,14 @@ impl Quality {
         }
     }
 
-    /// The same where the destination answers.
+    /// The same for a destination that answers.
     #[must_use]
     pub fn answered(self) -> Quality {
         let answers = Some(Box::default());
         Quality { answers, ..self }
     }
 
-    /// The same where what arrives is played.
+    /// The same for datagrams that are played.
     #[must_use]
     pub fn played(self, playout: PacketPlayout) -> Quality {
         let playout = Some(Box::new(playout));
@@ -107,7 +107,7 @@ impl Quality {
         };
     }
 
-    /// A datagram that was sent then has arrived.
+    /// A datagram that was sent at `sent` has arrived.
     pub fn deliver(&mut self, number: u64, sent: Time, delay: Duration) {
         if number < self.first {
             return;
@@ -179,7 +179,7 @@ impl Quality {
         Some(&self.answers.as_ref()?.round_trip)
     }
 
-    /// Whether anything can be late.
+    /// Whether a datagram can be late.
     pub fn has_deadline(&self) -> bool {
         self.deadline.is_some()
     }

@@ -52,7 +52,7 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// A source has one pending wake: it uses it for the other direction or for its turns.
+/// A source has one pending wake, which it uses either for the other direction or for its turns.
 fn one_clock(s: &Settings) -> Result<(), Conflict> {
     if s.get(&BACK).is_none() || s.get(&TURNS).is_empty() {
         return Ok(());

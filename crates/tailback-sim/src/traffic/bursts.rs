@@ -7,7 +7,7 @@
 //! tcp).
 //!
 //! State: whether a burst is in progress and since when. A burst costs one wake. The pauses are drawn from the flow's
-//! own stream, so a change of discipline does not change the lengths of the pauses, though it changes their instants.
+//! own stream, so another discipline does not change the lengths of the pauses, though it changes their instants.
 
 use super::application::{AppInput, Application, Net, Side};
 use super::conflict::Conflict;
@@ -48,7 +48,7 @@ pub static ENTRY: Entry = Entry {
         let size = match s.turn(&SIZE, context.index) {
             Size::Packets(n) => n.saturating_mul(u64::from(context.segment)),
             Size::Bytes(n) => n,
-            // It is refused.
+            // An unlimited size is refused.
             Size::Unlimited => u64::MAX,
         };
         let bursts = Bursts::new(size, s.get(&MEAN_THINK), s.get(&DISTRIBUTION));

@@ -1,11 +1,11 @@
 //! Requests and responses: a client sends a request, waits for the whole response, pauses, and sends the next
 //! request.
 //!
-//! Closed mode, as for people with a browser or programs that call each other: the next request waits for the
-//! previous response, so a slow network gets fewer requests. Open mode, as for a crowd that is too large to be
-//! affected by its own waits: requests are a Poisson process, and a request that finds all connections taken opens
-//! another. The time of a transfer runs from the request to the last byte of the response, on one clock; it includes
-//! the opening of a connection, if one is opened.
+//! In closed mode, as for people with a browser or programs that call each other, the next request waits for the
+//! previous response, so a slow network gets fewer requests. In open mode, as for a crowd that is too large to be
+//! affected by its own waits, requests are a Poisson process. A request opens another connection if all connections are
+//! busy. The time of a transfer runs from the request to the last byte of the response, on one clock; it includes the
+//! opening of a connection, if one is opened.
 //!
 //! [`super::exchange`] decides which connection is used. Sizes, pauses, the server's times and the times between
 //! requests are drawn from separate streams.
@@ -131,7 +131,7 @@ struct Requests {
 
 impl Requests {
     fn new(s: &Settings, context: &Context) -> Requests {
-        // It is given in mode open, and in no other.
+        // The gap is given only in the open mode.
         let next = match s.get(&MEAN_GAP) {
             None => NextRequest::AfterResponse(context.law(s, &THINK), (context.stream)(THINK.name)),
             Some(mean) => NextRequest::AtRandom(mean, (context.stream)("gap")),

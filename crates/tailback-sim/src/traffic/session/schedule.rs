@@ -77,10 +77,10 @@ struct Schedule {
     server: NodeId,
     client: NodeId,
     transport: TransportId,
-    /// When the transfers begin, after `since`, and their bytes.
+    /// The time of each transfer's beginning, counted from `since`, and its bytes.
     transfers: Vec<(Duration, u64)>,
     next: usize,
-    /// The start; with `after` the end of the previous transfer.
+    /// The start, or with `after` the end of the previous transfer.
     since: Time,
     /// With `after`: the transfer that the next one waits for.
     waits_for: Option<FlowId>,
@@ -165,7 +165,7 @@ impl Application for Schedule {
                 };
                 let over = match event {
                     AppEvent::Delivered(bytes) => net.arrived(self.open[i].1, bytes).is_some(),
-                    // It ended before its data arrived: it has given up.
+                    // The connection ended before its data arrived, so it has given up.
                     AppEvent::Closed => true,
                     AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed | AppEvent::Packet(_) => {
                         false

@@ -184,7 +184,7 @@ fn draws_servers_for_new_connections(s: &Settings) -> Result<(), Conflict> {
     })
 }
 
-/// Objects come at fixed gaps, or they wait for the main one and for connections; not both.
+/// Objects come at fixed gaps, or they wait for the main object and for connections, but not both.
 fn waits_for_one_thing(s: &Settings) -> Result<(), Conflict> {
     let waits = [PARSE.name, PARALLEL.name].into_iter().find(|p| s.is_given(p));
     let Some(param) = waits.filter(|_| s.nested(GAP.name).is_some()) else {

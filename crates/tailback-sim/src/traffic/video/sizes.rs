@@ -142,7 +142,7 @@ impl Factor {
     }
 }
 
-/// Refuses bounds that hardly any draw satisfies.
+/// Refuse bounds that hardly any draw satisfies.
 pub fn check(s: &Settings) -> Result<(), Conflict> {
     let is_gaussian = std::ptr::eq(s.model, &GAUSSIAN);
     if !is_gaussian || s.get(&MAX) - s.get(&MIN) >= 0.01 * s.get(&VARIATION) {
