@@ -1,8 +1,8 @@
 //! How a plan is cut into chunks: the pieces in which results are stored, some seconds of work each.
 //!
 //! The borders depend on the plan alone: on an estimate of each run's packets, not on the clock or the number of
-//! threads. So a finished folder has the same bytes, however it was made. The estimate may be wrong by a small
-//! factor; then a chunk is open for longer or shorter, and nothing else changes.
+//! threads. A finished folder therefore has the same bytes, however it was made. The estimate may be wrong by a small
+//! factor. Then a chunk is open for a longer or shorter time, and nothing else changes.
 
 use crate::plan::Plan;
 use tailback_sim::spec::Spec;
@@ -19,7 +19,7 @@ const LEAST_WORK: f64 = 5e6;
 const MOST_WORK: f64 = 5e7;
 /// A plan of medium size has about this many chunks.
 const CHUNKS: f64 = 256.0;
-/// The cost of starting a run and making its tables, and of one flow, in packet-hops.
+/// The cost of starting a run and making its tables, and the cost of one flow, in packet-hops.
 const RUN_WORK: f64 = 2e4;
 const FLOW_WORK: f64 = 200.0;
 

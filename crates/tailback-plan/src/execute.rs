@@ -50,7 +50,7 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// In memory, on all cores.
+    /// Settings for an execution in memory, on all cores.
     pub fn new(progress: &'a mut dyn FnMut(&Report) -> bool) -> Execution<'a> {
         Execution {
             keep: None,
@@ -103,7 +103,7 @@ impl Results {
     /// One of the tables.
     ///
     /// # Errors
-    /// A stored table that cannot be read.
+    /// A stored table cannot be read.
     pub fn table(&self, name: &str) -> io::Result<Table> {
         match &self.kept {
             Kept::Tables(all) => match all.iter().find(|t| t.name == name) {
@@ -298,7 +298,7 @@ impl Collector<'_> {
     ) -> io::Result<()> {
         let plan = self.plan;
         std::thread::scope(|scope| {
-            // Bounded: workers are never far ahead of what is stored, so a stop loses little.
+            // The channel is bounded: workers are never far ahead of what is stored, so a stop loses little.
             let (send, receive) = mpsc::sync_channel::<Finished>(jobs);
             let mut kept = Ok(());
             for started in 0..jobs {
@@ -308,7 +308,7 @@ impl Collector<'_> {
                     None => plan.work(shared, &send),
                 });
                 if let Err(e) = thread {
-                    // With fewer threads than asked for, the plan takes longer. Without threads nothing is done.
+                    // With fewer threads than requested, the plan takes longer. Without any thread nothing is done.
                     if started == 0 {
                         kept = Err(io::Error::new(e.kind(), format!("no thread can be started: {e}")));
                     }

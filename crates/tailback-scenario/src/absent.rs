@@ -1,5 +1,5 @@
-//! What people look for in a simulator of data centres but is not modelled, with programs that have it. The page
-//! `docs/not-modelled.md` has the same lines.
+//! Features that people look for in a simulator of data centres and that are not modelled, with programs that have
+//! them. The page `docs/not-modelled.md` has the same lines.
 
 /// Names of a feature in small letters, its description, and programs that have it.
 type Absent = (&'static [&'static str], &'static str, &'static str);

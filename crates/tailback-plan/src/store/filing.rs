@@ -28,7 +28,7 @@ pub struct Filing<'a> {
 
 impl<'a> Filing<'a> {
     /// # Errors
-    /// As for [`Store::open`].
+    /// The same as those of [`Store::open`].
     pub fn open(keep: Keep, plan: &'a Plan) -> io::Result<Filing<'a>> {
         let store = Store::open(keep, plan)?;
         let mut seen = HashSet::new();

@@ -6,8 +6,9 @@
 //! of the allocator and sizes that are only measured. `benches/memory_bound.py` compares bounds with the peaks of
 //! runs.
 //!
-//! `traffic` computes what sources send, `session_load` what sessions do, `lines` on which path and how much of it;
-//! `packets`, `flows`, `sessions`, `workloads`, `queues` and `records` compute what is stored of it.
+//! `traffic` computes what sources send, `session_load` what sessions send, and `lines` on which paths and how much of
+//! it the lines carry. `packets`, `flows`, `sessions`, `workloads`, `queues` and `records` compute what is stored of
+//! it.
 //!
 //! For a run that loses very many packets one part is an estimate: the log of drops, whose rows depend on how TCP
 //! responds to losses (`losses.rs`).
@@ -69,7 +70,7 @@ pub fn total(parts: &[MemoryPart]) -> u64 {
     parts.iter().map(|p| p.bytes).fold(0, u64::saturating_add)
 }
 
-/// Parts, and where the one of a key stands.
+/// Parts, and the index of each key's part.
 #[derive(Default)]
 struct Parts {
     all: Vec<MemoryPart>,

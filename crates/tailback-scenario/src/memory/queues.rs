@@ -23,7 +23,7 @@ const TABLES: &[(&[&str], f64)] = &[
     (&["bins", "levels"], 160.0),
     (&["list"], 16.0),
     (&["flows"], 16.0),
-    // A bit each, in whole words: the rest of a word is in the row of the groups.
+    // Each takes a bit, in whole words; the row of the groups includes the rest of a word.
     (&["groups", "filter_bits"], 0.125),
     (&["groups"], 40.0),
     (&["history"], 200.0),
@@ -103,7 +103,7 @@ fn tables(s: &Settings, packets: f64) -> f64 {
         };
         slots * bytes
     });
-    // A list that is given takes its own length.
+    // A list that is given takes memory for its own length.
     let lists = s.model.params.iter().filter_map(|p| s.find(p.name)).map(|v| match v {
         Value::List(all) => all.len() as f64 * 64.0,
         _ => 0.0,

@@ -11,7 +11,7 @@ use tailback_sim::traffic::churn::MEAN_HOLD;
 use tailback_sim::wire::port::snapshot::PortSnapshot;
 use tailback_transport::datagram::{DELAY, ROUND_TRIP};
 
-/// A point of a series: when, at which index, what.
+/// A point of a series: its time, its index and its value.
 const POINT: f64 = (size_of::<Time>() + size_of::<u32>() + size_of::<f64>()) as f64;
 /// A growing vector has at most twice the memory of its contents.
 const GROWS: f64 = 2.0;

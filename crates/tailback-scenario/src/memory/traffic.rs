@@ -23,7 +23,7 @@ pub struct Brings {
     pub flows: f64,
     /// It has ends that send lost data again, or respond to losses.
     pub connection: bool,
-    /// Its ends are somebody else's code.
+    /// Its ends are code from outside.
     pub from_outside: bool,
     /// Bytes of a data packet on the wire.
     pub packet: f64,
@@ -31,7 +31,7 @@ pub struct Brings {
     pub answer: Option<f64>,
     /// Seconds from its first start to the end of the run.
     pub seconds: f64,
-    /// Rate on the wire whatever the network does, bit/s; infinite if the network decides.
+    /// Its rate on the wire if the rate does not depend on the network, bit/s; infinite if the network decides.
     pub rate: f64,
     /// Packets that one flow may send at once beyond that rate.
     pub at_once: f64,
@@ -43,7 +43,7 @@ pub struct Brings {
     pub first: f64,
     /// Packets that one flow sends again without feedback: at each timeout, and whole windows if nothing limits it.
     pub again: f64,
-    /// What it writes is cut into portions, each with a row: how many in the whole run.
+    /// The number of portions that it writes in the whole run, each of which has a row.
     pub portions: f64,
     pub control: ControlFacts,
 }
@@ -53,7 +53,7 @@ pub struct Brings {
 pub struct ControlFacts {
     /// Each outstanding segment has a record.
     pub records: bool,
-    /// It knows when each segment leaves its host.
+    /// It is notified when each segment leaves its host.
     pub limits_host: bool,
     /// Losses do not slow it.
     pub ignores_losses: bool,

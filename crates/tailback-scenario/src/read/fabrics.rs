@@ -33,7 +33,7 @@ pub fn is_fabric(name: &str) -> bool {
     [&LEAF_SPINE, &FAT_TREE, &STAR].iter().any(|m| m.name == name)
 }
 
-/// Whether a topology of this name may make a link of this name; numbers are not looked at.
+/// Whether a topology of this name may make a link of this name; numbers are not checked.
 pub fn makes(topology: &str, name: &str) -> bool {
     let letters: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
     let known: &[&str] = match topology {
@@ -44,7 +44,7 @@ pub fn makes(topology: &str, name: &str) -> bool {
     known.contains(&letters.as_str())
 }
 
-/// Note of each link that the topology has made in which layer it is: its name without numbers.
+/// Note for each link that the topology has made its layer: the link's name without numbers.
 pub fn note_layers(links: &mut [LinkSpec], topology: Option<&Node>) {
     let Some(kind) = topology.map(kind_of).filter(|kind| is_fabric(kind)) else {
         return;
@@ -181,7 +181,7 @@ fn leaves_and_spines(r: &mut Reader, filled: &Filled) -> Option<Fabric> {
         r.complain(problem);
         return None;
     }
-    // Before so many are written out.
+    // This is checked before so many links are written out.
     let links = u64::from(leaves) * (u64::from(hosts) + u64::from(spines));
     if links > MOST_LINKS as u64 {
         let problem = format!("{leaves} leaves with {hosts} hosts and {spines} spines have {links} links");
