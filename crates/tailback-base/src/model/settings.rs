@@ -158,7 +158,7 @@ impl Settings {
         self.lay(name, other.value(name).clone());
     }
 
-    /// Put a value of the parameter's type under a value that was given. If the parameter has a value for each of
+    /// Set a value of the parameter's type, if none was given. If the parameter has a value for each of
     /// several things, the new value holds for all of them.
     pub fn lay(&mut self, name: &str, value: Value) {
         let i = self.index(name);
