@@ -34,7 +34,7 @@ pub enum DropReason {
     Match,
     /// The packet belongs to a penalised flow.
     Penalty,
-    /// The flow or bin holds more than its cap.
+    /// The flow or bin has more stored than its cap.
     Percap,
     /// The packet's sojourn time stayed above target.
     Sojourn,

@@ -91,7 +91,7 @@ impl Level {
     }
 }
 
-/// Why a text is not the expected quantity, and what to write instead.
+/// The reason why a text is not the expected quantity, and the text to write instead.
 ///
 /// ```
 /// use tailback_base::quantity::Refusal;
@@ -210,7 +210,7 @@ fn no_rate(text: &str) -> Refusal {
 /// Parse a rate that may be 0, such as that of a line in an outage: `"0bps"`.
 ///
 /// # Errors
-/// As [`parse_rate`], and for an amount between 0 and 1 bit/s.
+/// The errors are those of [`parse_rate`], and an amount between 0 and 1 bit/s.
 pub fn parse_rate_or_zero(text: &str) -> Result<BitRate, Refusal> {
     let remedy = "write a number with bps, kbps, Mbps, Gbps or Tbps, such as \"500Mbps\"";
     let (x, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a rate"), remedy))?;

@@ -1,10 +1,10 @@
 //! Lets a long computation be stopped from inside.
 //!
 //! A run may be stopped at any time. The loop over events checks for this after each batch, but a single call may take
-//! long: a search through a million queues, or a window of a million packets. So every loop whose length depends on the
-//! scenario (over flows, queues, buckets, probes or packets of a window) counts its work here: with [`counted`] around
-//! an iterator, or with [`done`]. A caller that may be stopped runs the work inside [`listening`]. Each time [`SLICE`]
-//! units are done, [`listening`] calls the caller's question.
+//! long: a search through a million queues, or a window of a million packets. Every loop whose length depends on the
+//! scenario (over flows, queues, buckets, probes or packets of a window) therefore counts its work here: with
+//! [`counted`] around an iterator, or with [`done`]. A caller that may be stopped runs the work inside [`listening`].
+//! Each time [`SLICE`] units are done, [`listening`] calls the caller's question.
 //!
 //! If the answer is no, the stack unwinds to [`listening`], which returns [`Stopped`]; the panic hook is not called.
 //! The stop is not a value that each loop returns, because the contracts of disciplines, conditioners and endpoints
@@ -29,7 +29,7 @@ pub struct Stopped;
 type Question = *const (dyn Fn() -> bool + 'static);
 
 thread_local! {
-    /// The question to ask, inside [`listening`].
+    /// The question to call, inside [`listening`].
     static ASK: Cell<Option<Question>> = const { Cell::new(None) };
     /// Units done since the last question.
     static DONE: Cell<usize> = const { Cell::new(0) };

@@ -164,7 +164,7 @@ struct PortTap {
     port: Option<u32>,
     around: Time,
     most: usize,
-    /// How many copies of a packet wait.
+    /// The number of copies of a packet that wait.
     inside: HashMap<PacketId, u32>,
     window: Rc<RefCell<DecidedWindow>>,
 }

@@ -1,9 +1,9 @@
 //! A capture of one link in both directions, as a pcapng file (draft-ietf-opsawg-pcapng).
 //!
-//! Packets are ordered by their arrival at the queue, so that the file shows what was sent, including losses. A packet
-//! that was dropped or marked has a comment about this (`frame.comment` in Wireshark's filters). Times are nanoseconds
-//! of simulated time; at one instant packets in the forward direction come first. The names of a flow's two hosts, such
-//! as `bulk.0.source`, are written before its first packet.
+//! Packets are ordered by their arrival at the queue, so that the file shows all packets that were sent, including lost
+//! ones. A packet that was dropped or marked has a comment about this (`frame.comment` in Wireshark's filters). Times
+//! are nanoseconds of simulated time; at one instant packets in the forward direction come first. The names of a flow's
+//! two hosts, such as `bulk.0.source`, are written before its first packet.
 
 use crate::headers::{Named, frame, hosts};
 use crate::order::Order;

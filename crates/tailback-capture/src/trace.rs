@@ -31,7 +31,7 @@ struct TraceState<W: Write> {
     failed: Option<io::Error>,
     /// The ports of data and ACKs, in the order in which they were reached.
     paths: [Vec<String>; 2],
-    /// How many connections the application has opened.
+    /// The number of connections that the application has opened.
     opened: u64,
 }
 
@@ -87,7 +87,7 @@ impl<W: Write + 'static> PacketTrace<W> {
         })
     }
 
-    /// How many connections have been opened by the application whose connection is traced.
+    /// The number of connections that were opened by the application whose connection is traced.
     pub fn opened(&self) -> u64 {
         self.shared.borrow().opened
     }

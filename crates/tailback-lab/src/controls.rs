@@ -23,7 +23,7 @@ const BUFFER: &str = "buffer";
 const UNRESPONSIVE: &str = "unresponsive";
 const WEB: &str = "web";
 
-/// Groups of controls: a title, and what can be set in it.
+/// Groups of controls: a title, and the values that can be set in the group.
 ///
 /// # Errors
 /// The state is not a scenario.

@@ -35,7 +35,7 @@ pub struct DoneRun<'a> {
     pub tables: &'a [Table],
 }
 
-/// The data that a page gets beside the picture.
+/// The data that a page gets in addition to the picture.
 #[derive(Clone, Copy, Default)]
 pub struct PictureExtras {
     /// The time that the runs took, ms. Without this time equal runs give equal pictures.

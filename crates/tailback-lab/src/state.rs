@@ -67,7 +67,7 @@ impl ScenarioReader<'_> {
     /// The scenario of a document. `name` stands for the file in messages.
     ///
     /// # Errors
-    /// The message that a file gets, or why the page cannot show it.
+    /// The message that a file gets, or the reason why the page cannot show the scenario.
     pub fn load(&self, document: &ScenarioTable, name: &str) -> Result<Loaded, LabRefusal> {
         let text = Value::Object(document.clone()).to_string();
         let loaded = load_json_with(self.library, &text, name, &[])?;

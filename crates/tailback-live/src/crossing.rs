@@ -73,7 +73,7 @@ const MOST_LAST_PORTS: usize = 1024;
 /// The number of bytes of a packet stored in a capture: all headers.
 const SHOWN: usize = 128;
 
-/// How long the bytes of a packet are kept if a second copy may come.
+/// The time for which the bytes of a packet are kept if a second copy may come.
 const SECOND_COPY: Duration = Duration::from_millis(2_000);
 
 impl Parcels {
@@ -108,7 +108,7 @@ impl Parcels {
     }
 }
 
-/// Counts of what has passed.
+/// The counts of the packets that have passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     pub entered: u64,
@@ -153,7 +153,7 @@ impl Crossing {
     /// The network of a scenario, at time zero. The real service rate of its first link is measured.
     ///
     /// # Errors
-    /// The same as those of [`tailback_sim::run::run`].
+    /// The errors are those of [`tailback_sim::run::run`].
     pub fn new(spec: &Spec, seed: u64, conversations: Conversations) -> Result<Crossing, Refusal> {
         let hooks = Hooks {
             ends: FlowEnds::Injected,
@@ -295,7 +295,7 @@ impl Crossing {
         let learned_flow = learned.flow_of(tuple, h, now);
         let (flow, sim) = (learned_flow.flow, &mut self.prepared.built.sim);
         if let Some([source, destination]) = learned_flow.new {
-            // For queues that classify by host.
+            // Queues that classify by host need these numbers.
             sim.set_hosts(flow, source, destination);
             self.connections[flow.0 as usize] = Connection::default();
             if let Some(ends) = sim.ends_mut(flow) {

@@ -206,7 +206,7 @@ struct Rest {
     slept: Duration,
 }
 
-/// In each of these periods it sleeps for at least the time below.
+/// The length of a period. In each period the thread sleeps for at least the time below.
 const PERIOD: Duration = Duration::from_micros(2000);
 const LEAST_REST: Duration = Duration::from_micros(200);
 

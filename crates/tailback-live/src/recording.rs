@@ -85,7 +85,7 @@ pub struct Recording {
 /// Replay arrivals in the simulator, until `to`.
 ///
 /// # Errors
-/// The same as those of [`tailback_sim::run::run`].
+/// The errors are those of [`tailback_sim::run::run`].
 pub fn replay(spec: &Spec, seed: u64, arrivals: &[ArrivedPacket], to: Time) -> Result<Recording, Refusal> {
     let hooks = Hooks {
         ends: FlowEnds::Injected,

@@ -1,5 +1,5 @@
-//! Observes the packets on their way through the simulated network. It reports their fates to the holder of their
-//! bytes, and measures the real service rate of the bottleneck's line.
+//! Observes the packets on their way through the simulated network. The tap reports the fates of packets to the holder
+//! of their bytes, and measures the real service rate of the bottleneck's line.
 //!
 //! *Served rate.* While a line is never idle, its packets leave back to back. Over the longest such stretch, the rate
 //! is the bits that left divided by the time between the first and the last real departure. A real departure is the

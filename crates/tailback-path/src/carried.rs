@@ -3,8 +3,8 @@
 //!
 //! State of an end: whether it has begun; the bytes that its application has written; the values that the application
 //! has been told; how often it was called at this instant. A packet costs a look-up in the table. After each datagram
-//! and each timeout the application is told what has changed. An end that breaks its contract ends the run by unwinding
-//! with a [`Refusal`].
+//! and each timeout the application gets the changes. An end that breaks its contract ends the run by unwinding with a
+//! [`Refusal`].
 
 use crate::contents::{HeldBytes, first_number};
 use crate::{Amount, Datagram, Endpoint, Pair};
@@ -131,7 +131,7 @@ impl<E: Endpoint> Carried<E> {
         self.end.borrow().is_closed() && (self.written == u64::MAX || arrived >= self.written)
     }
 
-    /// Tell the application what has changed.
+    /// Tell the application about the changes.
     fn tell(&mut self, now: Time, up: &mut dyn AppEvents) {
         let (end, informed) = (self.end.borrow(), &mut self.informed);
         if !informed.connected && end.is_connected() {

@@ -4,7 +4,7 @@ use std::any::Any;
 use tailback_base::{Ecn, ProbeDef, Time};
 pub use tailback_transport::Amount;
 
-/// What an endpoint puts on the wire.
+/// The unit that an endpoint sends on the wire.
 ///
 /// ```
 /// use tailback_path::{Datagram, Ecn};
@@ -83,7 +83,7 @@ pub trait Endpoint {
     fn timeout(&self) -> Option<Time>;
     /// The instant of `timeout` has come.
     fn on_timeout(&mut self, _now: Time) {}
-    /// How many bytes it has ever delivered to its application, in order. The goodput of a run counts these.
+    /// The number of bytes that it has ever delivered to its application, in order. The goodput of a run counts these.
     fn delivered(&self) -> u64 {
         0
     }

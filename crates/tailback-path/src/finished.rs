@@ -24,7 +24,7 @@ impl Finished {
     /// Like [`Finished::ends`], but the caller gets the ends to keep.
     ///
     /// # Panics
-    /// The same as those of [`Finished::ends`].
+    /// The panics are those of [`Finished::ends`].
     pub fn take_ends<S: 'static, R: 'static>(&mut self, group: &str) -> Vec<(S, R)> {
         let ends = self.ends.remove(group).and_then(|e| e.downcast::<Vec<(S, R)>>().ok());
         *ends.unwrap_or_else(|| panic!("{}", self.no_ends(group)))

@@ -36,8 +36,9 @@
 //! ```
 //!
 //! **What is modelled**: a line of a given rate with a queue discipline before it, a reverse line of the same rate with
-//! an unlimited queue, half of the round trip in each direction, and the impairments of [`Path::impair`]. Datagrams are
-//! not fragmented. The tests of the example `your-transport`, a small QUIC-like transport, use such a path.
+//! an unlimited queue, a delay of half of the round trip in each direction, and the impairments of [`Path::impair`].
+//! Datagrams are not fragmented. The tests of the example `your-transport`, a small QUIC-like transport, use such a
+//! path.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

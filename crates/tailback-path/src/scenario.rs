@@ -24,8 +24,8 @@ enum Origin {
     Text { text: String, name: String },
 }
 
-/// A scenario as `tailback run` reads it, in which groups with `transport = "stack"` get the caller's ends. It is
-/// checked when it is run; errors name the file and the line.
+/// A scenario as `tailback run` reads it, in which groups with `transport = "stack"` get the caller's ends. The
+/// scenario is checked when it is run; errors name the file and the line.
 ///
 /// ```
 /// # use tailback_path::{Datagram, Ecn, Endpoint, Scenario, Time};

@@ -1,4 +1,4 @@
-//! How a plan is cut into chunks: the pieces in which results are stored, some seconds of work each.
+//! The chunks of a plan: the pieces in which results are stored, with some seconds of work each.
 //!
 //! The borders depend on the plan alone: on an estimate of each run's packets, not on the clock or the number of
 //! threads. A finished folder therefore has the same bytes, however it was made. The estimate may be wrong by a small
@@ -23,7 +23,8 @@ const CHUNKS: f64 = 256.0;
 const RUN_WORK: f64 = 2e4;
 const FLOW_WORK: f64 = 200.0;
 
-/// The runs of a plan for which `wanted` holds, cut when a chunk has enough work or another part of the plan begins.
+/// The runs of a plan for which `wanted` holds. A chunk ends when it has enough work or when another part of the plan
+/// begins.
 pub fn chunks(plan: &Plan, wanted: &dyn Fn(usize) -> bool) -> Vec<Chunk> {
     let work: Vec<f64> = plan.points.iter().map(|p| work(&p.loaded.spec)).collect();
     let total: f64 = plan.runs.iter().map(|r| work[r.point]).sum();

@@ -39,9 +39,9 @@ pub struct Execution<'a> {
     pub classes: HashMap<String, QueueMaker<'a>>,
     /// The library with which the scenarios were read, if it is not the standard library.
     pub library: Option<&'a Library>,
-    /// Check the laws that hold in every run; a run that breaks one has failed.
+    /// Check the laws that hold in every run; a run that breaks a law has failed.
     pub laws: bool,
-    /// Each thread calls this with all of its work, and it has to do the work. By default the work is just done.
+    /// Each thread calls this with all of its work, and it has to do the work. By default the work is done directly.
     pub around: Option<Around<'a>>,
     /// Called several times a second with the state; returns false to stop.
     pub progress: &'a mut dyn FnMut(&Report) -> bool,
@@ -91,11 +91,11 @@ pub struct Results {
     pub failure: Option<(Run, String)>,
     /// Stopped by `progress`.
     pub interrupted: bool,
-    /// Storing failed; what was stored before that is kept.
+    /// Storing failed; results that were stored before are kept.
     pub store_error: Option<io::Error>,
     /// Damaged files of the store; their runs were run again.
     pub damaged: Vec<PathBuf>,
-    /// How many stored runs of other plans were removed.
+    /// The number of stored runs of other plans that were removed.
     pub replaced: usize,
 }
 
@@ -208,7 +208,7 @@ impl Plan {
         }
     }
 
-    /// The disciplines that the run gets: those given by port, and those that its scenario names by class.
+    /// The disciplines that the run gets: those given by port, and those whose class its scenario names.
     fn queues_of<'a>(&self, r: &Run, shared: &WorkState<'a>) -> HashMap<String, QueueMaker<'a>> {
         let mut queues = shared.queues.clone();
         if shared.classes.is_empty() {
@@ -276,7 +276,7 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The calling thread's part: collects what workers finish, and reports progress.
+/// The calling thread's part: it collects finished runs from the workers, and reports progress.
 struct Collector<'a> {
     plan: &'a Plan,
     report: Report,
@@ -298,7 +298,7 @@ impl Collector<'_> {
     ) -> io::Result<()> {
         let plan = self.plan;
         std::thread::scope(|scope| {
-            // The channel is bounded: workers are never far ahead of what is stored, so a stop loses little.
+            // The channel is bounded: workers are never far ahead of the stored runs, so a stop loses little.
             let (send, receive) = mpsc::sync_channel::<Finished>(jobs);
             let mut kept = Ok(());
             for started in 0..jobs {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use tailback_scenario::key::Key;
 use tailback_sim::results::Table;
 
-/// How an execution ended.
+/// The way in which an execution ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ending {
     /// Every run of the plan is done, now or in an earlier execution.
@@ -24,7 +24,7 @@ pub enum Ending {
 #[derive(Clone, Debug)]
 pub enum Kept {
     Tables(Vec<Table>),
-    /// In this folder, one Parquet file each.
+    /// The tables are in this folder, one Parquet file each.
     Stored(PathBuf),
 }
 
@@ -46,7 +46,7 @@ pub trait Keeper {
     fn take(&mut self, run: usize, tables: RunTables, cost: RunReport) -> io::Result<()>;
     /// No more runs will come.
     fn end(&mut self, ending: Ending) -> (Kept, io::Result<()>);
-    /// How many stored runs of other plans were removed.
+    /// The number of stored runs of other plans that were removed.
     fn replaced(&self) -> usize;
 }
 
@@ -59,7 +59,7 @@ pub struct Memory<'a> {
     next: usize,
     /// Runs that wait for an earlier run, and runs that occur again in the plan.
     waiting: HashMap<Key, RunTables>,
-    /// How often each run still occurs.
+    /// The number of times that each run still occurs.
     times: HashMap<Key, usize>,
 }
 

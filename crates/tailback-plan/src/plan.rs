@@ -6,7 +6,7 @@ use tailback_scenario::key::Key;
 use tailback_scenario::{Loaded, ScenarioError, load_text};
 use tailback_sim::library::own;
 
-/// One scenario of a plan, and the values of what is varied, by name.
+/// One scenario of a plan, and the values of the varied quantities, by name.
 #[derive(Clone, Debug)]
 pub struct Point {
     pub labels: Vec<(String, String)>,

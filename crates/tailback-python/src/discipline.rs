@@ -1,12 +1,12 @@
 //! A queue discipline written in Python, as the engine drives it.
 //!
-//! The object has `enqueue(packet, line, out)` and `dequeue(line, out)`, which returns a packet, `tailback.Wait(t)`
-//! or None. It may have `next_timer()`, `on_timer(line, out)` and `backlog()`. If it draws random numbers, it has
+//! The object has `enqueue(packet, line, out)` and `dequeue(line, out)`, which returns a packet, `tailback.Wait(t)` or
+//! None. It may have `next_timer()`, `on_timer(line, out)` and `backlog()`. If it draws random numbers, it has
 //! `seed(number)`, which is called once before anything else. The number depends only on the run and the port, so a
 //! repeated run gives the same result whatever other threads do. The attributes that its `probes` names, with their
-//! units, can be recorded. After every call the books of [`Out`] are checked:
-//! each packet must be where the discipline says it is. An error ends only the run in which it occurs: the wrapper
-//! unwinds with a [`Refusal`], which the plan turns into a failed row.
+//! units, can be recorded. After every call the books of [`Out`] are checked: each packet must be at the place that the
+//! discipline reports. An error ends only the run in which it occurs: the wrapper unwinds with a [`Refusal`], which the
+//! plan turns into a failed row.
 
 use crate::inside::Calls;
 use crate::outlet::{Action, Line, Out, Wait, instant};

@@ -2,7 +2,7 @@
 //!
 //! A run that is to be stopped checks for this between two calls of a discipline written in Python. A call that loops
 //! for ever never reaches such a check, and Ctrl-C only interrupts Python code in the main thread, which waits for the
-//! runs. So each call is registered with its thread, and during a stop a `KeyboardInterrupt` is sent to the threads
+//! runs. Each call is therefore registered with its thread. During a stop a `KeyboardInterrupt` is sent to the threads
 //! that are still inside a call (`PyThreadState_SetAsyncExc`). The run that this exception ends is dropped anyway.
 //!
 //! Calls that are merely slow get half of the time that a user who presses Ctrl-C will wait. The exception is sent
@@ -18,7 +18,7 @@ use std::os::raw::{c_long, c_ulong};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a call may continue after a stop.
+/// The time for which a call may continue after a stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The threads that are inside Python code of one plan.
@@ -40,7 +40,7 @@ impl Calls {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This thread begins a call. Since the interpreter lock is held, no other thread begins or ends a call
+    /// This thread begins a call. Because this thread has the interpreter lock, no other thread begins or ends a call
     /// meanwhile.
     pub fn enter(&self, _py: Python) -> Inside<'_> {
         // SAFETY: it returns the number of this thread and has no preconditions.

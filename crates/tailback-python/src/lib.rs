@@ -2,8 +2,8 @@
 //!
 //! A crate with rows of its own makes a module that replaces `_core`, with [`module_with`].
 //!
-//! Each file binds one idea. What can be written in Python (formatting, statistics, the builder, the command line) is
-//! written in Python, in `python/tailback`.
+//! Each file binds one idea. Everything that can be written in Python (formatting, statistics, the builder, the command
+//! line) is written in Python, in `python/tailback`.
 
 mod batch;
 mod by_hand;

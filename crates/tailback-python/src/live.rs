@@ -85,7 +85,7 @@ impl LiveBox {
         })
     }
 
-    /// For each flow: its name, when it starts, and when it stops if that is before the end.
+    /// For each flow: its name, the time at which it starts, and the time at which it stops if that is before the end.
     fn flows(&mut self) -> PyResult<Vec<(String, f64, Option<f64>)>> {
         let crossing = self.open()?;
         let names = crossing.names().flows.into_iter().zip(0u32..);
@@ -96,7 +96,7 @@ impl LiveBox {
         Ok(names.map(row).collect())
     }
 
-    /// For each flow that has had a conversation: its name, the first conversation, and how many there were.
+    /// For each flow that has had a conversation: its name, the first conversation, and the number of conversations.
     fn had(&mut self) -> PyResult<Vec<(String, Conversation, u64)>> {
         let crossing = self.open()?;
         let (names, had) = (crossing.names().flows, crossing.had());

@@ -126,7 +126,7 @@ impl Plan {
         })
     }
 
-    /// How the plan is cut into chunks that are stored together: the positions of the runs in each chunk.
+    /// The positions of the runs in each chunk, if the plan is cut into chunks that are stored together.
     fn chunks(&self, py: Python) -> Vec<Vec<usize>> {
         let plan = self.engine("");
         py.detach(|| {
@@ -167,7 +167,7 @@ impl Plan {
         self.classes().iter().map(|c| c.name()).collect()
     }
 
-    /// How many runs it has.
+    /// The number of its runs.
     fn __len__(&self) -> usize {
         self.runs.len()
     }
@@ -187,12 +187,12 @@ impl Plan {
         plan.runs.iter().map(row).collect()
     }
 
-    /// Run what is not yet stored in `dir`. `progress` is called a few times a second with a dict, on the calling
-    /// thread, and stops the plan by returning False. Ctrl-C stops it too; finished runs are kept. `each` is called
-    /// with the position and the tables of each run that is simulated. With `replace` stored runs that are not in the
-    /// plan are removed; otherwise they stay. With `chunks` the tables stay in chunks, by part. `about` is JSON for the
-    /// manifest. With `within`, `dir` is the folder of a shard inside that folder. With `laws` a run that breaks a law
-    /// has failed. `classes` are makers of disciplines by the class that scenarios name.
+    /// Run the runs that are not yet stored in `dir`. `progress` is called a few times a second with a dict, on the
+    /// calling thread, and stops the plan by returning False. Ctrl-C stops it too; finished runs are kept. `each` is
+    /// called with the position and the tables of each run that is simulated. With `replace` stored runs that are not
+    /// in the plan are removed; otherwise they stay. With `chunks` the tables stay in chunks, by part. `about` is JSON
+    /// for the manifest. With `within`, `dir` is the folder of a shard inside that folder. With `laws` a run that
+    /// breaks a law has failed. `classes` are makers of disciplines by the class that scenarios name.
     #[pyo3(signature = (
         dir = None, jobs = 0, progress = None, queues = None, build = "", *,
         each = None, replace = false, chunks = false, about = None, within = None, laws = false,

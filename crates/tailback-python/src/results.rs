@@ -27,8 +27,8 @@ pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> 
     Ok(d)
 }
 
-/// A plan's results. Tables are attributes: `runs` has one row per run (status, cost in packets and events). The
-/// tables of a stored plan are read when they are asked for.
+/// A plan's results. Tables are attributes: `runs` has one row per run (status, cost in packets and events). The tables
+/// of a stored plan are read when they are requested.
 ///
 /// >>> lab = tb.load_scenario(tb.dumbbell(flows=2, queue="codel"), ["duration=2s"])
 /// >>> results = tb.Plan.product(lab, {"link.bottleneck.rate": ["5Mbps", "10Mbps"]}).execute()
@@ -48,7 +48,7 @@ pub struct Results {
     #[pyo3(get)]
     store_error: Option<Py<PyAny>>,
     costs: Vec<RunReport>,
-    /// The reports as Python objects, made when first asked for, because they are many times as large.
+    /// The reports as Python objects. They are made when first requested, because they are many times as large.
     reports: PyOnceLock<Py<PyList>>,
     /// The last state: total, done, reused, failed, elapsed_s.
     #[pyo3(get)]
@@ -56,7 +56,7 @@ pub struct Results {
     /// Damaged files of the store; the runs in them were run again.
     #[pyo3(get)]
     damaged: Vec<PathBuf>,
-    /// How many stored runs of other plans were removed.
+    /// The number of stored runs of other plans that were removed.
     #[pyo3(get)]
     replaced: usize,
 }

@@ -10,8 +10,8 @@ use tailback_sim::build::prepare;
 /// The name, the group, the ports with their rates in bit/s, and the committed and the peak rate.
 type Row = (String, String, Vec<(String, u64)>, Option<(f64, f64)>);
 
-/// For each flow its name, its group, and the ports that its data pass with their rates. Also the rates that its
-/// source's conditioner promises: committed and peak, in bit/s; None without a conditioner that has rates.
+/// For each flow its name, its group, and the ports that its data pass with their rates. The row also has the rates
+/// that its source's conditioner promises: committed and peak, in bit/s; None without a conditioner that has rates.
 #[pyfunction]
 pub fn routes(py: Python, scenario: &Scenario) -> PyResult<Vec<Row>> {
     let spec = &scenario.loaded.spec;

@@ -48,7 +48,7 @@ const ABSENT: [Absent; 9] = [
     ),
 ];
 
-/// A sentence about what is not modelled, by its name.
+/// A sentence about a feature that is not modelled, by its name.
 pub fn sentence(name: &str) -> Option<String> {
     let name = name.to_lowercase();
     let (_, what, ask) = ABSENT.iter().find(|(names, ..)| names.contains(&name.as_str()))?;

@@ -1,5 +1,5 @@
-//! Names that other programs give to models are replaced by the models' own names before a scenario is read. What is
-//! checked, stored, shown and named by its digest is therefore the same for each of these names.
+//! Names that other programs give to models are replaced by the models' own names before a scenario is read. The
+//! checked, stored and shown scenario and its digest are therefore the same for each of these names.
 
 use super::document::{Node, Tree};
 use std::collections::BTreeMap;

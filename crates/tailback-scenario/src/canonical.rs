@@ -1,6 +1,6 @@
 //! A scenario written out again: as JSON with sorted keys, as TOML, and as a digest that names it.
 //!
-//! The digest is 128-bit FNV-1a over the sorted JSON without the seed. It names runs in a sweep; it does not protect
+//! The digest is 128-bit FNV-1a over the sorted JSON without the seed. It names runs in a sweep. It does not protect
 //! against someone who wants a collision. Values are used as given: "1s" and "1000ms" make two digests.
 
 use super::document::{Node, Tree};

@@ -141,7 +141,7 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// How many problems there have been: a part is sound if this has not grown while it was read.
+    /// The number of problems so far: a part is sound if this has not grown while it was read.
     pub fn seen(&self) -> usize {
         self.problems.len() + self.more + self.unsaid
     }

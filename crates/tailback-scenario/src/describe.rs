@@ -99,7 +99,7 @@ pub fn list() -> Value {
     Value::Array(families.collect())
 }
 
-/// The tables of results and what their columns are called.
+/// The tables of results and the titles of their columns.
 pub fn tables() -> Value {
     let column = |c: Called| {
         json!({
@@ -183,7 +183,7 @@ pub fn text_of(name: &str) -> Result<String, String> {
 /// The data about a name: a list of models, or of profiles with the model of each.
 ///
 /// # Errors
-/// The same as those of [`text_of`].
+/// The errors are those of [`text_of`].
 pub fn data_of(name: &str) -> Result<Value, String> {
     let list = match find(name)? {
         Meaning::Models(found) => found.iter().map(|m| model(m)).collect(),

@@ -4,7 +4,7 @@
 //! (overrides, checks, the canonical form) is written once. A place is a range of bytes in the text, or the `--set`
 //! argument that made the value. JSON has no places, so the key path alone names the culprit.
 //!
-//! Nothing here depends on what a key means. The TOML parser bounds its recursion (80 levels), and so does the JSON
+//! Nothing here depends on the meaning of a key. The TOML parser bounds its recursion (80 levels), and so does the JSON
 //! parser (128 levels).
 
 use super::error::{self, At, Problem, ScenarioError};
@@ -16,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 /// A scenario with the text it came from.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Its name in messages: the path of the file.
+    /// The name of the document in messages: the path of the file.
     pub file: String,
     /// The text; empty for JSON, which has no lines worth showing.
     pub text: String,
@@ -136,7 +136,7 @@ impl Node {
         }
     }
 
-    /// Its quote for a message; long values are cut.
+    /// The value as a message quotes it; long values are cut.
     pub fn show(&self) -> String {
         let full = match &self.tree {
             Tree::Scalar(raw) => raw.show(),

@@ -29,7 +29,7 @@ pub enum At {
 /// One thing that is wrong.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// What sort of problem, for programs: `unknown-key`, `value`, `missing`, `unreachable`, `duplicate`, `syntax`,
+    /// The sort of problem, for programs: `unknown-key`, `value`, `missing`, `unreachable`, `duplicate`, `syntax`,
     /// `file`, `name`, `empty`, `limit`, `conflict`, `override`.
     pub code: &'static str,
     pub at: At,
@@ -39,7 +39,7 @@ pub struct Problem {
     pub value: String,
     /// One sentence on the problem.
     pub problem: String,
-    /// The values allowed here; empty when that says nothing.
+    /// The values allowed here; empty if a list of them gives no information.
     pub allowed: String,
     /// The known name nearest to an unknown one.
     pub nearest: Option<String>,
@@ -149,8 +149,8 @@ impl ScenarioError {
     }
 }
 
-/// A misspelt key may leave out a key or cause a contradiction. Such problems follow from it and are not reported
-/// beside it.
+/// A misspelt key may leave out a key or cause a contradiction. Such problems follow from the misspelt key and are not
+/// reported in addition.
 fn leave_out_what_follows(problems: &mut Vec<Problem>) {
     let table_of = |key: &str| {
         key.rsplit_once('.')
@@ -242,7 +242,7 @@ fn render_place(f: &mut fmt::Formatter, file: &str, p: &Problem) -> Result<Strin
     Ok(gutter)
 }
 
-/// How much of a long line is shown.
+/// The number of characters of a long line that are shown.
 const WIDTH: usize = 110;
 
 /// Line, column and the cut of the line for a range of bytes. Any numbers are safe.

@@ -109,7 +109,7 @@ fn inside(path: &Path) -> String {
 /// The largest number of scenarios of a folder that a message names.
 const SHOWN: usize = 30;
 
-/// Whether a file looks like a scenario: it says how long it runs.
+/// Whether a file looks like a scenario, because it gives a duration.
 fn is_scenario(path: &Path) -> bool {
     let mut text = String::new();
     let read = open(path).and_then(|f| f.take(1 << 20).read_to_string(&mut text));

@@ -20,7 +20,7 @@
 //! access_rate = "10Mbps"
 //! ```
 //!
-//! [`memory`] bounds what a run of a scenario takes. The simulator makes the run:
+//! [`memory`] gives an upper bound for the memory of a run. The simulator makes the run:
 //!
 //! ```
 //! use tailback_scenario::load_text;
@@ -105,7 +105,7 @@ pub fn load_file(path: impl AsRef<Path>, overrides: &[String]) -> Result<Loaded,
 /// Like [`load_file`], with the models that the caller's library can name.
 ///
 /// # Errors
-/// The same as those of [`load_file`].
+/// The errors are those of [`load_file`].
 pub fn load_file_with(
     library: &Library,
     path: impl AsRef<Path>,
@@ -124,7 +124,7 @@ pub fn load_file_with(
 /// Read a scenario from TOML text; `name` stands for the file in messages.
 ///
 /// # Errors
-/// The same as those of [`load_file`].
+/// The errors are those of [`load_file`].
 ///
 /// ```
 /// use tailback_scenario::load_text;
@@ -155,7 +155,7 @@ pub fn load_text(text: &str, name: &str, overrides: &[String]) -> Result<Loaded,
 /// Like [`load_text`], with the models that the caller's library can name.
 ///
 /// # Errors
-/// The same as those of [`load_file`].
+/// The errors are those of [`load_file`].
 pub fn load_text_with(
     library: &Library,
     text: &str,
@@ -170,7 +170,7 @@ pub fn load_text_with(
 /// Read a scenario from JSON text of the same shape, as the Python builder makes it.
 ///
 /// # Errors
-/// The same as those of [`load_file`]; places are key paths only.
+/// The errors are those of [`load_file`]; places are key paths only.
 pub fn load_json(text: &str, name: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
     load_json_with(Library::standard(), text, name, overrides)
 }
@@ -178,7 +178,7 @@ pub fn load_json(text: &str, name: &str, overrides: &[String]) -> Result<Loaded,
 /// Like [`load_json`], with the models that the caller's library can name.
 ///
 /// # Errors
-/// The same as those of [`load_json`].
+/// The errors are those of [`load_json`].
 pub fn load_json_with(
     library: &Library,
     text: &str,

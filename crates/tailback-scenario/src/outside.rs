@@ -85,7 +85,7 @@ pub fn no_stack(node: &Node, path: &str) -> Problem {
     Problem::new("value", node.at.clone(), path, problem, remedy).value(outside::STACK.name)
 }
 
-/// How Python hands over a class of this family, and the key that names one in a file.
+/// The call by which Python hands over a class of this family, and the key that names a class in a file.
 fn own_class(family: &str) -> Option<(&'static str, &'static str, &'static str)> {
     let tcp = (
         <&Controller>::WHAT,

@@ -1,8 +1,8 @@
 //! The JSON schema (draft 2020-12) of a scenario, made from the declarations, so that editors complete and check.
 //!
 //! It is a little more lenient than [`super::read`]: it has the ranges of plain numbers and the spelling of units, but
-//! not the ranges of quantities with units, nor the dependencies between keys. It never refuses what the reader
-//! accepts.
+//! not the ranges of quantities with units, nor the dependencies between keys. The schema never refuses a scenario that
+//! the reader accepts.
 
 use super::canonical;
 use super::document::{Node, Tree};
@@ -109,7 +109,7 @@ fn structural(kind: &Kind) -> bool {
 
 fn table(model: &Model) -> Value {
     let mut schema = object(model, false);
-    // A link beside a topology may leave everything out, so nothing is required of it here.
+    // A link in addition to a topology may leave everything out, so no key is required here.
     if model.name == "link" {
         schema.as_object_mut().map(|o| o.remove("required"));
     }

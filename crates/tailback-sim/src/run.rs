@@ -37,7 +37,7 @@ fn unfit(spec: &Spec, hooks: &Hooks, ports: &PortNames, broken: &Broken, now: Ti
 ///
 /// # Errors
 /// Errors that appear only when the network is built: parameters of a model that contradict each other, a destination
-/// that cannot be reached. Also an interruption by `hooks.progress`.
+/// that cannot be reached. An interruption by `hooks.progress` is an error, too.
 pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
     let share = Cell::new(0.0);
     let goes_on = || hooks.go_on(share.get()).is_ok();

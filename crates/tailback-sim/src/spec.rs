@@ -23,7 +23,7 @@ pub struct Spec {
     pub name: String,
     /// The run ends at this instant.
     pub duration: Duration,
-    /// Statistics start here; what happens earlier is simulated but not counted.
+    /// Statistics start here; earlier events are simulated but not counted.
     pub warmup: Duration,
     pub seed: u64,
     /// The interval of the rows in the table of flows by interval, if such rows are wanted.
@@ -42,7 +42,7 @@ pub struct Spec {
     pub path_rules: PathRules,
 }
 
-/// How nodes choose among equal paths.
+/// The choice of nodes among equal paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PathRules {
     /// The seed; by default that of the run.
@@ -57,7 +57,7 @@ pub struct PathRules {
     pub keeps: bool,
 }
 
-/// How the table of completions classes sizes.
+/// The size classes of the table of completions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SizeClasses {
     /// The largest size of each class, bytes, from the smallest to the largest. The last class, which has no limit, is
@@ -140,7 +140,7 @@ pub struct DirectionSpec {
     /// A model of family `conditioner`, if this direction begins at an edge router.
     pub conditioner: Option<Settings>,
     pub impairments: Vec<Impairment>,
-    /// What changes during the run.
+    /// The changes during the run.
     pub changes: Vec<Change>,
     /// The trace that replaces `rate`.
     pub trace: Option<Arc<Trace>>,
@@ -194,7 +194,7 @@ pub struct GroupSpec {
     pub from: String,
     /// The node where the destinations attach (or live, without `exit`).
     pub to: String,
-    /// Which of all shortest paths they take.
+    /// The choice of the flows among all shortest paths.
     pub paths: Paths,
     /// The nodes that the flows pass, if they are given.
     pub via: Vec<String>,
@@ -214,7 +214,7 @@ pub struct GroupSpec {
     pub transport: Settings,
     /// A model of family `traffic`.
     pub traffic: Settings,
-    /// A model of family `sizes`: what datagram sources draw their packet sizes from.
+    /// A model of family `sizes`: the distribution of packet sizes of datagram sources.
     pub sizes: Settings,
     /// A model of family `meter`, if wanted.
     pub meter: Option<Settings>,
@@ -223,12 +223,12 @@ pub struct GroupSpec {
     /// The longest delay of an arrival that is not late; `None` if nothing is late, or if the source has a deadline of
     /// its own.
     pub deadline: Option<Duration>,
-    /// A model of family `playout`, if what is played or shown is measured.
+    /// A model of family `playout`, if the playout is measured.
     pub playout: Option<Settings>,
-    /// What changes during the run.
+    /// The changes during the run.
     pub changes: Vec<Change>,
     pub start: Instants,
-    /// When the flow stops producing data; `None`: at the end of the run.
+    /// The time at which the flow stops producing data; `None` means the end of the run.
     pub stop: Option<Instants>,
 }
 
@@ -257,7 +257,7 @@ pub struct SessionSpec {
     pub to: String,
     /// The nodes from which pages draw their servers, if this kind of session does so.
     pub page_servers: Vec<String>,
-    /// Which of all shortest paths the connections take.
+    /// The choice of the connections among all shortest paths.
     pub paths: Paths,
     /// Client i has entry i modulo the length.
     pub weight: Vec<f64>,
@@ -305,7 +305,7 @@ pub struct WorkloadSpec {
     pub flows: WorkloadFlows,
     /// The largest number of flows.
     pub most: Option<u64>,
-    /// Which of all shortest paths the connections take.
+    /// The choice of the connections among all shortest paths.
     pub paths: Paths,
     /// Whether connections are kept for later flows between the same hosts.
     pub keeps: bool,
@@ -317,7 +317,7 @@ pub struct WorkloadSpec {
     pub stop: Option<Duration>,
 }
 
-/// Where the flows of a workload come from.
+/// The origin of the flows of a workload.
 #[derive(Clone, Debug)]
 pub enum WorkloadFlows {
     Drawn {
@@ -327,7 +327,7 @@ pub enum WorkloadFlows {
         /// A model of family `transfer-size`.
         sizes: Settings,
     },
-    /// In the order of their times.
+    /// The flows of a list, in the order of their times.
     Listed(Arc<[ListedFlow]>),
 }
 

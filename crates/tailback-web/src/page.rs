@@ -35,7 +35,8 @@ use tailback_sim::run::read;
 use tailback_sim::spec::Spec;
 use tailback_sim::wire::tap::Names;
 
-/// The most memory that a run may take, bytes: half of what a page can have, because growing a table copies it.
+/// The most memory that a run may take, bytes. This is half of the memory that a page can have, because growing a table
+/// copies it.
 const MOST_BYTES: u64 = 1 << 31;
 /// The largest number of packets of a run over the shown link: at one to three microseconds each, half an hour.
 const MOST_PACKETS: f64 = 1e9;

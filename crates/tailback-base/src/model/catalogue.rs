@@ -13,8 +13,8 @@ pub struct Family {
     pub title: &'static str,
     /// The models in the order of the reference page.
     pub models: Vec<&'static Model>,
-    /// For a long family: titles, each with the number of models under it, in order. Models that are added later have
-    /// no title.
+    /// Titles for a long family, each with the number of models under it, in order. Models that are added later have no
+    /// title.
     pub groups: Vec<(&'static str, usize)>,
     /// Names that other programs use for its models. A name may stand for several models.
     pub aliases: Vec<(Alias, &'static Model)>,
@@ -163,7 +163,7 @@ impl Catalogue {
         })
     }
 
-    /// The refusal of a name that stands for several models; `None` if it does not.
+    /// The refusal of a name that stands for several models; `None` if the name stands for only one.
     pub fn several(&self, family: &str, name: &str) -> Option<Refusal> {
         let meant = self.meant(family, name);
         if meant.len() < 2 {

@@ -1,4 +1,4 @@
-//! A kind as data, for programs that show values and ask for them. The words for people are [`Kind::allowed`].
+//! A kind as data, for programs that show values and input fields for them. The words for people are [`Kind::allowed`].
 
 use super::kind::{Kind, Per};
 

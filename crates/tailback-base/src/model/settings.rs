@@ -261,7 +261,7 @@ impl Settings {
         T::of(value).unwrap_or_else(|| self.wrong(key.name, value))
     }
 
-    /// The value that thing number `number` gets from a list whose values are taken in turn.
+    /// The value for number `number` from a list whose values are taken in turn.
     pub fn turn<T: Typed>(&self, key: &Key<Vec<T>>, number: u32) -> T {
         let all = self.value(key.name);
         let own = match all {

@@ -19,7 +19,7 @@ pub struct Layout {
     pub sums: Vec<u32>,
 }
 
-/// Which parts of a file are intact.
+/// The parts of a file that are intact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     Whole,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use tailback_scenario::regular::open;
 use tailback_sim::results::table::{Column, Data, Table, Words};
 
-/// The number of values of a column that are held in Parquet's form at one time.
+/// The number of values of a column that are in Parquet's form at one time.
 const PIECE: usize = 8192;
 
 /// Read a Parquet file. A file that was written here is first compared with its own checksums.
@@ -64,7 +64,7 @@ pub fn columns(path: &Path) -> io::Result<Table> {
     decoded(path, || Ok(Opened::new(path)?.table(&name_of(path))))
 }
 
-/// Some columns of a file, read one row group at a time: memory holds the rows of one row group.
+/// Some columns of a file, read one row group at a time. Memory contains the rows of one row group.
 pub struct RowGroups {
     path: PathBuf,
     file: Opened,
@@ -74,10 +74,10 @@ pub struct RowGroups {
 }
 
 impl RowGroups {
-    /// Open a file, and compare it with its own checksums. It reads those of the named columns that the file has.
+    /// Open a file, and compare it with its own checksums. Those of the named columns that the file has are read.
     ///
     /// # Errors
-    /// The same as those of [`read`].
+    /// The errors are those of [`read`].
     pub fn open(path: &Path, names: &[String]) -> io::Result<RowGroups> {
         whole(path)?;
         let (file, mut empty) = decoded(path, || {

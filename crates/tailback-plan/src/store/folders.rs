@@ -96,8 +96,8 @@ fn is_unfinished_chunk(dir: &Path) -> bool {
     matches!(e, Some("partial" | "old")) && is_chunk(&dir.with_extension(""))
 }
 
-/// Tidy a folder after a kill: complete files are moved to their places, incomplete ones are removed. The user may work
-/// in this folder, so only files with names that are given here are touched.
+/// Tidy a folder after a kill: complete files are moved to their places, and incomplete files are removed. The user may
+/// work in this folder, so only files with names that are given here are touched.
 pub fn tidy(dir: &Path) -> io::Result<()> {
     if let ReadManifest::Said(said) = Said::read(&dir.join(PUBLISH)) {
         settle(dir, &said.tables())?;
@@ -158,7 +158,7 @@ pub fn remove_if_empty(dir: &Path) {
     let _ = std::fs::remove_dir(dir);
 }
 
-/// Remove a folder. It is renamed first, so that a half removed folder is never taken for a complete one.
+/// Remove a folder. The folder is renamed first, so that a half removed folder is never taken for a complete one.
 pub fn remove_chunk(dir: &Path) -> io::Result<()> {
     let old = dir.with_extension("old");
     std::fs::rename(dir, &old)?;

@@ -1,7 +1,7 @@
 //! `manifest.json`: describes a folder of results, so that the folder explains itself and its plan can be run again.
 //!
 //! Times are only in this file: the tables are the same on every machine. A plan may have very many runs, so the file
-//! is written and read run by run. No result depends on it: the tables themselves list what is stored.
+//! is written and read run by run. No result depends on this file, because the tables themselves list the stored runs.
 
 use super::Keep;
 use super::times::{Times, cost, round};
@@ -49,7 +49,7 @@ pub struct Telling<'a> {
     pub elapsed_s: f64,
     /// Names of the finished tables in the folder.
     pub tables: &'a [&'static str],
-    /// How a run ended, if it has ended.
+    /// The outcome of a run, if it has ended.
     pub run: &'a dyn Fn(Key) -> Option<Status>,
 }
 

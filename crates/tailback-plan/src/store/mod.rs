@@ -12,8 +12,8 @@
 //!
 //! A chunk is written under a name that ends in `.partial`, and is renamed when all of it is on disk. Finished tables
 //! are staged as `.next`. Then `publish.json` states that they are complete. Then they are moved to their places. After
-//! each step all stored runs can still be found, so a kill loses no more than the incomplete chunks. Memory holds keys
-//! and the places of the runs' rows, not the rows.
+//! each step all stored runs can still be found, so a kill loses no more than the incomplete chunks. Memory contains
+//! keys and the places of the runs' rows, but not the rows.
 
 mod filing;
 mod folders;
@@ -124,10 +124,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Open a folder for a plan: make it, lock it, tidy it after a kill, and find what is stored.
+    /// Open a folder for a plan: make it, lock it, tidy it after a kill, and list the stored runs.
     ///
     /// # Errors
-    /// Another process has the lock, or the folder cannot be written and holds no results.
+    /// Another process has the lock, or the folder cannot be written and contains no results.
     pub fn open(keep: Keep, plan: &Plan) -> io::Result<Store> {
         manifest::of_this_version(&keep.dir.join(manifest::FILE))?;
         let (lock, read_only) = match std::fs::create_dir_all(&keep.dir).and_then(|()| Lock::take(&keep.dir, LOCK)) {
@@ -143,7 +143,7 @@ impl Store {
         }
         let folder = read::Folder::look(&keep.dir);
         let manifest = Manifest::new(&keep, &folder.manifest, &folder.times);
-        // Both have a line per run, and are as large as all other data that are kept.
+        // Both have a line per run, and are as large as everything else that is kept.
         drop((folder.manifest, folder.times));
         let mut store = Store {
             plan: plan.name(),

@@ -68,7 +68,7 @@ pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<(
     sync_folder(dir)
 }
 
-/// Remove the folders of shards that hold no results any more.
+/// Remove the folders of shards that no longer contain results.
 ///
 /// # Errors
 /// An error of the file system.

@@ -28,7 +28,7 @@ pub struct Contents {
     pub whole: bool,
     /// Keys of the runs, by chunk; empty for a damaged chunk.
     pub keys: Vec<Vec<Key>>,
-    /// The runs that failed: their rows say why, and they are run again.
+    /// The runs that failed. Their rows give the reasons, and these runs are run again.
     pub failed: BTreeSet<Key>,
     /// The facts about each file, by table.
     pub files: Vec<(String, Layout)>,

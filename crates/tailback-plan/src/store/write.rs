@@ -40,7 +40,7 @@ impl Store {
     }
 
     /// Store some runs in their own folder; `fresh` are the costs of those that were simulated now. `whole` says that
-    /// they are all runs of the plan's chunk `number`.
+    /// the given runs are all runs of the plan's chunk `number`.
     ///
     /// # Errors
     /// An error of the file system; nothing stored before is lost.

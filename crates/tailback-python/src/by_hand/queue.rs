@@ -34,7 +34,7 @@ thread_local! {
 /// instant.
 #[pyclass(module = "tailback._core", frozen)]
 pub struct DrivenQueue {
-    /// Its key in the table of the thread that made it; no other thread has this number.
+    /// The key in the table of the thread that made the object; no other thread has this number.
     key: u64,
 }
 
@@ -70,7 +70,7 @@ struct Driven {
 }
 
 impl Driven {
-    /// Call the discipline, and apply what it reported to the packets' objects.
+    /// Call the discipline, and apply its reports to the packets' objects.
     fn call<T>(
         &mut self,
         py: Python,

@@ -3,7 +3,7 @@
 //! The dialogues of `tailback conform` use it. It has a clock, an end of the connection of the first group of flows of
 //! a scenario, and a list of the segments that this end has sent. Times are whole nanoseconds; sequence numbers are
 //! those of the engine, so that the first byte of data is number 1. The end that opens the connection is one-way or
-//! two-way, as the scenario says; the end that waits to be opened sends data only if the connection is two-way.
+//! two-way, as the scenario sets it. The end that waits to be opened sends data only if the connection is two-way.
 
 use crate::control;
 use crate::scenario::Scenario;

@@ -45,7 +45,7 @@ pub struct MediaFrame {
     pub bytes: u64,
     /// Payload in the pacer, including this frame.
     pub waiting: u64,
-    /// How long the oldest frame has waited in the pacer.
+    /// The time for which the oldest frame has waited in the pacer.
     pub waited: f64,
 }
 

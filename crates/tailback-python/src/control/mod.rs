@@ -7,8 +7,8 @@
 //! `own_reductions` and `ssthresh_left`. The class may have the attributes `marks`, `echo`, `codepoint`, `wants_rate`,
 //! `spreads_reductions` and `ignores_losses`. These are the contract of the built-in controls
 //! ([`CongestionControl`](tailback_transport::tcp::CongestionControl) and
-//! [`Facts`](tailback_transport::tcp::congestion::Facts)), call for call. A method that is missing does what RFC 5681
-//! says, as the built-in Reno does.
+//! [`Facts`](tailback_transport::tcp::congestion::Facts)), call for call. A method that is missing has the behaviour of
+//! RFC 5681, like that of the built-in Reno.
 //!
 //! Window, threshold and pacing rate are read after every call and checked. The sender works with the values that were
 //! read, so an attribute that another thread changes has no effect before the next call ends. An error ends only the
@@ -115,7 +115,7 @@ impl ScriptedControl {
         });
     }
 
-    /// Ask Python for a value that changes nothing.
+    /// Read a value from Python without changing anything.
     fn ask<T>(&self, what: &'static str, read: impl FnOnce(&Bound<PyAny>) -> PyResult<T>) -> T {
         enter(&self.own.calls(), |py| {
             let value = self.own.left(py, "__init__", what, self.now, "")?;

@@ -56,7 +56,7 @@ pub struct ScriptedRate {
     now: Time,
 }
 
-/// When the receiver of a class reports, and how exactly.
+/// The times at which the receiver of a class reports, and the precision of its reports.
 pub fn class_rule(name: &str, class: &Bound<PyAny>) -> Result<ReportRule, Refusal> {
     let standard = ReportRule::RFC8888;
     let number = |what: &str, default: f64, least: f64| match class.getattr(what) {

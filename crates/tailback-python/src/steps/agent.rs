@@ -1,7 +1,7 @@
 //! The things that an agent controls from outside of a run: the window or the pacing rate of a connection, and a queue
 //! that drops and marks by chance.
 //!
-//! Both share their state with the stepper that holds the run. The locks are never contended: run and stepper are on
+//! Both share their state with the stepper that contains the run. The locks are never contended: run and stepper are on
 //! one thread.
 
 use super::features::PathFeatures;

@@ -196,7 +196,7 @@ impl Stepper {
     /// now and then to check whether it shall end.
     ///
     /// # Errors
-    /// There is no run, an action that is not finite, the run cannot go on, or it was stopped.
+    /// There is no run, an action is not finite, the run cannot go on, or it was stopped.
     pub fn step(&mut self, action: &[f64], stop: &mut dyn FnMut() -> bool) -> Result<StepTold, String> {
         if self.episode.as_ref().is_none_or(|e| e.acted >= e.end) {
             return Err("the run is over, or was never begun; call reset()".into());

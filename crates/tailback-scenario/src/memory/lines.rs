@@ -1,9 +1,9 @@
 //! The lines of a scenario and their load: the path of each group, how many packets are on their way at one time, and
 //! how many pass each port in the whole run.
 //!
-//! A sender's window grows with acknowledgements, so the outstanding data is at most the initial window plus what the
-//! slowest line has carried since. If losses or marks limit windows, it is also at most twice what that line, its
-//! buffer and the delays hold.
+//! A sender's window grows with acknowledgements, so the outstanding data is at most the initial window plus the data
+//! that the slowest line has carried since. If losses or marks limit windows, it is also at most twice the data that
+//! this line, its buffer and the delays hold.
 
 use super::session_load;
 use super::traffic::Brings;
@@ -25,8 +25,8 @@ use tailback_sim::traffic::application::NodeId;
 const SMALL_PACKET: f64 = 40.0;
 /// Once it has acted, an AQM keeps the queue below this many seconds of its line.
 const AQM_SECONDS: f64 = 1.0;
-/// Outstanding data as a multiple of what the path holds, because a window doubles before the first sign that it is too
-/// large.
+/// Outstanding data as a multiple of the data on the path, because a window doubles before the first sign that it is
+/// too large.
 const OVERSHOOT: f64 = 2.0;
 /// Sent packets as a multiple of delivered ones: a third is lost if windows are as small as possible.
 const RESENT: f64 = 1.5;
@@ -298,7 +298,7 @@ impl Use {
     }
 }
 
-/// What a line, its buffer and the delays of these connections hold, packets; infinite if nothing limits windows.
+/// The packets that a line, its buffer and the delays of these connections hold; infinite if nothing limits windows.
 fn held(line: &Line, members: &[(usize, &Use)], private: f64, library: &Library) -> f64 {
     let packet = members.iter().map(|m| m.1.brings.packet).fold(f64::INFINITY, f64::min);
     let round_trip = members.iter().map(|m| m.1.round_trip).fold(0.0, f64::max);

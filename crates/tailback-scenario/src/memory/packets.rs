@@ -1,4 +1,4 @@
-//! Packets: those in queues and on wires, and what senders and receivers store about them.
+//! Packets: those in queues and on wires, and the data about them at senders and receivers.
 
 use super::lines::Lines;
 use super::traffic::Brings;
@@ -53,8 +53,8 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     }
 }
 
-/// What is stored about an outstanding packet, in addition to queue and wire of declared links: its place on a
-/// private link, the record of its sender, the options of its acknowledgement.
+/// The memory for an outstanding packet, in addition to queue and wire of declared links: its place on a private link,
+/// the record of its sender, the options of its acknowledgement.
 fn remembered(brings: &Brings) -> f64 {
     if !brings.connection {
         return 0.0;

@@ -1,5 +1,4 @@
-//! Queue disciplines: what they store in addition to packets, from the parameters that say how many of something
-//! there are.
+//! Queue disciplines: their memory in addition to packets, from the parameters that give a number of things.
 
 use super::lines::{Line, Lines};
 use super::{BLOCK, Parts, of};
@@ -54,7 +53,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
         bytes += l.spec.changes.len() as f64 * BLOCK + l.spec.trace.as_ref().map_or(0, |t| t.memory()) as f64;
         parts.add(&format!("link.{}.queue", l.name), bytes, kept);
     }
-    // What a discipline stores per flow grows with the flow numbers.
+    // The memory of a discipline for each flow grows with the flow numbers.
     let ports = spec.links.len() as f64 * 2.0;
     parts.add("run", ports.min(8.0) * 8.0 * flows, 0.0);
 }

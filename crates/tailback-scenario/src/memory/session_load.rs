@@ -62,7 +62,7 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
     }
 }
 
-/// How many transfers are requested in the whole run, and how many are open at one time.
+/// The number of transfers that are requested in the whole run, and the number that are open at one time.
 fn load(s: &SessionSpec, asks: &Asks, seconds: f64, slowest: f64, round_trip: f64) -> (f64, f64) {
     let clients = f64::from(s.clients);
     let line = seconds * slowest / 8.0 / (asks.bytes + BESIDE);

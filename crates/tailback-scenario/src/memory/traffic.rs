@@ -1,4 +1,4 @@
-//! What each group of flows sends: the size of its packets, how many it may send, and how many at one time.
+//! The load of each group of flows: the size of its packets, their number, and their number at one time.
 
 use tailback_base::{Settings, Size, Time, Value};
 use tailback_sim::declare::instants::Instants;
@@ -118,7 +118,7 @@ impl Brings {
         });
         let portions = match offer {
             Offer::Portions { once: true, .. } => flows,
-            // Each write has a row, if that is asked for.
+            // Each write has a row, if the scenario asks for this.
             Offer::Paced { .. } if g.traffic.number(TRANSFERS.name) == Some(1.0) => packets,
             _ => 0.0,
         };
@@ -141,7 +141,8 @@ impl Brings {
     }
 }
 
-/// How often something with this mean gap may happen in `seconds`: the mean, plus four standard deviations, plus one.
+/// The number of events with this mean gap that may happen in `seconds`: the mean, plus four standard deviations, plus
+/// one.
 pub fn over(seconds: f64, gap: f64) -> f64 {
     let times = seconds / gap;
     if times.is_nan() {

@@ -19,7 +19,7 @@ const MOST_WAITING: f64 = 4000.0;
 /// The smallest packets that fill a buffer, bytes.
 const SMALL: f64 = 1000.0;
 
-/// How many flows there are.
+/// The number of flows.
 fn flows(spec: &Spec, w: &WorkloadSpec) -> f64 {
     let most = w.most.map_or(f64::INFINITY, |n| n as f64);
     let stop = w.stop.unwrap_or(spec.duration).min(spec.duration);

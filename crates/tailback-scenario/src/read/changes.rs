@@ -1,4 +1,4 @@
-//! The `[change.NAME]` tables: what changes while the run goes on.
+//! The `[change.NAME]` tables: the changes during the run.
 
 use super::links::trial;
 use super::names::{A_GROUP, A_LINK, direction_of, named, unknown};
@@ -166,7 +166,7 @@ impl Table<'_> {
         }
     }
 
-    /// Both directions of a link fail and return together.
+    /// Let both directions of a link fail and return together.
     fn fail(&self, r: &mut Reader, key: &Param, name: &str, links: &mut [LinkSpec]) {
         if direction_of(name).1 {
             let remedy = "name the link without .reverse";
@@ -216,7 +216,7 @@ impl Table<'_> {
 
     /// The values, and when they take effect.
     fn change(&self, r: &mut Reader, key: &Param, to: Values) -> Option<Change> {
-        // Where lists of models are declared, they may be empty.
+        // A declaration of a list of models allows an empty list.
         if to.len() == 0 {
             self.complain(r, key, "the list is empty", "give at least one value");
             return None;

@@ -69,7 +69,7 @@ pub fn write_out(r: &mut Reader, filled: &Filled, model: &Model) -> Option<Fabri
     }
 }
 
-/// What the tables of a topology's links have, and what has to be said of each.
+/// The keys given for a topology, and the tables that the topology makes.
 struct Tables<'f, 'd> {
     filled: &'f Filled<'d>,
     fabric: Fabric,
@@ -263,7 +263,7 @@ fn star(filled: &Filled) -> Fabric {
     tables.fabric
 }
 
-/// The name of a topology, as its table or its value says it.
+/// The name of a topology, as its table or its value gives it.
 pub fn kind_of(topology: &Node) -> &str {
     let named = topology.get("kind").map_or(topology, |e| &e.node);
     match &named.tree {

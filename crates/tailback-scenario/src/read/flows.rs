@@ -42,7 +42,7 @@ pub struct Around<'a> {
     pub ends: Option<(String, String)>,
     /// Whether all links could be read. Otherwise an unknown node may be on a broken link, so it is not reported.
     pub whole: bool,
-    /// The scenario asks for the table of intervals.
+    /// Whether the scenario asks for the table of intervals.
     pub intervals: bool,
     /// The length of the intervals, if it could be read.
     pub interval: Option<Duration>,
@@ -50,7 +50,7 @@ pub struct Around<'a> {
     pub duration: Option<Duration>,
     /// Whether the network may mark. It may unless the scenario says that it does not.
     pub marking: bool,
-    /// Which paths packets take unless a group says otherwise.
+    /// The paths that packets take, unless a group has its own setting.
     pub paths: Paths,
 }
 
@@ -112,7 +112,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     let before = r.seen();
     let path = join("flows", &entry.key);
     let node = &entry.node;
-    // A count out of range gets the message about memory instead of one about a range.
+    // A count out of range gets the message about memory instead of the message about a range.
     if let Some(Node {
         tree: Tree::Scalar(Raw::Int(n)),
         at,
@@ -292,7 +292,7 @@ fn round_trip(from: &str, via: &[String], to: &str, routes: &mut Routes) -> Opti
     Some(routes.round_trip(&hops))
 }
 
-/// Which paths a group takes, and the nodes that it passes.
+/// The paths that a group takes, and the nodes that it passes.
 fn which_paths(
     r: &mut Reader,
     filled: &Filled,
@@ -430,8 +430,8 @@ pub(super) struct Sets {
     pub what: &'static str,
 }
 
-/// The delays of the links of one end. They are given, or are those with which each of `count` round trips is `rtt`.
-/// `far` are the delays of the links of the other end, taken in turn.
+/// The delays of the links of one end. The links' delays are given, or are those with which each of `count` round trips
+/// is `rtt`. `far` are the delays of the links of the other end, taken in turn.
 pub(super) fn delays(
     r: &mut Reader,
     filled: &Filled,

@@ -80,7 +80,7 @@ fn offered(w: &WorkloadSpec, library: &Library) -> Option<f64> {
     Some(library.law(sizes).mean()? * 8.0 * f64::from(pattern.at_once(*fan_in)) / gaps.mean)
 }
 
-/// How many links of each layer a flow crosses forward and backward, on average over all pairs of hosts.
+/// The number of links of each layer that a flow crosses forward and backward, on average over all pairs of hosts.
 fn crossings(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) -> Option<BTreeMap<String, [f64; 2]>> {
     let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for host in hosts {

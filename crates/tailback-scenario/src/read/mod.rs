@@ -272,7 +272,7 @@ fn instants_fit(r: &mut Reader, top: &Filled, flows_in_all: u64) {
     }
 }
 
-/// What ends the run. Tables that are wrong have been complained about.
+/// The condition that ends the run. Tables that are wrong have been complained about.
 fn end(r: &mut Reader, top: &Filled, root: &Node) -> End {
     let end = top.settings.get(&top::END);
     let asks = [&top::SESSIONS, &top::WORKLOADS];
@@ -286,7 +286,7 @@ fn end(r: &mut Reader, top: &Filled, root: &Node) -> End {
     end
 }
 
-/// How nodes choose among equal paths.
+/// The choice of nodes among equal paths.
 fn path_rules(s: &Settings) -> PathRules {
     PathRules {
         seed: s.get(&top::PATH_SEED),

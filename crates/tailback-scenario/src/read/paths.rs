@@ -140,7 +140,7 @@ fn rates(root: &Node) -> BTreeMap<String, BitRate> {
     }
 }
 
-/// Which rates change during the run, and what each table of changes is about.
+/// The rates that change during the run, and the target of each table of changes.
 fn changes_of(root: &Node, measures: &mut Measures) {
     for e in tables(root, &top::LINKS) {
         for (parts, reverse) in link::PARTS.iter().zip([false, true]) {

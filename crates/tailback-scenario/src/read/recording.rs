@@ -245,7 +245,7 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
             (&FLOW_PROBES, group.map(|g| &g.transport), only.map_or(all, |_| 1))
         }
     };
-    // Without the model its probes are unknown.
+    // The probes are unknown without the model.
     let Some(settings) = settings else { return rows };
     let (model, own) = (settings.model, settings.probes());
     let all = || built_in.iter().chain(own.iter().copied()).map(|p| p.name);

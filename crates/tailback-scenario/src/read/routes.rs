@@ -20,7 +20,7 @@ pub struct Hop {
 pub struct Routes<'a> {
     nodes: BTreeMap<&'a str, usize>,
     names: Vec<&'a str>,
-    /// For each node the hops that leave it, in alphabetical order of the links, with the node they reach.
+    /// The hops that leave each node, in alphabetical order of the links, with the node that they reach.
     out: Vec<Vec<(Hop, usize)>>,
     links: &'a [LinkSpec],
     /// The ways from one node, for the next call with the same node.

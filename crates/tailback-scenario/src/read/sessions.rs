@@ -188,7 +188,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
     })
 }
 
-/// How many servers there are. A kind that sends requests to all servers must give their number.
+/// The number of servers. A kind that sends requests to all servers must give their number.
 fn servers(r: &mut Reader, s: &Settings, (node, path): (&Node, &str), kind: &session::Entry) -> u32 {
     if kind.servers == ServersAsked::All && !s.gives(&SERVERS) {
         r.missing(&SERVERS, node, path, kind.model);

@@ -2,7 +2,7 @@
 //! the document.
 //!
 //! A `[link.NAME]` that the user gives beside the helper overrides the generated table key by key. One hop of a parking
-//! lot can therefore differ from the others, and `--set link.bottleneck.queue.buffer=...` means what it says.
+//! lot can therefore differ from the others, and `--set link.bottleneck.queue.buffer=...` has its usual meaning.
 
 use super::fabrics::{self, Fabric, Made};
 use crate::check::{Filled, Reader};

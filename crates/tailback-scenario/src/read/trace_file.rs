@@ -29,7 +29,7 @@ pub enum TraceForm {
 
 /// The place of a trace, relative to the scenario that names it, or to the current directory. The path is absolute, so
 /// that the file is found from a scenario that is stored elsewhere. The path of a missing file stays as it was given.
-/// If a file with an absolute path is gone, a file of that name beside the scenario is used.
+/// If a file with an absolute path no longer exists, a file of that name in the folder of the scenario is used.
 pub fn place(scenario: &str, file: &str) -> PathBuf {
     let folder = Path::new(scenario).parent();
     let beside = |name: &Path| folder.map(|f| f.join(name)).filter(|p| p.is_file());

@@ -1,8 +1,8 @@
 //! A flow's source without a network: the sizes and times of its writes, for code that makes the same writes to a real
 //! connection.
 //!
-//! It is the object that a simulation drives, with the same random stream. The same scenario and seed therefore write
-//! the same bytes at the same instants. This holds for sources that get no events from their connections.
+//! The source is the object that a simulation drives, with the same random stream. The same scenario and seed therefore
+//! write the same bytes at the same instants. This holds for sources that get no events from their connections.
 //!
 //! State: the source, the instant of its next call, and the writes that the caller has not taken yet.
 

@@ -341,7 +341,7 @@ fn ranks(names: &[String]) -> Vec<u32> {
     ranks
 }
 
-/// Both directions of every link, in natural order of their names.
+/// List both directions of every link, in natural order of their names.
 ///
 /// # Errors
 /// Two links of one name.

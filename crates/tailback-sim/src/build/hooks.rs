@@ -35,12 +35,12 @@ pub struct Hooks<'a> {
     pub library: Option<&'a Library>,
     /// Makes the tap that sees every packet of a run at every port.
     pub tap: Option<TapMaker<'a>>,
-    /// Where the packets of the flows come from.
+    /// The origin of the packets of the flows.
     pub ends: FlowEnds,
     /// Every packet-hop is an event, nothing runs ahead, no port is lazy and no segment is predicted. The results are
-    /// the same, but the run takes longer. For tests that compare.
+    /// the same, but the run takes longer. This is for tests that compare both ways.
     pub one_by_one: bool,
-    /// Check the laws that hold in every run; a broken one ends the run with a message.
+    /// Check the laws that hold in every run; a broken law ends the run with a message.
     pub laws: bool,
     /// Called with the share of the run that is done, each time some hundredths of a second of work are done, also
     /// inside one event (see [`tailback_base::work`]). The run stops when it returns false.
@@ -62,7 +62,7 @@ pub enum FlowEnds {
 }
 
 impl<'a> Hooks<'a> {
-    /// Tell how far the run is.
+    /// Report how far the run is.
     ///
     /// # Errors
     /// The run is to stop.

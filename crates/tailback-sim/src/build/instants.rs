@@ -1,4 +1,4 @@
-//! When each flow of a group starts or stops.
+//! The times at which each flow of a group starts or stops.
 
 use crate::declare::instants::Instants;
 use tailback_base::work::counted_as;

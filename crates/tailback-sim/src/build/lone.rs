@@ -19,7 +19,7 @@ use tailback_transport::{Amount, AppEvent};
 /// number of seconds.
 const LONGEST: (f64, f64) = (20.0, 10.0);
 
-/// Writes once, and notes what arrives.
+/// Writes once, and notes the data that arrive.
 struct Once {
     bytes: u64,
     delivered: Rc<RefCell<Vec<(u64, Time)>>>,

@@ -167,7 +167,7 @@ pub(super) struct AppDef {
 
 /// The common prefix of the names of some hosts and links; a number follows it.
 pub(super) struct Stem {
-    /// Its place in the list.
+    /// The place of the prefix in the list.
     place: u32,
     text: String,
     /// The name of some node of a link begins with this prefix.
@@ -299,7 +299,7 @@ impl Network {
         self.add_link(name, from, to, [forward, reverse])
     }
 
-    /// The link between a host and the network. Its name begins with its stem.
+    /// The link between a host and the network. The link's name begins with the host's stem.
     pub(super) fn private_link(
         &mut self,
         (stem, number, end): (&Stem, u32, PrivateEnd),

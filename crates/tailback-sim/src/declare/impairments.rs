@@ -49,7 +49,7 @@ impl Impairment {
         }
     }
 
-    /// The longest time for which it holds a packet, if that time counts for the length of a path.
+    /// The longest time for which it delays a packet, if this time counts as a part of the path's delay.
     pub fn longest_delay(&self) -> Duration {
         match self {
             Impairment::Netem(of) => of.longest_delay(),

@@ -1,5 +1,5 @@
-//! When flows start and stop: an instant, a list taken in turn, or a table that says how to draw them. Declares the
-//! models of the family `instants`, with a row for each.
+//! The times at which flows start and stop: an instant, a list taken in turn, or a table with a distribution. Declares
+//! the models of the family `instants`, with a row for each.
 
 use crate::declare::kinds::{SOME_TIME, TIME};
 use tailback_base::model::{Key, Kind, Model, Per, Settings};

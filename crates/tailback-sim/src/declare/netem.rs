@@ -13,7 +13,7 @@ pub struct Correlated {
     pub correlation: f64,
 }
 
-/// Which packets are lost.
+/// The rule that selects lost packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Losses {
     Random(Correlated),
@@ -25,7 +25,7 @@ pub enum Losses {
 }
 
 tailback_base::choice! {
-    /// How delays are spread around their mean.
+    /// The distribution of delays around their mean.
     pub enum Distribution {
         Uniform = "uniform",
         Normal = "normal",
@@ -56,7 +56,7 @@ pub struct Netem {
 }
 
 impl Netem {
-    /// Its effect on a selected packet, if it selects any.
+    /// The effect on a selected packet, if the emulator selects any.
     pub fn harm(&self) -> Option<Harm> {
         let never = Losses::Random(Correlated {
             probability: 0.0,

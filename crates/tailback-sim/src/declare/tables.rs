@@ -86,7 +86,7 @@ pub mod top {
 /// The end of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Its duration.
+    /// The duration of the scenario.
     Duration,
     /// The end of the last session's requests, or the duration, if that is earlier.
     Sessions,
@@ -303,7 +303,7 @@ pub static FLOWS: Model = Model {
 };
 
 tailback_base::choice! {
-    /// How queues tell flows in a tunnel apart.
+    /// The fields by which queues tell flows in a tunnel apart.
     pub enum TunnelHash {
         Outer = "outer",
         Inner = "inner",

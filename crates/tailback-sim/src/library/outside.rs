@@ -180,7 +180,7 @@ pub fn named(spec: &Spec) -> impl Iterator<Item = (String, String)> {
 /// Check that every class that the scenario names was handed over.
 ///
 /// # Errors
-/// The same as those of [`handed_for`].
+/// The errors are those of [`handed_for`].
 pub fn all_handed(spec: &Spec, handed: impl Fn(&str) -> bool) -> Result<(), Refusal> {
     for link in &spec.links {
         handed_for(link, false, &handed)?;

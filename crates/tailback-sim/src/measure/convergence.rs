@@ -106,7 +106,7 @@ pub struct ConvergenceMeter {
     from_first: bool,
     window: Duration,
     start: Time,
-    /// When the clock started; `None` until the first delivery, if the clock waits for it.
+    /// The time at which the clock started; `None` until the first delivery, if the clock waits for it.
     origin: Option<Time>,
     last: Time,
     deliveries: u64,
@@ -273,8 +273,8 @@ mod tests {
         let times = || (0..1000).map(|i| 7_000 + i * GAP);
         let got = run(&mut meter(false, true, 20), times(), 7_000 + 999 * GAP);
         assert_eq!(got, [0.0, 9.0, 0.0]);
-        // It is also above the band: just after the k-th of all packets, at k - 1 gaps, R is k/(k-1). It falls into
-        // the band at k/1.1 gaps, and is above it again after the next packet while (k+1)/1.1 > k.
+        // R is also above the band: just after the k-th of all packets, at k - 1 gaps, R is k/(k-1). R falls into the
+        // band at k/1.1 gaps, and is above it again after the next packet while (k+1)/1.1 > k.
         let got = run(&mut meter(true, true, 20), times(), 7_000 + 999 * GAP);
         assert!((got[0] - 10.0 / 1.1).abs() < 1e-5, "{got:?}");
     }
@@ -285,8 +285,8 @@ mod tests {
         // 100 packets on time, 30 gaps of silence, then even gaps again: R does not catch up and stays below.
         let times = || (0..100).map(|i| i * GAP).chain((130..1000).map(|i| i * GAP));
         let got = run(&mut meter(false, true, 20), times(), 1000 * GAP);
-        // With k packets delivered at k + 29 gaps, just before the next: k/(k + 30) >= 0.9 from k = 270 on, at 299
-        // gaps.
+        // When k packets have been delivered at k + 29 gaps, R just before the next packet is k/(k + 30). This is at
+        // least 0.9 from k = 270 on, at 299 gaps.
         assert!((got[0] - 299.0).abs() <= 1.0, "{got:?}");
         // The window no longer contains the silence 20 gaps after it, minus the two packets that may be missing.
         assert!((got[2] - 147.0).abs() <= 1.0, "{got:?}");

@@ -73,7 +73,8 @@ mod tests {
         }
     }
 
-    /// Losses in runs that are twice as long as random ones: 95 5 / (5 / 2 + 25.1) = 17.21 instead of 15.78.
+    /// With losses in runs that are twice as long as random ones, the reduction is 95 5 / (5 / 2 + 25.1) = 17.21
+    /// instead of 15.78.
     #[test]
     fn runs_of_losses_are_worse_than_single_ones() {
         assert!((loss_impairment(0.05, 1.0) - 15.781).abs() < 1e-3);

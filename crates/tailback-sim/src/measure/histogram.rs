@@ -18,7 +18,7 @@ const BLOCK: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     first: u32,
-    /// How often `sum_ns` has wrapped.
+    /// The number of times that `sum_ns` has wrapped.
     carried: u32,
     bins: Vec<u32>,
     count: u64,
@@ -93,7 +93,7 @@ impl Histogram {
         self.sum_ns as f64 + f64::from(self.carried) * 2f64.powi(64)
     }
 
-    /// How many times fell into the i-th stored bin.
+    /// The number of times in the i-th stored bin.
     fn in_bin(&self, i: usize) -> f64 {
         let wrapped = self.wrapped.iter().flat_map(|w| w.iter());
         let wraps = wrapped.filter(|bin| **bin == self.first + i as u32).count();
@@ -209,7 +209,7 @@ impl Histogram {
         filled.map(|(bin, count)| (edge(bin) * 1e-9, edge(bin + 1) * 1e-9, count))
     }
 
-    /// Memory held, bytes.
+    /// Used memory, bytes.
     pub fn memory(&self) -> usize {
         self.bins.capacity() * 4
     }

@@ -8,7 +8,7 @@ use super::table::{Column as Stored, Data, Table};
 use std::sync::Arc;
 use tailback_base::work::counted_as;
 
-/// How a value is read. NaN is "no value" in a column of reals.
+/// The function that reads a value. NaN is "no value" in a column of reals.
 enum Get<R> {
     Count(fn(&R) -> u64),
     Real(fn(&R) -> f64),
@@ -95,13 +95,13 @@ impl<R> Column<R> {
         Column::new(name, "", doc, Get::Word(get))
     }
 
-    /// Its values are of this quantity.
+    /// Declare that the values of the column are of this quantity.
     pub const fn is(mut self, quantity: &'static Quantity) -> Column<R> {
         self.quantity = Some((quantity, None));
         self
     }
 
-    /// Its values are a statistic of this quantity.
+    /// Declare that the values of the column are a statistic of this quantity.
     pub const fn of(mut self, quantity: &'static Quantity, stat: Stat) -> Column<R> {
         self.quantity = Some((quantity, Some(stat)));
         self

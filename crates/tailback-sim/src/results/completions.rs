@@ -200,7 +200,7 @@ pub(super) fn read(reading: &Reading) -> Table {
                 }),
         );
     }
-    // Transfers and pages of a group stand together.
+    // Transfers and pages of a group are next to each other.
     let mut order: Vec<Arc<str>> = Vec::new();
     order.extend(all.then(|| ALL.into()));
     order.extend((0..reading.groups()).map(|g| reading.group(g as u32)));

@@ -1,4 +1,4 @@
-//! Laws that hold between the numbers of a run's tables: sums and quantiles, and the load that a source offered.
+//! Laws that hold between the numbers of a run's tables: sums and quantiles, and the load of a source.
 //!
 //! * Sums over intervals are equal to the totals, if the intervals fill the counted time. Sums over reasons are equal
 //!   to all drops. A group has the counts of its flows together.
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_base::Duration;
 
-/// How far two sums of many terms may differ, relative.
+/// The relative difference that two sums of many terms may have.
 const ROUNDING: f64 = 1e-6;
 /// Quantiles, from the least on, as columns end.
 const QUANTILES: [&str; 4] = ["_p50_s", "_p95_s", "_p99_s", "_max_s"];

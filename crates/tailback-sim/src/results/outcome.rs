@@ -128,9 +128,9 @@ pub struct Reading<'a> {
     pub(crate) sim: &'a Sim,
     pub(crate) frame: &'a Frame<'a>,
     groups: Vec<Arc<str>>,
-    /// For each row: the flow's name.
+    /// The flow's name, for each row.
     ids: Vec<Arc<str>>,
-    /// For each row: its counts in the measured time.
+    /// The counts in the measured time, for each row.
     counted: Vec<Snapshot>,
 }
 

@@ -8,7 +8,7 @@ pub enum Better {
     Less,
 }
 
-/// What is measured.
+/// A measured quantity.
 #[derive(Debug)]
 pub struct Quantity {
     /// The word in sentences, on axes and in pages.

@@ -60,7 +60,7 @@ pub(crate) struct Ahead {
     /// Whether the rules have been applied to the network. They are applied when the first event runs, because until
     /// then parts are added to the network.
     known: bool,
-    /// No packet may run ahead and no segment is predicted, in any network. For tests that compare both.
+    /// No packet may run ahead and no segment is predicted, in any network. This is for tests that compare both.
     pub never: bool,
     /// Nothing may be done as of a later time.
     pub horizon: Time,
@@ -68,14 +68,14 @@ pub(crate) struct Ahead {
     pub ticks: Vec<Time>,
     /// The time of the next change of flows, if there is one.
     pub change: Option<Time>,
-    /// For each port, whether it takes packets before they have arrived.
+    /// Whether each port takes packets before they have arrived.
     pub takes: Vec<bool>,
     /// Armed timers of the destinations behind each port, if they share the port of their answers: time and entity of
     /// the event.
     timers: Vec<BinaryHeap<Reverse<(Time, u32)>>>,
     /// The lazy ports (see `sim/lazy.rs`).
     pub lazy: Vec<u32>,
-    /// How many calls as of another time are in progress.
+    /// The number of calls as of another time that are in progress.
     pub deep: u32,
 }
 
@@ -190,7 +190,7 @@ impl Sim {
             self.ahead.takes[port] = is_fed_by_port && keeps && self.is_open(port, &looks);
             self.net.ports[port].hands_ahead = !first && !self.net.ports[port].watched_exit && !looks.exit[port];
         }
-        // A conditioner that knows senders follows those that join during the run.
+        // A conditioner that follows senders also follows those that join during the run.
         let heard = self.edges.all.iter().any(|e| e.hears);
         for flow in counted_as(8, 0..self.flows.all.len()) {
             let f = &self.flows.all[flow];
@@ -469,7 +469,7 @@ impl Sim {
     }
 
     /// A destination's timer has come. All timers that were due before are over, whether they ran ahead or as events.
-    /// Without this call, timers behind a port that seldom hands on would be kept for the rest of the run.
+    /// Without this call, timers behind a port that seldom hands packets on would be kept for the rest of the run.
     pub(super) fn forget_timers(&mut self, flow: u32) {
         if self.flows.all[flow as usize].in_order {
             let (now, port) = (self.now, self.port_before_destination(flow));

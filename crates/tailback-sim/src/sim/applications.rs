@@ -14,7 +14,7 @@ use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 
 impl Sim {
-    /// Deliver pending news, including what it causes.
+    /// Deliver pending events, including those that they cause.
     pub(super) fn tell(&mut self) {
         if self.apps.telling {
             return;

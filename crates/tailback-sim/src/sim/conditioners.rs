@@ -57,7 +57,7 @@ impl EdgeSlot {
     }
 }
 
-/// Collects what a conditioner lets through.
+/// Collects the packets that a conditioner lets through.
 struct EdgeOutlet<'a> {
     forwarded: &'a mut Vec<SimPacket>,
     dropped: Vec<(SimPacket, DropReason)>,

@@ -1,8 +1,8 @@
-//! Datagrams: sending one, what its arrival does, and the answer that a destination sends back (RFC 862).
+//! Datagrams: their sending, the effect of their arrival, and the answer that a destination sends back (RFC 862).
 //!
 //! An answer leaves when its datagram arrives, on the flow's way back, as an ACK does. It has the number and the DSCP
-//! of its datagram, as the answer to a ping has (RFC 1349 section 5.1), and the ECN capability of the flow. It carries
-//! the time at which the datagram was sent, so a round trip needs no state at the source.
+//! of its datagram, as the answer to a ping has (RFC 1349 section 5.1), and the ECN capability of the flow. The answer
+//! carries the time at which the datagram was sent, so a round trip needs no state at the source.
 //!
 //! Cost of an answer: that of a datagram, and one subtraction.
 

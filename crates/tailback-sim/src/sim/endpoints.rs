@@ -1,4 +1,5 @@
-//! Endpoints: what arrives at them, what they send, their timers, and control packets on the way to them.
+//! Endpoints: the packets that arrive at them, the packets that they send, their timers, and control packets on the way
+//! to them.
 
 mod host;
 
@@ -228,7 +229,7 @@ impl Sim {
         Some((first, last.with_tos(route.tos)))
     }
 
-    /// After any call of an endpoint: send what it has, arm its timer, pass its events on.
+    /// After any call of an endpoint: send its packets, arm its timer, pass its events on.
     pub(super) fn pump(&mut self, id: FlowId, side: Side) {
         let now = self.now;
         let backward = side == Side::Destination;

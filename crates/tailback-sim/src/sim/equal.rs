@@ -1,4 +1,4 @@
-//! Equal paths: which of all shortest ones a flow, a packet or a flowlet takes.
+//! Equal paths: the choice of a flow, a packet or a flowlet among all shortest paths.
 //!
 //! All paths with the fewest hops are equal, whatever their delay, because a switch that balances load considers only
 //! the number of hops. A node that has several next hops on such paths chooses one:
@@ -47,7 +47,7 @@ const NOWHERE: u32 = u32::MAX;
 
 /// The next hops of a node on equal paths.
 struct NextHops {
-    /// In ascending order.
+    /// The ports in ascending order.
     ports: Vec<u32>,
     seed: u64,
     /// The number of packets, or flowlets, that have been sent on.
@@ -81,7 +81,7 @@ struct Flowlet {
     port: u32,
 }
 
-/// Where a packet goes from a node.
+/// The next place of a packet that leaves a node.
 pub(super) enum Next {
     Port(u32),
     /// The packet is at its destination.
@@ -110,9 +110,9 @@ pub struct EqualPaths {
     pub may_fail: bool,
     /// The directions that routes leave out, by port.
     down: Vec<bool>,
-    /// Where links may fail: the bits of each flow.
+    /// The hash bits of each flow, if links may fail.
     bits: Vec<u64>,
-    /// For each goal the set of next hops of each node.
+    /// The set of next hops of each node, for each goal.
     goals: Vec<Vec<u32>>,
     goal_nodes: Vec<u32>,
     goal_of: BTreeMap<u32, u32>,
@@ -244,7 +244,7 @@ impl EqualPaths {
 }
 
 impl Sim {
-    /// Where a packet with a choice in its route goes next, after the port that it came over or from its source.
+    /// The next place of a packet with a choice in its route, after the port that it came over or from its source.
     #[inline(never)]
     pub(super) fn choose(&mut self, entry: u32, came: Option<u32>, p: &mut WirePacket) -> Next {
         let id = p.flow_id().0;

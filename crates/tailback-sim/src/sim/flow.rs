@@ -56,7 +56,7 @@ pub enum Echo {
     Nothing,
     /// An answer of the same size.
     Same,
-    /// An answer of so many bytes.
+    /// An answer of this number of bytes.
     Bytes(u32),
 }
 
@@ -83,7 +83,7 @@ impl Closed {
     }
 }
 
-/// The events of its ends that a flow's application gets.
+/// The events of the flow's ends that its application gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hears {
     /// Only the start and the stop of the flow.
@@ -97,7 +97,7 @@ pub enum Hears {
 /// Data of a transfer that one side of a connection waits for. Only for applications that get events of transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coming {
-    /// How many bytes have not been delivered; 0 if there is no such transfer, or more than one.
+    /// The number of bytes that have not been delivered; 0 if there is no such transfer, or more than one.
     bytes: u64,
     /// The row of the transfer.
     transfer: u32,
@@ -127,7 +127,7 @@ impl Coming {
         };
     }
 
-    /// How many bytes this side waits for.
+    /// The number of bytes that this side waits for.
     #[inline]
     pub fn bytes_to(&self, side: Side) -> u64 {
         if self.to == side { self.bytes } else { 0 }
@@ -201,11 +201,11 @@ pub struct FlowStats {
     pub bursts: Option<Box<BurstStats>>,
     /// Measures how a listener or a viewer is served, if the flow has a deadline or is answered.
     pub media: Option<Box<Media>>,
-    /// How soon the flow gets the rate reserved for it, if the scenario asks.
+    /// Measures how soon the flow gets the rate reserved for it, if the scenario asks for this.
     pub meter: Option<Box<ConvergenceMeter>>,
 }
 
-/// What is measured of single datagrams and frames.
+/// The measurements of single datagrams and frames.
 #[derive(Debug, Clone, Default)]
 pub struct Media {
     /// The state of a source of datagrams.

@@ -5,9 +5,9 @@
 //! links. The ideal time is therefore the time of the slowest link for all packets, plus the time of each other link
 //! for one packet.
 //!
-//! The same sender runs alone once for each kind of path (`build/lone.rs`), with the largest transfer on that path.
-//! What a sender does does not depend on how much will follow, so a smaller transfer is done when this transfer has
-//! delivered as many bytes.
+//! The same sender runs alone once for each kind of path (`build/lone.rs`), with the largest transfer on that path. The
+//! behaviour of a sender does not depend on how much data will follow, so a smaller transfer is done when this transfer
+//! has delivered as many bytes.
 //!
 //! State: the kinds of paths that transfers have taken, each with the bytes that the lone sender had delivered at each
 //! instant. Cost: a look-up for each transfer of a workload; nothing for others.
@@ -30,7 +30,7 @@ pub struct PathKind {
     pub transport: u32,
 }
 
-/// A kind of path, and what a lone sender did on it.
+/// A kind of path, and the deliveries of a lone sender on it.
 #[derive(Debug)]
 pub struct LoneSender {
     pub kind: PathKind,

@@ -9,8 +9,8 @@ use tailback_base::{Dscp, Ecn, FlowId, Time};
 use tailback_transport::tcp::reassembly::Reassembly;
 use tailback_transport::{Flags, Segment, SenderReport};
 
-/// What the ends of an injected flow have sent and received, as their packets show it; source first. The program that
-/// drives the simulator adds what packets do not show (round-trip times, timeouts).
+/// The data that the ends of an injected flow have sent and received, as their packets show them; source first. The
+/// program that drives the simulator adds what packets do not show (round-trip times, timeouts).
 #[derive(Clone, Debug, Default)]
 pub struct Injected {
     pub senders: [SenderReport; 2],
@@ -21,7 +21,7 @@ pub struct Injected {
     repairs: [Repair; 2],
 }
 
-/// How far one end is with repairing losses (RFC 6582 section 3.2, RFC 6675 section 5). A recovery begins with the
+/// The progress of one end in repairing losses (RFC 6582 section 3.2, RFC 6675 section 5). A recovery begins with the
 /// first segment that is sent again after a duplicate acknowledgement. It ends when all data that had been sent until
 /// then are acknowledged. A retransmission without a duplicate acknowledgement comes from a timer, and kernels have
 /// counts of their own for timeouts.
@@ -101,7 +101,7 @@ impl Injected {
         sender.fast_retransmits += u64::from(self.repairs[from as usize].send(s.seq, s.payload, again));
     }
 
-    /// A packet has reached the other end; `ack` is what it acknowledges if it belongs to a connection.
+    /// A packet has reached the other end; `ack` is the number that it acknowledges if it belongs to a connection.
     pub(super) fn arrive(&mut self, p: &WirePacket, ack: Option<u64>) {
         if let Some(ack) = ack {
             self.repairs[side(!p.is_backward()) as usize].hear(ack, p.payload() > 0);
@@ -136,9 +136,9 @@ pub(super) fn side(backward: bool) -> Side {
 /// A packet of an injected flow that has reached its destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Emitted {
-    /// When it was injected.
+    /// The time of injection.
     pub born: Time,
-    /// When it arrived.
+    /// The time of arrival.
     pub at: Time,
     pub flow: FlowId,
     pub backward: bool,
@@ -194,7 +194,7 @@ mod tests {
         r.hear(2001, false);
         r.hear(2001, false);
         assert!(!r.send(2001, MSS, true));
-        // All data that had been sent have arrived, so what follows is another loss.
+        // All data that had been sent have arrived, so the next loss is another one.
         r.hear(10_001, false);
         r.hear(10_001, false);
         assert!(r.send(10_001, MSS, true));

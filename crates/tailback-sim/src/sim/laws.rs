@@ -2,7 +2,7 @@
 //!
 //! * No line idles while a packet waits that its discipline would give to the line. A free line has asked its
 //!   discipline; a discipline that waits is asked again at the instant that it named.
-//! * A line sends one packet after the other, none faster than its rate; and in all at most what it offered.
+//! * A line sends one packet after the other, never faster than its rate, and in all at most the bits that it offered.
 //! * Packets that came to a port went out, were dropped, or are still there. Packets that left their ends arrived, were
 //!   dropped, or are in the network.
 //! * Data that arrive at the ends have come over their links ([`carried`]).
@@ -146,7 +146,7 @@ impl Sim {
         }
     }
 
-    /// Counting begins: note how many packets each port holds, since they arrived before.
+    /// Counting begins: note how many packets each port contains, because these arrived before.
     pub(super) fn note_inside(&mut self) {
         if self.watch.laws.is_none() {
             return;

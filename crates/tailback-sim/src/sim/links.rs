@@ -346,7 +346,7 @@ impl Sim {
         if self.net.ports[port as usize].before & Before::TAP_AT_EXIT != 0 {
             self.show(port, &p, |tap, at| tap.delivered(at));
         }
-        // The conditioner of the opposite port sees what this one delivers.
+        // The conditioner of the opposite port sees the packets that this port delivers.
         let edge = self.net.ports[self.net.peer[port as usize] as usize].edge;
         if edge != NO_EDGE {
             self.show_reverse(edge, p);

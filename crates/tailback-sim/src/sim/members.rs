@@ -1,6 +1,6 @@
 //! Members: applications that open connections during the run, with their counts. A member has its own row among the
-//! declared flows, without ends ([`Carrier::Member`]). Each connection it opens takes a free slot behind those rows;
-//! when the connection is over, what it counted is added to the member's row and the slot is given back. Memory
+//! declared flows, without ends ([`Carrier::Member`]). Each connection that it opens takes a free slot behind those
+//! rows. When the connection is over, its counts are added to the member's row and the slot is given back. Memory
 //! therefore depends on the connections that are open at one time. The end of the warm-up and the intervals apply to a
 //! member as to any flow, because its totals are those of the connections that are over and of those still open.
 
@@ -79,8 +79,7 @@ impl Sim {
         sum
     }
 
-    /// Number of slots for connections, in use or free: does not grow while closed connections are replaced by new
-    /// ones.
+    /// The number of slots for connections, in use or free. It does not grow while new connections replace closed ones.
     pub fn flow_slots(&self) -> usize {
         self.flows.all.len() - self.declared()
     }
@@ -209,7 +208,7 @@ impl Sim {
         self.flows.reuse_if_done(id, self.now);
     }
 
-    /// Add what a connection counted to the row of its member. The connection is over.
+    /// Add the counts of a connection to the row of its member. The connection is over.
     fn fold(&mut self, id: FlowId) -> Option<&mut Closed> {
         for way in self.net.ways[id.0 as usize] {
             for hop in 0..self.net.ports_within(way).len() {
@@ -237,7 +236,7 @@ impl Sim {
         Some(closed)
     }
 
-    /// The run is over: what open connections counted belongs to their members.
+    /// The run is over: add the counts of open connections to their members.
     pub(super) fn fold_open(&mut self) {
         for i in counted_as(32, self.declared()..self.flows.all.len()) {
             if matches!(self.flows.all[i].carrier, Carrier::Connection(_)) {

@@ -1,9 +1,9 @@
-//! The driver: virtual time, and the calls every object of the network gets.
+//! The driver: virtual time, and the calls that every object of the network gets.
 //!
-//! One event is taken at a time, in the order of [`crate::wire::event`]. What an object does in a call takes effect at
-//! once (a packet enters the next queue) or as an event of its own. Objects never see each other, only what the driver
-//! hands them. This file has the state of a run and its loop. The way of a packet, links, lazy ports, conditioners,
-//! endpoints, applications, clients and recording have one file each.
+//! One event is taken at a time, in the order of [`crate::wire::event`]. An action of an object in a call takes effect
+//! at once (a packet enters the next queue) or as an event of its own. Objects never see each other; they only see the
+//! data that the driver hands them. This file has the state of a run and its loop. The way of a packet, links, lazy
+//! ports, conditioners, endpoints, applications, clients and recording have one file each.
 
 pub(crate) mod ahead;
 mod applications;
@@ -70,7 +70,7 @@ impl EngineCounters {
     }
 }
 
-/// The memory of each application beside its own state, bytes.
+/// The memory of each application in addition to its own state, bytes.
 pub const APPLICATION_BYTES: usize = size_of::<AppSlot>();
 
 pub(crate) struct AppSlot {
@@ -92,14 +92,14 @@ pub(crate) struct AppSlot {
     pub hears: Hears,
     /// The transport of all connections that it opens, if that is known.
     pub transport: Option<TransportId>,
-    /// How many of its connections are open.
+    /// The number of its open connections.
     pub open: u32,
     /// Only its connections use the ports next to its client (rule 3 of `sim/clients.rs`).
     pub alone: bool,
 }
 
 impl AppSlot {
-    /// When it will be stopped.
+    /// The time at which it will be stopped.
     pub fn next_stop(&self) -> Time {
         self.stop.filter(|_| !self.stopped).unwrap_or(Time::NEVER)
     }
@@ -181,7 +181,7 @@ pub(crate) struct Flows {
     /// slot with the latest time is used first. A lazy port finds out late that a packet was lost, so the order in
     /// which slots become free does not count.
     free: BinaryHeap<(Time, u32)>,
-    /// How many closed connections still have packets in the network.
+    /// The number of closed connections that still have packets in the network.
     pub closing: u32,
     /// Packets that ends have to send after predicted segments.
     outbox: Vec<Plain>,

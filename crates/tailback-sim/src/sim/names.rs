@@ -2,7 +2,7 @@
 //!
 //! The names of the private links of a group have a common beginning, their stem, and differ by a number:
 //! "flows.bulk.", 17, ".access". A link with a name of its own has only a stem. The port of the reverse direction has
-//! ".reverse" after the name of its link. Names are put together when they are asked for.
+//! ".reverse" after the name of its link. Names are assembled when they are requested.
 //!
 //! State: the stems, and a few bytes a port.
 
@@ -116,7 +116,7 @@ pub struct PortNames {
 }
 
 impl PortNames {
-    /// How many ports there are.
+    /// The number of ports.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.ports.len()

@@ -125,7 +125,7 @@ pub struct Series {
     pub on_change: bool,
     pub times: Vec<Time>,
     pub values: Vec<f64>,
-    /// Which of several values (queue, colour), for indexed probes.
+    /// The index among several values (queue, colour), for indexed probes.
     pub indices: Vec<u32>,
     /// The discipline reports every change, so the value need not be polled.
     pub told: bool,
@@ -177,8 +177,8 @@ impl Series {
         }
     }
 
-    /// The same for one of several indices. The first value is written together with the first change, because until
-    /// then a discipline may begin to report changes itself.
+    /// Take a point for one of several indices if its value differs from the last one. The first value is written
+    /// together with the first change, because until then a discipline may begin to report changes itself.
     pub fn change_at(&mut self, now: Time, index: u32, value: f64) {
         let Some(seen) = self.seen.get_mut(index as usize) else {
             match self.times.is_empty() {
@@ -232,7 +232,7 @@ pub struct LogRow {
 pub struct Recorder {
     pub series: Vec<Series>,
     pub log: Option<Vec<LogRow>>,
-    /// For each port, flow and edge that is checked after every event: its series.
+    /// The series of each port, flow and edge that is checked after every event.
     pub port_series: Vec<Vec<u32>>,
     pub flow_series: Vec<Vec<u32>>,
     pub edge_series: Vec<Vec<u32>>,

@@ -66,7 +66,7 @@ impl Sim {
         }
     }
 
-    /// For an indexed source: read every index up to the first without a value.
+    /// Read every index of an indexed source, up to the first index without a value.
     fn record_changes_at(&mut self, series: u32, source: Source) {
         let now = self.now;
         for index in counted(0..u32::MAX) {

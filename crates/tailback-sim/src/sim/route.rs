@@ -31,9 +31,9 @@ pub struct Arc {
 /// The directions of links, by the node they leave.
 #[derive(Default)]
 pub(super) struct Graph {
-    /// By node, then in order of port.
+    /// The arcs by node, and then in order of port.
     arcs: Vec<Arc>,
-    /// Where the arcs of each node begin; after the last node, where they end.
+    /// The position where the arcs of each node begin, and after the last node the position where they end.
     starts: Vec<u32>,
     /// The place of each port's arc. A million hosts may be attached to a node, so that no search among its arcs is
     /// needed.
@@ -162,7 +162,7 @@ impl Router {
         (!self.way.is_empty() && self.way.len() <= MAX_HOPS).then_some(&self.way)
     }
 
-    /// Both directions as stretches of the table of routes; unknown pairs give an empty route.
+    /// Both directions of a path as stretches of the table of routes; unknown pairs give an empty route.
     pub fn routes(&mut self, from: NodeId, to: NodeId, table: &mut Vec<u32>, peer: &[u32]) -> (Route, Route) {
         if let Some(r) = self.found.get(&(from.0, to.0)) {
             return *r;
@@ -172,7 +172,7 @@ impl Router {
         routes
     }
 
-    /// Like [`Router::routes`], for a pair that is asked for only once.
+    /// Like [`Router::routes`], for a pair that is requested only once.
     pub fn lay(&mut self, from: NodeId, to: NodeId, table: &mut Vec<u32>, peer: &[u32]) -> (Route, Route) {
         let path = self.path(from, to, peer).unwrap_or_default();
         let route = |table: &Vec<u32>| Route {

@@ -1,11 +1,11 @@
 //! Scouts prefetch what the next events will need.
 //!
-//! With thousands of flows the state of a network is larger than the near caches, and every event goes to another flow.
-//! The event list contains the next events. Four scouts read the list ahead of its turn, each some slots behind the one
-//! before. The first fetches the port, the next the packet at the head of its wire, the next the flow of that packet,
-//! and the last the ends that the packet will meet. For an application that wakes, the first scout fetches its slot,
-//! the next its state, and the next its flow. Scouts change nothing but the computing time. Without scouts a run with
-//! 10,000 flows takes a quarter longer; below [`MANY`] they cost more than they save. Not the size of the network
+//! With thousands of flows the state of a network is larger than the near caches, and every event belongs to another
+//! flow. The event list contains the next events. Four scouts read the list ahead of its turn, each some slots behind
+//! the one before. The first fetches the port, the next the packet at the head of its wire, the next the flow of that
+//! packet, and the last the ends that the packet will meet. For an application that wakes, the first scout fetches its
+//! slot, the next its state, and the next its flow. Scouts change nothing but the computing time. Without scouts a run
+//! with 10,000 flows takes a quarter longer; below [`MANY`] they cost more than they save. Not the size of the network
 //! counts, but how much of it is busy: of a thousand people who browse, only few wait for data.
 
 use super::{Sim, Topology};
@@ -54,7 +54,7 @@ impl Sim {
             }
             if let Carrier::Connection(ends) = &flows[id].carrier {
                 if f.packet.hop() + 1 < usize::from(ways[id][usize::from(back)].len) {
-                    // What comes next may go ahead to both ends and the way back.
+                    // The next packet may go ahead to both ends and on the way back.
                     let out = ways[id][usize::from(!back)];
                     if out.len > 1 {
                         prefetch(&*ends[0]);

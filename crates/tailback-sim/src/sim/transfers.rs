@@ -1,7 +1,7 @@
 //! Transfers: the data that applications requested, when the data arrived, when the sender got the acknowledgement, and
 //! the time that they would take on an empty path.
 //!
-//! An application says which bytes it writes for which transfer ([`Net::send`]). The end of a transfer in its
+//! An application gives the transfer for the bytes that it writes ([`Net::send`]). The end of a transfer in its
 //! connection's stream is stored until it is acknowledged, so that a delayed ACK for one transfer is not taken for one
 //! of the next. The number of stored ends grows with the transfers under way; the number of rows grows with the
 //! transfers that were requested.
@@ -24,7 +24,7 @@ pub struct TransferRow {
     pub transfer: Transfer,
     /// Bytes that have arrived.
     pub arrived: u64,
-    /// For a transfer of a workload: its least time by the papers, and the kind of its path.
+    /// The least time by the papers and the kind of path, for a transfer of a workload.
     pub ideal: Duration,
     pub path: u32,
 }
@@ -48,7 +48,7 @@ pub struct PageRow {
 /// A transfer that has been written, and whose end has not been acknowledged yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenTransfer {
-    /// How many bytes had been written to its side, up to and including its last byte.
+    /// The number of bytes that had been written to its side, up to and including its last byte.
     written: u64,
     id: TransferId,
     /// The counts of its sender before the transfer.

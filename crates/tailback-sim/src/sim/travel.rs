@@ -1,11 +1,11 @@
-//! One loop follows a packet over ports and through ends, as long as its next arrival may be handled now. What may be
-//! handled now is in `sim/ahead.rs`.
+//! One loop follows a packet over ports and through ends, as long as its next arrival may be handled now. The file
+//! `sim/ahead.rs` has the rules for what may be handled now.
 //!
 //! A port takes the packet and says when it arrives at the far end. If nothing else can happen there before, the packet
 //! enters the next port, or meets its end, at once and as of that time. Otherwise it is put on the wire, and an event
 //! brings it on. From an end the loop goes on with the last packet that the end sends. If the end sends several, each
-//! of the others has a loop of its own before that. These loops stop at the first port of a source. So the stack does
-//! not grow with the length of the route.
+//! of the others has a loop of its own before that. These loops stop at the first port of a source. The stack therefore
+//! does not grow with the length of the route.
 //!
 //! The loop saves a dozen nested calls for a data packet and its ACK, and 5 % of the instructions of plain TCP.
 

@@ -32,7 +32,7 @@ pub enum AppInput {
     Start,
     /// The stop time of the application: it must produce no more data.
     Stop,
-    /// The wake that it asked for.
+    /// The wake that it requested.
     Wake,
     /// An event at an endpoint of one of its flows.
     Transport { flow: FlowId, side: Side, event: AppEvent },
@@ -59,12 +59,13 @@ pub type Ends = [Box<dyn Endpoint>; 2];
 pub struct Transfer {
     /// Payload.
     pub bytes: u64,
-    /// When it was requested: before the first write, and before its connection was opened, if it needs a new one.
+    /// The time at which it was requested: before the first write, and before its connection was opened, if it needs a
+    /// new one.
     pub asked: Time,
-    /// When its first and its last byte were delivered in order to the application that waits for it.
+    /// The times at which its first and its last byte were delivered in order to the application that waits for it.
     pub first: Option<Time>,
     pub done: Option<Time>,
-    /// When its sender received the acknowledgement of its last byte.
+    /// The time at which its sender received the acknowledgement of its last byte.
     pub acked: Option<Time>,
     /// The repairs of its sender's connection between the write and that time.
     pub repairs: Repairs,
@@ -72,7 +73,7 @@ pub struct Transfer {
     pub least: Duration,
 }
 
-/// How often a sender had to send data again.
+/// The number of times that a sender had to send data again.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Repairs {
     /// Expiries of its retransmission timer, including those for a SYN.
@@ -100,7 +101,7 @@ pub struct Page {
     pub objects: u64,
     /// Payload of all of them.
     pub bytes: u64,
-    /// When the first transfer was requested, and when the last was delivered.
+    /// The time at which the first transfer was requested, and the time at which the last was delivered.
     pub asked: Time,
     pub done: Option<Time>,
 }
@@ -125,7 +126,7 @@ pub trait Net {
     fn open_from_destination(&mut self, from: NodeId, to: NodeId, transport: TransportId) -> FlowId;
     fn write(&mut self, flow: FlowId, side: Side, n: Amount);
     /// This application will close this side of a two-way connection itself. Without this call a side closes when the
-    /// other side has closed: it is a sink.
+    /// other side has closed, because it is a sink.
     fn stay_open(&mut self, flow: FlowId, side: Side);
     /// Whether this application reads what arrives at this side. While it does not, the receive buffer fills.
     fn set_reading(&mut self, flow: FlowId, side: Side, on: bool);
@@ -133,7 +134,7 @@ pub trait Net {
     fn close(&mut self, flow: FlowId, side: Side);
     /// Give up what this side has not sent yet, and close.
     fn abort(&mut self, flow: FlowId, side: Side);
-    /// Request a transfer now: it gets a row in the table of transfers.
+    /// Request a transfer now. It gets a row in the table of transfers.
     fn ask(&mut self, bytes: u64) -> TransferId;
     /// Write bytes for a transfer. The time of the acknowledgement of its data is recorded, and `least` grows by the
     /// time that these bytes take on an empty path.
@@ -142,19 +143,19 @@ pub trait Net {
     fn compare_alone(&mut self, _transfer: TransferId, _flow: FlowId, _transport: TransportId, _bytes: u64) {}
     /// This many bytes of a transfer have arrived. Returns the transfer if this completes it.
     fn arrived(&mut self, transfer: TransferId, bytes: u64) -> Option<Transfer>;
-    /// Request a page with this number of objects and this payload now: it gets a row in the table of pages. The
+    /// Request a page with this number of objects and this payload now. It gets a row in the table of pages. The
     /// transfers of its objects have their own rows.
     fn begin_page(&mut self, objects: u64, bytes: u64) -> PageId;
     /// All of a page has been delivered.
     fn end_page(&mut self, page: PageId);
-    /// This application will request nothing more: a run may end when all applications that open connections have
+    /// This application will request nothing more. A run may end when all applications that open connections have
     /// called this.
     fn finished(&mut self);
     /// Send a datagram of this size on the wire, including `header` bytes that are not payload.
     fn datagram(&mut self, flow: FlowId, bytes: u32, header: u32);
     /// The number that the next datagram of this flow will have.
     fn next_datagram(&self, flow: FlowId) -> u64;
-    /// How many bytes written to this side have not been sent, if its end counts them.
+    /// The number of bytes written to this side that have not been sent, if its end counts them.
     fn unsent(&self, flow: FlowId, side: Side) -> u64;
     /// The rate of payload that the transport of this flow requests of its source, bit/s; `None` if the transport
     /// requests no rate.
@@ -204,8 +205,8 @@ pub trait Application {
         false
     }
 
-    /// Whether it never calls the destination of its own flow. The destination only reacts to what arrives and to its
-    /// own timers, so a run may go ahead there.
+    /// Whether it never calls the destination of its own flow. The destination only reacts to packets that arrive and
+    /// to its own timers, so a run may go ahead there.
     fn keeps_to_source(&self) -> bool {
         false
     }

@@ -27,7 +27,7 @@ pub trait Draw {
 }
 
 choice! {
-    /// How the lengths of a source's times lie around their mean.
+    /// The distribution of the lengths of a source's times around their mean.
     pub enum Distribution {
         Constant = "constant",
         Exponential = "exponential",

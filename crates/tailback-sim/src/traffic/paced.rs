@@ -160,7 +160,7 @@ impl Pacer {
     }
 }
 
-/// How long a packet takes at a rate, ns.
+/// The time that a packet takes at a rate, ns.
 pub fn even_gap(bytes: f64, rate: BitRate) -> f64 {
     bytes * 8e9 / rate.bits_per_second()
 }

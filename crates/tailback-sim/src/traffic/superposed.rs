@@ -43,7 +43,7 @@ enum NextEvent {
 pub struct Superposition {
     /// Numbers of the flows that take part, in any order.
     members: Vec<u32>,
-    /// By number of a flow: its place in `members`, and the flow.
+    /// The place in `members`, and the flow, by number of a flow.
     places: Vec<(usize, FlowId)>,
     /// Sum of the members' rates, bit/s, and the largest rate of all flows.
     total: f64,

@@ -26,13 +26,13 @@ use std::sync::Arc;
 use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::AppEvent;
 
-/// When flows arrive.
+/// The process of the arrivals of flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Gaps {
     pub arrivals: Arrivals,
     /// Mean time from one arrival to the next, seconds.
     pub mean: f64,
-    /// For log-normal times: the standard deviation of the logarithm.
+    /// The standard deviation of the logarithm, for log-normal times.
     pub shape: f64,
 }
 
@@ -56,7 +56,7 @@ pub struct ListedFlow {
     pub bytes: u64,
 }
 
-/// Where flows come from.
+/// The origin of flows.
 pub enum Flows {
     Drawn {
         pattern: Pattern,
@@ -64,7 +64,7 @@ pub enum Flows {
         gaps: Gaps,
         sizes: Box<dyn Draw>,
     },
-    /// In the order of their times.
+    /// The flows of a list, in the order of their times.
     Listed(Arc<[ListedFlow]>),
 }
 

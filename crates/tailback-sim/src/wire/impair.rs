@@ -2,7 +2,7 @@
 //!
 //! The impairments of a direction act in the order they are listed. Losses and marks follow arrival indices, which
 //! count every packet that reaches the impairment from 0. A send delay never reorders: a packet is released no earlier
-//! than the one before it. A reordered packet is held back alone; later ones overtake it. The module
+//! than the one before it. A reordered packet is held back alone, so that later packets overtake it. The module
 //! [`netem`](super::netem) has the behaviour of `netem`.
 //!
 //! Each direction draws from its own stream, so that an impairment disturbs no other random choice.
@@ -28,11 +28,11 @@ struct ImpairmentState {
     emulator: Option<Box<Emulator>>,
 }
 
-/// All impairments of one direction of a link, and the packets they hold.
+/// All impairments of one direction of a link, and the packets that they delay.
 pub struct Impairments {
     stages: Vec<ImpairmentState>,
     rng: Stream,
-    /// Held packets, ordered by (release, order of arrival).
+    /// Delayed packets, ordered by (release, order of arrival).
     held: VecDeque<(Time, u64, WirePacket)>,
     held_so_far: u64,
     /// Time of the pending release event.
@@ -204,7 +204,7 @@ impl Impairments {
         self.held.insert(at, (key.0, key.1, p));
     }
 
-    /// How many packets are held back.
+    /// The number of packets that are held back.
     pub fn held(&self) -> u64 {
         self.held.len() as u64
     }

@@ -234,9 +234,9 @@ impl WirePacket {
         }
     }
 
-    /// The answer to a datagram that has arrived now. It has `bytes` on the wire. As many of them as in the datagram
-    /// carry no payload, as long as one byte is left that does. Its time stamp echoes the time at which the datagram
-    /// was sent.
+    /// The answer to a datagram that has arrived now. It has `bytes` on the wire. As many of these bytes as in the
+    /// datagram carry no payload, as long as one byte is left that does. Its time stamp echoes the time at which the
+    /// datagram was sent.
     #[must_use]
     pub fn answered(&self, bytes: u32, ecn: Ecn, now: Time, extras: &mut Extras) -> WirePacket {
         let header = (self.stamp_hop_header & 0xff).min(u64::from(bytes.saturating_sub(1)));
@@ -424,7 +424,7 @@ impl WirePacket {
         }
     }
 
-    /// How many links it has passed.
+    /// The number of links that it has passed.
     #[inline]
     pub fn hop(&self) -> usize {
         ((self.stamp_hop_header >> 8) as u8 & HOP) as usize

@@ -1,9 +1,9 @@
 //! A capture's tap: the packets at each port, as events occur.
 //!
 //! The driver reports to a [`Tap`] every packet that arrives at a port's queue, is marked or dropped there, leaves it
-//! for the line, or reaches the far end of the line. For each port the tap says how much it needs to see ([`Looks`]). A
-//! run without a tap has no extra cost: the bits that say whether a port has a tap are tested together with those for
-//! its conditioner and impairments.
+//! for the line, or reaches the far end of the line. For each port the tap declares the events that it needs to see
+//! ([`Looks`]). A run without a tap has no extra cost: the bits that say whether a port has a tap are tested together
+//! with those for its conditioner and impairments.
 //!
 //! A port whose queue alone is observed may run ahead (`sim/ahead.rs`): its events are then reported before their
 //! time. The events of one port always come in the order of time. An observer of several ports must sort them;
@@ -51,7 +51,7 @@ impl Sight<'_> {
     }
 }
 
-/// How much of a port a tap sees.
+/// The events of a port that a tap sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looks {
     Nothing,
@@ -63,7 +63,7 @@ pub enum Looks {
 
 /// Receives the events of packets at ports.
 pub trait Tap {
-    /// How much the tap sees of a port. This is called once, before the run.
+    /// The events of this port that the tap sees. This is called once, before the run.
     fn looks(&self, _port: u32) -> Looks {
         Looks::Whole
     }

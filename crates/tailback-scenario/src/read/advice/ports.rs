@@ -59,7 +59,7 @@ impl Crossing {
     }
 }
 
-/// A full data packet of a transport, and what may be outstanding: bytes on the wire.
+/// A full data packet of a transport, and the largest outstanding amount: bytes on the wire.
 pub fn of_transport(t: &Settings) -> (Option<u64>, Option<u64>) {
     let Some(data) = t.find_key(&PAYLOAD).or_else(|| t.find_key(&PACKET)) else {
         return (None, None);
@@ -158,7 +158,7 @@ struct Most {
     /// The largest packet that crosses.
     packet: u64,
     buffer: Size,
-    /// Its bound, as the subject of a sentence, and the remedy.
+    /// The bound, as the subject of a sentence, and the remedy.
     because: String,
     remedy: &'static str,
     /// The buffer bounds it, not the windows.

@@ -8,7 +8,7 @@ use crate::measure::histogram::Histogram;
 use crate::measure::numbers::Numbers;
 use tailback_base::{Duration, Settings, Time};
 
-/// How the delay of each talk is found.
+/// The rule for the delay of each talk.
 #[derive(Clone, Debug)]
 struct Adaptive {
     start: f64,
@@ -85,7 +85,7 @@ impl PacketPlayout {
         &self.played
     }
 
-    /// How long a packet is filled; `None` if the flow is no call.
+    /// The time for which a packet is filled; `None` if the flow is no call.
     pub fn filling(&self) -> Option<Duration> {
         self.filling
     }

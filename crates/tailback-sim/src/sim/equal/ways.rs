@@ -1,4 +1,4 @@
-//! How routes over equal paths are set up: as ports, and as choices where several next ports are possible.
+//! The set-up of routes over equal paths: as ports, and as choices where several next ports are possible.
 //!
 //! An entry of a route is a port or a choice. A choice is a mark and the number of the node that the packet goes to.
 //! Where a hash chooses, and no link may fail, the choices are made once, when the route is set up. Where links may

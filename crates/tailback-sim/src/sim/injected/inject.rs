@@ -1,4 +1,5 @@
-//! Packets from outside: a gateway gives the simulator what real senders have sent, and forwards what comes out.
+//! Packets from outside: a gateway gives the simulator the packets of real senders, and forwards the packets that come
+//! out.
 //!
 //! A flow whose ends are outside ([`Carrier::Injected`]) has a way through the network like any other flow, and its
 //! packets meet the same conditioners, impairments, queues and lines. The program that drives the simulator hands a
@@ -103,7 +104,7 @@ impl Sim {
         }
     }
 
-    /// When a flow starts, and when it stops producing data if that is before the end.
+    /// The time at which a flow starts, and the time at which it stops producing data if that is before the end.
     pub fn schedule(&self, flow: FlowId) -> (Time, Option<Time>) {
         let app = |a: &AppSlot| (a.start, a.stop);
         match self.flows.all[flow.0 as usize].app {

@@ -1,7 +1,7 @@
 //! A law of goodput: data that arrive at the ends have come over their links.
 //!
 //! * The data that the far end of a link received are, in bytes, at most what the link carried. Over each link of a
-//!   route they are, in packets, at most what the link carried and what was under way when counting began. A copy that
+//!   route they are, in packets, at most what the link carried plus what was under way when counting began. A copy that
 //!   a later link makes has not passed the links before it, so links before a copying one are left out.
 //! * Goodput counts each byte once: it is at most the payload that arrived.
 //!
@@ -15,7 +15,7 @@ use tailback_base::work::counted_as;
 /// A flow when counting began.
 #[derive(Clone, Copy, Default)]
 pub struct FlowBefore {
-    /// By direction: data packets that had arrived, and their bytes.
+    /// The data packets that had arrived, and their bytes, by direction.
     received: [(u64, u64); 2],
     under_way: u64,
 }
@@ -102,7 +102,8 @@ impl Sim {
         }
         let rows = &self.flows.all[..self.declared()];
         for (id, f) in counted_as(32, rows).enumerate() {
-            // What a session's connections received is counted where they are, until their places are taken.
+            // The data that a session's connections received are counted in the connections' slots, until later
+            // connections take the slots.
             if matches!(f.carrier, Carrier::Member(_)) {
                 continue;
             }

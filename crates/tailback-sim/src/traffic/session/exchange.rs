@@ -27,7 +27,7 @@ params! {
         "Whether connections are kept from one request to the next, or opened anew for each.", "");
 }
 
-/// Where one side of a connection writes.
+/// The connection and the side on which an end writes.
 type End = (FlowId, Side);
 
 /// The exchanges of one client.
@@ -39,7 +39,7 @@ pub struct Exchanges {
     keep: bool,
     /// Bytes of a request.
     request: u64,
-    /// How long the server needs for a response.
+    /// The time that the server needs for a response.
     server_time: Option<Box<dyn Draw>>,
     server_times: Stream,
     lanes: Vec<Lane>,
@@ -50,7 +50,7 @@ pub struct Exchanges {
 /// The connections of a lane; they carry one exchange at a time.
 struct Lane {
     server: NodeId,
-    /// Where the client and the server write, while the connections are open.
+    /// The ends on which the client and the server write, while the connections are open.
     up: Option<End>,
     down: Option<End>,
     present: Option<Present>,

@@ -1,11 +1,11 @@
 //! Requests to many servers at once: a client sends requests to all servers of its table, waits until the last answer
 //! has arrived, pauses, and sends the next requests.
 //!
-//! This is the pattern of partition and aggregate in search, of striped storage and of the shuffle of a sort: the
-//! answers arrive together at the client's port, where they meet (incast). The next request waits for the slowest
-//! answer, so one server that loses its last packet delays all of them by a timeout. V. Vasudevan et al., "Safe and
-//! Effective Fine-grained TCP Retransmissions for Datacenter Communication", SIGCOMM 2009, section 2; M. Alizadeh et
-//! al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 4.2.1.
+//! This is the pattern of partition and aggregate in search, of striped storage and of the shuffle of a sort. The
+//! answers arrive together at the client's port (incast). The next request waits for the slowest answer, so one server
+//! that loses its last packet delays all of them by a timeout. V. Vasudevan et al., "Safe and Effective Fine-grained
+//! TCP Retransmissions for Datacenter Communication", SIGCOMM 2009, section 2; M. Alizadeh et al., "Data Center TCP
+//! (DCTCP)", SIGCOMM 2010, section 4.2.1.
 //!
 //! A transfer is the answer of one server. A request with all its answers is a page, so the table of pages has its
 //! completion time. [`super::exchange`] decides which connections are used: each server has its own.
@@ -83,7 +83,7 @@ fn sized_once(s: &Settings) -> Result<(), Conflict> {
     })
 }
 
-/// How much each server answers.
+/// The size of each server's answer.
 enum AnswerSizes {
     Drawn(Box<dyn Draw>, Stream),
     PartOf(u64),
@@ -114,7 +114,7 @@ struct FanIn {
     agenda: Agenda<FanInDue>,
     /// The request in progress, the answers that are missing, and whether one was given up.
     present: Option<(PageId, usize, bool)>,
-    /// How many requests are left to make; `None` for no limit.
+    /// The number of requests that are left to make; `None` for no limit.
     left: Option<u64>,
     stopped: bool,
 }

@@ -66,7 +66,7 @@ pub struct Asks {
     pub new_connections: bool,
 }
 
-/// The mean of the law that a parameter holds, bytes or seconds.
+/// The mean of the law that a parameter contains, bytes or seconds.
 pub(crate) fn mean_of(s: &Settings, param: &Param) -> Option<f64> {
     let law = s.nested(param.name)?;
     law.number("mean")
@@ -106,7 +106,7 @@ pub struct Context<'a> {
     pub servers: &'a [NodeId],
     /// Each page draws its server from these, if there are any.
     pub page_servers: Vec<NodeId>,
-    /// How its connections are made.
+    /// The transport of its connections.
     pub transport: TransportId,
     /// Whether both ends of a connection may send.
     pub two_way: bool,

@@ -72,7 +72,7 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// Exactly one parameter must say when the next request comes.
+/// Exactly one parameter must give the time of the next request.
 fn paced_once(s: &Settings) -> Result<(), Conflict> {
     let open = s.get(&MODE) == Mode::Open;
     let wrong = |param: &'static str, problem: &str, remedy: &'static str| {
@@ -103,7 +103,7 @@ fn paced_once(s: &Settings) -> Result<(), Conflict> {
     }
 }
 
-/// When the next request comes.
+/// The rule for the time of the next request.
 enum NextRequest {
     /// After the previous response, and this pause.
     AfterResponse(Option<Box<dyn Draw>>, Stream),
@@ -124,7 +124,7 @@ struct Requests {
     sizes: Stream,
     next: NextRequest,
     agenda: Agenda<RequestDue>,
-    /// How many requests are left to make; `None` for no limit.
+    /// The number of requests that are left to make; `None` for no limit.
     left: Option<u64>,
     stopped: bool,
 }

@@ -1,8 +1,8 @@
 //! Transfers at given instants: each opens a connection, sends its bytes from the server to the client, and closes.
 //!
-//! With `at` no transfer waits: it begins at its instant whether the earlier ones have ended or not. With `after`
-//! each transfer waits for the previous one and a pause, like a source that is on and off. This is the way to replay
-//! a recorded list of transfers.
+//! With `at` no transfer waits: each begins at its instant, whether the earlier ones have ended or not. With `after`
+//! each transfer waits for the previous one and a pause, like a source that is on and off. This is the way to replay a
+//! recorded list of transfers.
 
 use super::{Asks, Context, Entry, ServersAsked};
 use crate::declare::kinds::TIME;
@@ -82,7 +82,7 @@ struct Schedule {
     next: usize,
     /// The start, or with `after` the end of the previous transfer.
     since: Time,
-    /// With `after`: the transfer that the next one waits for.
+    /// The transfer that the next one waits for, with `after`.
     waits_for: Option<FlowId>,
     in_turn: bool,
     /// Transfers in progress.

@@ -241,7 +241,7 @@ struct Web {
     gap: Option<Source<Box<dyn Draw>>>,
     think: Option<Source<Box<dyn Draw>>>,
     parallel: usize,
-    /// How many pages are left to fetch; `None` for no limit.
+    /// The number of pages that are left to fetch; `None` for no limit.
     left: Option<u64>,
     /// Each page draws its server from these, if there are any.
     servers: Source<Vec<NodeId>>,
@@ -298,7 +298,7 @@ impl Web {
         self.page = Some(Page {
             id,
             left,
-            // With gaps the next object does not wait for this.
+            // With gaps the next object does not wait for the parsing.
             parsed: self.gap.is_some(),
             failed: false,
         });

@@ -41,11 +41,11 @@ pub struct Frames {
     chain: bool,
     made: u64,
     all: VecDeque<Frame>,
-    /// How many of the frames, counted from the first, have been judged.
+    /// The number of frames, counted from the first, that have been judged.
     judged: usize,
     /// Bytes of a connection that have arrived after the last complete frame.
     beyond: u64,
-    /// For a connection: how many frames, counted from the first, are complete or skipped.
+    /// The number of frames, counted from the first, that are complete or skipped, for a connection.
     read: usize,
     /// A frame that other frames need was not shown.
     broken: bool,

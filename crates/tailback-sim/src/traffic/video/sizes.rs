@@ -1,4 +1,5 @@
-//! How the sizes of video frames vary: the models of the family `frame-size`. Each draws a factor whose mean is 1.
+//! The variation of the sizes of video frames: the models of the family `frame-size`. Each draws a factor whose mean is
+//! 1.
 
 use crate::traffic::conflict::Conflict;
 use tailback_base::{Key, Kind, Model, Settings, Stream, params};

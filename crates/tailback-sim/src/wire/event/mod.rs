@@ -49,7 +49,7 @@ pub enum EventKind {
     Endpoint,
     /// An application's wake.
     Application,
-    /// Recording and the end of the warm-up; these see the state after everything else at this instant.
+    /// Recording and the end of the warm-up. They see the state after everything else at this instant.
     Tick,
 }
 
@@ -122,7 +122,7 @@ const LONGEST_WALK: u32 = 32;
 /// The width is reviewed after this many pushes.
 const REVIEW: u32 = 8192;
 
-/// How many slots the scouts look ahead of the present one.
+/// The number of slots that the scouts look ahead of the present slot.
 const SCOUTS: [u64; 4] = [32, 24, 16, 8];
 
 #[derive(Clone, Copy)]
@@ -147,7 +147,7 @@ pub struct EventList {
     far_from: u64,
     heap: Heap,
     pushes: u32,
-    /// How far the scouts have looked, as absolute slot numbers.
+    /// The slots up to which the scouts have looked, as absolute slot numbers.
     scouts: [u64; SCOUTS.len()],
     /// Counts since the last review: the list nodes that were walked past, and the pushes that were too far away for
     /// the wheel.
@@ -312,7 +312,7 @@ impl EventList {
         self.occupied.at_or_around(from)
     }
 
-    /// When the earliest event is due.
+    /// The time at which the earliest event is due.
     pub fn next_time(&mut self) -> Option<Time> {
         let soon = self.first_slot().map(|slot| self.nodes[self.slots[slot] as usize].key);
         let earliest = soon.into_iter().chain(self.heap.peek()).min();

@@ -46,7 +46,7 @@ pub struct Fused {
     /// step.
     step_at: u64,
     marks: bool,
-    /// The packets that wait; started ones are removed lazily.
+    /// The packets that wait; packets whose transmission has started are removed lazily.
     waiting: Ring<Waiting>,
     waiting_bytes: u64,
 }

@@ -1,6 +1,6 @@
 //! Tells the processor which data will be needed soon.
 //!
-//! With ten thousand flows the state of the network is far larger than any near cache, and every hop goes to another
+//! With ten thousand flows the state of the network is far larger than any near cache, and every hop belongs to another
 //! flow. But the packets on a long wire are known in advance, so the next packets show whose state is needed next.
 
 /// Prefetch the cache lines of `x`. This changes only the computing time.

@@ -89,7 +89,7 @@ impl Last {
 #[derive(Debug, Default)]
 pub struct Wire {
     slots: Ring<Slot>,
-    /// The values of the packet that came last, and of the one that left last.
+    /// The values of the packet that came last, and those of the packet that left last.
     came: Last,
     left: Last,
 }
