@@ -23,7 +23,7 @@ pub struct Spec {
     pub name: String,
     /// The run ends at this instant.
     pub duration: Duration,
-    /// Statistics start here; earlier events are simulated but not counted.
+    /// The time at which statistics start; earlier events are simulated but not counted.
     pub warmup: Duration,
     pub seed: u64,
     /// The interval of the rows in the table of flows by interval, if such rows are wanted.
@@ -67,7 +67,7 @@ pub enum SizeClasses {
     Deciles,
 }
 
-/// Whether the queues of a network mark, and the reason. The settings of queues already follow it.
+/// Whether the queues of a network mark, and the reason. The settings of queues already follow this decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marking {
     pub on: bool,
@@ -94,7 +94,7 @@ pub struct LinkSpec {
     /// The links of a topology that it belongs to, such as `leaf-spine`.
     pub layer: Option<String>,
     pub forward: DirectionSpec,
-    /// `to` back to `from`. Named `NAME.reverse` in results.
+    /// The direction from `to` back to `from`. Results call it `NAME.reverse`.
     pub reverse: DirectionSpec,
 }
 
@@ -198,7 +198,7 @@ pub struct GroupSpec {
     pub paths: Paths,
     /// The nodes that the flows pass, if they are given.
     pub via: Vec<String>,
-    /// Flow i has the entry at i modulo the length; used by schedulers that share by weight.
+    /// The weights for schedulers that share a line by weight. Flow i has the entry at i modulo the length.
     pub weight: Vec<f64>,
     /// Each flow has its own source host behind such a link.
     pub access: Option<AccessSpec>,

@@ -1,4 +1,4 @@
-//! From a [`Network`] to a simulator: ports, conditioners, flows, applications, in this order.
+//! Turns a [`Network`] into a simulator: ports, conditioners, flows, applications, in this order.
 //!
 //! Everything is numbered by its name. Ports and flows are numbered in the natural order of their names ("s2" before
 //! "s10"), so that an additional unrelated link changes no tie elsewhere. Each random stream is named after the object
@@ -30,7 +30,7 @@ use tailback_queue::entry::Arithmetic;
 use tailback_queue::fifo::{DropTail, Fifo};
 use tailback_queue::witness::Witness;
 
-/// A built network: the simulator, and where to find things in it.
+/// A built network: the simulator, and the numbers of its parts.
 pub struct Built {
     pub sim: Sim,
     pub port_names: PortNames,

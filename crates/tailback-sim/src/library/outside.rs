@@ -69,8 +69,7 @@ impl Ends for NoStack {
     }
 }
 
-/// Payload of a full datagram of a stack, bytes: the size that every path for QUIC carries at least (RFC 9000 section
-/// 14).
+/// Payload of a full datagram of a stack, bytes: the minimum that every path for QUIC carries (RFC 9000 section 14).
 pub const STACK_SEGMENT: u32 = 1200;
 
 /// Headers of a datagram of a stack, bytes: IPv4 and UDP.

@@ -266,8 +266,9 @@ mod tests {
         [times.every, times.without_first, times.sliding].map(|s| (s * 1e9 / GAP as f64 * 1e6).round() / 1e6)
     }
 
-    /// Even gaps, with the clock started by the first packet. If that packet counts, R is never below the rate. If
-    /// not, R just before the (k+1)-th of the others is k/(k+1) of the rate, which is 90 % at k = 9.
+    /// The gaps are even, and the first packet starts the clock. If that packet counts, R is never below the rate. If
+    /// it does not count, R just before the (k+1)-th of the other packets is k/(k+1) of the rate, which is 90 % at k =
+    /// 9.
     #[test]
     fn even_gaps_settle_at_once_or_after_nine_gaps() {
         let times = || (0..1000).map(|i| 7_000 + i * GAP);
@@ -282,7 +283,8 @@ mod tests {
     /// A gap of three in the middle, in every variant.
     #[test]
     fn a_late_packet_unsettles_until_it_is_made_up() {
-        // 100 packets on time, 30 gaps of silence, then even gaps again: R does not catch up and stays below.
+        // After 100 packets on time there are 30 gaps of silence, and then even gaps again. R does not catch up and
+        // stays below the band.
         let times = || (0..100).map(|i| i * GAP).chain((130..1000).map(|i| i * GAP));
         let got = run(&mut meter(false, true, 20), times(), 1000 * GAP);
         // When k packets have been delivered at k + 29 gaps, R just before the next packet is k/(k + 30). This is at

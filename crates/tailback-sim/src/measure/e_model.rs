@@ -7,9 +7,9 @@
 //!   MOS = 1 + 0.035 R + 7e-6 R (R - 60) (100 - R)
 //! ```
 //!
-//! R runs from 0 to 100. Above 80 most users are satisfied, below 60 nearly all are dissatisfied (G.109). 93.2 is a
-//! call with the default values of G.107, free of delay and loss. Id is the fit of Cole and Rosenbluth, "Voice over IP
-//! performance monitoring", ACM CCR 31(2), 2001. Ie,eff is equation 7-29 of G.107 for G.711 with packet loss
+//! R runs from 0 to 100. Above 80 most users are satisfied, below 60 nearly all are dissatisfied (G.109). A call with
+//! the default values of G.107, free of delay and loss, has R = 93.2. Id is the fit of Cole and Rosenbluth, "Voice over
+//! IP performance monitoring", ACM CCR 31(2), 2001. Ie,eff is equation 7-29 of G.107 for G.711 with packet loss
 //! concealment (G.113 appendix I: Ie = 0, Bpl = 25.1). The burst ratio B is the mean length of a run of losses, divided
 //! by that of random losses of the same share, 1 / (1 - P / 100); random losses have B = 1.
 

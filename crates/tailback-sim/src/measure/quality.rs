@@ -1,5 +1,5 @@
 //! The quality of datagrams for a listener: how many are lost, in which runs, how many come too late, and how much
-//! delays vary. If the destination answers, also how long round trips are, and how many answers are lost.
+//! delays vary. If the destination answers, the length of round trips and the number of lost answers are measured, too.
 //!
 //! Jitter is that of RFC 3550 section 6.4.1. It starts at 0. In the order of arrival, J moves towards |d(i) - d(i-1)|
 //! by a sixteenth of the difference. Losses are counted by sequence number; datagrams still on their way at the end are

@@ -44,8 +44,8 @@ impl Sim {
                 ..
             } = what
             {
-                // Flows a scenario declared keep their slot and their row in the results. Another connection is kept as
-                // long as one of its ends still has something to send, or to answer (TIME-WAIT).
+                // Flows that a scenario declared keep their slot and their row in the results. Another connection is
+                // kept as long as one of its ends still has something to send, or to answer (TIME-WAIT).
                 if self.apps.all[app as usize].own_flow != Some(flow)
                     && let Carrier::Connection(ends) = &self.flows.all[flow.0 as usize].carrier
                     && ends.iter().all(|e| e.is_closed())

@@ -94,7 +94,8 @@ pub enum Hears {
     Everything,
 }
 
-/// Data of a transfer that one side of a connection waits for. Only for applications that get events of transfers.
+/// Data of a transfer that one side of a connection waits for. This is only for applications that get events of
+/// transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coming {
     /// The number of bytes that have not been delivered; 0 if there is no such transfer, or more than one.
@@ -183,7 +184,7 @@ pub struct Flow {
     /// The flow is declared in the scenario, and has a row in the results. Applications open other flows during the
     /// run.
     pub declared: bool,
-    /// Whether the flow is between its start and its stop, as the queues on its way have been told.
+    /// Whether the flow is between its start and its stop, and has been announced to the queues on its way.
     pub present: bool,
 }
 

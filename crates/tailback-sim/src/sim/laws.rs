@@ -1,7 +1,7 @@
 //! Laws that hold in every run. `--check-laws` checks them during the run.
 //!
-//! * No line idles while a packet waits that its discipline would give to the line. A free line has asked its
-//!   discipline; a discipline that waits is asked again at the instant that it named.
+//! * No line idles while its discipline would give it a waiting packet. A free line has asked its discipline; a
+//!   discipline that waits is asked again at the instant that it named. Everything that was due has happened.
 //! * A line sends one packet after the other, never faster than its rate, and in all at most the bits that it offered.
 //! * Packets that came to a port went out, were dropped, or are still there. Packets that left their ends arrived, were
 //!   dropped, or are in the network.

@@ -64,7 +64,7 @@ impl Sim {
         }
     }
 
-    /// Do the actions that were due by now at a lazy port. No effect at other ports.
+    /// Do the actions that were due by now at a lazy port. It has no effect at other ports.
     #[inline]
     pub(super) fn catch_up(&mut self, port: u32) {
         let at = &self.net.ports[port as usize];

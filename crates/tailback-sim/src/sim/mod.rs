@@ -53,7 +53,7 @@ pub struct EngineCounters {
     /// Packets, data or ACK, fully received at the far end of a link.
     pub packet_hops: u64,
     pub events: u64,
-    /// Packet-hops without an event, since the packet was handed on ahead of time.
+    /// Packet-hops without an event, because the packet was handed on ahead of time.
     pub handed_ahead: u64,
     /// Services of lines and timers of disciplines without an event (`sim/lazy.rs`).
     pub made_up: u64,
@@ -165,7 +165,7 @@ pub(crate) struct Topology {
     pub peer: Vec<u32>,
     /// The ports of all ways, one way after the other.
     pub routes: Vec<u32>,
-    /// The ways of each flow there and back. They are separate from its other state, since a packet on its way needs
+    /// The ways of each flow there and back. They are separate from its other state, because a packet on its way needs
     /// only them.
     pub ways: Vec<[Route; 2]>,
     pub router: route::Router,

@@ -10,7 +10,7 @@ use tailback_base::{Dscp, Time};
 use tailback_queue::ProbeId;
 
 /// The most values that a sample of an indexed probe has: more queues than any discipline may have, and as many flows
-/// as a scenario may.
+/// as a scenario may have.
 const MOST_INDICES: u32 = 1 << 22;
 
 impl Sim {
@@ -193,7 +193,7 @@ impl Sim {
         }
     }
 
-    /// A point of a series; of an indexed one, a point for each index up to the first that has no value.
+    /// Take a point of a series. An indexed series gets a point for each index up to the first index without a value.
     fn sample(&mut self, series: u32, source: Source) {
         let now = self.now;
         if let (Source::Arrival { .. }, Some(r)) = (source, &mut self.watch.recorder) {

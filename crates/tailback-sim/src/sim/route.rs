@@ -1,9 +1,9 @@
 //! Static shortest-path routes.
 //!
-//! A path is one with the fewest hops. Among several it is the one with the least propagation delay, and among equal
-//! ones the first by name. Data and ACKs take the same links in opposite directions. Hosts with a single link are
-//! removed from the graph first, so that ten thousand of them cost no more than the core to which they are attached.
-//! Paths through the core are found once for each pair of its ends.
+//! A route takes a path with the fewest hops. Among several such paths it takes the one with the least propagation
+//! delay, and among equal ones the first by name. Data and ACKs take the same links in opposite directions. Hosts with
+//! a single link are removed from the graph first, so that ten thousand of them cost no more than the core to which
+//! they are attached. Paths through the core are found once for each pair of its ends.
 //!
 //! Where flows share all shortest paths, `equal/ways.rs` sets up their routes.
 //!

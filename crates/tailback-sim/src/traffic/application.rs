@@ -196,11 +196,11 @@ pub trait Application {
         false
     }
 
-    /// From the connections that it opens it gets only these events: the last byte of a transfer's data, bytes that
-    /// belong to no transfer's data, and the end of the connection. The engine counts the other bytes for it. Return
-    /// true only if this holds too: while the application waits for a transfer on its only connection, it acts at the
-    /// destination of that connection only at its own wakes, at its stop, and at events of the destination or of the
-    /// connection's end.
+    /// Whether it gets only these events from the connections that it opens: the last byte of a transfer's data, bytes
+    /// that belong to no transfer's data, and the end of the connection. The engine counts the other bytes for it.
+    /// Return true only if this holds too: while the application waits for a transfer on its only connection, it acts
+    /// at the destination of that connection only at its own wakes, at its stop, and at events of the destination or of
+    /// the connection's end.
     fn waits_for_transfers(&self) -> bool {
         false
     }

@@ -1,10 +1,10 @@
 //! Bursts with pauses: a source sends some data over its one connection, waits until all of it is acknowledged, thinks
 //! for a while, and does so again.
 //!
-//! From Kantawala and Turner, WUCSE-2005-11, chapter 3, where 256 packets and a mean pause of 2 s represent short
-//! transfers. The time of a burst runs from the instant at which its data is written to the connection to the
-//! acknowledgement of its last byte. The connection decides the size of the window after the pause (`idle_after` of
-//! tcp).
+//! The model is that of Kantawala and Turner, WUCSE-2005-11, chapter 3, where 256 packets and a mean pause of 2 s
+//! represent short transfers. The time of a burst runs from the instant at which its data is written to the connection
+//! to the acknowledgement of its last byte. The connection decides the size of the window after the pause (`idle_after`
+//! of tcp).
 //!
 //! State: whether a burst is in progress and since when. A burst costs one wake. The pauses are drawn from the flow's
 //! own stream, so another discipline does not change the lengths of the pauses, though it changes their instants.

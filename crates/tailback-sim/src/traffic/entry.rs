@@ -68,10 +68,10 @@ pub struct Facts {
     pub own_address: bool,
 }
 
-/// Bytes, for a transport that decides when to send them and how to segment them: the source needs a connection.
+/// The output of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
-    /// Bytes, for a transport that decides when to send them and how to cut them: the source needs a connection.
+    /// Bytes, for a transport that decides when to send them and how to segment them: the source needs a connection.
     Stream,
     /// Packets at its own rate (usually the parameter `rate`) and with its own sizes: datagrams, or writes to a
     /// connection.

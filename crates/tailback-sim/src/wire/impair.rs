@@ -1,8 +1,8 @@
 //! Impairments before a link's queue: loss, marks, duplication, reordering and delay of packets.
 //!
-//! The impairments of a direction act in the order they are listed. Losses and marks follow arrival indices, which
-//! count every packet that reaches the impairment from 0. A send delay never reorders: a packet is released no earlier
-//! than the one before it. A reordered packet is held back alone, so that later packets overtake it. The module
+//! The impairments of a direction act in the order in which they are listed. Losses and marks follow arrival indices,
+//! which count every packet that reaches the impairment from 0. A send delay never reorders: a packet is released no
+//! earlier than the one before it. A reordered packet is held back alone, so that later packets overtake it. The module
 //! [`netem`](super::netem) has the behaviour of `netem`.
 //!
 //! Each direction draws from its own stream, so that an impairment disturbs no other random choice.
@@ -20,7 +20,7 @@ use tailback_base::{Stream, Time};
 struct ImpairmentState {
     what: Impairment,
     arrivals: u64,
-    /// For Gilbert: whether it is in the bad state.
+    /// For Gilbert: whether it is in the bad state. For a list of indices: the position in the sorted list.
     bad: bool,
     cursor: usize,
     /// For a send delay: the last release.

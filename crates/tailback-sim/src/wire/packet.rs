@@ -15,9 +15,9 @@ use tailback_queue::registry::{Group, HeldPacket, groups_for};
 use tailback_transport::segment::MOST_HEADER;
 use tailback_transport::{Flags, Plain, SackBlocks, Segment};
 
-/// The fields that a packet keeps on all its hops and that no other packet has: no sender puts two packets of one flow,
-/// direction and sequence number on its first link at one instant. There are two exceptions, whose packets are alike in
-/// every respect: the copy that an impairment makes, and a pure ACK that is sent twice at once.
+/// The identity of a packet: the fields that it keeps on all its hops and that no other packet has. No sender puts two
+/// packets of one flow, direction and sequence number on its first link at one instant. There are two exceptions, whose
+/// packets are alike in every respect: the copy that an impairment makes, and a pure ACK that is sent twice at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PacketId {
     pub flow: FlowId,

@@ -203,7 +203,8 @@ mod tests {
         }
     }
 
-    /// A frame each 40 ms, complete 20 ms later, shown after 50 ms; those of some numbers never complete.
+    /// There is a frame each 40 ms, which is complete 20 ms later and shown after 50 ms. Frames with some numbers are
+    /// never complete.
     fn shown(lost: impl Fn(u64) -> bool, needs_previous: bool) -> PicturePlayout {
         let mut p = PicturePlayout::new(Duration::from_millis(50));
         for number in 0..100 {

@@ -6,9 +6,9 @@
 //! 60 large frames per second with a bounded normal size, from an encoder that is not always on time.
 //!
 //! Over datagrams the packets of a frame are sent at once, or evenly over a share `spread` of the time to the next
-//! frame. Over a connection a frame is written when it is made, and late frames queue behind each other; with `skip`
-//! a frame is taken back if no byte of it has been sent by its deadline. A frame fails if it is not complete by its
-//! deadline; with `chain` the P frames after a failed one fail too until the next I frame, as in a decoder without
+//! frame. Over a connection a frame is written when it is made, and late frames queue behind each other. With `skip` a
+//! frame is taken back if no byte of it has been sent by its deadline. A frame fails if it is not complete by its
+//! deadline. With `chain` the P frames after a failed one fail too until the next I frame, as in a decoder without
 //! concealment.
 //!
 //! Over a transport that requests a rate of its source, the encoder follows that rate (`encoder`): sizes of frames are

@@ -46,7 +46,8 @@ pub(super) struct Video {
     /// The rate without a target, bit/s.
     rate: f64,
     encoder: Encoder,
-    /// Over a transport that requests a rate: the number of packets written so far.
+    /// Over a transport that requests a rate: the number of packets written so far. The transport numbers the packets,
+    /// and reports them by number.
     packets: Option<u64>,
     /// The payload of its packets.
     segment: u64,

@@ -468,7 +468,7 @@ impl Port {
         }
     }
 
-    /// Note that the rate of its line changes during the run.
+    /// Note that the rate of its line changes during the run. For explicit ports only.
     pub fn rate_changes(&mut self) {
         if let Queue::Explicit(e) = &mut self.queue {
             e.carried = Some((0.0, 0.0));
