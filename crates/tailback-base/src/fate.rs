@@ -1,4 +1,5 @@
-//! Why packets are dropped or marked, and where. Closed sets: results, captures and pages use these words.
+//! The reasons for which packets are dropped or marked, and the places of drops. These are closed sets: results,
+//! captures and pages use these words.
 
 /// The place of a packet when it was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -113,8 +113,8 @@ pub trait Packet {
     fn pure_ack(&self) -> Option<PureAck> {
         None
     }
-    /// The weight of its flow on a line shared by weight: twice the weight, twice the rate. The weight is positive, and
-    /// usually 1.
+    /// The weight of its flow on a line shared by weight: twice the weight gives twice the rate. The weight is
+    /// positive, and usually 1.
     fn weight(&self) -> f64 {
         1.0
     }

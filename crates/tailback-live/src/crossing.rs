@@ -324,9 +324,9 @@ impl Crossing {
         }
     }
 
-    /// The time at which the box must be called again if no packet arrives: a packet comes out, or an event inside can
-    /// wait no longer. A packet released by an event comes out only after the delay of the last line, so half of that
-    /// delay is soon enough.
+    /// The time at which the box must be called again if no packet arrives, because a packet comes out or an event
+    /// inside can wait no longer. A packet released by an event comes out only after the delay of the last line, so
+    /// half of that delay is soon enough.
     pub fn due(&mut self) -> Option<Time> {
         let sim = &mut self.prepared.built.sim;
         let inside = sim.next_event()?;

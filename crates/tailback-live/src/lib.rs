@@ -2,7 +2,7 @@
 //!
 //! * [`wire`], [`stream`]: a packet's headers, and their sequence numbers as the simulator counts them;
 //! * [`conversations`]: the flow of each packet;
-//! * [`crossing`]: the box in between, driven by hand: packets in, packets out;
+//! * [`crossing`]: the box between them, which a program drives by hand: it hands packets in and takes packets out;
 //! * [`watch`], [`recording`]: observations of the packets, which are stored and replayed in the simulator;
 //! * [`ethernet`]: frames as a wire carries them;
 //! * on Linux, `device` and `gateway`: the box between two TUN devices or interfaces, in real time;

@@ -70,7 +70,7 @@ struct Departed {
     bytes: u32,
 }
 
-/// Stretches that can still grow: packets of one stretch may take paths of different length.
+/// The number of stretches that can still grow, because packets of one stretch may take paths of different length.
 const RECENT: usize = 64;
 
 pub struct Watch {

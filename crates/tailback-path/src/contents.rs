@@ -21,7 +21,7 @@ thread_local! {
 }
 
 /// As long as this value lives, datagrams of the connections that this thread makes can be looked up. A thread has only
-/// one at a time.
+/// one such value at a time.
 ///
 /// ```
 /// use tailback_path::DatagramBytes;

@@ -45,8 +45,8 @@ impl Path {
         }
     }
 
-    /// Another queue discipline: its name (`codel`), or a table (`{ kind = "codel", target = "10ms" }`). `tailback
-    /// describe` lists them.
+    /// Another queue discipline: its name (`codel`), or a table (`{ kind = "codel", target = "10ms" }`).
+    /// `tailback describe` lists the disciplines.
     #[must_use]
     pub fn queue(mut self, queue: &str) -> Path {
         self.queue = if queue.trim_start().starts_with('{') {

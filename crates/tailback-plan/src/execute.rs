@@ -41,7 +41,8 @@ pub struct Execution<'a> {
     pub library: Option<&'a Library>,
     /// Check the laws that hold in every run; a run that breaks a law has failed.
     pub laws: bool,
-    /// Each thread calls this with all of its work, and it has to do the work. By default the work is done directly.
+    /// Each thread calls this function with all of its work, and the function has to do the work. By default the work
+    /// is done directly.
     pub around: Option<Around<'a>>,
     /// Called several times a second with the state; returns false to stop.
     pub progress: &'a mut dyn FnMut(&Report) -> bool,

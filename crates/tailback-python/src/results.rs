@@ -408,9 +408,9 @@ impl StoredRuns {
     }
 }
 
-/// The contents of a folder of results, finished or interrupted, which is not changed. They are `status`, `runs` (a
-/// dict each: key, stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, `shards` (name, planned, stored,
-/// in_use_by), and the manifest as JSON, without its runs.
+/// The contents of a folder of results, finished or interrupted. The folder is not changed. They are `status`, `runs`
+/// (a dict each: key, stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, `shards` (name, planned,
+/// stored, in_use_by), and the manifest as JSON, without its runs.
 #[pyfunction]
 pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let state = py.detach(|| store::status(&dir));

@@ -10,7 +10,8 @@ pub fn canonical(root: &mut Node, catalogue: &Catalogue) -> bool {
     walk(root, &keys(catalogue), catalogue)
 }
 
-/// The keys that name a model of a family with such names, anywhere in the document. They mean the same in every table.
+/// The keys that name a model of a family with such names, anywhere in the document. These keys mean the same in every
+/// table.
 fn keys(catalogue: &Catalogue) -> BTreeMap<&'static str, &'static str> {
     let mut families: BTreeMap<&'static str, Option<&'static str>> = BTreeMap::new();
     for p in catalogue.all().flat_map(|m| m.params) {

@@ -212,7 +212,7 @@ impl<'l> Reader<'l> {
         self.in_bytes = around;
         for p in model.params {
             let is_given = filled.part(p).is_some() || filled.settings.is_given(p.name);
-            // A key that was given wrongly, or that a mistyped one was meant for, has been complained about already.
+            // A key with a wrong value, or one that a mistyped key stands for, has been complained about already.
             let meant = || {
                 self.problems
                     .iter()
@@ -289,7 +289,7 @@ impl<'l> Reader<'l> {
     }
 
     fn param_value(&mut self, node: &Node, key: &str, param: &'static Param, settings: &mut Settings) {
-        // Item by item first, so that a message points at the item that is wrong and not at the whole list.
+        // Check item by item first, so that a message points at the wrong item and not at the whole list.
         if let (Kind::List(kind) | Kind::Each(_, kind), Tree::List(items)) = (&param.kind, &node.tree) {
             let before = self.seen();
             for (i, item) in items.iter().enumerate() {

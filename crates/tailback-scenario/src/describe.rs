@@ -69,8 +69,8 @@ fn kind(data: &KindData) -> Value {
     })
 }
 
-/// Whether a discipline marks packets: `never`, where its network or its own `ecn` says so, `always`, as its signal, or
-/// as the discipline `inside` it.
+/// Whether a discipline marks packets: `never`, `ecn` (if its network or its own `ecn` says so), `always` (marks are
+/// its signal), or `inside` (like the discipline inside it).
 fn marks(m: &Model) -> &'static str {
     match facts(m.name).map_or(Marks::Never, |f| f.marks) {
         Marks::Never => "never",

@@ -43,7 +43,7 @@ pub struct Problem {
     pub allowed: String,
     /// The known name nearest to an unknown one.
     pub nearest: Option<String>,
-    /// The remedy. Never empty.
+    /// The remedy. It is never empty.
     pub remedy: String,
     /// Filled in when the document is at hand.
     pub place: TextPlace,

@@ -300,7 +300,7 @@ impl<T: Typed> Typed for Vec<T> {
     }
 }
 
-/// One of a few words, each with a meaning. Declared with [`choice!`](crate::choice).
+/// One of a few words, each with a meaning. It is declared with [`choice!`](crate::choice).
 pub trait Choice: Copy + 'static {
     /// The words as a scenario writes them, in the order of their meanings.
     const WORDS: &'static [&'static str];

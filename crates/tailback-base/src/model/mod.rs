@@ -55,7 +55,8 @@ pub struct Model {
 pub struct Param {
     pub name: &'static str,
     pub kind: Kind,
-    /// The default as a user would write it. Empty if the user must give a value; `none` if absence has a meaning.
+    /// The default as a user would write it. It is empty if the user must give a value, and `none` if absence has a
+    /// meaning.
     pub default: &'static str,
     /// One sentence on its effect.
     pub doc: &'static str,

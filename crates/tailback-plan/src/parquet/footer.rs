@@ -9,8 +9,8 @@ use tailback_scenario::regular::open;
 
 /// The writer of a file, in its metadata.
 pub const MAKER: &str = "tailback";
-/// Begins the text. The checksum of the text, the end of the rows, and the length of the text follow, in hexadecimal
-/// digits.
+/// The beginning of the text. The checksum of the text, the end of the rows, and the length of the text follow, in
+/// hexadecimal digits.
 const MARK: &str = "tailback-contents:";
 const SUM: usize = 8;
 const START: usize = 16;

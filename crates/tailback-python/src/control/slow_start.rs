@@ -42,8 +42,8 @@ impl ControlStart {
 #[pymethods]
 impl ControlStart {
     /// The decision on an ACK of slow start: whether slow start ends with this ACK, so that the threshold becomes the
-    /// window, and by how many bytes the window grows. None: as without the rule. `least` is the least round trip so
-    /// far, seconds.
+    /// window, and by how many bytes the window grows. None means the same as without the rule. `least` is the least
+    /// round trip so far, seconds.
     #[pyo3(signature = (ack, *, cwnd, ssthresh, least = None))]
     fn judge(
         &self,

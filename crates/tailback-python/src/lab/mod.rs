@@ -21,7 +21,7 @@ use tailback_sim::spec::Spec;
 /// are over.
 const ASK_AFTER: NonZeroU32 = NonZeroU32::new(1 << 11).expect("it is not 0");
 
-/// Stops runs. It may be used from any thread, without waiting for the run.
+/// Stops runs. Such an object may be used from any thread, without waiting for the run.
 #[pyclass(frozen, module = "tailback._core")]
 #[derive(Default)]
 pub struct Stop {

@@ -130,7 +130,7 @@ fn flow_bytes(spec: &Spec, g: &GroupSpec, brings: &Brings, carried: f64) -> f64 
     let output = source.map_or(Output::Packets, |e| e.facts.output);
     let echo = g.transport.find_key(&ECHO) == Some(true);
     if echo {
-        // Two bits per answer, as below, round trips, and what goes back.
+        // Two bits per answer, as below, the round trips, and the counts of the data in the reverse direction.
         bytes += of::<Answers>() + 2.0 * BLOCK + 3.0 * BINS + carried / 2.0 + of::<DataStats>();
     }
     if g.deadline.is_some() || output.is_media() || echo {

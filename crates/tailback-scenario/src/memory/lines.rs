@@ -210,8 +210,8 @@ impl<'a> Lines<'a> {
                 l.packet = SMALL_PACKET;
             }
             let least = if l.acks > 0.0 { SMALL_PACKET } else { l.packet };
-            // If both pass, both wait. One queue serves packets in the order of arrival; several queues give each flow
-            // its share.
+            // If both connections and datagrams pass, both wait. One queue serves packets in the order of arrival;
+            // several queues give each flow its share.
             let several = l.spec.fused_limit().is_none() && l.flows > of_datagrams[i];
             let left = if several {
                 l.rate * of_datagrams[i] / l.flows

@@ -40,7 +40,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
         }
         for (i, queue) in holders(&l.spec.queue).into_iter().enumerate() {
             bytes += queues(queue, l) * each(queue, library);
-            // The first is named in the scenario; each class may have one like it.
+            // The first discipline is named in the scenario; each class may have one like it.
             bytes += if i > 0 {
                 DISCIPLINE + tables(queue, l.data + l.acks)
             } else {

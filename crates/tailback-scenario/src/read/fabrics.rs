@@ -54,7 +54,7 @@ pub fn note_layers(links: &mut [LinkSpec], topology: Option<&Node>) {
     }
 }
 
-/// The links and switches of a topology; nothing if its keys contradict each other, which has been complained about.
+/// The links and switches of a topology; `None` if its keys contradict each other, which has been complained about.
 pub fn write_out(r: &mut Reader, filled: &Filled, model: &Model) -> Option<Fabric> {
     if filled.settings.gives(&fabrics::ALPHA) && filled.settings.get(&fabrics::SHARED_BUFFER).is_none() {
         let problem = "alpha divides the memory of a switch, but the ports have buffers of their own";

@@ -82,7 +82,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     for (family, made) in tables.into_iter().filter(|(_, made)| !made.is_empty()) {
         let given = root.get(family.name);
         if given.is_some_and(|e| !matches!(e.node.tree, Tree::Table(_))) {
-            // To be complained about.
+            // This table is complained about later.
             continue;
         }
         let written = written_out(&node.at, given, made);

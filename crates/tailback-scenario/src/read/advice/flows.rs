@@ -12,7 +12,7 @@ use tailback_queue::shaped;
 use tailback_sim::spec::LinkSpec;
 use tailback_transport::keshav::params::{SETPOINT, WMAX};
 
-/// A warning about flows of this transport over these hops, in a network that marks or does not.
+/// A warning about flows of this transport over these hops, in a network that marks packets or does not.
 pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec], network_marks: bool) -> Option<String> {
     let way = || {
         hops.iter().map(|h| {
