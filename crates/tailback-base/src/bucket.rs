@@ -4,7 +4,7 @@
 //! counted in units of a bit at 1e9 bit/s (bits times 1e9), so that a rate over nanoseconds is exact, whatever the
 //! order of calls. The caller owns the rate and may change it at any instant up to which tokens have been counted.
 //!
-//! There are never enough tokens for a packet larger than the depth. What happens to it depends on the user:
+//! There are never enough tokens for a packet larger than the depth. The fate of such a packet depends on the user:
 //!
 //! | who | a packet larger than the depth | mean rate | |---|---|---| | a meter ([`Bucket::take`]) | does not conform
 //! (RFC 2697 and 2698, section 3) | of what conforms at most the rate | | a shaper ([`Bucket::send`]) | leaves when
@@ -76,7 +76,8 @@ impl Bucket {
         self.counted = now;
     }
 
-    /// The same; what this bucket cannot hold goes to another one, as far as it has room.
+    /// Add the tokens that have arrived; tokens for which this bucket has no room go to another bucket, as far as that
+    /// has room.
     pub fn fill_over(&mut self, other: &mut Bucket, rate: BitRate, now: Time) {
         let new = came(rate, now.since(self.counted));
         let over = (self.tokens + new - self.depth).max(0);
@@ -139,18 +140,18 @@ impl Bucket {
         }
     }
 
-    /// Take the tokens for this many bytes, whether they are there or not: what is missing is a debt.
+    /// Take the tokens for this many bytes, whether or not the bucket has them; the missing tokens are a debt.
     pub fn charge(&mut self, bytes: u32) {
         self.tokens -= of(bytes);
     }
 
-    /// Forgive what is owed beyond what arrives at `rate` in this time.
+    /// Forgive the debt beyond the tokens that arrive at `rate` in this time.
     pub fn owe_at_most(&mut self, rate: BitRate, over: Duration) {
         self.tokens = self.tokens.max(-came(rate, over));
     }
 
-    /// Set the depth to what arrives at `rate` in this time, but at least to this many bytes. Tokens beyond the new
-    /// depth are lost; none are added.
+    /// Set the depth to the tokens that arrive at `rate` in this time, but at least to this many bytes. Tokens beyond
+    /// the new depth are lost; none are added.
     pub fn set_depth(&mut self, rate: BitRate, over: Duration, at_least: u64) {
         self.depth = came(rate, over).max(i128::from(at_least) * BYTE);
         self.tokens = self.tokens.min(self.depth);
@@ -185,14 +186,14 @@ mod tests {
     fn tokens_come_at_the_rate_up_to_the_depth_and_are_exact() {
         let mut b = Bucket::full(3000);
         assert!(b.take(3000) && !b.take(1));
-        // A byte takes 8 / 7e6 s = 1142.857.. ns: its token is there at the next whole nanosecond.
+        // A byte takes 8 / 7e6 s = 1142.857.. ns: its token has arrived at the next whole nanosecond.
         let rate = BitRate(7_000_000);
         assert_eq!(b.wait(1, rate), Some(Duration(1143)));
         b.fill(rate, Time(1142));
         assert!(!b.holds(1));
         b.fill(rate, Time(1143));
         assert!(b.holds(1));
-        // Ten thousand steps give the same as one.
+        // Ten thousand steps give the same result as one step.
         for i in 1..=10_000 {
             b.fill(rate, Time(1143 + i * 100));
         }

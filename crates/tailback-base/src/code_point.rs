@@ -28,7 +28,7 @@ impl Dscp {
         }
     }
 
-    /// The forms that [`Dscp::parse`] reads, for messages.
+    /// The forms of a code point that [`Dscp::parse`] reads, for messages.
     pub const WORDS: &'static str = "EF, VA, AF11 to AF43, CS0 to CS7, LE, BE, or a number from 0 to 63";
 
     /// The code point of a name, or of a number as text.

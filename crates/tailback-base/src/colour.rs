@@ -1,4 +1,4 @@
-//! Colours: how well a packet is protected. Meters set them and queues read them.
+//! Colours: the protection of a packet from drops. Meters set them and queues read them.
 //!
 //! RFC 2697 and RFC 2698 call the drop precedences of an assured forwarding class (RFC 2597 section 6) green, yellow
 //! and red.

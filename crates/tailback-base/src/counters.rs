@@ -1,7 +1,7 @@
 //! Counters: numbers that only grow, declared once with their sum and their difference.
 //!
 //! A struct of counters is written with [`counters!`](macro@crate::counters); a new counter is one more field. Sums add
-//! up what several things counted; differences of two totals say what happened between two instants.
+//! up the counts of several things; differences of two totals give the counts between two instants.
 //!
 //! ```
 //! use tailback_base::counters::Counter;
@@ -24,9 +24,9 @@
 
 use crate::time::Duration;
 
-/// Something that adds up.
+/// Something that adds up counts.
 pub trait Counter {
-    /// Add what another has counted.
+    /// Add the counts of another one.
     fn add(&mut self, other: &Self);
     /// The counts since an earlier total.
     #[must_use]
@@ -60,7 +60,7 @@ impl Counter for Duration {
     }
 }
 
-/// Counters that few have.
+/// Counters that only few things have.
 impl<T: Counter + Clone + Default> Counter for Option<Box<T>> {
     fn add(&mut self, other: &Self) {
         if let Some(other) = other {
@@ -76,7 +76,7 @@ impl<T: Counter + Clone + Default> Counter for Option<Box<T>> {
     }
 }
 
-/// The least and the greatest value so far; of a difference, those of the whole time.
+/// The least and the greatest value so far. A difference keeps those of the whole time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Extremes {
     pub least: f64,

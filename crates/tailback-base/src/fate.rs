@@ -1,14 +1,15 @@
-//! Why packets are dropped or marked, and where. Closed sets: results, captures and pages use these words.
+//! The reasons for which packets are dropped or marked, and the places of drops. These are closed sets: results,
+//! captures and pages use these words.
 
 /// The place of a packet when it was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Place {
-    /// On arrival, before it was stored.
+    /// On arrival, before the packet was stored.
     Arriving,
-    /// While stored: bytes were written to memory and never sent.
+    /// While the packet was stored: its bytes were written to memory and never sent.
     Queued,
-    /// When it was taken out to be sent.
+    /// When the packet was taken out to be sent.
     Dequeued,
 }
 
@@ -30,21 +31,21 @@ pub enum DropReason {
     Early,
     /// A certain drop, because the average or the probability exceeds its limit.
     Forced,
-    /// CHOKe: it matched a packet drawn from the queue.
+    /// CHOKe: the packet matched a packet drawn from the queue.
     Match,
     /// The packet belongs to a penalised flow.
     Penalty,
-    /// The flow or bin holds more than its cap.
+    /// The flow or bin has more stored than its cap.
     Percap,
-    /// Its sojourn time stayed above target.
+    /// The packet's sojourn time stayed above target.
     Sojourn,
     /// The discipline shed load in bulk.
     Overload,
-    /// The queue is longer than its dynamic threshold, or closed.
+    /// The queue was longer than its dynamic threshold, or closed.
     Refused,
-    /// The packet exceeds the rate that its edge lets through.
+    /// The packet exceeded the rate that its edge lets through.
     Profile,
-    /// An impairment of the link, not a queue.
+    /// An impairment of the link dropped it, not a queue.
     Impairment,
     /// An ACK that a later one of its flow makes redundant.
     Filtered,
@@ -55,16 +56,16 @@ pub enum DropReason {
 #[repr(u8)]
 pub enum MarkReason {
     Early,
-    /// An explicit request, from an AQM that asks by marking.
+    /// An explicit request, from an AQM that signals by marking.
     Request,
     Forced,
     /// A step threshold (DCTCP style).
     Step,
     Coupled,
     Sojourn,
-    /// The conversation holds, or asks for, more than its fair share (DECbit, fair queueing with the congestion bit).
+    /// The conversation holds, or requests, more than its fair share (DECbit, fair queueing with the congestion bit).
     Share,
-    /// An impairment of the link, not a queue.
+    /// An impairment of the link marked it, not a queue.
     Impairment,
 }
 

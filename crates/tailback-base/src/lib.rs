@@ -1,9 +1,10 @@
 //! The types that every tailback crate shares.
 //!
 //! Queue disciplines, conditioners and transport endpoints are plain objects driven by calls that carry `now`. They
-//! know neither a simulator nor each other. What they share is here: [`Time`] and [`Duration`], [`BitRate`] and
-//! sizes, the [`Packet`] that a discipline may examine, named random [`Stream`]s, and the [`Model`] declarations from
-//! which the schema, `tailback describe`, the reference pages and every error message are generated.
+//! depend neither on a simulator nor on each other. This crate has the types that they share: [`Time`] and
+//! [`Duration`], [`BitRate`] and sizes, the [`Packet`] that a discipline may examine, named random [`Stream`]s, and the
+//! [`Model`] declarations. The schema, `tailback describe`, the reference pages and every error message are generated
+//! from these declarations.
 
 pub mod bucket;
 pub mod code_point;

@@ -1,6 +1,6 @@
 //! Finds the known name that a mistyped one may stand for.
 
-/// "a" or "an".
+/// The article of a word: "a" or "an".
 pub fn article(word: &str) -> &'static str {
     if word.starts_with(['a', 'e', 'i', 'o', 'u']) {
         "an"
@@ -26,7 +26,7 @@ pub fn with_nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>, otherw
 /// assert_eq!(nearest("apple", ["codel", "red"].into_iter()), None);
 /// ```
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // WF2Q+ is written wf2q-plus.
+    // The name WF2Q+ is written wf2q-plus.
     let clean = |s: &str| s.to_lowercase().replace(['_', '-', ' '], "").replace('+', "plus");
     let word = clean(word);
     names

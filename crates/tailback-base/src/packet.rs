@@ -1,14 +1,14 @@
 //! The part of a packet that a queue discipline or a conditioner may see.
 //!
 //! A discipline is generic over [`Packet`], which is a 32-byte `Copy` value in the simulator and a real buffer in a
-//! live gateway. Everything that an AQM of the five studies needs is here; an AQM must not use anything else.
+//! live gateway. This trait has everything that an AQM of the five studies needs; an AQM must not use anything else.
 
 use crate::code_point::Dscp;
 use crate::model::Choice;
 use crate::time::Time;
 
-/// A flow: one transport connection or datagram stream, that is, the data of one direction and its ACKs. Numbered
-/// from 0 without gaps.
+/// A flow: one transport connection or datagram stream, that is, the data of one direction and its ACKs. Flows are
+/// numbered from 0 without gaps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct FlowId(pub u32);
 
@@ -79,9 +79,9 @@ impl Choice for KeyField {
 pub struct PureAck {
     /// The next byte that its sender expects, counted from the beginning of the connection.
     pub number: u64,
-    /// It echoes a mark, or says that a window was reduced (RFC 3168): ECE and CWR.
+    /// Whether it echoes a mark (ECE), and whether it says that a window was reduced (CWR), as in RFC 3168.
     pub marks: [bool; 2],
-    /// Nothing else is in it except a window and time stamps: no SACK block, no other option, and not the flag AE
+    /// Whether it has nothing else except a window and time stamps: no SACK block, no other option, and not the flag AE
     /// (RFC 9768).
     pub bare: bool,
 }
@@ -98,7 +98,8 @@ pub trait Packet {
     fn ecn(&self) -> Ecn;
     /// Set "congestion experienced" (also used as the congestion bit of older schemes).
     fn set_ce(&mut self);
-    /// The time stamp that a discipline stores on a packet it holds, usually the time at which it was accepted.
+    /// The time stamp that a discipline stores on a packet in its queue, usually the time at which the packet was
+    /// accepted.
     fn stamp(&self) -> Time;
     fn set_stamp(&mut self, t: Time);
     fn is_retransmission(&self) -> bool;
@@ -107,11 +108,13 @@ pub trait Packet {
     /// First byte (data) or acknowledged byte (ACK) in the transport's sequence space; conditioners infer windows
     /// from it.
     fn sequence(&self) -> u64;
-    /// What it acknowledges, if it is a segment of TCP that does nothing else: no data, no SYN, FIN or RST.
+    /// The acknowledgement of a TCP segment that only acknowledges: no data, no SYN, FIN or RST. `None` for any other
+    /// packet.
     fn pure_ack(&self) -> Option<PureAck> {
         None
     }
-    /// The weight of its flow on a line shared by weight: twice the weight, twice the rate. Positive, usually 1.
+    /// The weight of its flow on a line shared by weight: twice the weight gives twice the rate. The weight is
+    /// positive, and usually 1.
     fn weight(&self) -> f64 {
         1.0
     }
@@ -120,10 +123,10 @@ pub trait Packet {
 /// A request that a queue sends back to the source of a packet, as a control packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Request {
-    /// Send less. Levels count from 0 to `of` - 1; the reduction at level 0 is one `of`-th of that at the last level.
-    /// TCP reacts to it.
+    /// A request to send less. Levels count from 0 to `of` - 1; the reduction at level 0 is one `of`-th of that at the
+    /// last level. TCP reacts to this request.
     SlowDown { level: u32, of: u32 },
     /// A request that a discipline and its endpoints or applications have agreed on (such as a source quench with a
-    /// number). TCP ignores it.
+    /// number). TCP ignores this request.
     Other { kind: u32, value: f64 },
 }

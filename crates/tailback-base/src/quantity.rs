@@ -23,7 +23,7 @@ pub struct BitRate(pub u64);
 
 impl BitRate {
     /// The time this many bytes take on the line, rounded to the nearest nanosecond. At a rate of 0, during an outage,
-    /// it never ends.
+    /// the time is infinite.
     pub fn time_of(self, bytes: u64) -> Duration {
         if self.0 == 0 {
             return Duration::FOREVER;
@@ -75,7 +75,7 @@ pub enum Size {
 pub enum Level {
     Packets(f64),
     Bytes(f64),
-    /// Share of the buffer, 0.2 for `"20%"`.
+    /// A share of the buffer, 0.2 for `"20%"`.
     OfBuffer(f64),
 }
 
@@ -91,7 +91,7 @@ impl Level {
     }
 }
 
-/// Why a text is not the expected quantity, and what to write instead.
+/// The reason why a text is not the expected quantity, and the text to write instead.
 ///
 /// ```
 /// use tailback_base::quantity::Refusal;
@@ -133,7 +133,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The refusal of a unit. One that depends on the path, such as `bdp`, is known in scenarios only.
+/// The refusal of a unit. A unit that depends on the path, such as `bdp`, is known only in scenarios.
 fn no_unit(text: &str, unit: &str, what: &str, remedy: &str) -> Refusal {
     let problem = match relative::parse(text) {
         Some(_) => format!("\"{text}\" depends on the path, so it gives no {what} here"),
@@ -210,7 +210,7 @@ fn no_rate(text: &str) -> Refusal {
 /// Parse a rate that may be 0, such as that of a line in an outage: `"0bps"`.
 ///
 /// # Errors
-/// As [`parse_rate`], and an amount between 0 and 1 bit/s.
+/// The errors are those of [`parse_rate`], and an amount between 0 and 1 bit/s.
 pub fn parse_rate_or_zero(text: &str) -> Result<BitRate, Refusal> {
     let remedy = "write a number with bps, kbps, Mbps, Gbps or Tbps, such as \"500Mbps\"";
     let (x, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a rate"), remedy))?;
@@ -376,7 +376,7 @@ pub fn parse_level(text: &str) -> Result<Level, Refusal> {
     }
 }
 
-/// The shortest text that is read back as this rate.
+/// Write the shortest text that is read back as this rate.
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         for (scale, unit) in [

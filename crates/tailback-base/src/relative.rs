@@ -1,22 +1,23 @@
 //! Quantities that depend on the path: `"0.5 bdp"`, `"2 rtt"`, `"95 % of bottleneck"`.
 //!
-//! Here they are read. What the path has is known to a scenario alone, which puts a plain quantity in the place of each
-//! before a model sees it.
+//! This module reads them. Only a scenario has the rates and round trips of its paths. It replaces each such quantity
+//! by a plain one before a model gets it.
 
 use crate::split::split;
 
-/// A number of something that the path decides.
+/// A multiple of a quantity that depends on the path.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum OfPath<'t> {
     /// A multiple of the product of a line's rate and a round trip, as in `"0.5 bdp"`.
     Products(f64),
     /// A multiple of the round trip, as in `"2 rtt"`.
     RoundTrips(f64),
-    /// Of the rate of a link, 0.95 for `"95 % of bottleneck"`. The name is empty for the link that the value is for.
+    /// A share of the rate of a link, 0.95 for `"95 % of bottleneck"`. The name is empty for the link that the value is
+    /// for.
     Share(f64, &'t str),
 }
 
-/// What a text says of the path; `None` for any other text.
+/// The quantity of the path that a text gives; `None` for any other text.
 ///
 /// ```
 /// use tailback_base::relative::{OfPath, parse};
@@ -39,7 +40,7 @@ pub fn parse(text: &str) -> Option<OfPath<'_>> {
     }
 }
 
-/// The least whole number that is not below `x`. What a multiplication left over does not count as more.
+/// The least whole number that is not below `x`. The rounding error of a multiplication does not count as more.
 ///
 /// ```
 /// use tailback_base::relative::whole_above;

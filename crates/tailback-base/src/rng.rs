@@ -1,9 +1,9 @@
 //! Named random streams and the samplers the models use.
 //!
-//! Every component draws from its own stream, seeded by the run's seed and the component's name. So if one discipline
-//! is changed, every arrival process stays the same (common random numbers), and a new component does not change the
-//! others. The generator is PCG-64 (O'Neill 2014). The samplers are written here, so that results do not change when
-//! a library changes its algorithm; they use `libm`, so that every machine gives the same bits.
+//! Every component draws from its own stream, seeded by the run's seed and the component's name. If one discipline is
+//! changed, every arrival process therefore stays the same (common random numbers), and a new component does not change
+//! the others. The generator is PCG-64 (O'Neill 2014). The samplers are written here, so that results do not change
+//! when a library changes its algorithm. They use `libm`, so that every machine gives the same bits.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -57,7 +57,7 @@ impl Named {
         digits(n).fold(self, Named::byte)
     }
 
-    /// FNV-1a.
+    /// Add a byte to the hash (FNV-1a).
     fn byte(self, b: u8) -> Named {
         let hash = (self.hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3);
         Named { hash, ..self }

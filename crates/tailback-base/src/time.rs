@@ -1,8 +1,8 @@
 //! Time: an integer count of nanoseconds.
 //!
 //! [`Time`] is an instant since the start of the run, [`Duration`] a length of time; both have 64 bits and are never
-//! negative. Arithmetic saturates, so "never" ([`Time::NEVER`]) stays never. Formulas use seconds as `f64`; the
-//! engine never does.
+//! negative. Arithmetic saturates, so "never" ([`Time::NEVER`]) remains "never". Formulas use seconds as `f64`; the
+//! engine never uses seconds.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -67,7 +67,7 @@ impl Duration {
     /// The nearest nanosecond to `s` seconds; negative values and NaN become zero, values that are too long saturate.
     #[inline]
     pub fn from_seconds(s: f64) -> Duration {
-        // Half a nanosecond rounds up. The part below one is exact, as `round` would have it.
+        // Half a nanosecond rounds up. The part below one nanosecond is exact, as with `round`.
         let ns = s * 1e9;
         let whole = ns as u64;
         Duration(whole.saturating_add(u64::from(ns - whole as f64 >= 0.5)))

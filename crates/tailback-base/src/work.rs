@@ -1,22 +1,22 @@
 //! Lets a long computation be stopped from inside.
 //!
-//! A run may be stopped at any time. The loop over events checks for this after each batch, but a single call may
-//! take long: a search through a million queues, or a window of a million packets. So every loop whose length depends
-//! on the scenario (over flows, queues, buckets, probes or packets of a window) counts its work here: with
+//! A run may be stopped at any time. The loop over events checks for this after each batch, but a single call may take
+//! long: a search through a million queues, or a window of a million packets. Every loop whose length depends on the
+//! scenario (over flows, queues, buckets, probes or packets of a window) therefore counts its work here: with
 //! [`counted`] around an iterator, or with [`done`]. A caller that may be stopped runs the work inside [`listening`].
-//! Each time [`SLICE`] units are done, its question is asked.
+//! Each time [`SLICE`] units are done, [`listening`] calls the caller's question.
 //!
 //! If the answer is no, the stack unwinds to [`listening`], which returns [`Stopped`]; the panic hook is not called.
 //! The stop is not a value that each loop returns, because the contracts of disciplines, conditioners and endpoints
 //! are between the loop and the driver. A stop means nothing to them, and a stopped run is dropped as a whole.
 //!
-//! No result depends on the count, so the models need no clock. Outside of [`listening`] nothing is asked. Cost: an
+//! No result depends on the count, so the models need no clock. Outside of [`listening`] no question is asked. Cost: an
 //! addition per step, and one read of a thread-local variable every 1024 steps; nothing per packet.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Units between two questions. A unit is a step of a short loop, 1 to 20 ns, so this is about 20 ms.
+/// The number of units between two questions. A unit is a step of a short loop, 1 to 20 ns, so this is about 20 ms.
 pub const SLICE: usize = 1 << 21;
 
 /// The number of steps of a loop that are counted together.
@@ -29,7 +29,7 @@ pub struct Stopped;
 type Question = *const (dyn Fn() -> bool + 'static);
 
 thread_local! {
-    /// The question to ask, inside [`listening`].
+    /// The question to call, inside [`listening`].
     static ASK: Cell<Option<Question>> = const { Cell::new(None) };
     /// Units done since the last question.
     static DONE: Cell<usize> = const { Cell::new(0) };
@@ -88,7 +88,7 @@ pub fn done_if_long(units: usize) {
 #[cold]
 fn ask() {
     DONE.set(0);
-    // Nothing is asked while the question itself is asked, or while the stack unwinds.
+    // No question is asked while the question itself runs, or while the stack unwinds.
     let Some(question) = ASK.take() else { return };
     // SAFETY: the question in `ASK` is borrowed by a call of `listening` further up this stack.
     if unsafe { (*question)() } {
@@ -141,7 +141,7 @@ impl<I: Iterator> Iterator for Counted<I> {
 impl<I: ExactSizeIterator> ExactSizeIterator for Counted<I> {}
 
 impl<I> Drop for Counted<I> {
-    /// Many short loops take as long as one long loop. Nothing is asked here, because the stack may be unwinding.
+    /// Many short loops take as long as one long loop. No question is asked here, because the stack may be unwinding.
     fn drop(&mut self) {
         DONE.set(DONE.get().saturating_add(self.sum));
     }

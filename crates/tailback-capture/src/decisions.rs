@@ -1,10 +1,10 @@
-//! Decisions at one port: what arrives, is marked, is dropped and leaves in a window of time, and what waits at an
-//! instant of it.
+//! Decisions at one port: the packets that arrive, are marked, are dropped and leave in a window of time, and the
+//! packets that wait at an instant in this window.
 //!
-//! State: one event for each thing that happens in the window, 32 bytes; what waits when the window begins, by flow;
-//! and the identity of each waiting packet, for a packet that a conditioner drops has never waited. Before the window
-//! only the last two are kept. A window of too many events becomes shorter: it keeps those around one instant. A packet
-//! costs three look-ups.
+//! State: one event of 32 bytes for each arrival, mark, drop or departure in the window; the packets that wait when the
+//! window begins, by flow; and the identity of each waiting packet, because a packet that a conditioner drops has never
+//! waited. Before the window only the last two are stored. A window of too many events becomes shorter: it keeps the
+//! events around one instant. A packet costs three look-ups.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +13,7 @@ use tailback_base::{DropReason, MarkReason, Place, Time};
 use tailback_sim::wire::packet::PacketId;
 use tailback_sim::wire::tap::{Looks, Names, Sight, Tap};
 
-/// Events that a window has at most, some 40 MB.
+/// The largest number of events in a window, some 40 MB.
 pub const MOST_EVENTS: usize = 1 << 20;
 
 /// An event of a packet.
@@ -26,7 +26,7 @@ pub enum QueueEvent {
 }
 
 impl QueueEvent {
-    /// The word for it, the place of a drop, and the reason; empty if it has no reason.
+    /// The word for the event, the place of a drop, and the reason; empty if the event has no reason.
     pub fn words(self) -> [&'static str; 3] {
         match self {
             QueueEvent::Arrived => ["arrives", "", ""],
@@ -58,20 +58,20 @@ pub type Waiting = BTreeMap<u32, (u64, u64)>;
 pub struct DecidedWindow {
     from: Time,
     to: Time,
-    /// The queue at its beginning.
+    /// The waiting packets at the beginning of the window.
     before: Waiting,
     events: Vec<DecisionEvent>,
-    /// Indexed by the number of the flow.
+    /// The names of flows, indexed by the number of the flow.
     flows: Vec<String>,
 }
 
 impl DecidedWindow {
-    /// The first and the last instant that it contains. Early events of the first instant may be missing.
+    /// The first and the last instant that the window contains. Early events of the first instant may be missing.
     pub fn span(&self) -> (Time, Time) {
         (self.from, self.to)
     }
 
-    /// Take an event. If the window is full, its older half becomes part of what was before.
+    /// Take an event. If the window is full, its older half is added to the state before the window.
     fn push(&mut self, e: DecisionEvent, most: usize) {
         if self.events.len() >= most {
             for old in self.events.drain(..most / 2) {
@@ -82,7 +82,7 @@ impl DecidedWindow {
         self.events.push(e);
     }
 
-    /// What waits at an instant, and the last events up to it, the oldest first.
+    /// The packets that wait at an instant, and the last events up to this instant, the oldest first.
     pub fn at(&self, now: Time, last: usize) -> (Waiting, &[DecisionEvent]) {
         let seen = self.events.partition_point(|e| e.at <= now);
         let mut waiting = self.before.clone();
@@ -154,7 +154,7 @@ impl Decisions {
         })
     }
 
-    /// What was seen; to be called when the run is over.
+    /// The observed window; to be called when the run is over.
     pub fn finish(self) -> DecidedWindow {
         self.window.take()
     }
@@ -164,7 +164,7 @@ struct PortTap {
     port: Option<u32>,
     around: Time,
     most: usize,
-    /// How many copies of a packet wait.
+    /// The number of copies of a packet that wait.
     inside: HashMap<PacketId, u32>,
     window: Rc<RefCell<DecidedWindow>>,
 }

@@ -1,7 +1,7 @@
 //! The fates of packets that were seen arriving at a port, returned in the order of arrival.
 //!
 //! A packet's fate is known when it leaves the queue or is dropped, perhaps long after it arrived. Records wait here
-//! until all earlier ones are settled, so that the writer writes each record once, with its fate.
+//! until all earlier records are settled, so that the writer writes each record once, with its fate.
 //!
 //! State: a record for each packet in the queue, and the settled records behind them.
 
@@ -24,10 +24,10 @@ struct Open<R> {
 /// Records that wait for the fates of their packets.
 pub struct Fates<R> {
     waiting: VecDeque<Open<R>>,
-    /// Number of the first waiting record.
+    /// The number of the first waiting record.
     first: u64,
-    /// The packet of the last record, while that is not settled. If each packet is settled before the next arrives,
-    /// no look-up is needed.
+    /// The packet of the last record, as long as this record is not settled. If each packet is settled before the next
+    /// arrives, no look-up is needed.
     last: Option<PacketId>,
     /// Numbers of the other unsettled records of each packet: more than one if the packet exists twice.
     open: HashMap<PacketId, VecDeque<u64>>,
@@ -148,8 +148,8 @@ mod tests {
         assert!(!f.say(packet(2), "dropped".into()), "its fate is known");
     }
 
-    /// A link may duplicate a packet: an observer cannot distinguish the two, and the first to arrive is the first to
-    /// leave.
+    /// A link may duplicate a packet. An observer cannot distinguish the two copies, so the first to arrive counts as
+    /// the first to leave.
     #[test]
     fn of_two_alike_the_first_is_settled_first() {
         let mut f = Fates::default();

@@ -19,8 +19,8 @@ const MOST_BLOCKS: usize = 4;
 /// The option that fills up to a whole word.
 const NOOP: u8 = 1;
 
-/// Four-byte words in an IPv4 header without options (RFC 791), and in a TCP header without and with all options (RFC
-/// 9293).
+/// The number of four-byte words in an IPv4 header without options (RFC 791), and in a TCP header without and with all
+/// options (RFC 9293).
 const IPV4: usize = 5;
 const TCP: usize = 5;
 const MOST_TCP: usize = 15;
@@ -97,7 +97,7 @@ pub fn frame(s: &Segment, n: &Named) -> Frame {
         length: 0,
     };
     let (protocol, payload) = if n.request {
-        // RFC 792: source quench, without the header it is about.
+        // RFC 792: source quench, without the header to which it refers.
         f.put([4 << 24, 0]);
         (ICMP_NUMBER, n.size.saturating_sub(28))
     } else if s.flags.has(Flags::ACK) || s.flags.has(Flags::SYN) || s.flags.has(Flags::RST) {
@@ -135,7 +135,7 @@ fn ipv4(length: u32, protocol: u32, s: &Segment, n: &Named) -> [u32; IPV4] {
     h
 }
 
-/// RFC 9293 section 3.1.
+/// Write the TCP header of RFC 9293 section 3.1.
 fn put_tcp(f: &mut Frame, s: &Segment, ports: u32) {
     let window = s
         .window
@@ -152,8 +152,8 @@ fn put_tcp(f: &mut Frame, s: &Segment, ports: u32) {
     f.headers[begin + 3][0] |= words << 4;
 }
 
-/// RFC 9293 section 3.2, RFC 7323, RFC 2018, RFC 9768. They fit: 3 words of time stamps and at most 7 of blocks; an end
-/// says its counts where there is room.
+/// Write the options of RFC 9293 section 3.2, RFC 7323, RFC 2018 and RFC 9768. The options fit: 3 words of time stamps
+/// and at most 7 of blocks. An end reports its ECN counts if there is room.
 fn put_options(f: &mut Frame, s: &Segment) {
     if s.flags.has(Flags::SYN) {
         f.put([u32::from_be_bytes([3, 3, WINDOW_SCALE, NOOP])]);
@@ -184,8 +184,8 @@ fn put_options(f: &mut Frame, s: &Segment) {
     }
 }
 
-/// RFC 9768 section 3.2.3: kind 174, with ECT(1) first. Returns the two bytes that are left, in place of the padding of
-/// what follows.
+/// Write the option of RFC 9768 section 3.2.3: kind 174, with ECT(1) first. Returns the last two bytes of the option,
+/// which replace the padding of the next option.
 fn put_counts(f: &mut Frame, c: &EcnCounts) -> [u8; 2] {
     const KIND: u8 = 174;
     let [_, high, middle, low] = c.ect1.to_be_bytes();

@@ -21,7 +21,7 @@ struct Record {
 #[derive(Default)]
 struct CapturedPort {
     fates: Fates<Record>,
-    /// Bytes of the waiting records, after those of a number of records already written.
+    /// Bytes of the waiting records, after those of some records that are already written.
     bytes: Vec<u8>,
     left: usize,
 }
@@ -84,7 +84,7 @@ impl Order {
         self.ports[port].fates.settle(id);
     }
 
-    /// The next record, if it can be written; its bytes are appended to `into`. `all`: nothing more will come.
+    /// The next record, if it can be written; its bytes are appended to `into`. With `all` nothing more will come.
     pub fn next(&mut self, all: bool, into: &mut Vec<u8>) -> Option<NextRecord> {
         // A port without waiting records may still report a packet at the present time.
         let none = if all { Time::NEVER } else { self.reached };

@@ -1,8 +1,8 @@
 //! A capture of one link in both directions, as a pcapng file (draft-ietf-opsawg-pcapng).
 //!
-//! Packets are ordered by their arrival at the queue, so that the file shows what was sent, including losses. A
-//! packet that was dropped or marked has a comment that says so (`frame.comment` in Wireshark's filters). Times are
-//! nanoseconds of simulated time; at one instant packets in the forward direction come first. The names of a flow's
+//! Packets are ordered by their arrival at the queue, so that the file shows all packets that were sent, including lost
+//! ones. A packet that was dropped or marked has a comment about this (`frame.comment` in Wireshark's filters). Times
+//! are nanoseconds of simulated time; at one instant packets in the forward direction come first. The names of a flow's
 //! two hosts, such as `bulk.0.source`, are written before its first packet.
 
 use crate::headers::{Named, frame, hosts};
@@ -31,7 +31,7 @@ pub type Frames = Box<dyn Fn(PacketId) -> Option<(Vec<u8>, u32)>>;
 /// The bytes of the datagram whose packet has this sequence number, if they are kept.
 pub type ContentsOf = Box<dyn Fn(u64) -> Option<Vec<u8>>>;
 
-/// Where the bytes of packets come from, other than from what the simulator knows.
+/// The source of the bytes of packets, if they are not made from the simulator's own fields.
 enum BytesFrom {
     Real(Frames),
     Datagrams(ContentsOf),
@@ -43,7 +43,7 @@ struct CaptureState<W: Write> {
     /// The next bytes for the file.
     writer: PcapNgWriter<Vec<u8>>,
     order: Order,
-    /// When this many bytes wait, some of them can probably be written.
+    /// When this many bytes wait, some of them can probably be written to the file.
     enough: usize,
     /// Names of flows that have not been written yet, by number.
     unnamed: Vec<Option<String>>,
@@ -108,7 +108,7 @@ impl<W: Write + 'static> Capture<W> {
         })
     }
 
-    /// The run is over: write what was still waiting. Returns the number of packets in the file.
+    /// The run is over: write the records that were still waiting. Returns the number of packets in the file.
     ///
     /// # Errors
     /// The file could not be written, now or earlier.
@@ -131,7 +131,7 @@ pub struct Frame {
     pub comment: String,
 }
 
-/// Write packets that are known as a whole, in the order given.
+/// Write packets whose bytes are all known, in the given order.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -173,7 +173,7 @@ fn other(e: pcap_file::PcapError) -> io::Error {
 }
 
 impl<W: Write> CaptureState<W> {
-    /// Write everything that can be written to the file; `all`: nothing more will come.
+    /// Write everything that can be written to the file. With `all` nothing more will come.
     fn write(&mut self, all: bool) {
         loop {
             let mut begin = self.writer.get_ref().len();
@@ -229,11 +229,12 @@ impl<W: Write> CaptureState<W> {
     }
 }
 
-/// Numbers of draft-ietf-opsawg-pcapng section 4.3 and 3.5: an enhanced packet block, a comment, the end of options.
+/// The numbers of an enhanced packet block, a comment and the end of options (draft-ietf-opsawg-pcapng sections 4.3 and
+/// 3.5).
 const ENHANCED_PACKET: u32 = 6;
 const COMMENT: u16 = 1;
 const END_OF_OPTIONS: u32 = 0;
-/// Bytes of a block before its packet, and of the length repeated at its end.
+/// The bytes of a block before its packet, and of the length that is repeated at its end.
 const BEFORE: usize = 28;
 const BEHIND: usize = 4;
 
@@ -357,7 +358,7 @@ impl<W: Write> Tap for LinkTap<W> {
     fn dropped(&mut self, at: &Sight<'_>, _place: Place, why: DropReason) {
         let Some(place) = self.place(at) else { return };
         let comment = format!("dropped: {}", why.name());
-        // If it was dropped before the queue, it has not arrived.
+        // A packet that was dropped before the queue has not arrived.
         let was_captured = self.shared.borrow_mut().order.say(place, at.id(), comment.clone());
         if !was_captured {
             self.add(place, at);

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `>` is the direction from the flow's source to its destination, `<` the opposite one. The last lines are the paths
-//! that its packets took, the ports in the order in which they were first reached:
+//! of its packets, with the ports in the order in which they were first reached:
 //!
 //! ```text
 //! path >  host1.reverse, leaf1-spine2, leaf2-spine2.reverse, host9
@@ -22,7 +22,7 @@ use tailback_base::{DropReason, Ecn, FlowId, MarkReason, Place};
 use tailback_sim::wire::tap::{Names, Sight, Tap};
 use tailback_transport::{Flags, Segment};
 
-/// The first line.
+/// The first line of a trace.
 pub const HEADING: &str = "      time s  where                        what                  who  segment";
 
 struct TraceState<W: Write> {
@@ -31,11 +31,11 @@ struct TraceState<W: Write> {
     failed: Option<io::Error>,
     /// The ports of data and ACKs, in the order in which they were reached.
     paths: [Vec<String>; 2],
-    /// How many connections the application has opened.
+    /// The number of connections that the application has opened.
     opened: u64,
 }
 
-/// Which flow is traced.
+/// The flow that is traced.
 #[derive(Clone, Debug)]
 pub enum Traced {
     /// A flow that the scenario declares, such as `bulk.0`.
@@ -87,7 +87,7 @@ impl<W: Write + 'static> PacketTrace<W> {
         })
     }
 
-    /// How many connections have been opened by the application whose connection is traced.
+    /// The number of connections that were opened by the application whose connection is traced.
     pub fn opened(&self) -> u64 {
         self.shared.borrow().opened
     }
@@ -146,7 +146,7 @@ impl<W: Write> FlowTap<W> {
 
 impl<W: Write> Tap for FlowTap<W> {
     fn opened(&mut self, flow: FlowId, member: FlowId) {
-        // If another connection gets its number, the traced connection has ended.
+        // If another connection gets the number of the traced connection, the latter has ended.
         self.flow = self.flow.filter(|own| *own != flow);
         if let Some((_, number)) = self.awaited.filter(|(row, _)| *row == member) {
             let mut shared = self.shared.borrow_mut();

@@ -23,7 +23,7 @@ const BUFFER: &str = "buffer";
 const UNRESPONSIVE: &str = "unresponsive";
 const WEB: &str = "web";
 
-/// Groups of controls: a title, and what can be set in it.
+/// Groups of controls: a title, and the values that can be set in the group.
 ///
 /// # Errors
 /// The state is not a scenario.
@@ -90,7 +90,7 @@ fn param_of<'a>(model: &'a Model, name: &str) -> &'a Param {
     model.param(name).expect("the key is declared in this table")
 }
 
-/// A choice that is not of one declared parameter.
+/// A choice that is not the value of one declared parameter.
 fn choice(path: &[&str], label: &str, doc: &str, default: Value, value: Option<&Value>, choices: Value) -> Value {
     json!({
         "path": path,
@@ -175,7 +175,7 @@ impl ControlsOf<'_> {
         groups
     }
 
-    /// The control, with the ends of its slider pulled in to values that load; `None` if no value loads.
+    /// The control, with the ends of its slider limited to values that load; `None` if no value loads.
     fn that_moves(&self, mut control: Value, documents: &[ScenarioTable], reader: &ScenarioReader) -> Option<Value> {
         let Some(measure) = control["kind"].as_str().and_then(SliderMeasure::of) else {
             return Some(control);
@@ -216,7 +216,7 @@ impl ControlsOf<'_> {
         vec![of(top::DURATION.name), of(top::WARMUP.name), of(top::SEED.name)]
     }
 
-    /// These controls come last, because fewest people know the word.
+    /// The controls of marking. They come last, because the fewest people know the word.
     fn of_marks(&self) -> Vec<Option<Value>> {
         let marking = param_of(&SCENARIO, top::MARKING.name);
         let marking_set = self.document.get(marking.name);

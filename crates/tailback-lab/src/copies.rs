@@ -1,4 +1,4 @@
-//! A state as text to take along: a scenario file, Python, a command.
+//! A state as text to copy: a scenario file, Python, a command.
 
 use crate::state::{LabRefusal, PAGE, ScenarioReader, State, watched};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn python_text(text: &str) -> String {
     }
 }
 
-/// A word that a POSIX shell takes as it is.
+/// A word that a POSIX shell takes unchanged.
 fn shell_word(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\"'\"'"))
 }

@@ -1,11 +1,11 @@
-//! Digests of the tables of a run: equal digests, equal bytes, on any processor and in any browser.
+//! Digests of the tables of a run: equal digests mean equal bytes, on any processor and in any browser.
 
 use serde_json::{Map, Value, json};
 use tailback_scenario::key::Key;
 use tailback_sim::results::Table;
 use tailback_sim::results::table::Data;
 
-/// The bits of every NaN: processors may make different ones.
+/// The bits of every NaN, because processors may make different ones.
 const NO_VALUE: u64 = u64::MAX;
 
 /// The number of rows and a digest of each table, by name.

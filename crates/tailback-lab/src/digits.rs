@@ -15,7 +15,7 @@ pub fn general(x: f64, digits: usize) -> String {
     format!("{}e{sign}{:02}", bare(mantissa), exponent.abs())
 }
 
-/// The same as a number.
+/// A number rounded in the same way, as a number.
 pub fn rounded(x: f64, digits: usize) -> f64 {
     general(x, digits).parse().unwrap_or(x)
 }
@@ -27,7 +27,7 @@ fn bare(text: &str) -> &str {
     }
 }
 
-/// A time as a scenario has it, at least a nanosecond.
+/// A time as a scenario writes it, at least a nanosecond.
 pub fn time(seconds: f64) -> String {
     format!("{}ns", Duration::from_seconds(seconds).0.max(1))
 }

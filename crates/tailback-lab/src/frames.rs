@@ -15,7 +15,7 @@ pub struct FrameNumbers {
 }
 
 impl FrameNumbers {
-    /// The place of the first value, and the number of values.
+    /// Add values; returns the position of the first value, and the number of values.
     pub fn add(&mut self, values: impl IntoIterator<Item = f32>) -> Value {
         let from = self.bytes.len() / 4;
         for value in values {

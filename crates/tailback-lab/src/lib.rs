@@ -1,12 +1,12 @@
-//! What the page of `tailback lab` shows, for every program that has one: the server, a notebook's kernel, and the page
-//! itself, which can have the engine inside.
+//! The contents of the page of `tailback lab`, for every program that has such a page: the server, a notebook's kernel,
+//! and the page itself, which can include the engine.
 //!
-//! A page has a [`state::State`]: a scenario, and the discipline beside the scenario's own. [`screen_runs`] makes the
-//! runs of a state, [`picture`] packs what is drawn of their tables, [`controls`] says what can be set, [`copies`]
-//! writes the state as text, and [`packets`] looks into one instant of a run. Nothing here runs a simulation. The
-//! caller does, in a way that it can stop.
+//! A page has a [`state::State`]: a scenario, and the discipline that is compared with the scenario's own.
+//! [`screen_runs`] makes the runs of a state, [`picture`] packs the drawn data of their tables, [`controls`] lists the
+//! values that can be set, [`copies`] writes the state as text, and [`packets`] shows one instant of a run. Nothing
+//! here runs a simulation. The caller runs simulations, in a way that it can stop.
 //!
-//! Data are JSON, except numbers that are drawn: they are in [`frames`].
+//! Data are JSON, except numbers that are drawn, which are in [`frames`].
 
 pub mod controls;
 pub mod copies;

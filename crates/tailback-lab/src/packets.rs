@@ -1,7 +1,7 @@
-//! Packets one by one: a rerun up to an instant, with what waits there and a log of the queue's decisions.
+//! Packets one by one: a rerun up to an instant, with the packets that wait there and a log of the queue's decisions.
 //!
-//! A [`Question`] is about an instant of one run. [`Packets`] keeps what was run for earlier ones, and answers from it
-//! where it can. Otherwise the caller runs a [`PacketWatch`], and gives back what it has seen.
+//! A [`Question`] is about an instant of one run. [`Packets`] keeps the runs of earlier questions, and answers from
+//! these runs if it can. Otherwise the caller runs a [`PacketWatch`], and returns the observed events.
 
 use crate::screen_runs::{PACKET_BITS, with_one_value, without_recordings};
 use crate::state::{LabRefusal, PAGE, ScenarioReader, ScenarioTable, State, watched};
@@ -14,14 +14,14 @@ use tailback_sim::results::screen::{Whole, whole};
 use tailback_sim::spec::Spec;
 use tailback_sim::wire::tap::{Names, Tap};
 
-/// What is kept around an instant, before and after it, seconds: any other instant in it needs no run.
+/// The window that is kept before and after an instant, seconds. Any other instant in it needs no run.
 const BEFORE_S: f64 = 2.0;
 const AFTER_S: f64 = 0.5;
-/// Decisions that the log shows.
+/// The number of decisions that the log shows.
 const LAST: usize = 60;
-/// The longest run that is kept whole, in packets over the link: some 30 MB. Of a longer run a window is kept.
+/// The longest run that is kept whole, in packets over the link: some 30 MB. Of a longer run only a window is kept.
 const MOST_WHOLE: f64 = 300_000.0;
-/// Runs that are kept: those of both disciplines.
+/// The number of runs that are kept: those of both disciplines.
 const MOST_KEPT: usize = 2;
 
 /// A question about a run.
@@ -31,7 +31,7 @@ pub struct Question {
     /// The scenario with its probes recorded and without a warm-up.
     pub spec: Spec,
     side: usize,
-    /// The instant, seconds; `None` for all of them.
+    /// The instant, seconds; `None` for all instants.
     at: Option<f64>,
     port: String,
     queue: &'static str,
@@ -43,10 +43,10 @@ pub struct Question {
 }
 
 impl Question {
-    /// About one instant of the run of one discipline.
+    /// A question about one instant of the run of one discipline.
     ///
     /// # Errors
-    /// There is no such run, or it has no such instant; the state is not a scenario.
+    /// The run does not exist, or does not have this instant; or the state is not a scenario.
     pub fn about(state: &State, side: usize, at: f64, reader: &ScenarioReader) -> Result<Question, LabRefusal> {
         let mut question = Question::of(state, side, reader)?;
         let end = question.to;
@@ -61,10 +61,10 @@ impl Question {
         Ok(question)
     }
 
-    /// About every instant of a run, if it is short enough to be kept whole.
+    /// A question about every instant of a run, if the run is short enough to be kept whole.
     ///
     /// # Errors
-    /// There is no such run; the state is not a scenario.
+    /// The run does not exist, or the state is not a scenario.
     pub fn about_all(state: &State, side: usize, reader: &ScenarioReader) -> Result<Option<Question>, LabRefusal> {
         let question = Question::of(state, side, reader)?;
         let rate = watched(&question.spec).forward.rate.bits_per_second();
@@ -102,7 +102,7 @@ impl Question {
         })
     }
 
-    /// The scenario, cut at the end of the kept window. The bound of memory is computed from it.
+    /// The scenario, cut at the end of the kept window. The bound of memory is computed from this scenario.
     pub fn until_its_end(&self) -> Spec {
         let mut spec = self.spec.clone();
         spec.duration = Duration::from_seconds(self.to).max(Duration(1));
@@ -226,7 +226,7 @@ impl Packets {
         self.kept.iter().any(|k| k.has(question))
     }
 
-    /// Keep what was seen. It replaces what was kept of this run, or else what was kept of the oldest run.
+    /// Keep the observed events. They replace the kept events of this run, or else the kept events of the oldest run.
     pub fn keep(&mut self, question: &Question, watched: Watched) {
         self.kept.retain(|k| k.document != question.document);
         let surplus = (self.kept.len() + 1).saturating_sub(MOST_KEPT);

@@ -14,15 +14,15 @@ use tailback_sim::results::outcome::TABLES;
 use tailback_sim::results::screen::lines;
 use tailback_sim::results::table::Table;
 
-/// Flows with a bar of their own, at most.
+/// The largest number of flows with a bar of their own.
 const MOST_BARS: usize = 400;
-/// Columns of a picture: a screen of 2560 pixels has two panels in a row.
+/// The number of columns of a picture: a screen of 2560 pixels has two panels in a row.
 const COLUMNS: std::ops::RangeInclusive<usize> = 50..=1280;
 
 /// The request of a page.
 #[derive(Clone, Debug)]
 pub struct PictureOrder {
-    /// The number of the input that asks; its picture has it too.
+    /// The number of the input that requests the picture. The picture has this number, too.
     pub input: Value,
     pub mode: RunMode,
     /// The width of the picture, pixels.
@@ -35,10 +35,10 @@ pub struct DoneRun<'a> {
     pub tables: &'a [Table],
 }
 
-/// The data that a page gets beside the picture.
+/// The data that a page gets in addition to the picture.
 #[derive(Clone, Copy, Default)]
 pub struct PictureExtras {
-    /// How long the runs took, ms. Without it equal runs give equal pictures.
+    /// The time that the runs took, ms. Without this time equal runs give equal pictures.
     pub took_ms: Option<f64>,
     /// The controls of the state.
     pub controls: bool,
@@ -85,7 +85,7 @@ pub fn picture(
     Ok(frame(&header, &numbers))
 }
 
-/// The rows of the table of numbers: what each is called, its unit, and where it stands in a run.
+/// The rows of the table of numbers: the title, the unit, and the place in a run of each.
 fn measures() -> Vec<Value> {
     let row = |c: &Called, at: &[&str]| json!({"title": c.title, "unit": shown_unit(c), "at": at});
     let of_link = called("links").into_iter().filter(|c| c.shown.is_some());
@@ -101,7 +101,7 @@ fn called(table: &str) -> Vec<Called> {
     TABLES.iter().find(|t| t.name == table).map_or(vec![], |t| (t.called)())
 }
 
-/// `%` for a share, nothing for a number without a unit.
+/// `%` for a share, and an empty text for a number without a unit.
 fn shown_unit(c: &Called) -> &'static str {
     match c.unit {
         _ if c.share => "%",
@@ -178,7 +178,7 @@ fn unit_of(probe: &str, run: &ScreenRun, library: &Library) -> &'static str {
     probes.find(|p: &&ProbeDef| p.name == probe).map_or("", |p| p.unit)
 }
 
-/// Dropped and marked packets of the link, by intervals, at the end of each.
+/// The numbers of dropped and marked packets of the link, by intervals, at the end of each interval.
 fn decisions(run: &DoneRun, numbers: &mut FrameNumbers) -> Value {
     let table = RunTable::of(run, "link_intervals");
     let rows = table.rows_of("name", &run.asked.link);
@@ -222,7 +222,7 @@ fn flows(run: &DoneRun, numbers: &mut FrameNumbers) -> Value {
     })
 }
 
-/// Event, reason and packets at the link.
+/// The event, the reason and the number of packets of each loss at the link.
 fn losses(run: &DoneRun) -> Vec<Value> {
     let table = RunTable::of(run, "losses");
     let (events, reasons, packets) = (table.texts("event"), table.texts("reason"), table.reals("packets"));

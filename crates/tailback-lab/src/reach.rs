@@ -1,7 +1,7 @@
 //! The range of a control's slider. The scenario loads with the value at each end.
 //!
-//! It covers the declared range, or as much of it as is near the value. Where values contradict each other, such as a
-//! warm-up longer than the duration, the end is pulled in to the last value that loads.
+//! The slider covers the declared range, or the part of the range near the value. If values contradict each other, such
+//! as a warm-up longer than the duration, the end of the slider is moved to the last value that loads.
 
 use crate::digits::{general, rounded};
 use crate::state::{PAGE, ScenarioReader, ScenarioTable, table_in};
@@ -10,11 +10,11 @@ use tailback_base::quantity::{parse_bytes, parse_rate, parse_time};
 
 /// The factor that a slider reaches below and above a value, if the declared range is wider.
 const REACH: f64 = 20.0;
-/// The end of a slider for a count, where the declared range is wider: this, or four times the value.
+/// The end of a slider for a count, if the declared range is wider: this number, or four times the value.
 const MOST_COUNT: f64 = 40.0;
 /// Steps of the bisection that finds the last value that loads.
 const HALVINGS: u32 = 12;
-/// Digits of a value that a slider sets.
+/// The number of digits of a value that a slider sets.
 const DIGITS: usize = 3;
 
 /// The parameter that a slider sets.
@@ -62,7 +62,7 @@ impl SliderMeasure {
         }
     }
 
-    /// The number that a value of a scenario is.
+    /// The number that a value of a scenario stands for.
     pub fn read(self, value: &Value) -> Option<f64> {
         let Value::String(text) = value else {
             return value.as_f64();
@@ -93,7 +93,7 @@ impl SliderMeasure {
         }
     }
 
-    /// The declared range, or as much of it as is near the value.
+    /// The declared range, or the part of the range near the value.
     pub fn near(self, number: Option<f64>, least: Option<f64>, most: Option<f64>) -> (f64, f64) {
         let (low, high) = (least.unwrap_or(0.0), most.unwrap_or(f64::INFINITY));
         if self == SliderMeasure::Number && high <= (100.0 * low).max(1.0) {
@@ -117,8 +117,8 @@ pub struct Slider<'a> {
 }
 
 impl Slider<'_> {
-    /// The ends, pulled in until the document loads with the value of each. `None` where no value loads: what the
-    /// scenario says elsewhere excludes the parameter.
+    /// The ends, moved inwards until the document loads with the value of each end. `None` if no value loads, because
+    /// other values of the scenario exclude the parameter.
     pub fn pulled_in(&self, number: Option<f64>, ends: (f64, f64)) -> Option<(f64, f64)> {
         let usual = number.unwrap_or_else(|| (ends.0.max(1e-9) * ends.1).sqrt());
         let mut good = [usual, ends.0, ends.1];

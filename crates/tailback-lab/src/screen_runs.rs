@@ -1,4 +1,4 @@
-//! The runs of a state: its scenarios, with what the page draws recorded in place of their own recordings.
+//! The runs of a state: its scenarios, with recordings of the data that the page draws instead of their own recordings.
 
 use crate::digits::{rounded, time};
 use crate::state::{LabRefusal, PAGE, ScenarioReader, ScenarioTable, State, watched};
@@ -10,22 +10,23 @@ use tailback_sim::declare::tables::{SOJOURN_PERCENTILES, WAITING_PACKETS, record
 use tailback_sim::spec::Spec;
 use tailback_transport::tcp::probes::CWND;
 
-/// Samples of the queue in a run. A page shows the least and the greatest of each column of pixels.
+/// The number of samples of the queue in a run. A page shows the least and the greatest sample of each column of
+/// pixels.
 const SAMPLES: f64 = 6000.0;
-/// Points of each window, which are drawn as they are.
+/// The number of points of each window, which are drawn unchanged.
 const COARSE_WINDOW_POINTS: f64 = 200.0;
 const FULL_WINDOW_POINTS: f64 = 400.0;
-/// Intervals of the time in the queue.
+/// The number of intervals of the time in the queue.
 const INTERVALS: f64 = 240.0;
-/// Flows whose windows are recorded, at most.
+/// The largest number of flows whose windows are recorded.
 const MOST_WINDOWS: u32 = 200;
-/// Packets that a coarse run sends over the link, about.
+/// The approximate number of packets that a coarse run sends over the link.
 const COARSE_PACKETS: f64 = 10_000.0;
-/// Bits of a packet for that purpose.
+/// The bits of a packet for that number.
 pub const PACKET_BITS: f64 = 12_000.0;
 /// A coarse run is not shorter than this, seconds.
 const LEAST_COARSE_S: f64 = 1.0;
-/// The average of a discipline, if it has a probe of this name.
+/// The name of the probe with the average of a discipline, if it has one.
 const AVERAGE: &str = "average";
 
 /// The part of a scenario that is run.
@@ -90,7 +91,7 @@ pub fn with_one_value(probes: &'static [ProbeDef]) -> impl Iterator<Item = &'sta
 
 fn seconds_of(spec: &Spec, mode: RunMode) -> f64 {
     let whole = spec.duration.seconds();
-    // Two digits, because it is shown.
+    // Two digits are enough, because the number is shown.
     let few = rounded(
         COARSE_PACKETS * PACKET_BITS / watched(spec).forward.rate.bits_per_second(),
         2,
@@ -118,7 +119,7 @@ fn recorded(document: &ScenarioTable, mode: RunMode, reader: &ScenarioReader) ->
     table.insert(top::INTERVAL.name.into(), time(seconds / INTERVALS).into());
     let warmup = spec.warmup.seconds();
     if warmup > 0.0 {
-        // A coarse run is cut, so that it may end before the warm-up does.
+        // A coarse run is cut, so it may end before the warm-up does.
         let most = if mode == RunMode::Full { seconds } else { seconds / 5.0 };
         table.insert(top::WARMUP.name.into(), time(warmup.min(most)).into());
     }

@@ -1,4 +1,4 @@
-//! A state: a scenario as its document, and the queue that stands beside the scenario's own.
+//! A state: a scenario as its document, and the queue that is compared with the scenario's own.
 
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -22,7 +22,7 @@ const BESIDE: &str = "beside";
 /// A table of a scenario.
 pub type ScenarioTable = Map<String, Value>;
 
-/// Why something is not done.
+/// The reason why something is not done.
 #[derive(Debug)]
 pub enum LabRefusal {
     /// The scenario is wrong.
@@ -50,7 +50,7 @@ impl From<ScenarioError> for LabRefusal {
 #[derive(Clone, Copy)]
 pub struct ScenarioReader<'a> {
     pub library: &'a Library,
-    /// Why the page cannot show a scenario that can be run elsewhere.
+    /// The reason why the page cannot show a scenario that can be run elsewhere.
     pub unfit: fn(&Spec) -> Option<String>,
 }
 
@@ -67,7 +67,7 @@ impl ScenarioReader<'_> {
     /// The scenario of a document. `name` stands for the file in messages.
     ///
     /// # Errors
-    /// The message that a file gets, or why the page cannot show it.
+    /// The message that a file gets, or the reason why the page cannot show the scenario.
     pub fn load(&self, document: &ScenarioTable, name: &str) -> Result<Loaded, LabRefusal> {
         let text = Value::Object(document.clone()).to_string();
         let loaded = load_json_with(self.library, &text, name, &[])?;
@@ -89,7 +89,7 @@ impl State {
     /// A state as a page sends it.
     ///
     /// # Errors
-    /// It is not a state.
+    /// The value is not a state.
     pub fn of(given: &Value) -> Result<State, LabRefusal> {
         let refused = |text: &str| Err(LabRefusal::Page(text.to_string()));
         let Some(document) = given[DOCUMENT].as_object() else {
@@ -123,7 +123,7 @@ impl State {
         json!({DOCUMENT: self.document, BESIDE: self.beside})
     }
 
-    /// The scenarios of the runs. They differ in the queue of the watched link, and have the same seed.
+    /// The scenarios of the runs. The scenarios differ in the queue of the watched link, and have the same seed.
     ///
     /// # Errors
     /// The document is not a scenario.
@@ -136,7 +136,7 @@ impl State {
         let mut second = first.clone();
         let of_link = table_in(table_in(&mut second, top::LINKS.name), &watched(&loaded.spec).name);
         of_link.insert(link::QUEUE.name.into(), Value::Object(beside.clone()));
-        // The second discipline may lack what is recorded of the first; the page has recordings of its own.
+        // The second discipline may lack the probes that are recorded of the first; the page has recordings of its own.
         if second.contains_key(top::RECORDINGS.name) && reader.load(&second, PAGE).is_err() {
             second.shift_remove(top::RECORDINGS.name);
         }
@@ -144,7 +144,7 @@ impl State {
     }
 }
 
-/// A whole number that a page would change.
+/// A whole number that a page would change, because it is too large for JavaScript.
 fn lost_in_a_page(value: &Value) -> Option<&Value> {
     match value {
         Value::Number(n) => n
@@ -171,7 +171,7 @@ pub fn explicit(document: &ScenarioTable, name: &str, reader: &ScenarioReader) -
     Ok(copied)
 }
 
-/// The link whose queue is shown: the one called `bottleneck`, else the first of the lowest rate.
+/// The link whose queue is shown: the link called `bottleneck`, or else the first link of the lowest rate.
 pub fn watched(spec: &Spec) -> &LinkSpec {
     let named = spec.links.iter().find(|l| l.name == "bottleneck");
     let slowest = || spec.links.iter().min_by_key(|l| l.forward.rate);
@@ -196,7 +196,8 @@ pub fn at<'a>(document: &'a ScenarioTable, path: &[&str]) -> Option<&'a Value> {
     (!value.is_null()).then_some(value)
 }
 
-/// The table under a key. One that is named by a word becomes a table with this kind; anything else becomes empty.
+/// The table under a key. A model that is given by its name becomes a table with this kind; anything else becomes
+/// empty.
 pub fn table_in<'a>(table: &'a mut ScenarioTable, key: &str) -> &'a mut ScenarioTable {
     let value = table.entry(key).or_insert_with(|| json!({}));
     match value {

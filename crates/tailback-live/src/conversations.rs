@@ -1,16 +1,16 @@
-//! Which packets belong to which flow. Conversations are named by the caller, or learned as they appear and forgotten
-//! when they have been silent for a time.
+//! The flow of each packet. The caller names conversations, or they are recorded when they appear and removed when they
+//! have been silent for a time.
 //!
-//! A learned conversation is kept as long as the RFCs require of a box that translates addresses, which has the same
-//! problem: a TCP connection 2 hours and 4 minutes (RFC 5382 section 5, REQ-5), or 4 minutes once one end has closed
-//! or reset it (same place); UDP 5 minutes (RFC 4787 section 4.3, REQ-5); ICMP queries and anything else 60 seconds
-//! (RFC 5508 section 3.2, REQ-2).
+//! Such a recorded conversation is kept as long as the RFCs require of a box that translates addresses, which has the
+//! same problem. A TCP connection is kept for 2 hours and 4 minutes (RFC 5382 section 5, REQ-5), or for 4 minutes once
+//! one end has closed or reset it (same place). UDP is kept for 5 minutes (RFC 4787 section 4.3, REQ-5), and ICMP
+//! queries and anything else for 60 seconds (RFC 5508 section 3.2, REQ-2).
 //!
 //! State: for each conversation its flow, the time of its last packet, and whether it is over; for each flow how many
 //! conversations share it. A packet costs one look-up. Old conversations are removed when a new one finds no free
 //! flow, at most once a second.
 //!
-//! A conversation that found no free flow shares the last flow until it is forgotten itself.
+//! A conversation that found no free flow shares the last flow until the conversation itself is removed.
 
 use crate::wire::{Headers, Tuple};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -28,19 +28,19 @@ const OTHER: Duration = seconds(60);
 /// Old conversations are removed at most this often.
 const LOOK_EVERY: Duration = seconds(1);
 
-/// Which packets belong to which flow.
+/// The flow of each packet.
 pub enum Conversations {
     /// Conversations that the caller names, as their sources send. If a source's port is 0, it means any port that is
-    /// not named. Such a conversation shares the flow, and its sequence numbers are not the flow's.
+    /// not named. Such a conversation shares the flow, and its sequence numbers are not those of the flow.
     Declared(HashMap<Tuple, FlowId>),
-    /// Each new conversation takes a free flow; when all are taken, new ones share the last.
+    /// Each new conversation takes a free flow; when all flows are taken, new conversations share the last one.
     Learned(Learned),
 }
 
 struct KnownFlow {
     flow: FlowId,
     heard: Time,
-    /// One end has closed or reset it.
+    /// Whether one end has closed or reset it.
     over: bool,
 }
 
@@ -63,11 +63,11 @@ pub struct Learned {
     /// Free flows, and how many conversations use each flow.
     free: BTreeSet<u32>,
     users: Vec<u32>,
-    /// A number for each address, in the order of first appearance.
+    /// The number of each address, in the order of first appearance.
     hosts: HashMap<IpAddr, u32>,
     next_host: u32,
     looked: Option<Time>,
-    /// The conversations that each flow has had, with the first of them.
+    /// The number of conversations that each flow has had, with the first of them.
     had: BTreeMap<u32, (Tuple, u64)>,
 }
 
@@ -75,14 +75,14 @@ pub struct Learned {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowMatch {
     pub flow: FlowId,
-    /// If it begins a conversation: the numbers of its source and its destination.
+    /// If the packet begins a conversation: the numbers of its source and its destination.
     pub new: Option<[u32; 2]>,
     /// Whether this conversation does not share its flow.
     pub alone: bool,
 }
 
 impl Learned {
-    /// With this many flows, at least one.
+    /// A table with this many flows, but at least one.
     pub fn new(flows: u32) -> Learned {
         Learned {
             free: (0..flows).collect(),
@@ -91,12 +91,13 @@ impl Learned {
         }
     }
 
-    /// The number of remembered conversations.
+    /// The number of stored conversations.
     pub fn remembered(&self) -> usize {
         self.known.len()
     }
 
-    /// For each flow that had a conversation: the first, as its source sends, and how many there were.
+    /// For each flow that had a conversation: the first conversation, as its source sends, and the number of
+    /// conversations.
     pub fn had(&self) -> impl Iterator<Item = (FlowId, Tuple, u64)> + '_ {
         self.had.iter().map(|(flow, (first, n))| (FlowId(*flow), *first, *n))
     }
@@ -106,7 +107,7 @@ impl Learned {
         if let Some(k) = self.known.get_mut(&tuple) {
             k.heard = now;
             match &h.tcp {
-                // The next connection on the same ports.
+                // This is the next connection on the same ports.
                 Some(t) if t.syn => k.over = false,
                 Some(t) if t.fin || t.rst => k.over = true,
                 _ => {}
@@ -139,7 +140,7 @@ impl Learned {
         }
     }
 
-    /// Forget conversations that have been silent for too long, and addresses that no other conversation uses.
+    /// Remove conversations that have been silent for too long, and addresses that no other conversation uses.
     fn forget(&mut self, now: Time) {
         let (users, free) = (&mut self.users, &mut self.free);
         let before = self.known.len();
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(flow(&mut l, 0, packet(1, protocol, closed)), (0, false));
         assert_eq!(flow(&mut l, 1, packet(2, 6, false)), (1, true));
         for now in (10..).step_by(10) {
-            // Each of them asks as a new conversation.
+            // Each of these packets arrives as that of a new conversation.
             match flow(&mut l, now, packet(100 + (now / 10) as u16, 47, false)).0 {
                 1 => {}
                 _ => return now,
@@ -243,7 +244,8 @@ mod tests {
         syn.tcp.as_mut().unwrap().syn = true;
         assert_eq!(flow(&mut l, 100, syn), (0, false));
         assert_eq!(flow(&mut l, 200, packet(2, 17, false)), (1, false));
-        // The second had a packet after 200 s, and the first is open again: neither is removed when others ask.
+        // The second had a packet after 200 s, and the first is open again, so neither is removed when other
+        // conversations begin.
         assert_eq!(flow(&mut l, 450, packet(3, 17, false)), (1, true));
         assert_eq!(flow(&mut l, 500, packet(2, 17, false)), (1, false));
         assert_eq!(l.remembered(), 3);

@@ -2,7 +2,7 @@
 //! the network of a scenario delivers them.
 //!
 //! The network is the simulator itself; the ends of its flows are outside. It is advanced on demand: a call processes
-//! every event that was due by then, each at its own time. So a late call delays only the emission of packets.
+//! every event that was due by then, each at its own time. A late call therefore delays only the emission of packets.
 //!
 //! State: the simulator; the bytes of the packets inside; the last headers of each flow. A packet costs a look-up of
 //! its conversation, one of its bytes, and the simulator's cost of its hops.
@@ -29,7 +29,7 @@ use tailback_sim::wire::tap::Names;
 use tailback_sim::wire::tap::Tap;
 use tailback_transport::Segment;
 
-/// The two sides of the box. Where nothing else is said, sources are on the near side and destinations on the far one.
+/// The two sides of the box. By default, sources are on the near side and destinations on the far side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BoxSide {
     Near,
@@ -48,9 +48,9 @@ impl BoxSide {
 /// A packet's bytes while it is inside.
 struct Parcel {
     bytes: Vec<u8>,
-    /// The device by which it leaves, which is not the one by which it came.
+    /// The device by which it leaves; it came by the other device.
     to: BoxSide,
-    /// Where the IP header begins; frames of an interface have other headers before it.
+    /// The position of the IP header; frames of an interface have other headers before it.
     ip: usize,
     headers: Headers,
 }
@@ -61,7 +61,7 @@ struct Parcels {
     held: HashMap<Time, Parcel>,
     /// Buffers to use again.
     spare: Vec<Vec<u8>>,
-    /// A link may duplicate packets: then the bytes are kept for a while after the first copy has left.
+    /// Whether a link may duplicate packets. Then the bytes are kept for a while after the first copy has left.
     twice: bool,
     left: std::collections::VecDeque<(Time, Time)>,
 }
@@ -73,7 +73,7 @@ const MOST_LAST_PORTS: usize = 1024;
 /// The number of bytes of a packet stored in a capture: all headers.
 const SHOWN: usize = 128;
 
-/// How long the bytes of a packet are kept if a second copy may come.
+/// The time for which the bytes of a packet are kept if a second copy may come.
 const SECOND_COPY: Duration = Duration::from_millis(2_000);
 
 impl Parcels {
@@ -108,7 +108,7 @@ impl Parcels {
     }
 }
 
-/// Counts of what has passed.
+/// The counts of the packets that have passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     pub entered: u64,
@@ -126,7 +126,7 @@ pub struct Crossing {
     prepared: Prepared,
     conversations: Conversations,
     connections: Vec<Connection>,
-    /// Which flows have datagrams with numbers.
+    /// Whether each flow has datagrams with numbers.
     numbered: Vec<bool>,
     parcels: Rc<RefCell<Parcels>>,
     watch: Rc<RefCell<Watch>>,
@@ -153,7 +153,7 @@ impl Crossing {
     /// The network of a scenario, at time zero. The real service rate of its first link is measured.
     ///
     /// # Errors
-    /// As for [`tailback_sim::run::run`].
+    /// The errors are those of [`tailback_sim::run::run`].
     pub fn new(spec: &Spec, seed: u64, conversations: Conversations) -> Result<Crossing, Refusal> {
         let hooks = Hooks {
             ends: FlowEnds::Injected,
@@ -197,7 +197,8 @@ impl Crossing {
         self.prepared.built.names()
     }
 
-    /// For each flow that had a learned conversation: the first, as its source sends, and how many there were.
+    /// For each flow that had a recorded conversation: the first conversation, as its source sends, and the number of
+    /// conversations.
     pub fn had(&self) -> Vec<(FlowId, Tuple, u64)> {
         match &self.conversations {
             Conversations::Declared(_) => vec![],
@@ -294,7 +295,7 @@ impl Crossing {
         let learned_flow = learned.flow_of(tuple, h, now);
         let (flow, sim) = (learned_flow.flow, &mut self.prepared.built.sim);
         if let Some([source, destination]) = learned_flow.new {
-            // For queues that classify by host.
+            // Queues that classify by host need these numbers.
             sim.set_hosts(flow, source, destination);
             self.connections[flow.0 as usize] = Connection::default();
             if let Some(ends) = sim.ends_mut(flow) {
@@ -304,7 +305,7 @@ impl Crossing {
         Some((flow, backward, learned_flow.alone))
     }
 
-    /// Take the network's reports since the last call: forget the bytes of dropped packets.
+    /// Take the network's reports since the last call, and release the bytes of dropped packets.
     fn settle(&mut self) {
         let mut w = self.watch.borrow_mut();
         let mut parcels = self.parcels.borrow_mut();
@@ -323,9 +324,9 @@ impl Crossing {
         }
     }
 
-    /// When the box must be called again if no packet arrives: when a packet comes out, or when an event inside can
-    /// wait no longer. A packet released by an event comes out only after the delay of the last line, so half of that
-    /// delay is soon enough.
+    /// The time at which the box must be called again if no packet arrives, because a packet comes out or an event
+    /// inside can wait no longer. A packet released by an event comes out only after the delay of the last line, so
+    /// half of that delay is soon enough.
     pub fn due(&mut self) -> Option<Time> {
         let sim = &mut self.prepared.built.sim;
         let inside = sim.next_event()?;
@@ -338,7 +339,7 @@ impl Crossing {
     }
 
     /// Process every event until `now`, and pass on each packet that comes out: its side, its bytes, and when it was
-    /// due. `write` returns when it was written.
+    /// due. `write` returns the time at which it was written.
     pub fn advance(&mut self, now: Time, write: &mut dyn FnMut(BoxSide, &[u8], Time) -> Time) {
         self.prepared.built.sim.run_until(now.max(self.newest));
         self.settle();

@@ -15,7 +15,7 @@ use tailback_base::Duration;
 pub const LARGEST: usize = 65_536 + 64;
 /// Size of the buffer of an interface's socket, bytes.
 const WAITING: c_int = 1 << 25;
-/// All protocols (linux/if_ether.h), in network byte order.
+/// The protocol number of all protocols (linux/if_ether.h), in network byte order.
 const EVERYTHING: u16 = (libc::ETH_P_ALL as u16).to_be();
 /// Room for a tag that the kernel has removed from a frame.
 const TAG: usize = 4;
@@ -32,7 +32,7 @@ struct Request {
 /// Make a TUN device with this name in the network of this process. It exists as long as the returned descriptor.
 ///
 /// # Errors
-/// There is no `/dev/net/tun`, the user may not open it, or the name is taken.
+/// `/dev/net/tun` does not exist, the user may not open it, or the name is taken.
 pub fn make_tun(name: &str) -> io::Result<OwnedFd> {
     let file = std::fs::OpenOptions::new()
         .read(true)
@@ -70,18 +70,17 @@ pub fn open_interface(name: &str) -> io::Result<OwnedFd> {
     if index == 0 {
         return Err(io::Error::last_os_error());
     }
-    // Without a protocol it gets no frames until it is bound to the interface.
-    // SAFETY: no memory is involved.
+    // Without a protocol the socket gets no frames until it is bound to the interface. SAFETY: no memory is involved.
     let fd = check(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
-    // SAFETY: it is open and has no other owner.
+    // SAFETY: the descriptor is open and has no other owner.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     let on: c_int = 1;
     set(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &on)?;
     set(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
     set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
-    // Bypass the interface's own queue, which would be a second one after ours.
+    // Bypass the interface's own queue, because it would be a second queue after ours.
     set(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
-    // The first needs a privilege, the second is limited by a setting of the machine.
+    // The first option needs a privilege, and a setting of the machine limits the second one.
     set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &WAITING)
         .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &WAITING))?;
     let everyone = libc::packet_mreq {
@@ -133,7 +132,7 @@ impl Device {
         let flags = check(unsafe { libc::fcntl(fd, libc::F_GETFL) })?;
         // SAFETY: as above.
         check(unsafe { libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) })?;
-        // SAFETY: it is open, and the caller gives up its ownership.
+        // SAFETY: the descriptor is open, and the caller gives up its ownership.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let domain: io::Result<c_int> = option(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN);
         let kind = match domain {
@@ -147,8 +146,8 @@ impl Device {
         self.fd.as_raw_fd()
     }
 
-    /// Read the next frame, split into packets as a wire would carry them. With each packet comes the position of its
-    /// IP header, if it has one.
+    /// Read the next frame, split into packets as a wire would carry them. Each packet is passed on with the position
+    /// of its IP header, if it has one.
     ///
     /// # Errors
     /// The device is gone.
@@ -172,7 +171,7 @@ impl Device {
         let (n, tag) = match self.receive(&mut descriptor, &mut buffer[TAG..]) {
             Ok(Some(got)) => got,
             Ok(None) => return Ok(Got::Nothing),
-            // The kernel cannot describe what was left to the network card; the frame is lost.
+            // The kernel cannot describe the work that was left to the network card, so the frame is lost.
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => return Ok(Got::Unknown),
             Err(e) => return Err(e),
         };
@@ -264,8 +263,7 @@ impl Device {
 fn option<T>(socket: &OwnedFd, level: c_int, option: c_int) -> io::Result<T> {
     let mut value = std::mem::MaybeUninit::<T>::zeroed();
     let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: `value` has the given length. Only structures of numbers are asked for, for which zero is a valid
-    // value.
+    // SAFETY: `value` has the given length. Only structures of numbers are requested, for which zero is a valid value.
     check(unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

@@ -1,14 +1,15 @@
-//! Ethernet frames as an interface delivers them: where IP begins, and the work that a network card would have done
-//! when sending.
+//! Ethernet frames as an interface delivers them: the position of the IP header, and the work that a network card would
+//! have done when sending.
 //!
 //! A kernel passes up to 64 KB of one connection to its network card as a single packet with an unfinished checksum,
 //! and on the receiving side it joins packets that arrived separately (segmentation and receive offloads). A frame
-//! taken from an interface can be such a packet; a descriptor before it says so. The descriptor has the layout of
-//! virtio's (Virtual I/O Device 1.2, section 5.1.6: `struct virtio_net_hdr`). A queue must see what a wire would
-//! carry, so frames are cut here, and checksums are completed: RFC 9293 section 3.1 (TCP), RFC 768 (UDP), RFC 8200
-//! section 8.1 (over IPv6).
+//! taken from an interface can be such a packet; a descriptor before the frame shows this. The descriptor has the
+//! layout of virtio's (Virtual I/O Device 1.2, section 5.1.6: `struct virtio_net_hdr`). A queue must get the packets
+//! that a wire would carry, so frames are cut here, and checksums are completed: RFC 9293 section 3.1 (TCP), RFC 768
+//! (UDP), RFC 8200 section 8.1 (over IPv6).
 //!
-//! State: none. A frame that needs no work costs a look at its descriptor; a byte that is cut costs a copy and a sum.
+//! There is no state. A frame that needs no work costs a look at its descriptor; a byte that is cut costs a copy and a
+//! sum.
 
 /// Bytes of the descriptor.
 pub const DESCRIPTOR: usize = 10;
@@ -25,7 +26,7 @@ const NO_SEGMENTS: u8 = 0;
 const TCP_IPV4: u8 = 1;
 const TCP_IPV6: u8 = 4;
 const UDP_DATAGRAMS: u8 = 5;
-/// Added to a kind: the connection uses ECN.
+/// A flag that is added to a kind: the connection uses ECN.
 const WITH_ECN: u8 = 0x80;
 
 const FIN_AND_PSH: u8 = 0x09;
@@ -38,7 +39,7 @@ pub struct Offload {
     kind: u8,
     /// Payload of each segment.
     segment: u16,
-    /// Where the transport's header begins, and the offset of its checksum from there.
+    /// The position of the transport's header, and the offset of its checksum from there.
     start: u16,
     checksum: u16,
 }
@@ -61,7 +62,7 @@ impl Offload {
     }
 }
 
-/// Where the IP header begins; `None` if the frame carries something else.
+/// The position of the IP header; `None` if the frame carries something else.
 pub fn ip_at(frame: &[u8]) -> Option<usize> {
     let mut at = MACS;
     loop {
@@ -74,8 +75,8 @@ pub fn ip_at(frame: &[u8]) -> Option<usize> {
     }
 }
 
-/// Pass on what a wire would carry for this frame: the frame itself, or its segments in order. Returns false for work
-/// that no known card does.
+/// Pass on the frames that a wire would carry for this frame: the frame itself, or its segments in order. Returns false
+/// for work that no known card does.
 pub fn cut(o: Offload, frame: &mut [u8], each: &mut dyn FnMut(&[u8])) -> bool {
     let start = usize::from(o.start);
     match o.kind & !WITH_ECN {
@@ -102,7 +103,7 @@ pub fn cut(o: Offload, frame: &mut [u8], each: &mut dyn FnMut(&[u8])) -> bool {
 fn complete(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
     let sum = fold(add(0, frame.get(start..)?));
     let at = frame.get_mut(start + offset..start + offset + 2)?;
-    // In UDP zero would mean "no checksum"; for all others both values are equivalent.
+    // In UDP zero would mean "no checksum"; for all other protocols both values are equivalent.
     at.copy_from_slice(&(if sum == 0xffff { 0xffff } else { !sum }).to_be_bytes());
     Some(())
 }
@@ -170,7 +171,7 @@ fn transport(frame: &mut [u8], ip: usize, start: usize, protocol: u8, at: usize)
     frame[start + at..start + at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// RFC 1071: the sum of 16-bit words, not yet folded.
+/// Add to the sum of 16-bit words of RFC 1071, which is not folded yet.
 fn add(sum: u64, bytes: &[u8]) -> u64 {
     let words = bytes.chunks(2).map(|w| match w {
         [a, b] => u64::from(u16::from_be_bytes([*a, *b])),
@@ -191,7 +192,7 @@ mod tests {
     use super::*;
     use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 
-    /// A TCP frame with this payload, over IPv4 or IPv6, and where the transport header begins.
+    /// A TCP frame with this payload, over IPv4 or IPv6, and the position of its transport header.
     fn tcp(six: bool, payload: usize) -> (Vec<u8>, u16) {
         let link = PacketBuilder::ethernet2([1; 6], [2; 6]);
         let mut frame = vec![];

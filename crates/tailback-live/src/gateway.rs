@@ -3,8 +3,8 @@
 //! The network inside is advanced on demand. When a packet arrives, every event that was due until then is processed
 //! first, at its own time. Between packets the thread sleeps until shortly before the next event, and then polls the
 //! clock and the devices. A late wake-up delays one emission but not the next. The lateness of each emission is
-//! counted, and so is the real service rate of the first link. A run that was too late too often reports that it is
-//! not valid.
+//! counted, and so is the real service rate of the first link. A run in which too many emissions were too late reports
+//! that it is not valid.
 
 use crate::crossing::{BoxSide, Crossing};
 use crate::device::{self, Device, Got, LARGEST};
@@ -15,7 +15,7 @@ use tailback_sim::measure::histogram::Histogram;
 
 /// The most packets taken from one device before the other is read.
 const BATCH: usize = 32;
-/// How often the caller of the gateway is asked whether to continue.
+/// The interval at which the gateway asks its caller whether to continue.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// Settings of a run.
@@ -24,7 +24,7 @@ pub struct Settings {
     /// Time zero, on the monotonic clock, ns.
     pub begin: u64,
     pub end: Time,
-    /// For this long before something is due the thread polls instead of sleeping.
+    /// The time before a due instant in which the thread polls instead of sleeping.
     pub watch: Duration,
     /// Use real-time priority, if the user may.
     pub real_time: bool,
@@ -33,7 +33,7 @@ pub struct Settings {
 /// Quality and cost of a run of the gateway.
 #[derive(Clone, Debug, Default)]
 pub struct Quality {
-    /// How much later than due the packets were written.
+    /// The lateness with which packets were written.
     pub lateness: Histogram,
     /// Packets that a device did not accept.
     pub refused: u64,
@@ -43,7 +43,7 @@ pub struct Quality {
     pub lost: u64,
     /// Processor time of the gateway, ns, including polling.
     pub cpu: u64,
-    /// Time in which it had packets to move, ns.
+    /// Time in which the gateway had packets to move, ns.
     pub working: u64,
     pub real_time: bool,
     /// Present time of the run.
@@ -82,7 +82,7 @@ impl Running<'_> {
         match self.devices[side as usize].write(packet) {
             Ok(true) => return true,
             Ok(false) => {}
-            // A network that is down, or a packet that the device refuses, does not mean that the device is gone.
+            // If a network is down or the device refuses a packet, the device still exists.
             Err(e)
                 if matches!(
                     e.raw_os_error(),
@@ -97,7 +97,7 @@ impl Running<'_> {
         false
     }
 
-    /// Read what the devices have; returns whether there was anything.
+    /// Read the frames that the devices have; returns whether there were any.
     fn take(&mut self, crossing: &mut Crossing, buffer: &mut [u8]) -> Result<bool, Gone> {
         let mut any = false;
         for side in [BoxSide::Near, BoxSide::Far] {
@@ -124,7 +124,7 @@ impl Running<'_> {
 /// Run until the end, or until `go_on` returns false. The devices are those of the near and the far side.
 ///
 /// # Errors
-/// A device is gone.
+/// A device no longer exists.
 pub fn run(
     crossing: &mut Crossing,
     devices: [&Device; 2],
@@ -141,7 +141,7 @@ pub fn run(
     r.quality.real_time = settings.real_time && sys::set_real_time(true).is_ok();
     let done = cycle(&mut r, crossing, settings, go_on);
     if r.quality.real_time {
-        // The rest is not urgent.
+        // The rest of the work is not urgent, so it needs no real-time priority.
         let _ = sys::set_real_time(false);
     }
     done.map(|()| r.quality)
@@ -199,14 +199,14 @@ fn cycle(
     }
 }
 
-/// If a real-time thread leaves less than 5 % of a second to others, the kernel stops it for 50 ms. So this thread
-/// leaves them a tenth, in pauses that are too short to matter.
+/// If a real-time thread leaves less than 5 % of a second to others, the kernel stops it for 50 ms. This thread
+/// therefore leaves them a tenth, in pauses that are too short to matter.
 struct Rest {
     since: Time,
     slept: Duration,
 }
 
-/// In each of these periods it sleeps for at least the time below.
+/// The length of a period. In each period the thread sleeps for at least the time below.
 const PERIOD: Duration = Duration::from_micros(2000);
 const LEAST_REST: Duration = Duration::from_micros(200);
 

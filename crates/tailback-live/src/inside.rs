@@ -1,5 +1,5 @@
 //! The system calls for a program that runs behind the box: namespaces to enter, processes and mounts of its own.
-//! Everything made here vanishes with the processes that hold it.
+//! Everything made here vanishes with the processes that use it.
 
 use crate::sys::check;
 use std::ffi::{CString, c_ulong};
@@ -21,15 +21,15 @@ fn mount(source: &Path, target: &Path, kind: &Path, flags: c_ulong) -> io::Resul
 /// Enter the user namespace at this path, such as `/proc/77/ns/user`, with all its capabilities.
 ///
 /// # Errors
-/// It is another user's, or this process has several threads.
+/// The namespace belongs to another user, or this process has several threads.
 pub fn join_user(path: &Path) -> io::Result<()> {
     let namespace = std::fs::File::open(path)?;
     // SAFETY: the descriptor is open.
     check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWUSER) }).map(drop)
 }
 
-/// Give this process mounts of its own, and its next child a namespace of processes, in which it is the first. When
-/// the first ends, the kernel ends all others.
+/// Give this process mounts of its own, and its next child a namespace of processes, in which that child is the first.
+/// When the first process ends, the kernel ends all others.
 ///
 /// # Errors
 /// The capability `CAP_SYS_ADMIN` is missing, or the limit of namespaces is reached.
@@ -43,7 +43,7 @@ pub fn own_mounts_and_processes() -> io::Result<()> {
 /// Let `target` show the file `source`.
 ///
 /// # Errors
-/// One of them does not exist.
+/// The file or the target does not exist.
 pub fn show_at(source: &Path, target: &Path) -> io::Result<()> {
     mount(source, target, Path::new("none"), libc::MS_BIND)
 }
@@ -67,7 +67,7 @@ pub fn unmount(target: &Path) -> io::Result<()> {
     check(unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) }).map(drop)
 }
 
-/// Be this user again, in a user namespace whose creator was its root.
+/// Become this user again, in a user namespace whose creator was its root.
 ///
 /// # Errors
 /// The limit of namespaces is reached.
@@ -76,7 +76,7 @@ pub fn be_user_again(user: u32, group: u32) -> io::Result<()> {
     let (inner_user, inner_group) = unsafe { (libc::geteuid(), libc::getegid()) };
     // SAFETY: no memory is involved.
     check(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
-    // The outer namespace may have denied it already.
+    // The outer namespace may have denied `setgroups` already.
     let _ = std::fs::write("/proc/self/setgroups", "deny");
     std::fs::write("/proc/self/uid_map", format!("{user} {inner_user} 1"))?;
     std::fs::write("/proc/self/gid_map", format!("{group} {inner_group} 1"))

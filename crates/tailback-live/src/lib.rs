@@ -1,11 +1,11 @@
 //! Real packets: the network of a scenario, with its queues, between two Linux network namespaces.
 //!
-//! * [`wire`], [`stream`]: a packet's headers, and their numbers as the simulator counts them;
-//! * [`conversations`]: which packets belong to which flow;
-//! * [`crossing`]: the box in between, driven by hand: packets in, packets out;
-//! * [`watch`], [`recording`]: what is observed of the packets, stored, and replayed in the simulator;
+//! * [`wire`], [`stream`]: a packet's headers, and their sequence numbers as the simulator counts them;
+//! * [`conversations`]: the flow of each packet;
+//! * [`crossing`]: the box between them, which a program drives by hand: it hands packets in and takes packets out;
+//! * [`watch`], [`recording`]: observations of the packets, which are stored and replayed in the simulator;
 //! * [`ethernet`]: frames as a wire carries them;
-//! * on Linux, `device` and `gateway`: the same box between two TUN devices or interfaces, in real time;
+//! * on Linux, `device` and `gateway`: the box between two TUN devices or interfaces, in real time;
 //! * on Linux, `inside`: namespaces and mounts for a program behind the box.
 
 pub mod conversations;

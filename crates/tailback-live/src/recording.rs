@@ -1,8 +1,8 @@
 //! Arrivals of a live run with the decisions of its queues, and the replay of these arrivals in the simulator.
 //!
-//! A recording is text: a line for each arrival, each mark, each drop and each departure, in this order; scenario and
-//! seed are stored elsewhere. A replay shows that a live run decides as the simulator does: the same packets leave,
-//! in the same order at the same instants, and the same ones are dropped and marked.
+//! A recording is text: a line for each arrival, each mark, each drop and each departure, in this order. Scenario and
+//! seed are stored elsewhere. A replay shows that a live run decides as the simulator does: the same packets leave, in
+//! the same order at the same instants, and the same packets are dropped and marked.
 
 use crate::stream::something;
 use crate::watch::{Event, PacketFate, Watch, WatchTap};
@@ -29,7 +29,7 @@ pub struct ArrivedPacket {
     pub flags: Flags,
     pub ecn: Ecn,
     pub dscp: Dscp,
-    /// It had options other than time stamps.
+    /// Whether it had options other than time stamps.
     pub options: bool,
 }
 
@@ -85,7 +85,7 @@ pub struct Recording {
 /// Replay arrivals in the simulator, until `to`.
 ///
 /// # Errors
-/// As for [`tailback_sim::run::run`].
+/// The errors are those of [`tailback_sim::run::run`].
 pub fn replay(spec: &Spec, seed: u64, arrivals: &[ArrivedPacket], to: Time) -> Result<Recording, Refusal> {
     let hooks = Hooks {
         ends: FlowEnds::Injected,
@@ -116,7 +116,7 @@ pub fn replay(spec: &Spec, seed: u64, arrivals: &[ArrivedPacket], to: Time) -> R
 }
 
 impl Recording {
-    /// Packets that leave after `to` have no exit, and neither have dropped packets.
+    /// Packets that leave after `to` have no exit, and dropped packets have none either.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for a in &self.arrivals {

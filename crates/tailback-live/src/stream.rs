@@ -1,10 +1,10 @@
-//! Converts a real connection's numbers to those of the simulator: bytes from the beginning, in 64 bits. Also finds
-//! which bytes were sent before.
+//! Converts a real connection's numbers to those of the simulator: bytes from the beginning, in 64 bits. The module
+//! also finds which bytes were sent before.
 //!
-//! TCP's numbers begin anywhere and wrap (RFC 9293 section 3.4). Here the SYN has number 0 and the first byte of data
-//! number 1. If the SYN of a connection was not seen, the connection begins with its first segment.
+//! TCP's sequence numbers begin anywhere and wrap (RFC 9293 section 3.4). Here the SYN has number 0 and the first byte
+//! of data number 1. If the SYN of a connection was not seen, the connection begins with its first segment.
 //!
-//! State, for each direction: the first number, and the highest sent so far.
+//! State, for each direction: the first number, and the highest number sent so far.
 
 use crate::wire::{Headers, Tcp};
 use tailback_sim::sim::injected::FIRST_BYTE;
@@ -18,7 +18,7 @@ struct Direction {
     sent: u64,
 }
 
-/// Both directions of a flow, that of the source first.
+/// Both directions of a flow, the direction of the source first.
 #[derive(Clone, Debug, Default)]
 pub struct Connection {
     directions: [Direction; 2],
@@ -41,7 +41,7 @@ impl Connection {
         }
     }
 
-    /// The same, ignoring the numbers in its headers.
+    /// The next packet that one end sends, ignoring the numbers in its headers.
     pub fn datagram(&mut self, backward: bool, h: &Headers, bytes: u32) -> Segment {
         let number = &mut self.datagrams[usize::from(backward)];
         *number += 1;
@@ -62,7 +62,7 @@ impl Connection {
     fn tcp(&mut self, backward: bool, h: &Headers, t: &Tcp, bytes: u32) -> Segment {
         let me = &mut self.directions[usize::from(backward)];
         if t.syn && me.begin != Some(t.sequence) {
-            // Also for the next connection on the same ports.
+            // This also holds for the next connection on the same ports.
             *me = Direction {
                 begin: Some(t.sequence),
                 sent: 0,
@@ -98,7 +98,7 @@ impl Connection {
             flags,
             ecn: h.ecn,
             bytes,
-            // No queue reads the blocks, so it is enough to show that there are some.
+            // No queue reads the blocks, so one block is enough to show that there are some.
             sack: something(t.options, ack),
             timestamps: None,
             window: None,
@@ -107,7 +107,7 @@ impl Connection {
     }
 }
 
-/// An empty block for options that are not read.
+/// A block without contents for options that are not read.
 pub fn something(is_there: bool, ack: u64) -> SackBlocks {
     is_there.then_some((ack, ack)).into_iter().collect()
 }

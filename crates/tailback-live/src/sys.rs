@@ -73,11 +73,11 @@ pub fn die_with_parent() -> io::Result<()> {
 
 /// Make the timers of this thread as exact as possible; otherwise they may be 50 us late.
 pub fn exact_timers() {
-    // SAFETY: no memory is involved. If it fails, waking is less exact, which every run measures.
+    // SAFETY: no memory is involved. If the call fails, waking is less exact, and every run measures that.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
-/// Run this thread before all threads without real-time priority, or end that.
+/// Run this thread before all threads without real-time priority, or end this priority.
 ///
 /// # Errors
 /// The user has no permission.
@@ -94,7 +94,7 @@ pub fn set_real_time(on: bool) -> io::Result<()> {
     check(unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &param) }).map(drop)
 }
 
-/// That nothing is available now is not an error.
+/// An error that means that nothing is available now is not an error.
 pub(crate) fn no_wait<T>(e: io::Error) -> io::Result<Option<T>> {
     match e.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),

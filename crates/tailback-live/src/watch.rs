@@ -1,12 +1,12 @@
-//! Observes the packets on their way through the simulated network: reports their fates to the holder of their bytes,
-//! and measures the real service rate of the bottleneck's line.
+//! Observes the packets on their way through the simulated network. The tap reports the fates of packets to the holder
+//! of their bytes, and measures the real service rate of the bottleneck's line.
 //!
 //! *Served rate.* While a line is never idle, its packets leave back to back. Over the longest such stretch, the rate
 //! is the bits that left divided by the time between the first and the last real departure. A real departure is the
 //! departure of the simulated queue plus the delay with which the packet was later written.
 //!
-//! State: fates since the last call that took them; packets that have left the line and are not yet written; the last
-//! stretches.
+//! State: the fates since the last call that took fates; the packets that have left the line and are not yet written;
+//! the last stretches.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -42,10 +42,10 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stretch {
     number: u64,
-    /// Real departures.
+    /// The first real departure, and the last.
     first: Time,
     last: Time,
-    /// Without the first packet.
+    /// The bytes without those of the first packet.
     bytes: u64,
 }
 
@@ -54,7 +54,7 @@ impl Stretch {
         self.last - self.first
     }
 
-    /// Bits a second; NaN for one packet.
+    /// The rate in bits a second; NaN for one packet.
     pub fn rate(&self) -> f64 {
         match self.length().0 {
             0 => f64::NAN,
@@ -70,7 +70,7 @@ struct Departed {
     bytes: u32,
 }
 
-/// Stretches that can still grow: packets of one stretch may take paths of different length.
+/// The number of stretches that can still grow, because packets of one stretch may take paths of different length.
 const RECENT: usize = 64;
 
 pub struct Watch {
@@ -119,7 +119,7 @@ impl Watch {
         self.departed.insert(at.id().born, left);
     }
 
-    /// A packet has been written, this much later than due.
+    /// A packet has been written this much later than it was due.
     pub fn written(&mut self, born: Time, late: Duration) {
         let Some(d) = self.departed.remove(&born) else { return };
         let at = d.at + late;

@@ -1,15 +1,15 @@
-//! The headers of a real packet: what a queue may know about it, and the one field that a router may change.
+//! The headers of a real packet: the fields that a queue may read, and the one field that a router may change.
 //!
-//! IPv4 and IPv6, followed by TCP, UDP or anything else. A mark or a code point is written into the second byte of
-//! the IPv4 header, whose checksum is updated with the difference (RFC 1624 equation 3), or into the traffic class of
-//! IPv6, which has no checksum. The transport's checksum covers neither (RFC 9293 section 3.1).
+//! A packet is IPv4 or IPv6, followed by TCP, UDP or anything else. A mark or a code point is written into the second
+//! byte of the IPv4 header, whose checksum is updated with the difference (RFC 1624 equation 3), or into the traffic
+//! class of IPv6, which has no checksum. The transport's checksum covers neither (RFC 9293 section 3.1).
 
 use etherparse::TcpOptionElement::{Noop, Timestamp};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use std::net::IpAddr;
 use tailback_base::{Dscp, Ecn};
 
-/// The longest header that a packet of the simulator can have in addition to its payload, bytes.
+/// The longest header that a packet of the simulator can have, in addition to its payload, bytes.
 const LONGEST_HEADER: usize = 255;
 
 /// The fields that identify a conversation.
@@ -46,7 +46,7 @@ pub struct Tcp {
     pub ack: bool,
     pub ece: bool,
     pub cwr: bool,
-    /// It has an option that is not a time stamp, such as SACK blocks.
+    /// Whether it has an option that is not a time stamp, such as SACK blocks.
     pub options: bool,
 }
 
@@ -115,10 +115,10 @@ pub fn parse(packet: &[u8]) -> Option<Headers> {
     })
 }
 
-/// Number and time of a datagram, bytes.
+/// The bytes of the number and time of a datagram.
 const NUMBERED: usize = 16;
 
-/// The number of a datagram whose ends write one: the payload begins with the number and the time, both little-endian,
+/// The number of a datagram whose ends write one. The payload begins with the number and the time, both little-endian,
 /// if it has room for them.
 pub fn number(packet: &[u8], h: &Headers) -> Option<u64> {
     let payload = packet.get(packet.len().checked_sub(h.payload as usize)?..)?;
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(packet, whole, "nothing but the class has changed");
     }
 
-    /// A filter of ACKs spares one with SACK blocks (RFC 2018), and not one with time stamps (RFC 7323).
+    /// A filter of ACKs does not drop an ACK with SACK blocks (RFC 2018), but may drop one with time stamps (RFC 7323).
     #[test]
     fn options_other_than_time_stamps_are_seen() {
         use etherparse::TcpOptionElement::{SelectiveAcknowledgement, Timestamp};

@@ -1,9 +1,10 @@
 //! The simulator's endpoint around a user's endpoint. Its packets carry a number; the data for each number is in a
 //! table that both ends share.
 //!
-//! State of an end: whether it has begun; the bytes that its application has written; what the application knows; how
-//! often it was called at this instant. A packet costs a look-up in the table. After each datagram and each timeout the
-//! application learns what has changed. An end that breaks its contract ends the run by unwinding with a [`Refusal`].
+//! State of an end: whether it has begun; the bytes that its application has written; the values that the application
+//! has been told; how often it was called at this instant. A packet costs a look-up in the table. After each datagram
+//! and each timeout the application gets the changes. An end that breaks its contract ends the run by unwinding with a
+//! [`Refusal`].
 
 use crate::contents::{HeldBytes, first_number};
 use crate::{Amount, Datagram, Endpoint, Pair};
@@ -16,19 +17,19 @@ use tailback_sim::library::outside::{STACK_HEADER, STACK_KEPT, STACK_SEGMENT};
 use tailback_transport::path::Path;
 use tailback_transport::{AppEvent, AppEvents, Connection, Ends, Flags, Progress, Segment, SenderReport, Transmit};
 
-/// If an end gives this many datagrams at one instant, it is taken to never give `None`. They take some hundred
-/// megabytes.
+/// If an end returns this many datagrams at one instant, it is assumed to never return `None`. These datagrams take
+/// some hundred megabytes.
 const MOST_AT_ONCE: u32 = 1 << 18;
 /// If an end's timeout comes this often at one instant, without a datagram, the end is stuck.
 const PATIENCE: u32 = 10_000;
 
-/// Data on its way, by number. Data that a queue drops stays here until the run is over.
+/// Data on the way, by number. Data that a queue drops stays here until the run is over.
 struct OnTheWay<D> {
     next: u64,
-    /// What a capture shows of it.
+    /// The bytes of a datagram that a capture shows.
     captured: fn(&D) -> Option<Vec<u8>>,
     data: HashMap<u64, D>,
-    /// What has arrived at least once, the oldest first.
+    /// The numbers that have arrived at least once, the oldest first.
     arrived: VecDeque<u64>,
     /// Bytes that the first and the second end have delivered.
     delivered: [u64; 2],
@@ -67,7 +68,7 @@ struct Carried<E: Endpoint> {
     end: Rc<RefCell<E>>,
     on_the_way: Rc<RefCell<OnTheWay<E::Data>>>,
     begun: bool,
-    /// The first end of a pair; it begins when it is written to.
+    /// Whether it is the first end of a pair, which begins when its application first writes to it.
     opens: bool,
     written: u64,
     sent: SenderReport,
@@ -75,16 +76,16 @@ struct Carried<E: Endpoint> {
     calls: Calls,
 }
 
-/// Calls at one instant.
+/// The calls of an end at one instant.
 #[derive(Default)]
 struct Calls {
     at: Time,
     datagrams: u32,
-    /// Since the last datagram.
+    /// The timeouts since the last datagram.
     timeouts: u32,
 }
 
-/// What the application of an end knows.
+/// The values that the application of an end has been told.
 #[derive(Default)]
 struct Informed {
     connected: bool,
@@ -108,7 +109,7 @@ impl<E: Endpoint> Carried<E> {
         }
     }
 
-    /// The run ends with this message. Not a panic: the hook that prints panics is not called.
+    /// The run ends with this message. This is not a panic, so the hook that prints panics is not called.
     fn fail(&self, problem: &str, now: Time, remedy: &str) -> ! {
         let problem = format!("{} {problem} ({} s into the run)", self.name, now.seconds());
         std::panic::resume_unwind(Box::new(Refusal::new(problem, remedy)))
@@ -124,13 +125,13 @@ impl<E: Endpoint> Carried<E> {
         &mut self.calls
     }
 
-    /// Whether nothing is left to be done. The bytes that were written have to arrive, whatever the end says.
+    /// Whether there is nothing left to do. The bytes that were written have to arrive, whatever the end reports.
     fn is_done(&self) -> bool {
         let arrived = self.on_the_way.borrow().delivered[usize::from(self.opens)];
         self.end.borrow().is_closed() && (self.written == u64::MAX || arrived >= self.written)
     }
 
-    /// Tell the application what has changed.
+    /// Tell the application about the changes.
     fn tell(&mut self, now: Time, up: &mut dyn AppEvents) {
         let (end, informed) = (self.end.borrow(), &mut self.informed);
         if !informed.connected && end.is_connected() {
@@ -270,7 +271,7 @@ impl<E: Endpoint> tailback_transport::Endpoint for Carried<E> {
         let end = self.end.borrow();
         Some(Progress {
             written: self.written,
-            // It has been handed to the stack.
+            // These bytes have been handed to the stack.
             sent: self.written,
             acknowledged: end.acknowledged()?,
             opening: !end.is_connected(),

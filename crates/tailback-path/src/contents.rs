@@ -4,10 +4,10 @@
 use std::cell::RefCell;
 use std::rc::Weak;
 
-/// Above every number that another transport gives: packets carry 48 bits.
+/// A number above all numbers that other transports use: packets carry 48 bits.
 const OURS: u64 = 1 << 47;
-/// The bits that count the datagrams of a connection, and the most connections. More of either are captured without
-/// their bytes.
+/// The bits that count the datagrams of a connection, and the most connections. Connections and datagrams beyond these
+/// numbers are captured without their bytes.
 const DATAGRAMS: u32 = 28;
 const CONNECTIONS: usize = 1 << 19;
 
@@ -20,8 +20,8 @@ thread_local! {
     static KEPT: RefCell<Option<Vec<Weak<dyn HeldBytes>>>> = const { RefCell::new(None) };
 }
 
-/// While it lives, datagrams of the connections that this thread makes can be looked up. A thread has only one at a
-/// time.
+/// As long as this value lives, datagrams of the connections that this thread makes can be looked up. A thread has only
+/// one such value at a time.
 ///
 /// ```
 /// use tailback_path::DatagramBytes;
@@ -32,7 +32,7 @@ thread_local! {
 pub struct DatagramBytes(());
 
 impl DatagramBytes {
-    /// From now on.
+    /// Keep datagrams from now on.
     pub fn keep() -> DatagramBytes {
         KEPT.set(Some(vec![]));
         DatagramBytes(())

@@ -1,10 +1,10 @@
-//! The contract between somebody else's transport and tailback: a datagram, and one end.
+//! The contract between a foreign transport and tailback: a datagram, and one end.
 
 use std::any::Any;
 use tailback_base::{Ecn, ProbeDef, Time};
 pub use tailback_transport::Amount;
 
-/// What an endpoint puts on the wire.
+/// The unit that an endpoint sends on the wire.
 ///
 /// ```
 /// use tailback_path::{Datagram, Ecn};
@@ -35,7 +35,7 @@ impl<D> Datagram<D> {
     }
 }
 
-/// A connection that is to be made: which one of its group, and where its random choices begin.
+/// A connection that is to be made: its number in its group, and a seed for its random choices.
 ///
 /// ```
 /// # use tailback_path::Pair;
@@ -46,19 +46,19 @@ impl<D> Datagram<D> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Pair {
-    /// Counts the connections of a group in the order in which they are made, from 0. All flows of a group are made
-    /// before the run, in the order of the group. After the run of a workload, one more connection is made for each
-    /// kind of path: the lone sender of the column `slowdown_alone`.
+    /// The number of the connection in its group, in the order in which connections are made, from 0. All flows of a
+    /// group are made before the run, in the order of the group. After the run of a workload, one more connection is
+    /// made for each kind of path: the lone sender of the column `slowdown_alone`.
     pub number: u32,
-    /// Depends on the seed of the run and on the connection: give it to the generators of random numbers of both ends,
-    /// and the same run sends the same bytes.
+    /// A seed that depends on the seed of the run and on the connection. If the generators of random numbers of both
+    /// ends use it, the same run sends the same bytes.
     pub seed: u64,
 }
 
 /// One end of a transport that does no I/O of its own.
 ///
-/// Only the first four methods are needed. The others let applications of tailback write to the transport
-/// (`traffic`, `[sessions.NAME]`), and show what it does in recordings and tables.
+/// Only the first four methods are needed. The others let applications of tailback write to the transport (`traffic`,
+/// `[sessions.NAME]`), and show its behaviour in recordings and tables.
 ///
 /// After every call the path calls [`transmit`](Endpoint::transmit) until it returns `None`, and then
 /// [`timeout`](Endpoint::timeout). `now` never goes backwards; it starts at [`Time::ZERO`] and counts nanoseconds.
@@ -66,11 +66,11 @@ pub trait Endpoint {
     /// The contents of its datagrams.
     type Data: Clone;
 
-    /// It begins. The first end of a pair is the one that opens the connection: it is called when its flow starts, or
-    /// when its application first writes. The other end is called before the first datagram reaches it. If it [speaks
-    /// first](Endpoint::speaks_first), it is called when its flow starts or its connection is opened.
+    /// The end begins. The first end of a pair is the one that opens the connection: it is called when its flow starts,
+    /// or when its application first writes. The other end is called before the first datagram reaches it. If it
+    /// [speaks first](Endpoint::speaks_first), it is called when its flow starts or its connection is opened.
     fn start(&mut self, _now: Time) {}
-    /// As the second end of a pair: whether it begins without having heard of the first.
+    /// For the second end of a pair: whether it begins before it has received anything from the first.
     fn speaks_first(&self) -> bool {
         false
     }
@@ -79,25 +79,25 @@ pub trait Endpoint {
     /// The next datagram to send at this instant; `None` if nothing is to be sent now. To pace, return the next
     /// instant in `timeout`.
     fn transmit(&mut self, now: Time) -> Option<Datagram<Self::Data>>;
-    /// When the endpoint wants to be called even if nothing arrives.
+    /// The time at which the endpoint must be called even if nothing arrives.
     fn timeout(&self) -> Option<Time>;
-    /// That instant has come.
+    /// The instant of `timeout` has come.
     fn on_timeout(&mut self, _now: Time) {}
-    /// How many bytes it has ever delivered to its application, in order. The goodput of a run counts these.
+    /// The number of bytes that it has ever delivered to its application, in order. The goodput of a run counts these.
     fn delivered(&self) -> u64 {
         0
     }
 
-    /// The application of this end writes. A transport that brings its own data ignores it.
+    /// The application of this end writes. A transport that brings its own data ignores this call.
     fn write(&mut self, _amount: Amount, _now: Time) {}
-    /// The application of this end writes no more; what it has written is still delivered.
+    /// The application of this end writes no more; data that it has written are still delivered.
     fn close(&mut self, _now: Time) {}
     /// Whether the handshake is over.
     fn is_connected(&self) -> bool {
         true
     }
-    /// How many of the bytes that were written the other end has acknowledged, in order; `None` where that is not
-    /// known. Then a transfer has no time at which its sender knew that it had arrived.
+    /// The number of written bytes that the other end has acknowledged, in order; `None` if this is not known. Without
+    /// it, a transfer has no time at which its sender knew of its arrival.
     fn acknowledged(&self) -> Option<u64> {
         None
     }
@@ -105,14 +105,16 @@ pub trait Endpoint {
     fn is_closed_by_peer(&self) -> bool {
         false
     }
-    /// Whether nothing is left to be done: it holds no data, and has nothing to send. A connection that an application
-    /// opens is forgotten when both its ends say so, and what was written to each has been delivered.
+    /// Whether there is nothing left to do: the end stores no data, and has nothing to send. A connection that an
+    /// application opens is released when both its ends report this, and when the data written to each end have been
+    /// delivered.
     fn is_closed(&self) -> bool {
         true
     }
 
-    /// The bytes that a capture shows of a datagram: behind headers of IPv4 and UDP, or by themselves if they are an
-    /// IPv4 packet of the datagram's size. Without this method `Vec<u8>` is shown, and data of other types is not.
+    /// The bytes that a capture shows of a datagram: after headers of IPv4 and UDP, or without them if the bytes are an
+    /// IPv4 packet of the datagram's size. Without this method a `Vec<u8>` is shown, and data of other types are not
+    /// shown.
     fn captured(data: &Self::Data) -> Option<Vec<u8>>
     where
         Self: Sized,

@@ -1,4 +1,4 @@
-//! What a run has counted, and the ends as it left them.
+//! The counts of a run, and the final state of its ends.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ impl Finished {
     /// Like [`Finished::ends`], but the caller gets the ends to keep.
     ///
     /// # Panics
-    /// As [`Finished::ends`].
+    /// The panics are those of [`Finished::ends`].
     pub fn take_ends<S: 'static, R: 'static>(&mut self, group: &str) -> Vec<(S, R)> {
         let ends = self.ends.remove(group).and_then(|e| e.downcast::<Vec<(S, R)>>().ok());
         *ends.unwrap_or_else(|| panic!("{}", self.no_ends(group)))
@@ -38,8 +38,8 @@ impl Finished {
         )
     }
 
-    /// A figure of a link: `utilisation`, `loss_rate`, `sojourn_p99_s`, `mean_queue_packets`, `marked_packets`, and
-    /// whatever else the table of links has.
+    /// A figure of a link: `utilisation`, `loss_rate`, `sojourn_p99_s`, `mean_queue_packets`, `marked_packets`, or any
+    /// other column of the table of links.
     ///
     /// # Panics
     /// There is no such link or column.
@@ -48,8 +48,8 @@ impl Finished {
     }
 
     /// A figure of the n-th flow of a group: `goodput_bps` (for a stack, of the bytes that
-    /// [`delivered`](crate::Endpoint::delivered) returns), `delay_mean_s`, `dropped_packets`, and whatever else the
-    /// table of flows has. Of the columns that senders report, a stack has only `sent_packets`; the others are 0.
+    /// [`delivered`](crate::Endpoint::delivered) returns), `delay_mean_s`, `dropped_packets`, or any other column of
+    /// the table of flows. Of the columns that senders report, a stack has only `sent_packets`; the others are 0.
     ///
     /// # Panics
     /// There is no such flow or column.
@@ -57,7 +57,7 @@ impl Finished {
         value(&self.outcome["flows"], column, ("group", group), n)
     }
 
-    /// A figure of a group: `goodput_bps_mean`, `goodput_bps_sum`, and whatever else the table of groups has.
+    /// A figure of a group: `goodput_bps_mean`, `goodput_bps_sum`, or any other column of the table of groups.
     ///
     /// # Panics
     /// There is no such group or column.
@@ -65,7 +65,8 @@ impl Finished {
         value(&self.outcome["groups"], column, ("group", group), 0)
     }
 
-    /// What `[record.NAME]` has recorded of a probe: times in seconds, and values, of all flows or ports that it names.
+    /// The points that `[record.NAME]` has recorded of a probe: times in seconds, and values, of all flows or ports
+    /// that it names.
     pub fn series(&self, probe: &str) -> Vec<(f64, f64)> {
         let table = &self.outcome["series"];
         let find = |name: &str| table.columns.iter().find(|c| c.name == name).map(|c| &c.data);

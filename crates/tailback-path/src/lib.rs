@@ -1,8 +1,8 @@
-//! A simulated network path for the tests of somebody else's transport.
+//! A simulated network path for the tests of a foreign transport.
 //!
-//! A transport that does no I/O of its own ("sans-io") implements [`Endpoint`] for its two ends; [`Path`] carries their
-//! datagrams through a bottleneck with any queue discipline of tailback, impairments and other traffic, in virtual
-//! time: a minute of a 10 Mbit/s line takes a tenth of a second, and the same seed gives the same run, to the bit.
+//! A transport that does no I/O of its own ("sans-io") implements [`Endpoint`] for its two ends. [`Path`] carries their
+//! datagrams in virtual time through a bottleneck with any queue discipline of tailback, impairments and other traffic.
+//! A minute of a 10 Mbit/s line takes a tenth of a second, and the same seed gives the same run, to the bit.
 //!
 //! ```
 //! # use tailback_path::{Datagram, Ecn, Endpoint, Path, Time};
@@ -35,9 +35,10 @@
 //! assert!(source.sent == 1000 && (850..950).contains(&sink.arrived));
 //! ```
 //!
-//! **What is modelled**: a line of a given rate with a queue discipline before it, a way back of the same rate and
-//! with an unlimited queue, half of the round trip in each direction, and what [`Path::impair`] adds. Datagrams are
-//! not fragmented. The tests of the example `your-transport`, a small QUIC-like transport, use such a path.
+//! **What is modelled**: a line of a given rate with a queue discipline before it, a reverse line of the same rate with
+//! an unlimited queue, a delay of half of the round trip in each direction, and the impairments of [`Path::impair`].
+//! Datagrams are not fragmented. The tests of the example `your-transport`, a small QUIC-like transport, use such a
+//! path.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,4 +1,4 @@
-//! A path described in words, and a run of it.
+//! The description of a path, and a run over it.
 
 use crate::{Endpoint, Problem, Run, Scenario};
 
@@ -7,7 +7,7 @@ pub(crate) const OWN: &str = "own";
 /// The bottleneck.
 pub(crate) const LINE: &str = "line";
 
-/// A bottleneck with a queue, a round trip, and what else happens on the way. Quantities and tables are written as in
+/// A bottleneck with a queue, a round trip, and other effects on the path. Quantities and tables are written as in
 /// tailback's scenarios; they are checked when the path is run.
 ///
 /// ```
@@ -45,8 +45,8 @@ impl Path {
         }
     }
 
-    /// Another queue discipline: its name (`codel`), or a table (`{ kind = "codel", target = "10ms" }`). `tailback
-    /// describe` lists them.
+    /// Another queue discipline: its name (`codel`), or a table (`{ kind = "codel", target = "10ms" }`).
+    /// `tailback describe` lists the disciplines.
     #[must_use]
     pub fn queue(mut self, queue: &str) -> Path {
         self.queue = if queue.trim_start().starts_with('{') {
@@ -57,22 +57,23 @@ impl Path {
         self
     }
 
-    /// What happens to datagrams before the queue, in the order of the calls: `{ kind = "random", probability = 0.01
-    /// }`, `black-hole` and whatever else `tailback describe impairment` lists.
+    /// An impairment of datagrams before the queue, in the order of the calls:
+    /// `{ kind = "random", probability = 0.01 }`, `black-hole` or any other one that `tailback describe impairment`
+    /// lists.
     #[must_use]
     pub fn impair(mut self, impairment: &str) -> Path {
         self.impair[0].push(impairment.into());
         self
     }
 
-    /// The same in the opposite direction.
+    /// The same as [`Path::impair`], in the opposite direction.
     #[must_use]
     pub fn impair_back(mut self, impairment: &str) -> Path {
         self.impair[1].push(impairment.into());
         self
     }
 
-    /// Other traffic through the same queue: a group of flows with this name, and its keys as in a scenario's
+    /// Other traffic through the same queue: a group of flows with this name, and with the keys of a scenario's
     /// `[flows.NAME]`, one per line: `count = 2` and `tcp = { congestion = "cubic" }`.
     #[must_use]
     pub fn beside(mut self, name: &str, keys: &str) -> Path {
@@ -80,14 +81,14 @@ impl Path {
         self
     }
 
-    /// Time at the start that the measures leave out.
+    /// The time at the start that the measurements leave out.
     #[must_use]
     pub fn warmup(mut self, time: &str) -> Path {
         self.warmup = time.into();
         self
     }
 
-    /// The seed of all random numbers. Default: 1.
+    /// The seed of all random numbers. The default is 1.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Path {
         self.seed = seed;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An error in the description of a path or in a scenario: what is wrong, where, and what to write instead.
+/// An error in the description of a path or in a scenario: the problem, its place, and what to write instead.
 ///
 /// ```
 /// # use tailback_path::{Datagram, Ecn, Endpoint, Path, Time};

@@ -4,7 +4,7 @@ use crate::Finished;
 use crate::path::{LINE, OWN};
 use tailback_sim::results::table::Table;
 
-/// A finished run: both ends in their final state, and what the path counted.
+/// A finished run: both ends in their final state, and the counts of the path.
 ///
 /// ```
 /// # use tailback_path::{Datagram, Ecn, Endpoint, Path, Time};
@@ -36,7 +36,7 @@ pub struct Run<S, R> {
 }
 
 impl<S, R> Run<S, R> {
-    /// A figure of the bottleneck, as [`Finished::link`].
+    /// A figure of the bottleneck, as in [`Finished::link`].
     ///
     /// # Panics
     /// There is no such column.
@@ -44,7 +44,7 @@ impl<S, R> Run<S, R> {
         self.results.link(LINE, column)
     }
 
-    /// A figure of the n-th pair, as [`Finished::flow`].
+    /// A figure of the n-th pair, as in [`Finished::flow`].
     ///
     /// # Panics
     /// There is no such column, or no such pair.
@@ -52,7 +52,7 @@ impl<S, R> Run<S, R> {
         self.results.flow(OWN, n, column)
     }
 
-    /// A figure of a group of other traffic, as [`Finished::group`].
+    /// A figure of a group of other traffic, as in [`Finished::group`].
     ///
     /// # Panics
     /// There is no such column, or no such group.

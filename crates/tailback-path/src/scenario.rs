@@ -1,4 +1,4 @@
-//! A scenario of the user's own, in which some flows are carried by the user's transport.
+//! A scenario of the user, in which the user's transport carries some flows.
 
 use crate::carried::connection;
 use crate::{DatagramBytes, Endpoint, Finished, Pair, Problem};
@@ -24,8 +24,8 @@ enum Origin {
     Text { text: String, name: String },
 }
 
-/// A scenario as `tailback run` reads it, in which groups with `transport = "stack"` get ends of the caller's. It is
-/// checked when it is run; errors name the file and the line.
+/// A scenario as `tailback run` reads it, in which groups with `transport = "stack"` get the caller's ends. The
+/// scenario is checked when it is run; errors name the file and the line.
 ///
 /// ```
 /// # use tailback_path::{Datagram, Ecn, Endpoint, Scenario, Time};
@@ -75,7 +75,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A file: TOML, or JSON where its name ends so.
+    /// A scenario file: TOML, or JSON if its name ends in `.json`.
     pub fn load(path: impl AsRef<FilePath>) -> Scenario {
         Scenario::of(Origin::File(path.as_ref().into()))
     }
@@ -96,13 +96,13 @@ impl Scenario {
         }
     }
 
-    /// Set a key to another value, like `tailback run --set KEY=VALUE`: `link.line.rate`, `20Mbps`.
+    /// Set a key to another value, such as `link.line.rate` to `20Mbps`, like `tailback run --set KEY=VALUE`.
     pub fn set(mut self, key: &str, value: &str) -> Scenario {
         self.overrides.push(format!("{key}={value}"));
         self
     }
 
-    /// Another seed of all random numbers.
+    /// Set another seed for all random numbers.
     pub fn seed(mut self, seed: u64) -> Scenario {
         self.seed = Some(seed);
         self
@@ -123,7 +123,7 @@ impl Scenario {
     }
 
     /// Write the packets that arrive at a link, in both directions, to a file that Wireshark opens (pcapng), with the
-    /// bytes of stacks' datagrams ([`Endpoint::captured`]). If several captures are asked for, only the last one is
+    /// bytes of stacks' datagrams ([`Endpoint::captured`]). If several captures are requested, only the last one is
     /// written.
     pub fn capture(mut self, link: &str, path: impl AsRef<FilePath>) -> Scenario {
         self.capture = Some((link.into(), path.as_ref().into()));
@@ -238,10 +238,10 @@ impl Scenario {
     }
 }
 
-/// A group whose ends are the caller's, of whatever type.
+/// A group whose ends are those of the caller, of any type.
 trait StackGroup {
     fn connection(&mut self, name: &str) -> Connection;
-    /// The ends as they are after the run.
+    /// The ends after the run.
     fn finished(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -249,7 +249,7 @@ type Make<S, R> = Box<dyn FnMut(Pair) -> (S, R)>;
 type Made<S, R> = Rc<RefCell<Vec<(Rc<RefCell<S>>, Rc<RefCell<R>>)>>>;
 
 struct Stack<S, R> {
-    /// Until the connection is asked for.
+    /// The function that makes the ends, until the connection is requested.
     make: Option<Make<S, R>>,
     made: Made<S, R>,
 }

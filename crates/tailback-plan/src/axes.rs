@@ -1,5 +1,5 @@
-//! What a plan varies. An axis is an ordered list of combinations; a product of axes, or several axes in step, is an
-//! axis again.
+//! The values that a plan varies. An axis is an ordered list of combinations; a product of axes, or several axes in
+//! step, is an axis again.
 //!
 //! Sweep files, the axes and cases of studies, and `Plan.product` of Python all use this type.
 
@@ -7,7 +7,7 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Combination {
     pub labels: Vec<(String, String)>,
-    /// In the form of `--set`; later ones override earlier ones.
+    /// The overrides, in the form of `--set`; later ones override earlier ones.
     pub overrides: Vec<String>,
 }
 

@@ -1,8 +1,8 @@
-//! How a plan is cut into chunks: the pieces in which results are stored, some seconds of work each.
+//! The chunks of a plan: the pieces in which results are stored, with some seconds of work each.
 //!
 //! The borders depend on the plan alone: on an estimate of each run's packets, not on the clock or the number of
-//! threads. So a finished folder has the same bytes, however it was made. The estimate may be wrong by a small
-//! factor; then a chunk is open for longer or shorter, and nothing else changes.
+//! threads. A finished folder therefore has the same bytes, however it was made. The estimate may be wrong by a small
+//! factor. Then a chunk is open for a longer or shorter time, and nothing else changes.
 
 use crate::plan::Plan;
 use tailback_sim::spec::Spec;
@@ -19,11 +19,12 @@ const LEAST_WORK: f64 = 5e6;
 const MOST_WORK: f64 = 5e7;
 /// A plan of medium size has about this many chunks.
 const CHUNKS: f64 = 256.0;
-/// The cost of starting a run and making its tables, and of one flow, in packet-hops.
+/// The cost of starting a run and making its tables, and the cost of one flow, in packet-hops.
 const RUN_WORK: f64 = 2e4;
 const FLOW_WORK: f64 = 200.0;
 
-/// The runs of a plan for which `wanted` holds, cut when a chunk has enough work or another part of the plan begins.
+/// The runs of a plan for which `wanted` holds. A chunk ends when it has enough work or when another part of the plan
+/// begins.
 pub fn chunks(plan: &Plan, wanted: &dyn Fn(usize) -> bool) -> Vec<Chunk> {
     let work: Vec<f64> = plan.points.iter().map(|p| work(&p.loaded.spec)).collect();
     let total: f64 = plan.runs.iter().map(|r| work[r.point]).sum();

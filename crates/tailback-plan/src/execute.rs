@@ -39,9 +39,10 @@ pub struct Execution<'a> {
     pub classes: HashMap<String, QueueMaker<'a>>,
     /// The library with which the scenarios were read, if it is not the standard library.
     pub library: Option<&'a Library>,
-    /// Check the laws that hold in every run; a run that breaks one has failed.
+    /// Check the laws that hold in every run; a run that breaks a law has failed.
     pub laws: bool,
-    /// Each thread calls this with all of its work, and it has to do the work. By default the work is just done.
+    /// Each thread calls this function with all of its work, and the function has to do the work. By default the work
+    /// is done directly.
     pub around: Option<Around<'a>>,
     /// Called several times a second with the state; returns false to stop.
     pub progress: &'a mut dyn FnMut(&Report) -> bool,
@@ -50,7 +51,7 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// In memory, on all cores.
+    /// Settings for an execution in memory, on all cores.
     pub fn new(progress: &'a mut dyn FnMut(&Report) -> bool) -> Execution<'a> {
         Execution {
             keep: None,
@@ -91,11 +92,11 @@ pub struct Results {
     pub failure: Option<(Run, String)>,
     /// Stopped by `progress`.
     pub interrupted: bool,
-    /// Storing failed; what was stored before that is kept.
+    /// Storing failed; results that were stored before are kept.
     pub store_error: Option<io::Error>,
     /// Damaged files of the store; their runs were run again.
     pub damaged: Vec<PathBuf>,
-    /// How many stored runs of other plans were removed.
+    /// The number of stored runs of other plans that were removed.
     pub replaced: usize,
 }
 
@@ -103,7 +104,7 @@ impl Results {
     /// One of the tables.
     ///
     /// # Errors
-    /// A stored table that cannot be read.
+    /// A stored table cannot be read.
     pub fn table(&self, name: &str) -> io::Result<Table> {
         match &self.kept {
             Kept::Tables(all) => match all.iter().find(|t| t.name == name) {
@@ -208,7 +209,7 @@ impl Plan {
         }
     }
 
-    /// The disciplines that the run gets: those given by port, and those that its scenario names by class.
+    /// The disciplines that the run gets: those given by port, and those whose class its scenario names.
     fn queues_of<'a>(&self, r: &Run, shared: &WorkState<'a>) -> HashMap<String, QueueMaker<'a>> {
         let mut queues = shared.queues.clone();
         if shared.classes.is_empty() {
@@ -276,7 +277,7 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The calling thread's part: collects what workers finish, and reports progress.
+/// The calling thread's part: it collects finished runs from the workers, and reports progress.
 struct Collector<'a> {
     plan: &'a Plan,
     report: Report,
@@ -298,7 +299,7 @@ impl Collector<'_> {
     ) -> io::Result<()> {
         let plan = self.plan;
         std::thread::scope(|scope| {
-            // Bounded: workers are never far ahead of what is stored, so a stop loses little.
+            // The channel is bounded: workers are never far ahead of the stored runs, so a stop loses little.
             let (send, receive) = mpsc::sync_channel::<Finished>(jobs);
             let mut kept = Ok(());
             for started in 0..jobs {
@@ -308,7 +309,7 @@ impl Collector<'_> {
                     None => plan.work(shared, &send),
                 });
                 if let Err(e) = thread {
-                    // With fewer threads than asked for, the plan takes longer. Without threads nothing is done.
+                    // With fewer threads than requested, the plan takes longer. Without any thread nothing is done.
                     if started == 0 {
                         kept = Err(io::Error::new(e.kind(), format!("no thread can be started: {e}")));
                     }

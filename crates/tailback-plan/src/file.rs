@@ -21,7 +21,7 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     done
 }
 
-/// A new file, or an old one truncated, that can also be read.
+/// A new file, or an old one that is truncated. The file can also be read.
 ///
 /// # Errors
 /// Any error of the file system.
@@ -58,7 +58,7 @@ pub fn sums(file: &mut File, ends: &[u64]) -> io::Result<Vec<u32>> {
 /// Like [`sums`], starting at an offset.
 ///
 /// # Errors
-/// As for [`sums`].
+/// The errors are those of [`sums`].
 pub fn sums_from(file: &mut File, start: u64, ends: &[u64]) -> io::Result<Vec<u32>> {
     let mut buffer = vec![0u8; 1 << 16];
     let mut at = file.seek(SeekFrom::Start(start))?;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use tailback_scenario::key::Key;
 use tailback_sim::results::Table;
 
-/// How an execution ended.
+/// The way in which an execution ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ending {
     /// Every run of the plan is done, now or in an earlier execution.
@@ -24,7 +24,7 @@ pub enum Ending {
 #[derive(Clone, Debug)]
 pub enum Kept {
     Tables(Vec<Table>),
-    /// In this folder, one Parquet file each.
+    /// The tables are in this folder, one Parquet file each.
     Stored(PathBuf),
 }
 
@@ -37,29 +37,29 @@ pub trait Keeper {
     /// These runs, by position in the plan, will be done.
     ///
     /// # Errors
-    /// A folder that cannot be written.
+    /// The folder cannot be written.
     fn start(&mut self, todo: &[usize]) -> io::Result<()>;
     /// A run is done.
     ///
     /// # Errors
-    /// A folder that cannot be written.
+    /// The folder cannot be written.
     fn take(&mut self, run: usize, tables: RunTables, cost: RunReport) -> io::Result<()>;
     /// No more runs will come.
     fn end(&mut self, ending: Ending) -> (Kept, io::Result<()>);
-    /// How many stored runs of other plans were removed.
+    /// The number of stored runs of other plans that were removed.
     fn replaced(&self) -> usize;
 }
 
-/// Keeps everything in memory. A run is moved into the plan's tables when it and all runs before it are done.
+/// Keeps everything in memory. A run is moved into the plan's tables when this run and all runs before it are done.
 pub struct Memory<'a> {
     plan: &'a Plan,
     labels: Vec<String>,
     all: Assembly,
     /// The run that comes next in the tables, by position.
     next: usize,
-    /// Runs that wait for an earlier one, and those that occur again in the plan.
+    /// Runs that wait for an earlier run, and runs that occur again in the plan.
     waiting: HashMap<Key, RunTables>,
-    /// How often a run still occurs.
+    /// The number of times that each run still occurs.
     times: HashMap<Key, usize>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Move the next run into the tables; false if it has not come.
+    /// Move the next run into the tables; false if the next run has not come.
     fn advance(&mut self) -> bool {
         let plan = self.plan;
         let Some(key) = plan.runs.get(self.next).map(|r| r.key) else {

@@ -1,7 +1,7 @@
 //! Ensures that only one process at a time writes into a folder of results.
 //!
-//! The operating system holds the lock and releases it when the process ends, however it ends; the file only says
-//! which process it is. A lock has a name, so that shards of one plan can each have their own.
+//! The operating system holds the lock and releases it when the process ends, however the process ends. The file only
+//! names the process. A lock has a name, so that shards of one plan can each have their own.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -10,13 +10,13 @@ use tailback_scenario::regular::{open, regular};
 
 pub struct Lock {
     path: PathBuf,
-    /// Open as long as the lock is held.
+    /// The file, which is open as long as the lock is held.
     _file: File,
 }
 
 impl Lock {
     /// # Errors
-    /// Another process has the lock, and the message names it; or the folder cannot be written.
+    /// Another process has the lock, and the message names that process; or the folder cannot be written.
     pub fn take(dir: &Path, name: &str) -> io::Result<Lock> {
         let path = dir.join(name);
         loop {
@@ -43,7 +43,7 @@ impl Lock {
                         dir.display()
                     )));
                 }
-                // A file system without locks: it is better to use it without a lock than not at all.
+                // The file system has no locks. It is better to use it without a lock than not at all.
                 Err(TryLockError::Error(_)) => {}
             }
             // The previous holder may have removed the file after we opened it and before we locked it.

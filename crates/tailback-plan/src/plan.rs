@@ -6,11 +6,11 @@ use tailback_scenario::key::Key;
 use tailback_scenario::{Loaded, ScenarioError, load_text};
 use tailback_sim::library::own;
 
-/// One scenario of a plan, and the values of what is varied, by name.
+/// One scenario of a plan, and the values of the varied quantities, by name.
 #[derive(Clone, Debug)]
 pub struct Point {
     pub labels: Vec<(String, String)>,
-    /// Its part, in a plan of several parts; each part is stored separately and has its own labels.
+    /// The part to which it belongs, in a plan of several parts. Each part is stored separately and has its own labels.
     pub part: String,
     pub loaded: Arc<Loaded>,
 }
@@ -55,7 +55,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Points times `replications`; replication r of a point has the seed of its scenario plus r.
+    /// The plan has each point `replications` times. Replication r of a point has the seed of its scenario plus r.
     ///
     /// `build` is the fingerprint of the program that will run the plan.
     pub fn new(points: Vec<Point>, replications: u64, build: &str) -> Plan {
@@ -120,7 +120,7 @@ impl Plan {
         self.names(&|_| true)
     }
 
-    /// The same, for one part of the plan.
+    /// The names of the label columns for one part of the plan, in the order of first occurrence.
     pub fn labels_of_part(&self, part: &str) -> Vec<String> {
         self.names(&|p| p.part == part)
     }
@@ -145,8 +145,8 @@ impl Plan {
     }
 }
 
-/// The fingerprint of the source from which this program is built, that of [a crate of one's own](own) included; it is
-/// part of every key. It does not depend on the folder or the machine of the build.
+/// The fingerprint of the source from which this program is built, including the source of [a crate of one's own](own).
+/// It is part of every key. It does not depend on the folder or the machine of the build.
 pub fn source() -> &'static str {
     static WITH_OWN: OnceLock<String> = OnceLock::new();
     const SHIPPED: &str = env!("TAILBACK_SOURCE");

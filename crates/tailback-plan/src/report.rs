@@ -1,4 +1,4 @@
-//! The outcome of one run, and what it cost.
+//! The outcome of one run, and its cost.
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]

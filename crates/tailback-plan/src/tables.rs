@@ -83,7 +83,7 @@ impl RunTables {
     }
 }
 
-/// Whether most scenarios have no rows for this table: a folder then has its file only if there are rows.
+/// Whether most scenarios have no rows for this table. A folder then has a file for it only if there are rows.
 pub fn is_rare(name: &str) -> bool {
     static RARE: OnceLock<Vec<String>> = OnceLock::new();
     let seldom = || Outcome::declared().filter(|t| t.1 == Filled::Seldom);
@@ -157,7 +157,7 @@ impl Assembly {
         }
     }
 
-    /// The same for a run that is not needed afterwards: nothing is copied.
+    /// Add a run that is not needed afterwards, without a copy.
     pub fn take(&mut self, frame: &Frame, mut run: RunTables) {
         let own = std::mem::take(&mut run.tables);
         let (runs, others) = self.tables.split_at_mut(1);
@@ -169,7 +169,7 @@ impl Assembly {
         }
     }
 
-    /// The tables; those without rows have their columns too.
+    /// The tables; also those without rows have their columns.
     pub fn tables(mut self, frame: &Frame) -> Vec<Table> {
         for (t, empty) in self.tables.iter_mut().zip(declared()) {
             if t.columns.is_empty() {
@@ -209,7 +209,7 @@ impl Plan {
         self.tables_of(assembly, &labels)
     }
 
-    /// The tables when all rows are there. Those of an empty plan have no columns.
+    /// The tables when all rows have been added. The tables of an empty plan have no columns.
     pub fn tables_of(&self, all: Assembly, labels: &[String]) -> Vec<Table> {
         match self.runs.is_empty() {
             true => all.tables,

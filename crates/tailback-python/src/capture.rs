@@ -22,12 +22,12 @@ use tailback_sim::build::hooks::Hooks;
 use tailback_sim::run::run;
 use tailback_sim::wire::tap::TapMaker;
 
-/// Called a few times a second with the part of the run that is over; a false answer stops it.
+/// Called a few times a second with the share of the run that is over; a false answer stops the run.
 type Tell = Option<Py<PyAny>>;
 
 /// Run once with this tap.
 fn watch(loaded: &Loaded, make: TapMaker<'_>, tell: &Tell) -> PyResult<()> {
-    // Why it was stopped: a signal, or what the function said.
+    // The reason for the stop: a signal, or the answer of the function.
     let stopped = Cell::new(None);
     let progress = |share: f64| {
         let answer = Python::attach(|py| {
@@ -51,7 +51,7 @@ fn watch(loaded: &Loaded, make: TapMaker<'_>, tell: &Tell) -> PyResult<()> {
         progress: Some(&progress),
         ..Hooks::default()
     };
-    // A congestion control written in Python unwinds with its message.
+    // A congestion control written in Python may unwind with its message.
     let ran = catch_unwind(AssertUnwindSafe(|| run(&loaded.spec, loaded.spec.seed, &hooks)));
     match ran.unwrap_or_else(|e| match e.downcast::<Refusal>() {
         Ok(refusal) => Err(*refusal),
@@ -68,8 +68,7 @@ fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str> + Cl
     PyValueError::new_err(format!("the scenario has no {what} \"{name}\": {remedy}"))
 }
 
-/// Write the packets that arrive at the queue of a link, in both directions, as pcapng. Returns the number of
-/// packets.
+/// Write the packets that arrive at the queue of a link, in both directions, as pcapng. Returns the number of packets.
 #[pyfunction]
 #[pyo3(signature = (scenario, link, path, tell=None))]
 pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf, tell: Tell) -> PyResult<u64> {
@@ -150,7 +149,8 @@ fn traced(loaded: &Loaded, name: &str) -> PyResult<Traced> {
     }
 }
 
-/// Write packets to a pcapng file: for each its time in nanoseconds, its bytes from the IP header on, and a comment.
+/// Write packets to a pcapng file. Each packet has its time in nanoseconds, its bytes from the IP header on, and a
+/// comment.
 #[pyfunction]
 pub fn write_pcapng(py: Python, path: PathBuf, interface: &str, packets: Vec<(u64, Vec<u8>, String)>) -> PyResult<()> {
     let frames = packets.into_iter().map(|(at, bytes, comment)| Frame {

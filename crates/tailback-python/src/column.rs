@@ -1,4 +1,4 @@
-//! One numeric column as a read-only buffer (PEP 3118), so that numpy looks at the engine's memory without a copy.
+//! One numeric column as a read-only buffer (PEP 3118), so that numpy reads the engine's memory without a copy.
 
 use arrow_array::{Float64Array, UInt64Array};
 use pyo3::exceptions::PyBufferError;
@@ -16,7 +16,7 @@ pub enum Numbers {
 #[pyclass(frozen, module = "tailback._core")]
 pub struct ColumnBuffer {
     numbers: Numbers,
-    /// Rows, where the buffer protocol wants a pointer to them.
+    /// The number of rows, at an address to which the buffer protocol can point.
     shape: [ffi::Py_ssize_t; 1],
 }
 
@@ -54,7 +54,7 @@ impl ColumnBuffer {
         };
         let shape: *const ffi::Py_ssize_t = this.shape.as_ptr();
         // SAFETY: Python passes a view to fill. Data, shape, format and strides live as long as this object (or
-        // forever), and the view holds a reference to it. Nobody writes through them: the view is read-only.
+        // forever), and the view holds a reference to it. No code writes through them: the view is read-only.
         unsafe {
             (*view).buf = data.cast_mut();
             (*view).len = this.shape[0] * 8;

@@ -13,8 +13,8 @@ pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(filter_shape, m)?)
 }
 
-/// `how`: "hash", "groups" or "perfect"; a filter of m bits, k hash functions and c counter bits. The default shape is
-/// that of a port for so many flows.
+/// `how` is "hash", "groups" or "perfect"; `shape` is a filter of m bits, k hash functions and c counter bits. The
+/// default shape is that of a port for this number of flows.
 fn spread(how: &str, flows: u32, groups: u32, shape: Option<(u32, u32, u32)>) -> PyResult<Spread> {
     let usual = FilterShape::for_flows(groups, flows.div_ceil(groups.max(1)));
     Ok(match how {
@@ -86,7 +86,7 @@ fn spread_occupancy(
     ))
 }
 
-/// The ratio while flows change their addresses and nothing is moved: samples every `step`, mean over time, extremes.
+/// The ratio while flows change their addresses and no flow is moved: samples every `step`, mean over time, extremes.
 #[pyfunction]
 #[pyo3(signature = (how, flows, queues, groups=1, shape=None, hold_s=2.0, length_s=200.0, step_s=0.1, seed=1))]
 #[allow(clippy::too_many_arguments)]
@@ -112,7 +112,8 @@ fn spread_drift(
     Ok((drift.samples, drift.mean, drift.max, drift.min))
 }
 
-/// Bits of a filter, hash functions and counter bits for so many flows in a group: see `FilterShape::for_flows`.
+/// The bits of a filter, the hash functions and the counter bits for this number of flows in a group: see
+/// `FilterShape::for_flows`.
 #[pyfunction]
 fn filter_shape(flows_in_group: u32) -> (u32, u32, u32) {
     let s = FilterShape::for_flows(1, flows_in_group);

@@ -1,4 +1,5 @@
-//! Dialogues as Python sees them: scripts of packetdrill and our own steps as dicts and lists, with no text left.
+//! Dialogues for Python: scripts of packetdrill and our own steps as dicts and lists, without any text that must be
+//! parsed.
 //!
 //! Times are whole nanoseconds, and the keys are the names of the fields of `tailback_transport::dialogues`.
 
@@ -166,8 +167,8 @@ fn statement<'py>(py: Python<'py>, s: &Statement) -> PyResult<Bound<'py, PyDict>
     Ok(d)
 }
 
-/// A whole number, a name, or a list: an operator and its operands; of a comparison, operands with operators between
-/// them.
+/// A whole number, a name, or a list. The list is an operator and its operands; for a comparison it is operands with
+/// operators between them.
 fn expr<'py>(py: Python<'py>, e: &Expr) -> PyResult<Bound<'py, PyAny>> {
     let list = PyList::empty(py);
     match e {
@@ -307,7 +308,7 @@ fn unplayed(s: &steps::DialogueStep) -> PyErr {
     ))
 }
 
-/// Numbers of segments of data.
+/// The numbers of data segments.
 fn data<'py>(py: Python<'py>, s: &steps::DialogueStep, which: &steps::Which) -> PyResult<Bound<'py, PyTuple>> {
     match which {
         steps::Which::Data(numbers) => PyTuple::new(py, numbers),
@@ -316,7 +317,7 @@ fn data<'py>(py: Python<'py>, s: &steps::DialogueStep, which: &steps::Which) -> 
     }
 }
 
-/// A sum of products: for each product its sign and its factors, numbers and names.
+/// A sum of products. Each product has its sign and its factors, which are numbers and names.
 fn sum<'py>(py: Python<'py>, value: &steps::Expr) -> PyResult<Bound<'py, PyList>> {
     let products = PyList::empty(py);
     for (sign, factors) in value.products() {

@@ -1,12 +1,12 @@
 //! A queue discipline written in Python, as the engine drives it.
 //!
-//! The object has `enqueue(packet, line, out)` and `dequeue(line, out)`, which returns a packet, `tailback.Wait(t)`
-//! or None. It may have `next_timer()`, `on_timer(line, out)` and `backlog()`. If it draws random numbers, it has
+//! The object has `enqueue(packet, line, out)` and `dequeue(line, out)`, which returns a packet, `tailback.Wait(t)` or
+//! None. It may have `next_timer()`, `on_timer(line, out)` and `backlog()`. If it draws random numbers, it has
 //! `seed(number)`, which is called once before anything else. The number depends only on the run and the port, so a
 //! repeated run gives the same result whatever other threads do. The attributes that its `probes` names, with their
-//! units, can be recorded. After every call the books of [`Out`] are checked:
-//! each packet must be where the discipline says it is. An error ends only the run in which it occurs: the wrapper
-//! unwinds with a [`Refusal`], which the plan turns into a failed row.
+//! units, can be recorded. After every call the books of [`Out`] are checked: each packet must be at the place that the
+//! discipline reports. An error ends only the run in which it occurs: the wrapper unwinds with a [`Refusal`], which the
+//! plan turns into a failed row.
 
 use crate::inside::Calls;
 use crate::outlet::{Action, Line, Out, Wait, instant};
@@ -29,7 +29,7 @@ pub struct PyQueue<P> {
     port: String,
     /// Whether the network of the port marks.
     marking: bool,
-    /// Where its calls are registered, so that a call that does not return can be ended.
+    /// The place where its calls are registered, so that a call that does not return can be ended.
     calls: Arc<Calls>,
     /// The attributes that can be recorded.
     probes: Vec<ProbeDef>,
@@ -42,7 +42,7 @@ pub struct PyQueue<P> {
     packets: PhantomData<fn() -> P>,
 }
 
-/// End the run with this message. Not a panic: the hook that prints panics is not called.
+/// End the run with this message. This is not a panic, so the hook that prints panics is not called.
 fn fail(port: &str, e: PyErr) -> ! {
     let problem = Python::attach(|py| format!("the Python queue at {port} failed: {}", describe(py, &e)));
     std::panic::resume_unwind(Box::new(Refusal::new(problem, "correct the discipline and run again")))
@@ -92,7 +92,7 @@ fn probes_of(object: &Bound<PyAny>) -> PyResult<Vec<ProbeDef>> {
     Ok(named.into_iter().map(probe).collect())
 }
 
-/// The text for as long as the process lasts; kept once.
+/// The text for as long as the process lasts; each text is stored once.
 fn lasting(text: String) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -189,7 +189,7 @@ impl<P: Held> PyQueue<P> {
             }
             Ok((answer, actions))
         });
-        // The amount of work in a Python call is unknown, so it is timed: a unit of work is about 10 ns.
+        // The amount of work in a Python call is unknown, so the call is timed: a unit of work is about 10 ns.
         work::done(began.elapsed().as_nanos() as usize / 10);
         let (answer, actions) = match done {
             Ok(d) => d,
@@ -276,7 +276,8 @@ impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
             }
             if let Ok(w) = answer.cast::<Wait>() {
                 let (until, now) = (w.get().until, line.now);
-                // A time in seconds may be after now and yet round to this nanosecond: then use the next one.
+                // A time in seconds may be after now and yet round to this nanosecond. Then the next nanosecond is
+                // used.
                 return Ok(Service::Wait(match instant(until) {
                     t if t <= now && until > now.seconds() => now + Duration(1),
                     t => t,
@@ -323,7 +324,7 @@ impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
         &self.probes
     }
 
-    /// An attribute; a flag is 0 or 1, and None is no value.
+    /// The value of an attribute; a flag is 0 or 1, and None is no value.
     fn read(&self, probe: ProbeId, _index: u32) -> f64 {
         let Some(p) = self.probes.get(usize::from(probe.0)) else {
             return f64::NAN;

@@ -1,17 +1,18 @@
-//! Arguments of the extension's objects: refused with the value and what to give instead.
+//! Checks of arguments of the extension's objects. A wrong argument is refused with its value and with what to give
+//! instead.
 //!
-//! Each function is the `from_py_with` of an argument. What it refuses is a `ValueError`, which PyO3 passes on as it
-//! is; it puts words of its own before a `TypeError`.
+//! Each function is the `from_py_with` of an argument. A refusal is a `ValueError`, which PyO3 passes on unchanged;
+//! PyO3 puts words of its own before a `TypeError`.
 
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// Letters of a value that are shown.
+/// The number of letters of a value that are shown.
 const SHOWN: usize = 60;
 
-/// What is no such thing, and what to give instead.
+/// The refusal of a wrong value, with what to give instead.
 pub fn refused(given: &Bound<PyAny>, wanted: &str) -> PyErr {
     let shown = given.repr().map(|r| r.to_string()).unwrap_or_default();
     let shown = match shown.is_empty() || shown.starts_with('<') {
@@ -51,7 +52,7 @@ pub fn count_or_none(given: &Bound<PyAny>) -> PyResult<Option<u64>> {
     taken(given, "a whole number from 0 on, or None")
 }
 
-/// What has 32 bits.
+/// A number of 32 bits.
 pub fn word(given: &Bound<PyAny>) -> PyResult<u32> {
     taken(given, "a whole number from 0 to 4294967295")
 }

@@ -1,8 +1,9 @@
-//! Work on this thread without the interpreter lock, of things that may not change threads.
+//! Work on this thread without the interpreter lock, with objects that may not change threads.
 
 use pyo3::prelude::*;
 
-/// Do this without the interpreter lock. `detach` asks for what may change threads, though its argument does not.
+/// Do this work without the interpreter lock. `detach` requires an argument that may change threads, although it does
+/// not move it to another one.
 pub fn detached<T>(py: Python, work: impl FnOnce() -> T) -> T {
     struct OfThisThread<T>(T);
     // SAFETY: `detach` calls its argument on this thread, before it returns.

@@ -1,13 +1,13 @@
-//! Ending Python code that does not end by itself.
+//! Ends Python code that does not end by itself.
 //!
 //! A run that is to be stopped checks for this between two calls of a discipline written in Python. A call that loops
-//! for ever never reaches such a check, and Ctrl-C only interrupts Python code in the main thread, which waits for
-//! the runs. So each call is registered with its thread, and during a stop a `KeyboardInterrupt` is sent to the
-//! threads that are still inside a call (`PyThreadState_SetAsyncExc`). The run that it ends is dropped anyway.
+//! for ever never reaches such a check, and Ctrl-C only interrupts Python code in the main thread, which waits for the
+//! runs. Each call is therefore registered with its thread. During a stop a `KeyboardInterrupt` is sent to the threads
+//! that are still inside a call (`PyThreadState_SetAsyncExc`). The run that this exception ends is dropped anyway.
 //!
 //! Calls that are merely slow get half of the time that a user who presses Ctrl-C will wait. The exception is sent
-//! again as long as the call continues, because code may catch it. It is raised between two instructions of Python: a
-//! call that waits in C, such as `time.sleep`, gets it afterwards.
+//! again as long as the call continues, because the code may catch it. It is raised between two instructions of Python.
+//! A call that waits in C, such as `time.sleep`, gets it only afterwards.
 //!
 //! Cost: two updates of a locked set of numbers per call; a call takes about a microsecond.
 
@@ -18,7 +18,7 @@ use std::os::raw::{c_long, c_ulong};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a call may continue after a stop.
+/// The time for which a call may continue after a stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The threads that are inside Python code of one plan.
@@ -28,7 +28,7 @@ pub struct Calls(Mutex<Running>);
 #[derive(Default)]
 struct Running {
     inside: BTreeSet<c_ulong>,
-    /// When the plan was stopped.
+    /// The time at which the plan was stopped.
     stopped: Option<Instant>,
 }
 
@@ -40,7 +40,7 @@ impl Calls {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This thread begins a call. Since the interpreter lock is held, no other thread begins or ends a call
+    /// This thread begins a call. Because this thread has the interpreter lock, no other thread begins or ends a call
     /// meanwhile.
     pub fn enter(&self, _py: Python) -> Inside<'_> {
         // SAFETY: it returns the number of this thread and has no preconditions.
@@ -49,7 +49,7 @@ impl Calls {
         Inside(self, thread)
     }
 
-    /// Report whether the plan continues; to be called several times a second.
+    /// Report whether the plan continues. This must be called several times a second.
     pub fn told(&self, goes_on: bool) {
         let mut state = self.state();
         let stopped = match (state.stopped, goes_on) {
@@ -57,7 +57,8 @@ impl Calls {
             (None, false) => *state.stopped.insert(Instant::now()),
             (Some(at), _) => at,
         };
-        // Do not hold this lock while waiting for the interpreter lock: the holder of that one may wait for this one.
+        // Do not keep this lock while waiting for the interpreter lock, because the thread with the interpreter lock
+        // may wait for this lock.
         drop(state);
         if stopped.elapsed() >= PATIENCE {
             Python::attach(|py| self.interrupt(py));

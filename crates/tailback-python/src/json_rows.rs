@@ -1,4 +1,5 @@
-//! Rows of a table as JSON text, written straight from the columns: a run of a million flows has as many objects.
+//! Rows of a table as JSON text, written directly from the columns, because a run of a million flows has as many
+//! objects.
 
 use arrow_array::{Array, Float64Array, RecordBatch, StringArray, UInt64Array};
 use serde_json::to_string;

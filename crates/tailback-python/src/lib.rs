@@ -1,9 +1,9 @@
-//! The extension module `tailback._core`: the engine as Python sees it, and nothing more.
+//! The extension module `tailback._core`: the engine for Python, and nothing more.
 //!
-//! A crate with rows of its own makes a module that takes the place of `_core`, with [`module_with`].
+//! A crate with rows of its own makes a module that replaces `_core`, with [`module_with`].
 //!
-//! Each file binds one idea. What can be written in Python (formatting, statistics, the builder, the command line) is
-//! written in Python, in `python/tailback`.
+//! Each file binds one idea. Everything that can be written in Python (formatting, statistics, the builder, the command
+//! line) is written in Python, in `python/tailback`.
 
 mod batch;
 mod by_hand;
@@ -47,7 +47,7 @@ pub use pyo3;
 /// Make a module that can take the place of `tailback._core`, with the rows that `rows` adds.
 ///
 /// # Errors
-/// Rows that the library does not take: an `ImportError` with the remedy.
+/// The library refuses the rows: an `ImportError` with the remedy.
 pub fn module_with(m: &Bound<PyModule>, of: OwnCrate, rows: fn(&mut Library)) -> PyResult<()> {
     own::install(of, rows).map_err(|e| PyImportError::new_err(e.to_string()))?;
     fill(m)

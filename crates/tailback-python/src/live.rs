@@ -1,4 +1,4 @@
-//! Real packets, from Python: the box between two devices, and what a process needs to make its own network.
+//! Real packets from Python: the box between two devices, and the functions with which a process makes its own network.
 
 use crate::control::library;
 use crate::os_error::os_error;
@@ -36,7 +36,7 @@ fn refused(e: impl ToString) -> PyErr {
     PyRuntimeError::new_err(e.to_string())
 }
 
-/// The network of a scenario for real packets. Times are seconds since its beginning.
+/// The network of a scenario for real packets. Times are seconds since the beginning of this network.
 #[pyclass(module = "tailback._core", unsendable)]
 pub struct LiveBox {
     loaded: Arc<Loaded>,
@@ -51,12 +51,12 @@ impl LiveBox {
     }
 }
 
-/// A conversation as Python names it: source, destination, protocol, ports.
+/// A conversation in Python: source, destination, protocol, ports.
 type Conversation = (IpAddr, IpAddr, u8, u16, u16);
 
 #[pymethods]
 impl LiveBox {
-    /// `conversations`: the addresses of each flow's packets, with the number of the flow. Default: each new
+    /// `conversations` are the addresses of each flow's packets, with the number of the flow. By default each new
     /// conversation takes a free flow.
     #[new]
     #[pyo3(signature = (scenario, seed, conversations = None))]
@@ -85,7 +85,7 @@ impl LiveBox {
         })
     }
 
-    /// For each flow: its name, when it starts, and when it stops if that is before the end.
+    /// For each flow: its name, the time at which it starts, and the time at which it stops if that is before the end.
     fn flows(&mut self) -> PyResult<Vec<(String, f64, Option<f64>)>> {
         let crossing = self.open()?;
         let names = crossing.names().flows.into_iter().zip(0u32..);
@@ -96,7 +96,7 @@ impl LiveBox {
         Ok(names.map(row).collect())
     }
 
-    /// For each flow that has had a conversation: its name, the first conversation, and how many there were.
+    /// For each flow that has had a conversation: its name, the first conversation, and the number of conversations.
     fn had(&mut self) -> PyResult<Vec<(String, Conversation, u64)>> {
         let crossing = self.open()?;
         let (names, had) = (crossing.names().flows, crossing.had());
@@ -108,7 +108,7 @@ impl LiveBox {
         Ok(had.into_iter().map(row).collect())
     }
 
-    /// Datagrams of these flows have numbers; with `measured` their ends measure delays and arrivals themselves.
+    /// Datagrams of these flows have numbers. With `measured` their ends measure delays and arrivals themselves.
     fn number(&mut self, flows: Vec<u32>, measured: bool) -> PyResult<()> {
         let crossing = self.open()?;
         for flow in flows.into_iter().map(FlowId) {
@@ -120,8 +120,8 @@ impl LiveBox {
         Ok(())
     }
 
-    /// What the ends of a flow of datagrams have measured: number and delay of each that arrived, number and round
-    /// trip of each whose answer is back.
+    /// The measurements of the ends of a flow of datagrams: number and delay of each datagram that arrived, and number
+    /// and round trip of each datagram whose answer is back.
     fn measures(&mut self, flow: u32, there: Vec<(u64, f64)>, back: Vec<(u64, f64)>) -> PyResult<()> {
         let times = |all: Vec<(u64, f64)>| -> Vec<(u64, Duration)> {
             all.into_iter().map(|(n, s)| (n, Duration::from_seconds(s))).collect()
@@ -149,7 +149,7 @@ impl LiveBox {
     /// Forward packets between two devices until the end, and report the quality. `ask` is called with the state
     /// about twenty times a second; the run ends if it returns false or raises an exception.
     #[pyo3(signature = (near, far, begin_ns, seconds, watch_s, real_time, ask))]
-    #[allow(clippy::too_many_arguments)] // By name, from Python.
+    #[allow(clippy::too_many_arguments)] // The arguments are named in Python.
     fn run<'py>(
         &mut self,
         py: Python<'py>,
@@ -230,7 +230,8 @@ impl LiveBox {
             None => 0,
             Some((capture, path)) => capture.finish().map_err(|e| os_error(py, e, Some(path)))?,
         };
-        // Not the key of a simulated run: a folder of live runs cannot serve as a store of simulated ones.
+        // This is not the key of a simulated run, because a folder of live runs cannot serve as a store of simulated
+        // runs.
         let name = format!("live {} {} {}", self.loaded.digest, self.seed, sys::monotonic());
         Ok(LiveRun {
             run: RunTables::new(Status::Done, Some(outcome)),
@@ -309,7 +310,8 @@ pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bo
     groups.map(row).collect()
 }
 
-/// What the source of one flow writes, and when, as in a simulation with the same seed. The source gets no feedback.
+/// The writes of the source of one flow and their times, as in a simulation with the same seed. The source gets no
+/// feedback.
 #[pyclass(module = "tailback._core", unsendable)]
 pub struct LiveSource {
     source: Alone,
@@ -317,7 +319,7 @@ pub struct LiveSource {
 
 #[pymethods]
 impl LiveSource {
-    /// `index`: the number of the flow in its group.
+    /// `index` is the number of the flow in its group.
     #[new]
     fn new(scenario: &Scenario, seed: u64, group: &str, index: u32) -> PyResult<LiveSource> {
         let spec = &scenario.loaded.spec;
@@ -388,7 +390,7 @@ pub struct LiveRun {
     recording: Option<String>,
 }
 
-/// The results of some runs, in the form of a plan's results. `elapsed_s`: how long they took.
+/// The results of some runs, in the form of a plan's results. `elapsed_s` is the time that the runs took.
 #[pyfunction]
 pub fn live_results(py: Python, runs: Vec<Py<LiveRun>>, elapsed_s: f64) -> PyResult<Results> {
     let mut all = Assembly::new();
@@ -423,7 +425,7 @@ pub fn live_replay(scenario: &Scenario, seed: u64, recording: &str, seconds: f64
     Ok(again.to_text())
 }
 
-/// Make a network for this process alone, as root or in its own user namespace. Nothing on the machine is changed.
+/// Make a network for this process alone, as root or in its own user namespace. Nothing else on the machine is changed.
 #[pyfunction]
 pub fn own_network(py: Python, user_namespace: bool) -> PyResult<()> {
     let become_root = || match user_namespace {
@@ -455,7 +457,7 @@ pub fn join_user(py: Python, path: PathBuf) -> PyResult<()> {
     inside::join_user(&path).map_err(|e| os_error(py, e, Some(path)))
 }
 
-/// Mounts for this process alone, and processes for its next child, which is the first of them.
+/// Give this process mounts of its own, and its next child a namespace of processes, in which that child is the first.
 #[pyfunction]
 pub fn own_mounts_and_processes(py: Python) -> PyResult<()> {
     inside::own_mounts_and_processes().map_err(|e| os_error(py, e, None))
@@ -479,20 +481,20 @@ pub fn unmount(py: Python, target: PathBuf) -> PyResult<()> {
     inside::unmount(&target).map_err(|e| os_error(py, e, Some(target)))
 }
 
-/// Be this user again, in a user namespace whose root this process is.
+/// Become this user again, in a user namespace whose root this process is.
 #[pyfunction]
 pub fn be_user_again(py: Python, user: u32, group: u32) -> PyResult<()> {
     inside::be_user_again(user, group).map_err(|e| os_error(py, e, None))
 }
 
-/// A TUN device in the network of this process; it exists as long as the descriptor.
+/// A TUN device in the network of this process. It exists as long as its descriptor.
 #[pyfunction]
 pub fn make_tun(py: Python, name: &str) -> PyResult<i32> {
     let device = device::make_tun(name).map_err(|e| os_error(py, e, None))?;
     Ok(device.into_raw_fd())
 }
 
-/// A descriptor for the frames of an interface in the network of this process; the interface is not changed.
+/// A descriptor for the frames of an interface in the network of this process. The interface is not changed.
 #[pyfunction]
 pub fn open_interface(py: Python, name: &str) -> PyResult<i32> {
     let socket = device::open_interface(name).map_err(|e| os_error(py, e, None))?;

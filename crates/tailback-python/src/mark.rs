@@ -7,7 +7,7 @@ use tailback_base::{DropReason, Duration, Stream, Time};
 use tailback_conditioner::{BuildContext, Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, MeterList, registry};
 use tailback_queue::testing::TestPacket;
 
-/// The code point with which each packet left; `None` if it was dropped or is held.
+/// The code point with which each packet left; `None` if the packet was dropped or is still inside.
 struct Left(Vec<Option<u8>>);
 
 impl EdgeOut<TestPacket> for Left {

@@ -26,7 +26,7 @@ pub struct Out {
     held: BTreeMap<u64, u32>,
     bytes: u64,
     pub actions: Vec<Action>,
-    /// A call is in progress.
+    /// Whether a call is in progress.
     pub open: bool,
 }
 
@@ -49,7 +49,7 @@ impl Out {
         self.bytes
     }
 
-    /// The packet that has been held longest.
+    /// The packet that has been in the queue longest.
     pub fn eldest(&self) -> Option<u64> {
         self.held.keys().next().copied()
     }
@@ -65,7 +65,7 @@ impl Out {
         }
     }
 
-    /// The discipline gives up a packet: the packet must be one of its own, and still stored.
+    /// The discipline gives up a packet. The packet must be one of its own, and still stored.
     pub fn take(&mut self, p: &Packet) -> PyResult<Content> {
         self.own(p)?;
         if let Some(bytes) = self.held.remove(&p.serial) {
@@ -188,7 +188,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// `marking`: whether the network marks.
+    /// `marking` says whether the network marks.
     pub fn new(line: EngineLine, marking: bool) -> Line {
         Line { line, marking }
     }
@@ -213,7 +213,7 @@ impl Line {
         self.line.rate.bits_per_second()
     }
 
-    /// When the present transmission ends, seconds; None if the line is free.
+    /// The time at which the present transmission ends, seconds; None if the line is free.
     #[getter]
     fn busy_until(&self) -> Option<f64> {
         self.line.busy.map(|w| w.until.seconds())

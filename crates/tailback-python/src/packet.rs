@@ -15,7 +15,7 @@ pub enum Content {
     Hand(TestPacket),
 }
 
-/// The packets that a discipline written in Python can hold.
+/// The packets that a discipline written in Python can store.
 pub trait Held: View + Copy + Send {
     fn wrap(self) -> Content;
     fn unwrap(c: Content) -> Option<Self>;
@@ -182,7 +182,7 @@ impl Packet {
         Ok(())
     }
 
-    /// When it entered the queue, seconds.
+    /// The time at which it entered the queue, seconds.
     #[getter]
     fn stamp(&self) -> f64 {
         self.view().stamp().seconds()

@@ -26,7 +26,7 @@ use tailback_sim::wire::packet::SimPacket;
 /// Makes a discipline written in Python.
 type Maker = Box<dyn Fn(PortContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
 
-/// Points (a scenario and what distinguishes it) times replications (seeds).
+/// The points of a plan (a scenario and the values that distinguish it) times its replications (seeds).
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Plan {
     points: Vec<Point>,
@@ -43,7 +43,7 @@ type Arguments = (Vec<Packed>, Vec<(usize, u64)>);
 #[pymethods]
 impl Plan {
     /// `points` are pairs of labels (a dict of texts) and a scenario. With `seed`, replication r of every point runs
-    /// with seed + r. Default: the seed of its scenario plus r. A plan of several parts names the part of
+    /// with seed + r. The default is the seed of the point's scenario plus r. A plan of several parts names the part of
     /// each point. `replications` may be a list with one number per point.
     #[new]
     #[pyo3(signature = (points, replications = None, seed = None, parts = None))]
@@ -96,7 +96,7 @@ impl Plan {
         Ok(Plan { points: list, runs })
     }
 
-    /// For each point: the most memory that a run of it takes, as in `Scenario.memory`, and how many runs it has.
+    /// For each point: the most memory that a run of it takes, as in `Scenario.memory`, and the number of its runs.
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyList>, usize)>> {
         let mut runs = vec![0; self.points.len()];
         for r in &self.runs {
@@ -126,7 +126,7 @@ impl Plan {
         })
     }
 
-    /// How the plan is cut into chunks that are stored together: the positions of the runs in each chunk.
+    /// The positions of the runs in each chunk, if the plan is cut into chunks that are stored together.
     fn chunks(&self, py: Python) -> Vec<Vec<usize>> {
         let plan = self.engine("");
         py.detach(|| {
@@ -143,8 +143,8 @@ impl Plan {
         self.points.iter().map(work_of).collect()
     }
 
-    /// Write into a folder which plan its shards belong to, unless it is already there; `by` is the shard that writes
-    /// it.
+    /// Write into a folder the plan to which its shards belong, unless the plan is already there; `by` is the shard
+    /// that writes it.
     fn announce(&self, py: Python, dir: PathBuf, by: &str, build: &str, about: &str) -> PyResult<()> {
         let plan = self.engine(build);
         let about = serde_json::from_str(about).map_err(|e| PyValueError::new_err(e.to_string()))?;
@@ -152,7 +152,7 @@ impl Plan {
         done.map_err(|e| os_error(py, e, Some(dir)))
     }
 
-    /// Pickled with its scenarios as TOML.
+    /// Pickle the plan with its scenarios as TOML.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Arguments)> {
         let make = py.import("tailback._core")?.getattr("make_plan")?;
         let pack = |p: &Point| {
@@ -167,7 +167,7 @@ impl Plan {
         self.classes().iter().map(|c| c.name()).collect()
     }
 
-    /// How many runs it has.
+    /// The number of its runs.
     fn __len__(&self) -> usize {
         self.runs.len()
     }
@@ -187,19 +187,18 @@ impl Plan {
         plan.runs.iter().map(row).collect()
     }
 
-    /// Run what is not yet stored in `dir`. `progress` is called a few times a second with a dict, on the calling
-    /// thread, and stops the plan by returning False. Ctrl-C stops it too; finished runs are kept. `each` is called
-    /// with the position and the tables of each run that is simulated. `replace`: stored runs that are not in the
-    /// plan are removed; otherwise they stay. `chunks`: the tables stay in chunks, by part. `about` is JSON for the
-    /// manifest. `within`: `dir` is the folder of a shard inside that folder. `laws`: a run that
-    /// breaks a law has failed. `classes`: makers of disciplines by the class that
-    /// scenarios name.
+    /// Run the runs that are not yet stored in `dir`. `progress` is called a few times a second with a dict, on the
+    /// calling thread, and stops the plan by returning False. Ctrl-C stops it too; finished runs are kept. `each` is
+    /// called with the position and the tables of each run that is simulated. With `replace` stored runs that are not
+    /// in the plan are removed; otherwise they stay. With `chunks` the tables stay in chunks, by part. `about` is JSON
+    /// for the manifest. With `within`, `dir` is the folder of a shard inside that folder. With `laws` a run that
+    /// breaks a law has failed. `classes` are makers of disciplines by the class that scenarios name.
     #[pyo3(signature = (
         dir = None, jobs = 0, progress = None, queues = None, build = "", *,
         each = None, replace = false, chunks = false, about = None, within = None, laws = false,
         classes = None
     ))]
-    #[allow(clippy::too_many_arguments)] // They are named in Python.
+    #[allow(clippy::too_many_arguments)] // The arguments are named in Python.
     fn execute(
         &self,
         py: Python,
@@ -302,13 +301,13 @@ impl Plan {
     }
 }
 
-/// Do the work of a thread that calls into Python many times: the thread is made known to the interpreter once, and not
-/// for each call. The interpreter lock is free meanwhile.
+/// Do the work of a thread that calls into Python many times. The interpreter registers the thread once, and not for
+/// each call. The interpreter lock is free meanwhile.
 fn attached_once(work: &mut dyn FnMut()) {
     Python::attach(|py| detached(py, work));
 }
 
-/// How often progress is shown, at most.
+/// The least time between two reports of progress.
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 
 fn goes_on(answer: &Bound<PyAny>) -> PyResult<bool> {
@@ -336,7 +335,8 @@ impl Plan {
         classes_in(self.points.iter().flat_map(|p| scenario::transports(&p.loaded.spec)))
     }
 
-    /// Every class that its scenarios name is there to run: queues by port or by class, and controls.
+    /// Check that every class that its scenarios name is available for the run: queues by port or by class, and
+    /// controls.
     fn all_at_hand(&self, ports: &[(String, Maker)], classes: &[(String, Maker)]) -> PyResult<()> {
         for p in &self.points {
             let named = outside::named(&p.loaded.spec).filter(|(_, class)| classes.iter().any(|(c, _)| c == class));
@@ -354,7 +354,7 @@ impl Plan {
         engine::Plan::of_runs(self.points.clone(), &self.runs, build)
     }
 
-    /// A discipline for a port that no scenario has would be ignored without notice.
+    /// Refuse a discipline for a port that no scenario has, because it would be ignored without notice.
     fn check_ports<'a>(&self, ports: impl Iterator<Item = &'a str>) -> PyResult<()> {
         for port in ports {
             let link = port.strip_suffix(".reverse").unwrap_or(port);
@@ -374,7 +374,8 @@ impl Plan {
     }
 }
 
-/// A label is a column of every table, and no table may have two columns of one name.
+/// The refusal of a label that is the name of a column: a label is a column of every table, and no table may have two
+/// columns of one name.
 fn is_a_column(label: &str) -> PyErr {
     PyValueError::new_err(format!(
         "the label '{label}' is the name of a column of the results; give the axis another name: \
@@ -392,7 +393,7 @@ pub fn columns() -> Vec<String> {
 
 type Labelled = Vec<(String, String)>;
 
-/// An axis: pairs of labels and the overrides they mean.
+/// An axis: pairs of labels and the overrides that they stand for.
 type Pairs = Vec<(Labelled, Vec<String>)>;
 
 fn axis_of(pairs: Pairs) -> Axis {
@@ -421,7 +422,7 @@ pub fn combine(how: &str, axes: Vec<Pairs>) -> PyResult<Pairs> {
     Ok(pairs_of(combined))
 }
 
-/// Every combination of an axis with the values that its label `by` has in `values`; these vary fastest.
+/// Every combination of an axis with the values that its label `by` has in `values`. These values vary fastest.
 #[pyfunction]
 pub fn combine_by(all: Pairs, by: &str, values: Vec<(String, Pairs)>) -> PyResult<Pairs> {
     let values: Vec<(String, Axis)> = values.into_iter().map(|(label, axis)| (label, axis_of(axis))).collect();
@@ -445,7 +446,7 @@ pub fn make_plan(py: Python, points: Vec<Packed>, runs: Vec<(usize, u64)>) -> Py
     Ok(Plan { points, runs })
 }
 
-/// A shard whose runs are simulated elsewhere: their chunks are stored here as they come back.
+/// A shard whose runs are simulated elsewhere. Their chunks are stored here as they come back.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Inbox {
     inner: Mutex<Option<shards::Inbox>>,
@@ -461,7 +462,7 @@ impl Inbox {
         })
     }
 
-    /// Store a chunk: its files, and for each of its runs key, CPU seconds, packets and events.
+    /// Store a chunk: its files, and for each of its runs the key, the CPU seconds, the packets and the events.
     fn add(
         &self,
         py: Python,

@@ -11,7 +11,7 @@ fn schema_json() -> String {
     schema::schema().to_string()
 }
 
-/// The list of models, or the models with a name or of a family, or profiles, as JSON text.
+/// The list of models, or the models of a name or of a family, or profiles, as JSON text.
 #[pyfunction]
 #[pyo3(signature = (name = None))]
 fn describe_json(name: Option<&str>) -> PyResult<String> {
@@ -22,7 +22,7 @@ fn describe_json(name: Option<&str>) -> PyResult<String> {
     Ok(data.to_string())
 }
 
-/// The same as text for people.
+/// The same list as text for people.
 #[pyfunction]
 #[pyo3(signature = (name = None))]
 fn describe_text(name: Option<&str>) -> PyResult<String> {
@@ -32,14 +32,14 @@ fn describe_text(name: Option<&str>) -> PyResult<String> {
     }
 }
 
-/// The tables of results and what their columns are called, as JSON text.
+/// The tables of results and the titles of their columns, as JSON text.
 #[pyfunction]
 fn tables_json() -> String {
     describe::tables().to_string()
 }
 
-/// The own names of the models of a family that a name may stand for; several if another program has one name for
-/// them.
+/// The own names of the models of a family that a name may stand for. There are several if another program has one name
+/// for all of them.
 #[pyfunction]
 fn models_meant(family: &str, name: &str) -> Vec<&'static str> {
     let meant = Library::standard().catalogue.meant(family, name);

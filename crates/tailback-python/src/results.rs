@@ -27,8 +27,8 @@ pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> 
     Ok(d)
 }
 
-/// A plan's results. Tables are attributes: `runs` has one row per run (status, cost in packets and events). The
-/// tables of a stored plan are read when they are asked for.
+/// A plan's results. Tables are attributes: `runs` has one row per run (status, cost in packets and events). The tables
+/// of a stored plan are read when they are requested.
 ///
 /// >>> lab = tb.load_scenario(tb.dumbbell(flows=2, queue="codel"), ["duration=2s"])
 /// >>> results = tb.Plan.product(lab, {"link.bottleneck.rate": ["5Mbps", "10Mbps"]}).execute()
@@ -41,14 +41,14 @@ pub struct Results {
     /// The error of the first run that failed; None if no run failed.
     #[pyo3(get)]
     failure: Option<Py<PyDict>>,
-    /// Stopped before the end by `progress`.
+    /// Whether `progress` stopped it before the end.
     #[pyo3(get)]
     interrupted: bool,
     /// The error of the file system that ended the storing; None if everything is stored.
     #[pyo3(get)]
     store_error: Option<Py<PyAny>>,
     costs: Vec<RunReport>,
-    /// The reports as Python objects, made when first asked for, because they are many times as large.
+    /// The reports as Python objects. They are made when first requested, because they are many times as large.
     reports: PyOnceLock<Py<PyList>>,
     /// The last state: total, done, reused, failed, elapsed_s.
     #[pyo3(get)]
@@ -56,7 +56,7 @@ pub struct Results {
     /// Damaged files of the store; the runs in them were run again.
     #[pyo3(get)]
     damaged: Vec<PathBuf>,
-    /// How many stored runs of other plans were removed.
+    /// The number of stored runs of other plans that were removed.
     #[pyo3(get)]
     replaced: usize,
 }
@@ -135,7 +135,7 @@ impl Results {
 
 #[pymethods]
 impl Results {
-    /// Where the tables are stored; None if they are in memory.
+    /// The place where the tables are stored; None if they are in memory.
     #[getter]
     fn folder(&self) -> Option<PathBuf> {
         match &self.kept {
@@ -258,7 +258,7 @@ impl Results {
         Ok(true)
     }
 
-    /// Pickled with all tables, even if they are stored in files.
+    /// Pickle the results with all tables, even if these are stored in files.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Vec<Py<Table>>, Bound<'py, PyDict>))> {
         let make = py.import("tailback._core")?.getattr("make_results")?;
         let all = tables::names()
@@ -305,7 +305,7 @@ impl Results {
     }
 }
 
-/// Results from their tables, as pickles hold them.
+/// Results from their tables, as in pickles.
 #[pyfunction]
 pub fn make_results(py: Python, all: Vec<Py<Table>>, about: &Bound<PyDict>) -> PyResult<Results> {
     let field = |name: &str| {
@@ -340,7 +340,7 @@ impl RunTables {
         RunTables { run: run.clone() }
     }
 
-    /// Those of one run that is done.
+    /// The tables of one run that is done.
     pub fn of(outcome: Outcome) -> RunTables {
         RunTables {
             run: tables::RunTables::new(tailback_plan::Status::Done, Some(outcome)),
@@ -361,7 +361,7 @@ impl RunTables {
 
 #[pymethods]
 impl RunTables {
-    /// Why the run failed; None if it did not.
+    /// The reason why the run failed; None if it did not fail.
     #[getter]
     fn failure(&self) -> Option<&str> {
         match &self.run.status {
@@ -408,9 +408,9 @@ impl StoredRuns {
     }
 }
 
-/// The contents of a folder of results, finished or interrupted, without changing it: `status`, `runs` (a dict each:
-/// key, stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, `shards` (name, planned, stored,
-/// in_use_by), and the manifest as JSON, without its runs.
+/// The contents of a folder of results, finished or interrupted. The folder is not changed. They are `status`, `runs`
+/// (a dict each: key, stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, `shards` (name, planned,
+/// stored, in_use_by), and the manifest as JSON, without its runs.
 #[pyfunction]
 pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let state = py.detach(|| store::status(&dir));

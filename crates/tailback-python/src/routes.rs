@@ -1,5 +1,4 @@
-//! What theory needs to know about a scenario: the routes of its flows, and the rates that their conditioners
-//! promise.
+//! The data about a scenario that theory needs: the routes of its flows, and the rates that their conditioners promise.
 
 use crate::scenario::Scenario;
 use pyo3::exceptions::PyRuntimeError;
@@ -8,11 +7,11 @@ use tailback_base::{Settings, Value};
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::build::prepare;
 
-/// Name, group, the ports with their rates in bit/s, and the committed and the peak rate.
+/// The name, the group, the ports with their rates in bit/s, and the committed and the peak rate.
 type Row = (String, String, Vec<(String, u64)>, Option<(f64, f64)>);
 
-/// For each flow its name, its group, the ports that its data passes with their rates, and the rates that its
-/// source's conditioner promises: committed and peak, in bit/s; None without a conditioner that has rates.
+/// For each flow its name, its group, and the ports that its data pass with their rates. The row also has the rates
+/// that its source's conditioner promises: committed and peak, in bit/s; None without a conditioner that has rates.
 #[pyfunction]
 pub fn routes(py: Python, scenario: &Scenario) -> PyResult<Vec<Row>> {
     let spec = &scenario.loaded.spec;
@@ -30,8 +29,8 @@ pub fn routes(py: Python, scenario: &Scenario) -> PyResult<Vec<Row>> {
     Ok(rows.collect())
 }
 
-/// The committed and the peak rate of a conditioner, or of the marker in it. A conditioner without a peak rate has no
-/// yellow; one that derives its peak rate uses twice the committed rate.
+/// The committed and the peak rate of a conditioner, or of the marker in it. A conditioner without a peak rate does not
+/// use yellow. A conditioner that derives its peak rate uses twice the committed rate.
 fn promise(c: &Settings, weight: f64) -> Option<(f64, f64)> {
     let rate = |name: &str| match c.model.param(name).map(|_| c.value(name)) {
         Some(Value::Rate(r)) => Some(r.bits_per_second()),

@@ -74,8 +74,8 @@ pub struct Scenario {
     pub loaded: Arc<Loaded>,
 }
 
-/// Read scenarios without the interpreter lock. A scenario may change to a congestion control written in Python; then
-/// the class is asked what its segments carry, and what it raises unwinds from there.
+/// Read scenarios without the interpreter lock. A scenario may change to a congestion control written in Python. Then
+/// the code point of its segments is read from the class, and an exception of the class unwinds from there.
 pub fn unlocked<T: Send>(py: Python, read: impl FnOnce() -> T + Send) -> PyResult<T> {
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(read)));
     done.or_else(|unwound| match unwound.downcast::<Refusal>() {
@@ -84,7 +84,7 @@ pub fn unlocked<T: Send>(py: Python, read: impl FnOnce() -> T + Send) -> PyResul
     })
 }
 
-/// Read a scenario. `kind` says what `source` is: `path`, `toml` or `json` text. `classes`: the scenario may name
+/// Read a scenario. `kind` says what `source` is: `path`, `toml` or `json` text. With `classes` the scenario may name
 /// Python classes as queues; the caller passes them to the run, or does not need them.
 #[pyfunction]
 #[pyo3(signature = (source, kind, name = "scenario", overrides = vec![], classes = false))]
@@ -148,13 +148,13 @@ impl Scenario {
         &self.loaded.spec.name
     }
 
-    /// As TOML: as given, or written anew after overrides.
+    /// The scenario as TOML: as given, or written anew after overrides.
     #[getter]
     fn toml(&self) -> &str {
         &self.loaded.toml
     }
 
-    /// As JSON text with sorted keys, after overrides.
+    /// The scenario as JSON text with sorted keys, after overrides.
     #[getter]
     fn json(&self) -> String {
         self.loaded.document.to_string()
@@ -166,14 +166,14 @@ impl Scenario {
         &self.loaded.digest
     }
 
-    /// What is allowed but is probably a mistake.
+    /// Settings that are allowed but are probably mistakes.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.loaded.warnings.clone()
     }
 
-    /// What workloads come to at each layer of the topology, as dicts: the `workload`, the `layer`, and the `load`,
-    /// payload over what the layer's links carry in one direction.
+    /// The loads of workloads at each layer of the topology, as dicts: the `workload`, the `layer`, and the `load`,
+    /// which is payload divided by what the layer's links carry in one direction.
     #[getter]
     fn loads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
@@ -187,8 +187,8 @@ impl Scenario {
         Ok(list)
     }
 
-    /// Values that depend on the path, such as `"0.5 bdp"`, as dicts: the `key`, what is `written` there, its `value`,
-    /// and the numbers that it was computed from (`because`).
+    /// Values that depend on the path, such as `"0.5 bdp"`, as dicts: the `key`, the text `written` there, its `value`,
+    /// and the numbers from which the value was computed (`because`).
     #[getter]
     fn settled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
@@ -265,15 +265,15 @@ impl Scenario {
         Ok(d)
     }
 
-    /// The most memory that a run takes: parts as dicts, the largest first, each with the `key` that causes it, its
-    /// `bytes`, and how many of them are `kept` with its tables.
+    /// The most memory that a run takes: parts as dicts, the largest first. Each part has the `key` that causes it, its
+    /// `bytes`, and how many of these are `kept` with its tables.
     #[getter]
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         parts(py, &memory::bound(&self.loaded.spec, &control::library(true)))
     }
 
-    /// The congestion controls and stacks written in Python that it names, and their classes; None where the class is
-    /// not at hand.
+    /// The congestion controls and stacks written in Python that it names, and their classes; None if the class is not
+    /// available.
     #[getter]
     fn controls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let d = PyDict::new(py);
@@ -294,8 +294,9 @@ impl Scenario {
         names
     }
 
-    /// Whether queues mark ECN-capable packets instead of dropping them: `on` and `because` for the network, `given`
-    /// if the scenario itself says so, and for each port whether its queue `marks` and what its own `ecn` is.
+    /// Whether queues mark ECN-capable packets instead of dropping them. The dict has `on` and `because` for the
+    /// network, `given` if the scenario itself says so, and for each port whether its queue `marks` and the value of
+    /// its own `ecn`.
     #[getter]
     fn marking<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let s = &self.loaded.spec;
@@ -327,7 +328,7 @@ impl Scenario {
         u64::from_str_radix(&self.digest()[..16], 16).unwrap_or_default()
     }
 
-    /// Pickled as its text. Classes in it need not be at hand where it is read again.
+    /// Pickle the scenario as its text. Classes in it need not be available where it is read again.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str))> {
         let again = py.import("tailback.core.scenario.read")?.getattr("again")?;
         let name = if self.name().is_empty() {

@@ -1,16 +1,17 @@
 //! A transport written in Python, as both ends of connections: a class, whose objects are the ends.
 //!
-//! The class is called with the connection (`StackPair`) and its own parameters. The object has `receive(data, ecn,
-//! now)` and `transmit(now)`, which gives the bytes of a datagram, a pair of bytes and ECN codepoint, or None. It may
-//! have the methods `start(now)`, `on_timeout(now)`, `write(amount, now)` and `close(now)`, and the attributes
-//! `timeout`, `delivered`, `acknowledged`, `connected`, `closed_by_peer`, `closed` and `speaks_first`. It is the
-//! contract of [`tailback_path::Endpoint`], call for call. Times are seconds. The class may have the attribute
-//! `header`: bytes on the wire in addition to the data, 28 for IPv4 and UDP.
+//! The class is called with the connection (`StackPair`) and its own parameters. The object has
+//! `receive(data, ecn, now)` and `transmit(now)`. The latter returns the bytes of a datagram, a pair of bytes and ECN
+//! codepoint, or None. It may have the methods `start(now)`, `on_timeout(now)`, `write(amount, now)` and `close(now)`,
+//! and the attributes `timeout`, `delivered`, `acknowledged`, `connected`, `closed_by_peer`, `closed` and
+//! `speaks_first`. It is the contract of [`tailback_path::Endpoint`], call for call. Times are seconds. The class may
+//! have the attribute `header`: bytes on the wire in addition to the data, 28 for IPv4 and UDP.
 //!
 //! An error ends only the run in which it occurs: the wrapper unwinds with a [`Refusal`], which the plan turns into a
 //! failed row.
 //!
-//! Cost: a call takes about a microsecond beside the Python code itself; a datagram takes some six.
+//! Cost: a call takes about a microsecond in addition to the Python code itself; a datagram takes about six
+//! microseconds.
 
 use crate::control::{OwnClass, OwnObject, enter, fail, made, shown};
 use pyo3::intern;
@@ -25,18 +26,19 @@ use tailback_path::{Amount, Datagram, Endpoint, Pair, connection};
 use tailback_sim::library::outside::STACK_HEADER;
 use tailback_transport::Connection;
 
-/// The connection that an object is an end of.
+/// The connection of which an object is an end.
 #[pyclass(frozen, get_all, module = "tailback._core")]
 pub struct StackPair {
     /// Whether it is the end that opens the connection.
     first: bool,
-    /// Counts the connections of its group, or of its sessions, in the order in which they are made, from 0.
+    /// The number of the connection in its group, or in its sessions, in the order in which connections are made, from
+    /// 0.
     number: u32,
-    /// Depends on the run's seed, the connection and the end: what a generator of random numbers begins with.
+    /// A seed for generators of random numbers, which depends on the run's seed, the connection and the end.
     seed: u64,
 }
 
-/// Which optional methods the object has.
+/// The optional methods that the object has.
 #[derive(Clone, Copy)]
 struct StackMethods {
     start: bool,
@@ -53,7 +55,7 @@ pub struct ScriptedEnd {
     now: Time,
 }
 
-/// The instant of so many seconds, never earlier.
+/// The instant after this number of seconds, never earlier.
 fn instant(seconds: f64) -> Time {
     if seconds.is_nan() || seconds >= 1e9 {
         return Time::NEVER;
@@ -103,7 +105,7 @@ impl ScriptedEnd {
         })
     }
 
-    /// An attribute that may be missing; `None` stands for a missing one, too.
+    /// An attribute that may be missing; the result is `None` for a missing attribute, too.
     fn ask<T: for<'a, 'py> FromPyObject<'a, 'py>>(&self, what: &'static str) -> Option<T> {
         self.own.ask(what, self.now)
     }
@@ -244,7 +246,7 @@ pub fn connections(settings: &Settings) -> Connection {
 mod tests {
     use super::*;
 
-    /// `now` in seconds is never before the timeout that was asked for.
+    /// `now` in seconds is never before the timeout that was requested.
     #[test]
     fn a_timeout_is_never_early() {
         for k in 0..100_000u64 {

@@ -144,7 +144,7 @@ impl Table {
     fn list<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Bound<'py, PyList>> {
         let rows = self.batch.num_rows();
         if let Some(x) = self.batch.column(column).as_any().downcast_ref::<StringArray>() {
-            // Rows repeat a few names: nothing is interned, but a row shares the object of the row above.
+            // Rows repeat a few names. No name is interned, but a row shares the object of the row above.
             let mut last: Option<Bound<PyString>> = None;
             let out = PyList::empty(py);
             for i in 0..rows {
@@ -205,7 +205,7 @@ impl Table {
         self.batch.schema_ref().index_of(name).is_ok()
     }
 
-    /// A column by name (a numpy array, read-only, with shared memory; texts as an object array), rows by slice, a
+    /// A column by name (a numpy array, read-only, with shared memory; texts as an object array), rows by slice, or a
     /// row (dict) by number.
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(name) = key.extract::<String>() {
@@ -294,7 +294,7 @@ impl Table {
                 };
             }
         }
-        // Consecutive rows that are kept are slices of shared memory; only a table of several such slices is copied.
+        // Consecutive rows that are kept are slices of shared memory. Only a table of several such slices is copied.
         let mut runs: Vec<(usize, usize)> = vec![];
         for (i, _) in keep.iter().enumerate().filter(|(_, k)| **k) {
             match runs.last_mut() {
@@ -449,8 +449,8 @@ pub fn read_parquet(py: Python, path: PathBuf) -> PyResult<Table> {
     Table::new(py.detach(|| parquet::read(&path))?)
 }
 
-/// Some columns of a Parquet file that tailback wrote, a table for each row group: a store has one for each chunk of
-/// runs. Memory holds one at a time.
+/// Some columns of a Parquet file that tailback wrote, with a table for each row group. A store has one row group for
+/// each chunk of runs. Memory holds one table at a time.
 #[pyclass(module = "tailback._core")]
 pub struct RowGroups {
     file: parquet::RowGroups,
@@ -483,8 +483,8 @@ pub fn parquet_columns(py: Python, path: PathBuf) -> PyResult<Table> {
     Table::new(table.map_err(|e| os_error(py, e, Some(path.clone())))?)
 }
 
-/// Write a table as one Parquet file. It is first written next to its final place, so that a failure leaves the old
-/// file.
+/// Write a table as one Parquet file. It is first written next to its final place, so that a failure does not change
+/// the old file.
 #[pyfunction]
 pub fn write_parquet(py: Python, table: &Bound<Table>, path: PathBuf) -> PyResult<()> {
     let t = table.get();

@@ -1,26 +1,27 @@
-//! When the timers of a kernel fire: at ticks of its clock, never early, and the later the longer they run.
+//! The times at which the timers of a kernel fire: at ticks of its clock, never early, and the later the longer they
+//! run.
 //!
-//! Linux keeps timers in a wheel of levels (kernel/time/timer.c): those of less than 63 ticks fire at a tick, those of
-//! less than 8 times as many at every eighth, and so on; each is rounded up, so that it is late by one or two of the
-//! steps of its level.
+//! Linux keeps timers in a wheel of levels (kernel/time/timer.c). Timers of less than 63 ticks fire at a tick, timers
+//! of less than 8 times as many ticks at every eighth tick, and so on. Each time is rounded up, so that a timer is late
+//! by one or two steps of its level.
 
 use tailback_base::Time;
 
-/// Timers of so many ticks or more are on the next level.
+/// Timers of this number of ticks or more are on the next level.
 const LEVEL: u64 = 63;
-/// A level's step is so many of the level below.
+/// A level's step is this number of steps of the level below.
 const STEPS: u64 = 8;
 
 /// The wheel of a kernel.
 #[derive(Clone, Copy)]
 pub struct TimerWheel {
-    /// A tick, and how much of the first had passed at time 0, ns.
+    /// The length of a tick, and how much of the first tick had passed at time 0, ns.
     pub tick: u64,
     pub phase: u64,
 }
 
 impl TimerWheel {
-    /// When a timer fires that was set at `set` for `deadline`.
+    /// The time at which a timer fires that was set at `set` for `deadline`.
     pub fn fires(&self, set: Time, deadline: Time) -> Time {
         let ticks = deadline.since(set).0.div_ceil(self.tick);
         let expires = (set.0 + self.phase) / self.tick + ticks;

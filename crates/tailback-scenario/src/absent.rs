@@ -1,5 +1,5 @@
-//! What people look for in a simulator of data centres but is not modelled, with programs that have it. The page
-//! `docs/not-modelled.md` has the same lines.
+//! Features that people look for in a simulator of data centres and that are not modelled, with programs that have
+//! them. The page `docs/not-modelled.md` has the same lines.
 
 /// Names of a feature in small letters, its description, and programs that have it.
 type Absent = (&'static [&'static str], &'static str, &'static str);
@@ -48,7 +48,7 @@ const ABSENT: [Absent; 9] = [
     ),
 ];
 
-/// A sentence about what is not modelled, by its name.
+/// A sentence about a feature that is not modelled, by its name.
 pub fn sentence(name: &str) -> Option<String> {
     let name = name.to_lowercase();
     let (_, what, ask) = ABSENT.iter().find(|(names, ..)| names.contains(&name.as_str()))?;

@@ -1,16 +1,16 @@
-//! Names that other programs give to models become the models' own before a scenario is read: what is checked, stored,
-//! shown and named by its digest is the same whichever of them was written.
+//! Names that other programs give to models are replaced by the models' own names before a scenario is read. The
+//! checked, stored and shown scenario and its digest are therefore the same for each of these names.
 
 use super::document::{Node, Tree};
 use std::collections::BTreeMap;
 use tailback_base::model::{Catalogue, Raw};
 
-/// Put the models' own names in place; whether anything changed.
+/// Replace such names by the models' own names; returns whether anything changed.
 pub fn canonical(root: &mut Node, catalogue: &Catalogue) -> bool {
     walk(root, &keys(catalogue), catalogue)
 }
 
-/// The keys that name a model of a family with such names, wherever they stand: those that mean the same in every
+/// The keys that name a model of a family with such names, anywhere in the document. These keys mean the same in every
 /// table.
 fn keys(catalogue: &Catalogue) -> BTreeMap<&'static str, &'static str> {
     let mut families: BTreeMap<&'static str, Option<&'static str>> = BTreeMap::new();
@@ -149,7 +149,8 @@ tcp = { congestion = CONTROL }
         }
     }
 
-    /// Each of them leads to one model or is refused with several; none is a model's own name.
+    /// Each such name leads to one model, or is refused because it leads to several. No such name is a model's own
+    /// name.
     #[test]
     fn other_names_are_not_our_own() {
         let catalogue = &Library::standard().catalogue;

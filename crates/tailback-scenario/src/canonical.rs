@@ -1,7 +1,7 @@
 //! A scenario written out again: as JSON with sorted keys, as TOML, and as a digest that names it.
 //!
-//! The digest is 128-bit FNV-1a over the sorted JSON without the seed. It names runs in a sweep; it does not protect
-//! against someone who wants a collision. Values stand as given: "1s" and "1000ms" make two digests.
+//! The digest is 128-bit FNV-1a over the sorted JSON without the seed. It names runs in a sweep. It does not protect
+//! against someone who wants a collision. Values are used as given: "1s" and "1000ms" make two digests.
 
 use super::document::{Node, Tree};
 use super::key::Key;
@@ -51,7 +51,7 @@ pub fn digest(document: &Value) -> String {
     Key::of(bytes).to_string()
 }
 
-/// A file stands for itself by its digest, wherever it is.
+/// A file is represented by its digest, wherever it is.
 fn placeless(key: &str, value: &Value) -> Value {
     let mut value = value.clone();
     let naming = NAMING.into_iter().find(|(family, ..)| *family == key);
@@ -67,7 +67,7 @@ fn placeless(key: &str, value: &Value) -> Value {
     value
 }
 
-/// The tree as TOML text that reads back to the same tree. `[link.NAME]` and its like get headers, deeper tables are
+/// The tree as TOML text that reads back to the same tree. Tables such as `[link.NAME]` get headers; deeper tables are
 /// inline.
 pub fn to_toml(root: &Node) -> String {
     let mut out = String::new();
@@ -85,13 +85,13 @@ pub fn to_toml(root: &Node) -> String {
     out
 }
 
-/// Where the note begins that says what values depend on the path.
+/// The first line of the note on values that depend on the path.
 const NOTE: &str = "# Values that depend on the path are here:\n";
-/// Where its other lines begin.
+/// The beginning of the other lines of the note.
 const ROW: &str = "#   ";
 
-/// A scenario's text, with a note of what those of its values are that depend on the path. They stand in it as given,
-/// so that they follow when a rate or a round trip is changed.
+/// A scenario's text, with a note that gives those of its values that depend on the path. The text keeps these values
+/// as given, so that they follow when a rate or a round trip is changed.
 pub fn with_settled(mut text: String, settled: &[Settled]) -> String {
     if let Some(old) = text.find(NOTE) {
         let lines = text[old..].split_inclusive('\n').skip(1);
@@ -115,7 +115,7 @@ pub fn with_settled(mut text: String, settled: &[Settled]) -> String {
     text
 }
 
-/// A table of nothing but tables, at least one.
+/// A table that contains only tables, at least one.
 fn is_family(name: &str, node: &Node) -> bool {
     let tables = node.entries();
     matches!(name, "link" | "switch" | "flows" | "profile" | "change" | "record")

@@ -1,7 +1,9 @@
-//! One table of the document against one [`Model`]: which keys are known, which values allowed, what is missing.
+//! Checks one table of the document against one [`Model`]: which keys are known, which values are allowed, what is
+//! missing.
 //!
 //! This is the only place where a value of a scenario is checked against a declaration. A model inside a model is read
-//! here, to any depth. What the scenario's own tables hold comes back in parts, for [`super::read`] to go on with.
+//! here, to any depth. The contents of the scenario's own tables are returned in parts, with which [`super::read`] goes
+//! on.
 
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem};
@@ -13,7 +15,7 @@ use tailback_base::quantity::{Refusal, parse_size};
 use tailback_queue::params::BUFFER;
 use tailback_sim::library::{Library, outside};
 
-/// How many problems are kept; the rest is counted.
+/// The number of problems that are stored; the others are only counted.
 const MOST_KEPT: usize = 1000;
 
 /// Collects problems while the tree is read.
@@ -21,23 +23,23 @@ pub struct Reader<'l> {
     /// The models that can be named.
     pub library: &'l Library,
     pub problems: Vec<Problem>,
-    /// How many more there were; a file of 64 MB could have millions, more than anybody reads.
+    /// The number of problems that are not stored: a file of 64 MB could have millions, more than anybody reads.
     pub more: usize,
     /// Warnings: allowed settings that look like mistakes.
     pub warnings: Vec<Warning>,
     /// The data from which values that depend on the path are computed.
     pub measures: Measures,
-    /// Those values, by key.
+    /// The values that depend on the path, by key.
     pub settled: BTreeMap<String, Settled>,
-    /// How many problems are not told, for another one stands for them.
+    /// The number of problems that are not reported, as another one represents them.
     unsaid: usize,
-    /// A problem that follows from others, if there are any.
+    /// A problem that would follow from other problems, if there are any.
     following: Option<Problem>,
-    /// The buffer around the value that is read counts bytes.
+    /// Whether the buffer around the value being read counts bytes.
     in_bytes: bool,
 }
 
-/// What looks like a mistake: where it stands, what it is about (`flows.web`), what it is.
+/// A setting that looks like a mistake: its place, its subject (`flows.web`), and what it is.
 pub struct Warning {
     pub at: At,
     pub about: String,
@@ -64,7 +66,7 @@ impl<'d> Filled<'d> {
         }
     }
 
-    /// The node given for a parameter that holds models.
+    /// The node given for a parameter that contains models.
     pub fn part(&self, param: &Param) -> Option<&'d Node> {
         self.parts
             .iter()
@@ -89,7 +91,7 @@ impl<'d> Filled<'d> {
     }
 }
 
-/// Whether the tables of a family are read part by part in files of their own, for they hold more than models.
+/// Whether the tables of a family are read part by part in files of their own, because they contain more than models.
 fn in_parts(model: &Model) -> bool {
     matches!(model.family, "table" | "topology")
 }
@@ -103,7 +105,7 @@ pub fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// What building a model from these settings refused, at the place of the value that is to blame.
+/// The refusal to build a model from these settings, at the place of the value that caused it.
 pub fn refused(f: &Filled, e: Refusal) -> Problem {
     if e.path.is_empty() {
         let name = f.settings.model.name;
@@ -139,7 +141,7 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// How many problems there have been: a part is sound if this has not grown while it was read.
+    /// The number of problems so far: a part is sound if this has not grown while it was read.
     pub fn seen(&self) -> usize {
         self.problems.len() + self.more + self.unsaid
     }
@@ -153,14 +155,14 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// Note a problem that would follow from others, if nothing else is wrong.
+    /// Note the problem that would follow from others, if nothing else is wrong.
     pub fn tell_what_follows(&mut self) {
         if self.problems.is_empty() {
             self.problems.extend(self.following.take());
         }
     }
 
-    /// Note what looks like a mistake.
+    /// Note a setting that looks like a mistake.
     pub fn warn(&mut self, at: At, about: impl Into<String>, text: impl Into<String>) {
         let (about, text) = (about.into(), text.into());
         self.warnings.push(Warning { at, about, text });
@@ -210,7 +212,7 @@ impl<'l> Reader<'l> {
         self.in_bytes = around;
         for p in model.params {
             let is_given = filled.part(p).is_some() || filled.settings.is_given(p.name);
-            // A key that was given wrongly, or that a mistyped one was meant for, has been complained about already.
+            // A key with a wrong value, or one that a mistyped key stands for, has been complained about already.
             let meant = || {
                 self.problems
                     .iter()
@@ -227,7 +229,7 @@ impl<'l> Reader<'l> {
         self.complete(filled)
     }
 
-    /// Models that were left to their defaults become models.
+    /// Fill in the models that were left to their defaults.
     fn complete<'d>(&mut self, mut filled: Filled<'d>) -> Option<Filled<'d>> {
         if in_parts(filled.settings.model) {
             return Some(filled);
@@ -287,7 +289,7 @@ impl<'l> Reader<'l> {
     }
 
     fn param_value(&mut self, node: &Node, key: &str, param: &'static Param, settings: &mut Settings) {
-        // Item by item first, so that a message points at the item that is wrong and not at the whole list.
+        // Check item by item first, so that a message points at the wrong item and not at the whole list.
         if let (Kind::List(kind) | Kind::Each(_, kind), Tree::List(items)) = (&param.kind, &node.tree) {
             let before = self.seen();
             for (i, item) in items.iter().enumerate() {
@@ -330,7 +332,7 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// The value on its path; `None` if it is refused, or not known yet.
+    /// The value of a quantity that depends on its path; `None` if it is refused, or not known yet.
     fn on_path(&mut self, node: &Node, path: &str, kind: &Kind, raw: Raw) -> Option<Raw> {
         let text = match (kind, &raw, &node.tree) {
             (Kind::Each(_, one) | Kind::List(one), Raw::List(list), Tree::List(nodes)) => {
@@ -367,8 +369,8 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// Note that a value could not be known: once, where one repair answers it for all values, and only if nothing else
-    /// is wrong, where it follows from that.
+    /// Note that a value could not be known. If one repair solves this for all values, it is noted once. If it follows
+    /// from other problems, it is noted only if nothing else is wrong.
     fn unsettled(&mut self, problem: Problem) {
         let follows = problem.remedy == REPAIR_FIRST;
         if !follows && (problem.remedy != SAY_WHICH || self.problems.iter().all(|p| p.remedy != SAY_WHICH)) {
@@ -382,7 +384,7 @@ impl<'l> Reader<'l> {
 
     fn unknown(&mut self, entry: &Entry, key: &str, path: &str, model: &'static Model, known: &[&str]) {
         if self.problems.len() >= MOST_KEPT {
-            // Looking for near names takes time, and nobody will read them.
+            // A search for near names takes time, and nobody would read them.
             self.more += 1;
             return;
         }
@@ -496,7 +498,7 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// A value in short form: what would be this parameter of the model, alone.
+    /// A value in short form, which is the value of this parameter of the model alone.
     pub fn fill_short<'d>(
         &mut self,
         node: &'d Node,
@@ -541,7 +543,7 @@ impl<'l> Reader<'l> {
         self.complete(filled)
     }
 
-    /// Whether a name stands for a queue from outside that this library does not take; it is complained about.
+    /// Whether a name stands for a queue from outside that this library does not take; if so, it is complained about.
     fn is_refused_class(&mut self, name: &str, node: &Node, path: &str, family: &str, class: Option<&Node>) -> bool {
         let is_model_name = family != outside::MODEL.family || name != outside::MODEL.name;
         if is_model_name || self.library.catalogue.find(family, name).is_some() {
@@ -589,7 +591,7 @@ impl<'l> Reader<'l> {
         format!("the choices are {}", names.join(", "))
     }
 
-    /// A list of models of a family; one alone counts as a list of one.
+    /// A list of models of a family; one model counts as a list of one.
     pub fn model_list<'d>(&mut self, node: &'d Node, path: &str, family: &str) -> Vec<Filled<'d>> {
         match &node.tree {
             Tree::List(items) => items
@@ -602,7 +604,7 @@ impl<'l> Reader<'l> {
     }
 }
 
-/// Whether the buffer of a model counts bytes, as given or by default; nothing if it has none.
+/// Whether the buffer of a model counts bytes, as given or by default; `None` if the model has no buffer.
 fn counts_bytes(node: &Node, model: &Model) -> Option<bool> {
     let default = model.param(BUFFER.name)?.default;
     let size_given = node.given(&BUFFER).and_then(|n| match &n.tree {
@@ -615,7 +617,7 @@ fn counts_bytes(node: &Node, model: &Model) -> Option<bool> {
     Some(matches!(size, Some(Size::Bytes(_))))
 }
 
-/// A sentence in the middle of another. Acronyms keep their capitals.
+/// A sentence for the middle of another sentence. Acronyms keep their capitals.
 fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {

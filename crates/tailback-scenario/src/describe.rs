@@ -56,8 +56,8 @@ pub fn model(m: &Model) -> Value {
     data
 }
 
-/// What values a parameter takes. `list` is null if a list is not allowed, and `any` if it may have any length.
-/// Otherwise it says what each item is for.
+/// The values that a parameter takes. `list` is null if a list is not allowed, and `any` if it may have any length.
+/// Otherwise `list` says what each item is for.
 fn kind(data: &KindData) -> Value {
     json!({
         "type": data.of,
@@ -69,8 +69,8 @@ fn kind(data: &KindData) -> Value {
     })
 }
 
-/// Whether a discipline marks packets: `never`, where its network or its own `ecn` says so, `always`, as its signal, or
-/// as the discipline `inside` it.
+/// Whether a discipline marks packets: `never`, `ecn` (if its network or its own `ecn` says so), `always` (marks are
+/// its signal), or `inside` (like the discipline inside it).
 fn marks(m: &Model) -> &'static str {
     match facts(m.name).map_or(Marks::Never, |f| f.marks) {
         Marks::Never => "never",
@@ -99,7 +99,7 @@ pub fn list() -> Value {
     Value::Array(families.collect())
 }
 
-/// The tables of results and what their columns are called.
+/// The tables of results and the titles of their columns.
 pub fn tables() -> Value {
     let column = |c: Called| {
         json!({
@@ -135,7 +135,7 @@ enum Meaning {
     Profiles(Vec<(&'static Model, &'static Profile)>),
 }
 
-/// A model, `FAMILY.MODEL` where several families have one of that name, a family, or a profile.
+/// A model (`FAMILY.MODEL` where several families have a model of that name), a family, or a profile.
 fn find(name: &str) -> Result<Meaning, String> {
     let mut models = catalogue().named(name);
     if let Some((family, model)) = name.split_once('.') {
@@ -169,7 +169,7 @@ fn find(name: &str) -> Result<Meaning, String> {
     ))
 }
 
-/// What a name stands for as text, or, when there is nothing, what to try instead.
+/// The text about a name, or, if nothing has this name, what to try instead.
 ///
 /// # Errors
 /// A sentence that names the nearest model, family or profile.
@@ -180,10 +180,10 @@ pub fn text_of(name: &str) -> Result<String, String> {
     })
 }
 
-/// The same as data: a list of models, or of profiles with the model of each.
+/// The data about a name: a list of models, or of profiles with the model of each.
 ///
 /// # Errors
-/// As [`text_of`].
+/// The errors are those of [`text_of`].
 pub fn data_of(name: &str) -> Result<Value, String> {
     let list = match find(name)? {
         Meaning::Models(found) => found.iter().map(|m| model(m)).collect(),
@@ -213,7 +213,8 @@ fn text_of_profile(m: &Model, p: &Profile) -> String {
     out
 }
 
-/// What of a queue may depend on the path, each with an example in these quotes; nothing if it has no quantities.
+/// The quantities of a queue that may depend on the path, each with an example in these quotes; `None` if it has no
+/// quantities.
 fn on_path(m: &Model, quote: &str) -> Option<String> {
     let quote = if quote.is_empty() { "\"" } else { quote };
     let has = |is: fn(&Kind) -> bool| m.params.iter().any(|p| is(item(&p.kind)));
@@ -239,7 +240,7 @@ fn on_path(m: &Model, quote: &str) -> Option<String> {
     })
 }
 
-/// The kind of the values, of a list's items.
+/// The kind of a value, or of a list's items.
 fn item(kind: &Kind) -> &Kind {
     match kind {
         Kind::Each(_, k) | Kind::List(k) => item(k),
@@ -388,7 +389,7 @@ pub fn reference() -> String {
     );
     for family in catalogue().families() {
         let _ = write!(out, "\n## {}\n", family.title);
-        // A model of several families stands with its own.
+        // A model of several families is listed with its own family.
         for m in family
             .models
             .iter()
@@ -474,13 +475,13 @@ mod tests {
             }
         }
         assert!(text_of("poisson").unwrap().matches("poisson (").count() == 2);
-        // A family is its models, a family and a model is that one, a profile its values.
+        // A family gives its models, a family and a model give that model, and a profile gives its values.
         assert!(text_of("aqm").unwrap().contains("codel (queue)"));
         assert!(text_of("traffic.poisson").unwrap().matches("poisson (").count() == 1);
         assert!(text_of("ns2").unwrap().starts_with("ns2 (profile of tcp)"));
         assert_eq!(data_of("ns2").unwrap()[0]["model"], "tcp");
         assert!(text_of("tcp").unwrap().contains("\nProfiles\n"));
-        // A name of another program is its model; one that stands for two is both.
+        // A name of another program gives its model; a name of two models gives both.
         assert!(text_of("fq_codel").unwrap().starts_with("fq-codel (queue)"));
         assert!(
             text_of("fq-codel")

@@ -1,10 +1,11 @@
-//! A scenario as it is written: a tree of tables, lists and values, each of which knows where it stands.
+//! A scenario as it is written: a tree of tables, lists and values, each with its place.
 //!
 //! TOML text and the JSON of the Python builder become the same [`Document`], so that everything after this file
 //! (overrides, checks, the canonical form) is written once. A place is a range of bytes in the text, or the `--set`
-//! argument that made the value, or nothing for JSON; then the key path names the culprit alone.
+//! argument that made the value. JSON has no places, so the key path alone names the culprit.
 //!
-//! Nothing here knows what a key means. The TOML parser bounds its recursion (80 levels), the JSON parser too (128).
+//! Nothing here depends on the meaning of a key. The TOML parser bounds its recursion (80 levels), and so does the JSON
+//! parser (128 levels).
 
 use super::error::{self, At, Problem, ScenarioError};
 use serde_core::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -15,11 +16,11 @@ use toml::de::{DeTable, DeValue};
 /// A scenario with the text it came from.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Its name in messages: the path of the file.
+    /// The name of the document in messages: the path of the file.
     pub file: String,
     /// The text; empty for JSON, which has no lines worth showing.
     pub text: String,
-    /// The `--set` arguments applied, in order; [`At::Argument`] counts into it.
+    /// The `--set` arguments applied, in order; [`At::Argument`] is an index into this list.
     pub arguments: Vec<String>,
     pub root: Node,
 }
@@ -101,12 +102,12 @@ impl Node {
         self.get(param.name).map(|e| &e.node)
     }
 
-    /// Where the value of a parameter stands; this table, if it is left out.
+    /// The place of a parameter's value; the place of this table if the value is left out.
     pub fn place_of(&self, param: &Param) -> At {
         self.given(param).unwrap_or(self).at.clone()
     }
 
-    /// What stands at a path below this one, such as `before[0].n`, or at as much of it as was given.
+    /// The node at a path below this one, such as `before[0].n`, or at the part of the path that was given.
     pub fn at_path(&self, path: &str) -> &Node {
         let mut node = self;
         for step in path.split('.') {
@@ -126,7 +127,7 @@ impl Node {
         node
     }
 
-    /// The value as parameters know it; `None` if a table is in it.
+    /// The value in the form that parameters read; `None` if it contains a table.
     pub fn raw(&self) -> Option<Raw> {
         match &self.tree {
             Tree::Scalar(raw) => Some(raw.clone()),
@@ -135,7 +136,7 @@ impl Node {
         }
     }
 
-    /// Its quote for a message; long values are cut.
+    /// The value as a message quotes it; long values are cut.
     pub fn show(&self) -> String {
         let full = match &self.tree {
             Tree::Scalar(raw) => raw.show(),
@@ -181,7 +182,7 @@ impl Document {
         }
     }
 
-    /// These problems of it, with their places looked up, and how many more there were.
+    /// The error with these problems of the document, their places, and the number of further problems.
     pub fn refused(&self, problems: Vec<Problem>, more: usize) -> ScenarioError {
         let mut error = ScenarioError::in_text(&self.file, &self.text, &self.arguments, problems);
         error.more += more;
@@ -193,7 +194,7 @@ impl Document {
         error::warning(&self.file, &self.text, &self.arguments, about, at, problem)
     }
 
-    /// Read JSON, as the Python builder hands it over. A `null` in an object is as if the key were not there.
+    /// Read JSON, as the Python builder hands it over. A `null` in an object counts as a missing key.
     pub fn from_json(text: &str, file: &str) -> Result<Document, Box<Problem>> {
         match serde_json::from_str::<Json>(text) {
             Ok(Json(Some(
@@ -223,7 +224,8 @@ impl Document {
         }
     }
 
-    /// The line, from 1, of a path such as `axis.rate.values` or `at[1].where`: of its last step that is in the text.
+    /// The line, from 1, of a path such as `axis.rate.values` or `at[1].where`: the line of its last step that is in
+    /// the text.
     pub fn line_of(&self, path: &str) -> Option<usize> {
         let mut node = &self.root;
         let mut place = None;
@@ -245,7 +247,7 @@ impl Document {
     }
 }
 
-/// The words of the TOML parser, with what to do about it.
+/// The message of the TOML parser, with a remedy.
 fn syntax_problem(text: &str, message: &str, span: Option<std::ops::Range<usize>>) -> Problem {
     let span = span.unwrap_or(text.len()..text.len());
     let at = At::Text(span.start, span.end);
@@ -299,7 +301,7 @@ fn node_of(value: &DeValue, span: std::ops::Range<usize>) -> Node {
         }),
         DeValue::Float(x) => Tree::Scalar(Raw::Real(x.as_str().parse().unwrap_or(f64::NAN))),
         DeValue::Boolean(b) => Tree::Scalar(Raw::Bool(*b)),
-        // No parameter is a date; as text it meets the unit parser, which says what it wants.
+        // No parameter is a date. As text the date reaches the unit parser, whose message says what is expected.
         DeValue::Datetime(d) => Tree::Scalar(Raw::Text(d.to_string())),
         DeValue::Array(list) => Tree::List(list.iter().map(|v| node_of(v.get_ref(), v.span())).collect()),
         DeValue::Table(table) => table_of(table),
@@ -350,8 +352,8 @@ fn move_to(node: &mut Node, at: &At) {
     }
 }
 
-/// A JSON value on its way to a [`Node`]; `None` is `null`. Our own visitor, because serde_json's value forgets that a
-/// name came twice.
+/// A JSON value on its way to a [`Node`]; `None` is `null`. It has a visitor of its own, because serde_json's value
+/// does not show that a name came twice.
 struct Json(Option<Node>);
 
 impl<'de> Deserialize<'de> for Json {

@@ -1,4 +1,4 @@
-//! Errors of a scenario, in the form of a good compiler: place, problem, and remedy.
+//! Errors of a scenario, in the form that a good compiler uses: place, problem, and remedy.
 //!
 //! ```text
 //! error: the rate "0Mbps" is not above zero
@@ -10,8 +10,8 @@
 //!    = help: give at least 1 bps
 //! ```
 //!
-//! Plain text; safe for any input: columns count characters, long lines are cut around the place, control characters
-//! are not passed on to the terminal.
+//! Messages are plain text and safe for any input: columns count characters, long lines are cut around the place, and
+//! control characters are not passed on to the terminal.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub enum At {
 /// One thing that is wrong.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// What sort of problem, for programs: `unknown-key`, `value`, `missing`, `unreachable`, `duplicate`, `syntax`,
+    /// The sort of problem, for programs: `unknown-key`, `value`, `missing`, `unreachable`, `duplicate`, `syntax`,
     /// `file`, `name`, `empty`, `limit`, `conflict`, `override`.
     pub code: &'static str,
     pub at: At,
@@ -39,11 +39,11 @@ pub struct Problem {
     pub value: String,
     /// One sentence on the problem.
     pub problem: String,
-    /// The values allowed here; empty when that says nothing.
+    /// The values allowed here; empty if a list of them gives no information.
     pub allowed: String,
     /// The known name nearest to an unknown one.
     pub nearest: Option<String>,
-    /// The remedy. Never empty.
+    /// The remedy. It is never empty.
     pub remedy: String,
     /// Filled in when the document is at hand.
     pub place: TextPlace,
@@ -56,7 +56,7 @@ pub struct TextPlace {
     pub column: Option<usize>,
     /// The line, cut around the place if long.
     pub source: String,
-    /// Where the caret goes in `source`, and how many carets.
+    /// The position of the first caret below `source`, and the number of carets.
     pub caret: (usize, usize),
     /// The `--set` argument, if the value came from one.
     pub argument: Option<String>,
@@ -114,11 +114,11 @@ pub struct ScenarioError {
     pub file: String,
     /// Never empty.
     pub problems: Vec<Problem>,
-    /// How many more there are than `problems` shows.
+    /// The number of problems beyond those in `problems`.
     pub more: usize,
 }
 
-/// The most problems that are shown.
+/// The largest number of problems that are shown.
 pub const SHOWN: usize = 12;
 
 impl ScenarioError {
@@ -149,7 +149,8 @@ impl ScenarioError {
     }
 }
 
-/// What a misspelt key leaves out or lets contradict follows from it, and is not told beside it.
+/// A misspelt key may leave out a key or cause a contradiction. Such problems follow from the misspelt key and are not
+/// reported in addition.
 fn leave_out_what_follows(problems: &mut Vec<Problem>) {
     let table_of = |key: &str| {
         key.rsplit_once('.')
@@ -181,7 +182,7 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// What is allowed and looks like a mistake: what it is about, what it is, and the line it stands in.
+/// A warning about a setting that is allowed and looks like a mistake: its subject, what it is, and its line.
 pub fn warning(file: &str, text: &str, arguments: &[String], about: &str, at: At, problem: &str) -> String {
     let mut p = Problem::new("warning", at, "", problem, "");
     p.locate(text, arguments);
@@ -192,7 +193,7 @@ pub fn warning(file: &str, text: &str, arguments: &[String], about: &str, at: At
     }
 }
 
-/// Where a problem stands: the place, and the line with carets below.
+/// The place of a problem, and its line with carets below.
 struct Where<'a>(&'a str, &'a Problem);
 
 impl fmt::Display for Where<'_> {
@@ -212,7 +213,7 @@ fn render(f: &mut fmt::Formatter, file: &str, p: &Problem) -> fmt::Result {
     write!(f, "\n{gutter} = help: {}", remedy.join("\n"))
 }
 
-/// The place and its line. Answers the blanks that further lines begin with.
+/// The place and its line. Returns the blanks with which further lines begin.
 fn render_place(f: &mut fmt::Formatter, file: &str, p: &Problem) -> Result<String, fmt::Error> {
     let file = clean(file);
     let mut place = match (&p.place.argument, p.place.line, p.place.column) {
@@ -241,7 +242,7 @@ fn render_place(f: &mut fmt::Formatter, file: &str, p: &Problem) -> Result<Strin
     Ok(gutter)
 }
 
-/// How much of a long line is shown.
+/// The number of characters of a long line that are shown.
 const WIDTH: usize = 110;
 
 /// Line, column and the cut of the line for a range of bytes. Any numbers are safe.
@@ -298,7 +299,8 @@ fn place(text: &str, start: usize, end: usize) -> TextPlace {
     }
 }
 
-/// One column for each character, and nothing that could move a terminal's cursor or reverse its text.
+/// The text with one column for each character, and without anything that could move a terminal's cursor or reverse its
+/// text.
 fn clean(text: &str) -> String {
     let hidden = |c: char| {
         c.is_control()

@@ -1,4 +1,4 @@
-//! Getting the text of a scenario file, with a clear word for each way that can fail.
+//! Reads the text of a scenario file, with a clear message for each way in which that can fail.
 
 use super::document::Document;
 use super::error::{At, Problem, ScenarioError};
@@ -6,7 +6,7 @@ use crate::regular::open;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// No scenario is longer; whoever needs more has named the wrong file.
+/// No scenario is longer, so a longer file is the wrong one.
 pub const LONGEST_FILE: u64 = 64_000_000;
 
 pub fn read_text(path: &Path) -> Result<String, ScenarioError> {
@@ -56,7 +56,7 @@ pub fn read_text(path: &Path) -> Result<String, ScenarioError> {
     text_of(bytes, &name)
 }
 
-/// Bytes as text, or where they stop being UTF-8.
+/// Bytes as text, or the place from which on they are not UTF-8.
 pub fn text_of(bytes: Vec<u8>, name: &str) -> Result<String, ScenarioError> {
     String::from_utf8(bytes).map_err(|e| {
         let good = e.utf8_error().valid_up_to();
@@ -106,10 +106,10 @@ fn inside(path: &Path) -> String {
     }
 }
 
-/// So many scenarios of a folder are named.
+/// The largest number of scenarios of a folder that a message names.
 const SHOWN: usize = 30;
 
-/// Whether a file looks like a scenario: it says how long it runs.
+/// Whether a file looks like a scenario, because it gives a duration.
 fn is_scenario(path: &Path) -> bool {
     let mut text = String::new();
     let read = open(path).and_then(|f| f.take(1 << 20).read_to_string(&mut text));

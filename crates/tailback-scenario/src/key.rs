@@ -1,8 +1,9 @@
-//! The key under which a run is stored. It depends on everything that determines the run's results.
+//! The key under which a run is stored. It depends on everything that determines the results of the run.
 
 use std::fmt;
 
-/// A hash, written as 32 hexadecimal digits. It takes sixteen bytes, so that a plan of many runs is small in memory.
+/// A hash, written as 32 hexadecimal digits. It takes only sixteen bytes, so that a plan of many runs needs little
+/// memory.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key([u8; 16]);
 

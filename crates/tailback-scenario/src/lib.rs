@@ -1,10 +1,10 @@
 //! Scenario files and everything that reads them.
 //!
-//! A scenario is text ([`document`]), to which `--set` arguments are applied ([`overrides`]), whose tables are checked
-//! ([`check`]) against their declarations ([`tailback_sim::declare`], and the models of a [`Library`]), and which
+//! A scenario is text ([`document`]). The `--set` arguments are applied to it ([`overrides`]), and its tables are
+//! checked ([`check`]) against their declarations ([`tailback_sim::declare`], and the models of a [`Library`]). Then it
 //! becomes a [`Spec`] for the simulator ([`read`]). The JSON schema ([`schema`]) and the reference ([`describe`]) are
-//! made from the same declarations. Whatever is wrong with a scenario is a [`ScenarioError`] that says where and what
-//! to write instead; no input makes this code panic.
+//! made from the same declarations. Every mistake in a scenario is a [`ScenarioError`] that says where it is and what
+//! to write instead. No input makes this code panic.
 //!
 //! ```toml
 //! duration = "100s"
@@ -20,7 +20,7 @@
 //! access_rate = "10Mbps"
 //! ```
 //!
-//! [`memory`] bounds what a run of a scenario takes. The simulator makes the run:
+//! [`memory`] gives an upper bound for the memory of a run. The simulator makes the run:
 //!
 //! ```
 //! use tailback_scenario::load_text;
@@ -82,7 +82,7 @@ pub struct Loaded {
     pub document: serde_json::Value,
     /// The scenario as TOML: the text as given, or, after overrides or from JSON, written anew.
     pub toml: String,
-    /// 32 hexadecimal digits that stand for `document` without its seed: the same scenario, the same digest, on any
+    /// 32 hexadecimal digits that identify `document` without its seed. The same scenario has the same digest on any
     /// machine.
     pub digest: String,
     /// Warnings: allowed settings that look like mistakes.
@@ -102,10 +102,10 @@ pub fn load_file(path: impl AsRef<Path>, overrides: &[String]) -> Result<Loaded,
     load_file_with(Library::standard(), path, overrides)
 }
 
-/// As [`load_file`], with what a library of the caller's can name.
+/// Like [`load_file`], with the models that the caller's library can name.
 ///
 /// # Errors
-/// As [`load_file`].
+/// The errors are those of [`load_file`].
 pub fn load_file_with(
     library: &Library,
     path: impl AsRef<Path>,
@@ -124,7 +124,7 @@ pub fn load_file_with(
 /// Read a scenario from TOML text; `name` stands for the file in messages.
 ///
 /// # Errors
-/// As [`load_file`].
+/// The errors are those of [`load_file`].
 ///
 /// ```
 /// use tailback_scenario::load_text;
@@ -152,10 +152,10 @@ pub fn load_text(text: &str, name: &str, overrides: &[String]) -> Result<Loaded,
     load_text_with(Library::standard(), text, name, overrides)
 }
 
-/// As [`load_text`], with what a library of the caller's can name.
+/// Like [`load_text`], with the models that the caller's library can name.
 ///
 /// # Errors
-/// As [`load_file`].
+/// The errors are those of [`load_file`].
 pub fn load_text_with(
     library: &Library,
     text: &str,
@@ -170,15 +170,15 @@ pub fn load_text_with(
 /// Read a scenario from JSON text of the same shape, as the Python builder makes it.
 ///
 /// # Errors
-/// As [`load_file`]; places are key paths only.
+/// The errors are those of [`load_file`]; places are key paths only.
 pub fn load_json(text: &str, name: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
     load_json_with(Library::standard(), text, name, overrides)
 }
 
-/// As [`load_json`], with what a library of the caller's can name.
+/// Like [`load_json`], with the models that the caller's library can name.
 ///
 /// # Errors
-/// As [`load_json`].
+/// The errors are those of [`load_json`].
 pub fn load_json_with(
     library: &Library,
     text: &str,
@@ -189,7 +189,7 @@ pub fn load_json_with(
     load(document, overrides, library)
 }
 
-/// A table of a scenario as TOML on one line; empty for what is no table.
+/// A table of a scenario as TOML on one line; empty if the value is no table.
 ///
 /// ```
 /// use serde_json::json;

@@ -5,7 +5,7 @@ use tailback_queue::entry::{Facts, Law};
 use tailback_queue::linux::{Linux, Unsaid, Value, Word};
 use tailback_queue::registry::{facts, nearest_in_linux};
 
-/// What the description of a queue has beside its parameters.
+/// The fields of a queue's description in addition to its parameters.
 pub fn of_queue(name: &str) -> [(&'static str, Json); 4] {
     let facts = facts(name).unwrap_or(&Facts::ONE_QUEUE);
     [

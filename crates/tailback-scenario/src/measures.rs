@@ -1,9 +1,11 @@
-//! What the paths of a scenario have, and what a value that depends on them is: `"0.5 bdp"`, `"2 rtt"`, `"95 %"`.
+//! The rates and round trips of a scenario's paths, and the values that depend on them: `"0.5 bdp"`, `"2 rtt"`,
+//! `"95 %"`.
 //!
-//! The rate is that of the direction of the link whose table the value stands in, at the start of the run. The round
-//! trip is that of the flows that cross the link, or of the flows whose table the value stands in, or of all flows. If
-//! they have several, `bdp_rtt` says which; nothing is chosen without being asked for. A product counts bytes on the
-//! wire. Where the unit is packets, it is rounded up to full data packets, the largest of those flows.
+//! The rate is that of the link direction whose table contains the value, at the start of the run. The round trip is
+//! that of the flows that cross the link, or of the flows whose table contains the value, or of all flows. If these
+//! flows have several round trips, `bdp_rtt` says which one is used; without `bdp_rtt` no round trip is chosen. A
+//! product counts bytes on the wire. If the unit is packets, the product is rounded up to full data packets of the
+//! largest size of those flows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_base::model::Kind;
@@ -12,10 +14,10 @@ use tailback_base::relative::{OfPath, whole_above};
 use tailback_base::{BitRate, Duration};
 use tailback_sim::declare::tables::{flows, link};
 
-/// A full packet where no flow says how large its packets are.
+/// The size of a full packet if no flow gives the size of its packets.
 const PACKET: u64 = 1500;
 
-/// A value that depends on the path, and what it is there.
+/// A value that depends on the path, and its plain quantity there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
     /// The path of the key.
@@ -28,7 +30,7 @@ pub struct Settled {
     pub because: String,
 }
 
-/// What `bdp_rtt` says.
+/// The value of `bdp_rtt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhichTrip {
     Largest,
@@ -69,19 +71,20 @@ impl Trips {
     }
 }
 
-/// What the paths of a scenario have.
+/// The rates and round trips of a scenario's paths.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     /// Rates at the start, by direction: `NAME`, `NAME.reverse`.
     pub rates: BTreeMap<String, BitRate>,
     /// Directions whose rate changes during the run.
     pub changing: BTreeSet<String>,
-    /// The flows that cross a link (`link.NAME`), of a table (`flows.NAME`, `sessions.NAME`), and all of them (empty).
+    /// The round trips of the flows that cross a link (`link.NAME`), of the flows of a table (`flows.NAME`,
+    /// `sessions.NAME`), and of all flows (empty).
     pub trips: BTreeMap<String, Trips>,
-    /// What a table `change.NAME` changes: a direction of a link (`link.NAME`, `link.NAME.reverse`), or flows.
+    /// The target of a table `change.NAME`: a direction of a link (`link.NAME`, `link.NAME.reverse`), or flows.
     pub changes: BTreeMap<String, String>,
     pub which: Option<WhichTrip>,
-    /// The round trips are being found out: values that depend on them are left out.
+    /// The round trips are being computed, so values that depend on them are left out.
     pub unknown: bool,
     /// A table with a round trip could not be read.
     pub broken: bool,
@@ -90,12 +93,12 @@ pub struct Measures {
 /// The remedy where several round trips could be meant.
 pub const SAY_WHICH: &str = "add bdp_rtt = \"largest\", \"mean\" or a time such as \"40ms\" at the top of the scenario";
 
-/// The remedy where a table that says more could not be read.
+/// The remedy if a table that has more information could not be read.
 pub const REPAIR_FIRST: &str = "repair what the other messages name first";
 
-/// What the table that a value stands in belongs to.
+/// The owner of the table that contains a value.
 enum Owner {
-    /// A topology: its values are those of each of its links, and are settled there.
+    /// A topology. Its values are those of each of its links, and are computed for each link.
     Topology,
     /// A direction of a link.
     Line {
@@ -110,8 +113,8 @@ enum Owner {
 }
 
 impl Measures {
-    /// The text of the plain quantity in place of a value of this kind, and what it follows from; `None` if it is to
-    /// be left out for now. `in_bytes`: the buffer around it counts bytes.
+    /// The text of the plain quantity that replaces a value of this kind, and the quantities from which it follows;
+    /// `None` if it is to be left out for now. `in_bytes` says that the buffer around the value counts bytes.
     pub fn settle(
         &self,
         path: &str,
@@ -232,7 +235,7 @@ impl Measures {
         Ok((format!("{} packets", whole_above(bytes / packet as f64)), because))
     }
 
-    /// The round trip that is meant in a table, and which it is.
+    /// The round trip that is meant in a table, and its description.
     fn trip(&self, owner: &Owner) -> Result<(Duration, String), Refusal> {
         if let Some(WhichTrip::Given(rtt)) = self.which {
             return Ok((rtt, String::new()));
@@ -307,7 +310,7 @@ fn is_key(path: &str, keys: &[&str]) -> bool {
     }
 }
 
-/// A number without what a multiplication left over.
+/// A number without the rounding error of a multiplication.
 fn short(x: f64) -> f64 {
     format!("{x:.9}").parse().unwrap_or(x)
 }

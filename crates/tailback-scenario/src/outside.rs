@@ -1,5 +1,5 @@
-//! What a scenario file cannot hold. Queues that it names as `FILE.py:CLASS`: each name becomes the model of queues
-//! from outside. Stacks: the message where a run cannot be handed one.
+//! The parts that a scenario file cannot contain. For queues, which it names as `FILE.py:CLASS`, each name becomes the
+//! model of queues from outside. For stacks, this is the message if no stack can be handed to the run.
 
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem, shorten};
@@ -9,8 +9,8 @@ use tailback_transport::entry;
 use tailback_transport::rtp::control::RateController;
 use tailback_transport::tcp::congestion::Controller;
 
-/// Let `FILE.py:CLASS` stand where a queue is named, if queues from outside can: in place of each such name comes the
-/// model for them, with the name as its class. Returns whether there was one.
+/// Replace each name `FILE.py:CLASS` of a queue by the model of queues from outside, if these are possible there. The
+/// class of the model is that name. Returns whether there was such a name.
 pub fn queues_of_files(root: &mut Node, known: &Catalogue) -> bool {
     known.find(outside::MODEL.family, outside::MODEL.name).is_some() && put(root, "")
 }
@@ -49,12 +49,13 @@ fn put(node: &mut Node, key: &str) -> bool {
     }
 }
 
-/// What is said of a scenario that names a class where none can be handed to the run. `path` is that of the queue.
+/// The message about a scenario that names a class, if no class can be handed to the run. `path` is the path of the
+/// queue.
 pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
     let name = class.map_or("a Python class".to_string(), |c| format!("the Python class {c}"));
     let port = path.strip_prefix("link.").map(|of_link| {
         let mut at = of_link;
-        // Those of shapers around it.
+        // The queues of shapers around it.
         while let Some(outer) = at.strip_suffix(".queue") {
             at = outer;
         }
@@ -71,7 +72,7 @@ pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
     Problem::new("value", at, path, problem, remedy).value(class.unwrap_or(outside::MODEL.name))
 }
 
-/// Whether a name stands for a transport that is somebody else's.
+/// Whether a name stands for a transport from outside.
 pub fn is_stack(family: &str, name: &str) -> bool {
     family == outside::STACK.family && name == outside::STACK.name
 }
@@ -84,7 +85,7 @@ pub fn no_stack(node: &Node, path: &str) -> Problem {
     Problem::new("value", node.at.clone(), path, problem, remedy).value(outside::STACK.name)
 }
 
-/// How Python hands over a class of this family, and the key that names one in a file.
+/// The call by which Python hands over a class of this family, and the key that names a class in a file.
 fn own_class(family: &str) -> Option<(&'static str, &'static str, &'static str)> {
     let tcp = (
         <&Controller>::WHAT,
@@ -115,7 +116,7 @@ pub fn is_class(name: &str) -> bool {
     name.contains(['.', ':'])
 }
 
-/// Whether a name is a file of Python, where a class in one could stand.
+/// Whether a name is a file of Python without a class, where a class in such a file is possible.
 pub fn lacks_its_class(family: &str, name: &str) -> bool {
     let takes_one = own_class(family).is_some() || family == outside::MODEL.family;
     takes_one && name.ends_with(".py")

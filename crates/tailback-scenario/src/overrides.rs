@@ -1,11 +1,11 @@
 //! `--set path=value`: change a scenario before it is checked.
 //!
-//! The path is that of messages: `link.bottleneck.queue.buffer`. A value is TOML where it is TOML (`5`, `true`,
-//! `["1s", "2s"]`, `{ kind = "red" }`), otherwise a text, so that no shell quoting is needed: `rate=5Mbps`. Keys that
-//! are missing are made; a name such as `queue = "red"` becomes a table when something is set in it. New links, flows
-//! or recordings are not made key by key, because then a mistyped name would pass for a new one.
+//! The path is that of messages: `link.bottleneck.queue.buffer`. A value is read as TOML if it is TOML (`5`, `true`,
+//! `["1s", "2s"]`, `{ kind = "red" }`), and otherwise as text, so that no shell quoting is needed: `rate=5Mbps`. Keys
+//! that are missing are made; a name such as `queue = "red"` becomes a table when something is set in it. New links,
+//! flows or recordings are not made key by key, because then a mistyped name would pass for a new one.
 //!
-//! What an argument has set is checked like everything else, and a message about it names the argument.
+//! Values that an argument has set are checked like all others, and a message about such a value names the argument.
 
 use super::document::{Document, Entry, Node, Tree, value_from_argument};
 use super::error::{At, Problem, ScenarioError, shorten};
@@ -124,7 +124,7 @@ fn apply_one(document: &mut Document, argument: &str, index: usize) -> Result<()
     })
 }
 
-/// Descend and set; the error is how many keys lead to the value in the way.
+/// Descend and set the value; the error is the number of keys that lead to the value in the way.
 fn set(root: &mut Node, keys: &[&str], value: Node, at: &At) -> Result<(), usize> {
     let mut node = root;
     for (depth, key) in keys.iter().enumerate() {

@@ -7,17 +7,17 @@ use std::path::Path;
 /// Open a file to read it.
 ///
 /// # Errors
-/// Any error of the file system, and a pipe or a device: to open a pipe waits for who writes it, and a device may have
-/// no end.
+/// Any error of the file system, and a pipe or a device: opening a pipe waits for its writer, and a device may have no
+/// end.
 pub fn open(path: &Path) -> io::Result<File> {
     regular(path)?;
     File::open(path)
 }
 
-/// Refuse what is there and no file.
+/// Refuse a path that exists and is no file.
 ///
 /// # Errors
-/// See [`open`]; what is not there is an error too.
+/// See [`open`]; a missing file is an error too.
 pub fn regular(path: &Path) -> io::Result<()> {
     match path.metadata()?.is_file() {
         true => Ok(()),

@@ -1,7 +1,8 @@
 //! The JSON schema (draft 2020-12) of a scenario, made from the declarations, so that editors complete and check.
 //!
-//! It is a little more lenient than [`super::read`]: it knows ranges of plain numbers and the spelling of units, not
-//! the ranges of quantities with units, nor what one key says about another. It never refuses what the reader accepts.
+//! It is a little more lenient than [`super::read`]: it has the ranges of plain numbers and the spelling of units, but
+//! not the ranges of quantities with units, nor the dependencies between keys. The schema never refuses a scenario that
+//! the reader accepts.
 
 use super::canonical;
 use super::document::{Node, Tree};
@@ -39,7 +40,7 @@ pub fn schema() -> Value {
             definitions.insert(format!("{}.{}", family.name, model.name), object(model, true));
         }
     }
-    // In a table of flows or of a workload the transport's name is a key, and `kind` is said by it.
+    // In a table of flows or of a workload the transport's name is a key, which replaces `kind`.
     for model in catalogue().family("transport") {
         let reference = format!("flows.{}", model.name);
         definitions.insert(reference.clone(), object(model, false));
@@ -63,8 +64,8 @@ pub fn schema() -> Value {
     top
 }
 
-/// A table of sessions: what all have, beside the parameters of the kinds. Which belong to which kind is left to the
-/// reader.
+/// A table of sessions: the keys of all sessions, and the parameters of the kinds. The schema leaves it to the reader
+/// which parameters belong to which kind.
 fn sessions() -> Value {
     let mut schema = table(&tables::SESSIONS);
     schema["required"] = json!(["kind"]);
@@ -101,14 +102,14 @@ fn catalogue() -> &'static Catalogue {
     &Library::standard().catalogue
 }
 
-/// Whether a kind holds tables, which need no words about what they may be.
+/// Whether a kind contains tables, whose possible values need no description.
 fn structural(kind: &Kind) -> bool {
     kind.holds_models() || matches!(kind, Kind::Named(_))
 }
 
 fn table(model: &Model) -> Value {
     let mut schema = object(model, false);
-    // A link beside a topology may leave everything out, so nothing is required of it here.
+    // A link in addition to a topology may leave everything out, so no key is required here.
     if model.name == "link" {
         schema.as_object_mut().map(|o| o.remove("required"));
     }
@@ -155,7 +156,7 @@ fn object(model: &Model, kind: bool) -> Value {
     })
 }
 
-/// What other programs call a model, and no other one.
+/// The names that other programs give to this model and to no other one.
 fn aliases(model: &Model) -> Vec<&'static str> {
     let all = catalogue().aliases_of(model).into_iter().map(|a| a.name);
     all.filter(|n| catalogue().named(n).len() == 1).collect()
@@ -188,7 +189,7 @@ fn pattern(units: &str) -> Value {
 fn of_kind(kind: &Kind) -> Value {
     match kind {
         Kind::Bool => json!({ "type": "boolean" }),
-        // Beyond 2^53 a bound cannot be told from its neighbours in JSON.
+        // In JSON a bound beyond 2^53 cannot be distinguished from its neighbours.
         Kind::Count { min, max } if *max < 1 << 53 => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Count { min, .. } => json!({ "type": "integer", "minimum": min }),
         Kind::Real { min, max } => {
@@ -223,9 +224,8 @@ fn of_kind(kind: &Kind) -> Value {
     }
 }
 
-/// A name or a table of one of the family's models. Tables are distinguished by `kind`, which the discriminator (of
-/// OpenAPI, and of validators that adopted it) names: a mistake in one is then not reported as a mistake in every
-/// other.
+/// A name or a table of one of the family's models. The discriminator (of OpenAPI, and of validators that adopted it)
+/// distinguishes tables by `kind`. A mistake in one model is then not reported as a mistake in every other.
 fn choice(family: &str) -> Value {
     let all = catalogue().family(family);
     let bare: Vec<&str> = all
@@ -244,7 +244,7 @@ fn choice(family: &str) -> Value {
     let reference = |m: &Model| format!("#/$defs/{family}.{}", m.name);
     let tables: Vec<Value> = all.iter().map(|m| json!({ "$ref": reference(m) })).collect();
     if let [one] = tables.as_slice() {
-        // The only model need not say what it is.
+        // The table of the only model needs no `kind`.
         options.push(one.clone());
     } else {
         let mut mapping = Map::new();

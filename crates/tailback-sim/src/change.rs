@@ -1,8 +1,8 @@
 //! Changes during a run: values, and when each takes effect.
 //!
-//! The values of a change take effect in turn, at instants of a list or periodically. The object that changes holds the
-//! change: the direction of a link (rate, delay, losses, queue), or the group of flows (weight, congestion control). A
-//! line may also follow a trace from a file, without any event.
+//! The values of a change take effect in turn, at instants of a list or periodically. The changing object stores the
+//! change. This object is the direction of a link (rate, delay, losses, queue), or the group of flows (weight,
+//! congestion control). A line may also follow a trace from a file, without any event.
 //!
 //! Cost: one event for each value that takes effect; of each change only the next event is queued.
 
@@ -44,7 +44,7 @@ impl Values {
     }
 }
 
-/// When the values take effect.
+/// The times at which the values take effect.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Schedule {
     /// Changes at these instants, in order.
@@ -71,7 +71,7 @@ pub struct Change {
 }
 
 impl Schedule {
-    /// The same instants, later.
+    /// The same change with all its instants later.
     #[must_use]
     pub fn later(&self, by: Duration) -> Schedule {
         match self {

@@ -1,9 +1,9 @@
 //! The simulator: virtual time, links, flows, applications, recording. It opens no files, starts no threads and reads
 //! no clock.
 //!
-//! A [`spec::Spec`] says what is to be run; [`run`](run::run()) builds the [`build::network::Network`] it describes,
-//! drives it in [`sim`], and hands back the tables of an outcome. The crate `tailback-scenario` reads a `Spec` from
-//! text. Users who write their own disciplines, endpoints, applications or conditioners in Rust use
+//! A [`spec::Spec`] describes a run. [`run`](run::run()) builds the [`build::network::Network`] that it describes,
+//! drives the network in [`sim`], and returns the tables of an outcome. The crate `tailback-scenario` reads a `Spec`
+//! from text. Users who write their own disciplines, endpoints, applications or conditioners in Rust use
 //! [`build::network::Network`] directly; `tests/extension_points/` shows each in 50 lines.
 
 pub mod build;

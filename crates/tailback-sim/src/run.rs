@@ -16,10 +16,10 @@ use tailback_base::quantity::Refusal;
 use tailback_base::work;
 use tailback_base::{Duration, Time};
 
-/// How many events, or sent packets, are between two questions whether to go on: some hundredths of a second.
+/// The number of events, or of sent packets, between two calls of `progress`: some hundredths of a second of work.
 const EVENTS_AT_ONCE: u32 = 1 << 14;
 
-/// A discipline broke its contract: which, where and when.
+/// The error of a discipline that broke its contract: which one, where and when.
 fn unfit(spec: &Spec, hooks: &Hooks, ports: &PortNames, broken: &Broken, now: Time) -> Refusal {
     let port = &ports.of(broken.port);
     let base = port.strip_suffix(".reverse");
@@ -36,15 +36,15 @@ fn unfit(spec: &Spec, hooks: &Hooks, ports: &PortNames, broken: &Broken, now: Ti
 /// Run a scenario with a seed.
 ///
 /// # Errors
-/// What can only be known when the network is built: parameters of a model that contradict each other, a destination
-/// that cannot be reached. Also an interruption by `hooks.progress`.
+/// Errors that appear only when the network is built: parameters of a model that contradict each other, a destination
+/// that cannot be reached. An interruption by `hooks.progress` is an error, too.
 pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
     let share = Cell::new(0.0);
     let goes_on = || hooks.go_on(share.get()).is_ok();
     work::listening(&goes_on, || drive(spec, seed, hooks, &share)).unwrap_or_else(|work::Stopped| Err(interrupted()))
 }
 
-/// Build, run and read; `share` is how much of it is done.
+/// Build and run the network, and read its results; `share` is the share of the work that is done.
 fn drive(spec: &Spec, seed: u64, hooks: &Hooks, share: &Cell<f64>) -> Result<Outcome, Refusal> {
     let mut prepared = prepare(spec, seed, hooks)?;
     let end = Time::ZERO + spec.duration;
@@ -63,10 +63,10 @@ fn drive(spec: &Spec, seed: u64, hooks: &Hooks, share: &Cell<f64>) -> Result<Out
     read(spec, hooks, prepared)
 }
 
-/// The layers of the topology, each direction of their links by itself, in the order of links.
+/// The layers of the topology with each direction of their links by itself, in the order of links.
 fn layers(spec: &Spec, built: &Built) -> Vec<Layer> {
     let mut layers: Vec<Layer> = vec![];
-    // The links of the scenario came first.
+    // The links of the scenario were added first.
     for (link, ports) in spec.links.iter().zip(&built.link_ports) {
         let Some(layer) = &link.layer else { continue };
         for (reverse, port) in [false, true].into_iter().zip(ports) {

@@ -23,10 +23,10 @@ pub struct Spec {
     pub name: String,
     /// The run ends at this instant.
     pub duration: Duration,
-    /// Statistics start here; what happens earlier is simulated but not counted.
+    /// The time at which statistics start; earlier events are simulated but not counted.
     pub warmup: Duration,
     pub seed: u64,
-    /// Rows of the table of flows by interval, if wanted.
+    /// The interval of the rows in the table of flows by interval, if such rows are wanted.
     pub interval: Option<Duration>,
     pub links: Vec<LinkSpec>,
     pub switches: Vec<SwitchSpec>,
@@ -42,10 +42,10 @@ pub struct Spec {
     pub path_rules: PathRules,
 }
 
-/// How nodes choose among equal paths.
+/// The choice of nodes among equal paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PathRules {
-    /// The seed; that of the run unless it is given.
+    /// The seed; by default that of the run.
     pub seed: Option<u64>,
     /// All nodes have the same seed.
     pub one_seed: bool,
@@ -53,21 +53,21 @@ pub struct PathRules {
     pub flowlet_gap: Duration,
     /// The time from a link's failure or return to the new routes.
     pub route_delay: Duration,
-    /// What is on the way over a link that fails still arrives.
+    /// Packets that are on the way over a link when it fails still arrive.
     pub keeps: bool,
 }
 
-/// How the table of completions classes sizes.
+/// The size classes of the table of completions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SizeClasses {
     /// The largest size of each class, bytes, from the smallest to the largest. The last class, which has no limit, is
     /// not listed.
     To(Vec<u64>),
-    /// Tenths of what a run asks for, by size.
+    /// Tenths of the transfers that a run requests, by size.
     Deciles,
 }
 
-/// Whether the queues of a network mark, and the reason. The settings of queues already follow it.
+/// Whether the queues of a network mark, and the reason. The settings of queues already follow this decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marking {
     pub on: bool,
@@ -94,7 +94,7 @@ pub struct LinkSpec {
     /// The links of a topology that it belongs to, such as `leaf-spine`.
     pub layer: Option<String>,
     pub forward: DirectionSpec,
-    /// `to` back to `from`. Named `NAME.reverse` in results.
+    /// The direction from `to` back to `from`. Results call it `NAME.reverse`.
     pub reverse: DirectionSpec,
 }
 
@@ -115,11 +115,11 @@ pub struct SwitchSpec {
     /// The node.
     pub name: String,
     pub buffer: Size,
-    /// Of queue 0, 1, ... of each port; the last holds for all later ones.
+    /// The factor of queue 0, 1, ... of each port; the last value applies to all later queues.
     pub alpha: Vec<f64>,
 }
 
-/// Where the packets of a direction lie.
+/// The switch whose memory stores the packets of a direction.
 #[derive(Clone, Copy, Debug)]
 pub struct SwitchPort {
     /// The place of the switch in the list.
@@ -127,7 +127,7 @@ pub struct SwitchPort {
     pub memory: Size,
 }
 
-/// One direction of a link: what a packet meets, in this order: conditioner, impairments, queue, line.
+/// One direction of a link. A packet passes its parts in this order: conditioner, impairments, queue, line.
 #[derive(Clone, Debug)]
 pub struct DirectionSpec {
     pub rate: BitRate,
@@ -135,19 +135,19 @@ pub struct DirectionSpec {
     pub delay: Duration,
     /// A model of family `queue`.
     pub queue: Settings,
-    /// If it leaves a switch, whose memory holds its packets.
+    /// The switch whose memory stores the packets, if this direction leaves a switch.
     pub switch: Option<SwitchPort>,
     /// A model of family `conditioner`, if this direction begins at an edge router.
     pub conditioner: Option<Settings>,
     pub impairments: Vec<Impairment>,
-    /// What changes during the run.
+    /// The changes during the run.
     pub changes: Vec<Change>,
     /// The trace that replaces `rate`.
     pub trace: Option<Arc<Trace>>,
 }
 
 impl DirectionSpec {
-    /// What is left of its queue if that is arithmetic: drop-tail or a step, with a memory of its own.
+    /// The rule of its queue if that is arithmetic: drop-tail or a step, with a memory of its own.
     pub fn arithmetic(&self) -> Option<Arithmetic> {
         registry::arithmetic(&self.queue).filter(|_| self.switch.is_none())
     }
@@ -167,7 +167,7 @@ impl DirectionSpec {
         changed.copied().fold(self.delay, Duration::max) + held.fold(Duration::ZERO, |a, b| a + b)
     }
 
-    /// The least rate above 0 and the greatest that it has during a run; of a trace, its mean and its greatest.
+    /// The least rate above 0 and the greatest rate during a run; for a trace, its mean and its greatest rate.
     pub fn rates(&self) -> [BitRate; 2] {
         let mut all = vec![self.rate];
         for change in &self.changes {
@@ -194,11 +194,11 @@ pub struct GroupSpec {
     pub from: String,
     /// The node where the destinations attach (or live, without `exit`).
     pub to: String,
-    /// Which of all shortest paths they take.
+    /// The choice of the flows among all shortest paths.
     pub paths: Paths,
-    /// Nodes that they pass, if those are given.
+    /// The nodes that the flows pass, if they are given.
     pub via: Vec<String>,
-    /// Flow i has the entry at i modulo the length; used by schedulers that share by weight.
+    /// The weights for schedulers that share a line by weight. Flow i has the entry at i modulo the length.
     pub weight: Vec<f64>,
     /// Each flow has its own source host behind such a link.
     pub access: Option<AccessSpec>,
@@ -208,30 +208,31 @@ pub struct GroupSpec {
     pub conditioner: Option<Settings>,
     /// Names of the edges at which the flows enter and leave the network.
     pub aggregate: [String; 2],
-    /// The name of the tunnel that they are in, and what keeps them apart there.
+    /// The name of the tunnel that the flows are in, and how queues tell them apart there.
     pub tunnel: Option<(String, TunnelHash)>,
     /// A model of family `transport` (`tcp`, `udp`).
     pub transport: Settings,
     /// A model of family `traffic`.
     pub traffic: Settings,
-    /// A model of family `sizes`: what datagram sources draw their packet sizes from.
+    /// A model of family `sizes`: the distribution of packet sizes of datagram sources.
     pub sizes: Settings,
     /// A model of family `meter`, if wanted.
     pub meter: Option<Settings>,
     /// The code point of all packets that the ends send.
     pub dscp: Dscp,
-    /// What arrives later is late; none where nothing is late, or where the source has a deadline of its own.
+    /// The longest delay of an arrival that is not late; `None` if nothing is late, or if the source has a deadline of
+    /// its own.
     pub deadline: Option<Duration>,
-    /// A model of family `playout`, if what is played or shown is measured.
+    /// A model of family `playout`, if the playout is measured.
     pub playout: Option<Settings>,
-    /// What changes during the run.
+    /// The changes during the run.
     pub changes: Vec<Change>,
     pub start: Instants,
-    /// When the flow stops producing data; `None`: at the end of the run.
+    /// The time at which the flow stops producing data; `None` means the end of the run.
     pub stop: Option<Instants>,
 }
 
-/// Why, as the end of a sentence: `flows.bulk has ECN on`.
+/// The reason, as the end of a sentence, such as `flows.bulk has ECN on`.
 impl fmt::Display for Marking {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match &self.because {
@@ -246,17 +247,17 @@ impl fmt::Display for Marking {
 #[derive(Clone, Debug)]
 pub struct SessionSpec {
     pub name: String,
-    /// One member each.
+    /// The number of clients; each client is a member.
     pub clients: u32,
-    /// The clients take them in turn, or ask them all.
+    /// The number of servers. Clients use the servers in turn, or send requests to all of them.
     pub servers: u32,
     /// The node where the servers attach (or live, without `access`).
     pub from: String,
     /// The node where the clients attach (or live, without `exit`).
     pub to: String,
-    /// The nodes that pages draw their servers from, where their kind does so.
+    /// The nodes from which pages draw their servers, if this kind of session does so.
     pub page_servers: Vec<String>,
-    /// Which of all shortest paths the connections take.
+    /// The choice of the connections among all shortest paths.
     pub paths: Paths,
     /// Client i has entry i modulo the length.
     pub weight: Vec<f64>,
@@ -267,18 +268,18 @@ pub struct SessionSpec {
     /// A model of family `transport` that is a connection.
     pub transport: Settings,
     pub kind: &'static session::Entry,
-    /// The values of that kind's model.
+    /// The settings of the model of that kind.
     pub settings: Settings,
     /// The code point of all packets that the ends of its connections send.
     pub dscp: Dscp,
-    /// The name of the tunnel that the connections are in, and what keeps them apart there.
+    /// The name of the tunnel that the connections are in, and how queues tell them apart there.
     pub tunnel: Option<(String, TunnelHash)>,
     pub start: Instants,
     pub stop: Option<Instants>,
 }
 
 impl SessionSpec {
-    /// The servers that some client asks.
+    /// The number of servers that get requests.
     pub fn servers_used(&self) -> u32 {
         match self.kind.servers {
             ServersAsked::One => self.servers.min(self.clients),
@@ -286,7 +287,7 @@ impl SessionSpec {
         }
     }
 
-    /// How many servers each client asks at once.
+    /// The number of servers to which each client sends requests at once.
     pub fn servers_at_once(&self) -> u32 {
         match self.kind.servers {
             ServersAsked::One => 1,
@@ -299,12 +300,12 @@ impl SessionSpec {
 #[derive(Clone, Debug)]
 pub struct WorkloadSpec {
     pub name: String,
-    /// Nodes.
+    /// The names of the nodes.
     pub hosts: Vec<String>,
     pub flows: WorkloadFlows,
     /// The largest number of flows.
     pub most: Option<u64>,
-    /// Which of all shortest paths the connections take.
+    /// The choice of the connections among all shortest paths.
     pub paths: Paths,
     /// Whether connections are kept for later flows between the same hosts.
     pub keeps: bool,
@@ -316,7 +317,7 @@ pub struct WorkloadSpec {
     pub stop: Option<Duration>,
 }
 
-/// Where the flows of a workload come from.
+/// The origin of the flows of a workload.
 #[derive(Clone, Debug)]
 pub enum WorkloadFlows {
     Drawn {
@@ -326,7 +327,7 @@ pub enum WorkloadFlows {
         /// A model of family `transfer-size`.
         sizes: Settings,
     },
-    /// In the order of their times.
+    /// The flows of a list, in the order of their times.
     Listed(Arc<[ListedFlow]>),
 }
 
@@ -353,7 +354,7 @@ impl AccessSpec {
 /// A quantity to record, and the interval.
 #[derive(Clone, Debug)]
 pub struct RecordSpec {
-    /// As in `[record.NAME]`.
+    /// The name, as in `[record.NAME]`.
     pub name: String,
     /// `link.NAME` or `flows.NAME` (every flow of the group), each also with `.reverse`.
     pub what: Target,
@@ -375,7 +376,7 @@ pub enum Target {
     /// Data from the sources, or, with `reverse`, from the destinations.
     Flows {
         group: String,
-        /// The number of one flow of the group; all of them without it.
+        /// The number of one flow of the group; `None` means all flows.
         only: Option<u32>,
         reverse: bool,
     },

@@ -1,4 +1,4 @@
-//! What a page asks for, and what it is answered: the messages of `tailback lab`, and single runs.
+//! The requests of a page and the answers: the messages of `tailback lab`, and single runs.
 //!
 //! A message is a JSON object with `do`:
 //!
@@ -12,9 +12,9 @@
 //! | `watch` | `state`, `side` | nothing; a short run is computed ahead, so that any instant of it is at hand |
 //! | `digests` | `text` or `document`, `set` | a digest of each table of a run, for tests |
 //!
-//! An answer is a frame of [`tailback_lab::frames`] whose header has `do` too. What cannot be done is answered by
-//! `refused` with a `text`. A newer state replaces one whose runs are under way; the older one is never answered. Any
-//! message may have `files`: texts that stand for trace files, by name.
+//! An answer is a frame of [`tailback_lab::frames`] whose header has `do`, too. A request that cannot be done is
+//! answered by `refused` with a `text`. A newer state replaces a state whose runs are under way. The older state is
+//! never answered. Any message may have `files`: texts, by name, that replace trace files.
 
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -35,14 +35,15 @@ use tailback_sim::run::read;
 use tailback_sim::spec::Spec;
 use tailback_sim::wire::tap::Names;
 
-/// The most memory that a run may take, bytes: half of what a page can have, because growing a table copies it.
+/// The most memory that a run may take, bytes. This is half of the memory that a page can have, because growing a table
+/// copies it.
 const MOST_BYTES: u64 = 1 << 31;
-/// The most packets of a run over the shown link: at one to three microseconds each, half an hour.
+/// The largest number of packets of a run over the shown link: at one to three microseconds each, half an hour.
 const MOST_PACKETS: f64 = 1e9;
 /// The default number of columns of a picture.
 const USUAL_COLUMNS: u64 = 600;
 
-/// How far the work of a page is.
+/// The progress of a page's work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Progress {
@@ -54,7 +55,7 @@ pub enum Progress {
 /// A run that goes on in parts.
 struct PageRun {
     spec: Spec,
-    /// Where it ends, if not at the end of the scenario.
+    /// The time at which it ends, if this is not the end of the scenario.
     until: Option<tailback_base::Time>,
     prepared: Prepared,
 }
@@ -95,7 +96,7 @@ enum PageWork {
     },
 }
 
-/// Work under way: what it is for, and its runs, in order.
+/// Work under way: its purpose, and its runs, in order.
 struct UnderWay {
     work: PageWork,
     runs: Vec<PageRun>,
@@ -103,7 +104,7 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    /// Go on with the first run that is not over. Returns true once all are.
+    /// Go on with the first run that is not over. Returns true once all runs are over.
     fn go_on(&mut self, events: u32) -> Result<bool, LabRefusal> {
         if let Some(run) = self.runs.first_mut()
             && run.go_on(events)
@@ -115,7 +116,7 @@ impl UnderWay {
     }
 }
 
-/// Places of what is under way.
+/// The places of the work under way.
 const FIRST: usize = 0;
 const INSTANT: usize = 1;
 const AHEAD: usize = 2;
@@ -123,13 +124,14 @@ const AHEAD: usize = 2;
 /// One page with the engine inside.
 #[derive(Default)]
 pub struct EnginePage {
-    /// What is under way, in the order in which it is done: a picture or tables, an instant that the page waits for,
-    /// and a run whose instants may be asked for.
+    /// The work under way, in the order in which it is done: a picture or tables, an instant that the page waits for,
+    /// and a run whose instants may be requested.
     under_way: [Option<UnderWay>; 3],
     kept: Packets,
-    /// What scenarios can name, with the files that the page has; `None` for what the program ships.
+    /// The library of everything that scenarios can name, with the files that the page has; `None` for the library that
+    /// the program ships.
     library: Option<Arc<Library>>,
-    /// A finished request, or one that was answered at once.
+    /// A finished request, or a request that was answered at once.
     ready: Option<Ready>,
 }
 
@@ -138,7 +140,7 @@ enum Ready {
     Over(Box<UnderWay>),
 }
 
-/// Refuse a run that a page has no room or no time for.
+/// Refuse a run for which a page has not enough memory or time.
 fn within_bounds(spec: &Spec, library: &Library) -> Result<(), LabRefusal> {
     let parts = memory::bound(spec, library);
     let bytes = memory::total(&parts);
@@ -210,7 +212,7 @@ impl EnginePage {
         true
     }
 
-    /// The header of an answer; `None` if the work has only begun, or nothing is to be said.
+    /// The header of an answer; `None` if the work has only begun, or if there is no answer.
     fn answered(&mut self, message: &Value) -> Result<Option<Value>, LabRefusal> {
         self.take_files(&message["files"]);
         let library = self.library.clone();
@@ -251,7 +253,7 @@ impl EnginePage {
         }
     }
 
-    /// Texts that stand for files from now on.
+    /// Take texts that replace files from now on.
     fn take_files(&mut self, files: &Value) {
         for (name, text) in files.as_object().into_iter().flatten() {
             let library = self
@@ -276,7 +278,7 @@ impl EnginePage {
         Ok(None)
     }
 
-    /// Have every instant of a run at hand before one is asked for.
+    /// Compute every instant of a run before one is requested.
     fn watch(&mut self, message: &Value, reader: &ScenarioReader) -> Result<(), LabRefusal> {
         let state = State::of(&message["state"])?;
         let question = Question::about_all(&state, number(message, "side").unwrap_or(usize::MAX), reader)?;
@@ -286,7 +288,7 @@ impl EnginePage {
         Ok(())
     }
 
-    /// Go on with the work for so many events.
+    /// Go on with the work for this number of events.
     pub fn advance(&mut self, events: u32) -> Progress {
         let Some(place) = self.under_way.iter_mut().find(|w| w.is_some()) else {
             return Progress::Nothing;
@@ -308,7 +310,7 @@ impl EnginePage {
         }
     }
 
-    /// The frame of what is over; empty if nothing is to be said. `took_ms` is how long it took.
+    /// The frame of the finished work; empty if there is no answer. `took_ms` is the time that the work took.
     pub fn answer(&mut self, took_ms: f64) -> Vec<u8> {
         match self.ready.take() {
             None => vec![],
@@ -335,7 +337,7 @@ impl EnginePage {
                     .collect();
                 let extras = PictureExtras {
                     took_ms: Some(took_ms),
-                    // One of two pictures of sides has them.
+                    // Of two pictures for the two sides, only one has the controls.
                     controls: order.mode == RunMode::Full && side.unwrap_or(0) == 0,
                 };
                 picture(&order, &state, &runs, extras, &reader_of(&self.library))

@@ -1,6 +1,6 @@
 //! The names that other programs use for a model.
 
-/// A name of another program. A scenario may write it; what is stored and shown is the model's own name.
+/// A name of another program. A scenario may use it; the model's own name is stored and shown.
 ///
 /// ```
 /// use tailback_base::model::Alias;

@@ -7,14 +7,14 @@ use crate::quantity::Refusal;
 /// Models that can be used in the same place, such as all queue disciplines.
 #[derive(Clone, Debug)]
 pub struct Family {
-    /// As in [`super::Kind::Model`].
+    /// The name of the family, as in [`super::Kind::Model`].
     pub name: &'static str,
     /// Its title in the reference, such as `Queue disciplines`.
     pub title: &'static str,
-    /// In the order of the reference page.
+    /// The models in the order of the reference page.
     pub models: Vec<&'static Model>,
-    /// For a long family: titles, each with the number of models under it, in order. Models that are added later have
-    /// no title.
+    /// Titles for a long family, each with the number of models under it, in order. Models that are added later have no
+    /// title.
     pub groups: Vec<(&'static str, usize)>,
     /// Names that other programs use for its models. A name may stand for several models.
     pub aliases: Vec<(Alias, &'static Model)>,
@@ -103,7 +103,7 @@ impl Catalogue {
         self.families.iter().any(|f| f.name == family)
     }
 
-    /// In the order of the reference page.
+    /// All families, in the order of the reference page.
     pub fn families(&self) -> &[Family] {
         &self.families
     }
@@ -163,7 +163,7 @@ impl Catalogue {
         })
     }
 
-    /// The refusal of a name that stands for several models; `None` if it does not.
+    /// The refusal of a name that stands for several models; `None` if the name stands for only one.
     pub fn several(&self, family: &str, name: &str) -> Option<Refusal> {
         let meant = self.meant(family, name);
         if meant.len() < 2 {

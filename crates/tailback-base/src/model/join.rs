@@ -1,6 +1,7 @@
-//! Lists of declarations that are made of others: what several models share is written down once.
+//! Lists of declarations that are made of other lists, so that the declarations that several models share are written
+//! down once.
 
-/// How many items lists have together.
+/// The number of items that the lists have together.
 pub const fn total<T>(lists: &[&[T]]) -> usize {
     let (mut n, mut i) = (0, 0);
     while i < lists.len() {
@@ -10,7 +11,8 @@ pub const fn total<T>(lists: &[&[T]]) -> usize {
     n
 }
 
-/// The items of lists, of which the first has one, in one. Written with [`join!`](crate::join).
+/// The items of several lists in one list; the first list has at least one item. It is written with
+/// [`join!`](crate::join).
 pub const fn joined<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
     let mut all = [lists[0][0]; N];
     let (mut n, mut i) = (0, 0);
@@ -26,7 +28,7 @@ pub const fn joined<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
     all
 }
 
-/// One list of several, of which the first is not empty.
+/// One list made of several lists, of which the first is not empty.
 ///
 /// ```
 /// use tailback_base::{Kind, Param, join};

@@ -27,7 +27,7 @@
 //! assert_eq!(settings.get(&TARGET), Duration::from_millis(7));
 //! ```
 //!
-//! A time that is declared as a number is refused by the compiler, and so is a word without a meaning:
+//! The compiler refuses a time that is declared as a number, and a word without a meaning:
 //!
 //! ```compile_fail,E0080
 //! # use tailback_base::model::Key;
@@ -107,7 +107,7 @@ impl<T: Typed> Key<T> {
         }
     }
 
-    /// The same parameter, which others call by this name.
+    /// The same parameter, which other programs call by this name.
     pub const fn called_elsewhere(&self, elsewhere: &'static str) -> Key<T> {
         Key {
             param: Param {
@@ -179,7 +179,7 @@ impl Shape {
         Shape { many: true, ..self }
     }
 
-    /// Whether values of this kind have this shape. A list may be absent; it is empty then.
+    /// Whether values of this kind have this shape. A list may be absent; then it is empty.
     const fn fits(self, kind: &Kind, default: &str) -> bool {
         if let Kind::Each(_, kind) | Kind::List(kind) = kind {
             return self.many && self.is_of(kind);
@@ -300,7 +300,7 @@ impl<T: Typed> Typed for Vec<T> {
     }
 }
 
-/// One of a few words, each with a meaning. Declared with [`choice!`](crate::choice).
+/// One of a few words, each with a meaning. It is declared with [`choice!`](crate::choice).
 pub trait Choice: Copy + 'static {
     /// The words as a scenario writes them, in the order of their meanings.
     const WORDS: &'static [&'static str];
@@ -335,8 +335,8 @@ impl<T: Choice> Typed for T {
 /// The parameters of a model, each declared once: a [`Key`] with the type of its value, and the list of all of them
 /// in this order.
 ///
-/// A name alone is a key or a [`Param`] that is declared elsewhere. A parameter without a type, which holds a model or
-/// a profile, is a [`Param`]. Without the first line there is no list.
+/// A name alone is a key or a [`Param`] that is declared elsewhere. A parameter without a type, which contains a model
+/// or a profile, is a [`Param`]. Without the first line there is no list.
 ///
 /// ```
 /// use tailback_base::{Duration, Key, Kind, Param, params};

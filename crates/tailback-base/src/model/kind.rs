@@ -98,7 +98,7 @@ impl Per {
 }
 
 impl Kind {
-    /// Whether a value is a model, or a list of models.
+    /// Whether a value contains a model, or a list of models.
     pub fn holds_models(&self) -> bool {
         match self {
             Kind::Model(_) => true,
@@ -107,7 +107,7 @@ impl Kind {
         }
     }
 
-    /// The family of the models a value holds.
+    /// The family of the models that a value contains.
     pub fn family(&self) -> Option<&'static str> {
         match self {
             Kind::Model(family) => Some(family),
@@ -116,8 +116,8 @@ impl Kind {
         }
     }
 
-    /// What a text says of the path, if a value of this kind may depend on it in that way: sizes on products, times on
-    /// round trips, rates on the rate of a link.
+    /// The dependence of a text on the path, if a value of this kind may depend on the path in that way: sizes on
+    /// products, times on round trips, rates on the rate of a link.
     pub fn of_path<'t>(&self, text: &'t str) -> Option<OfPath<'t>> {
         relative::parse(text).filter(|of| {
             matches!(

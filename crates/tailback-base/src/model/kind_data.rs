@@ -1,4 +1,4 @@
-//! A kind as data, for programs that show values and ask for them. The words for people are [`Kind::allowed`].
+//! A kind as data, for programs that show values and input fields for them. The words for people are [`Kind::allowed`].
 
 use super::kind::{Kind, Per};
 
@@ -12,12 +12,13 @@ use super::kind::{Kind, Per};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct KindData {
-    /// What one value is: `flag`, `count`, `number`, `time`, `rate`, `size`, `level`, `bytes`, `code-point`, `choice`,
-    /// `text`, `model`, `profile` or `tables`.
+    /// The type of one value: `flag`, `count`, `number`, `time`, `rate`, `size`, `level`, `bytes`, `code-point`,
+    /// `choice`, `text`, `model`, `profile` or `tables`.
     pub of: &'static str,
-    /// A list may stand instead of one value. What each of its items is for, if it says so.
+    /// Whether a list is allowed instead of one value. The inner value is the subject of each item, if the kind names
+    /// one.
     pub list: Option<Option<Per>>,
-    /// In s, bit/s or bytes, or without a unit; `None` where the declaration has no bound.
+    /// The bound in s, bit/s or bytes, or without a unit; `None` if the declaration has no bound.
     pub least: Option<f64>,
     pub most: Option<f64>,
     /// The words of a choice, and the names of profiles that are built in.
@@ -30,7 +31,7 @@ pub struct KindData {
 const NO_BOUND: f64 = 1e17;
 
 impl Kind {
-    /// The same without words.
+    /// The kind as data, without words for people.
     pub fn data(&self) -> KindData {
         let plain = |of| KindData {
             of,

@@ -2,9 +2,9 @@
 //!
 //! A [`Model`] names a discipline, a transport, a traffic source or a table of the scenario file, and lists its
 //! [`Param`]s with kind, range, default, one sentence and source. The scenario schema, `tailback describe`, the
-//! reference pages and the error messages are generated from it. [`Settings`] holds the checked values from which a
-//! model is built. A parameter may itself be a model ([`Kind::Model`]), so that models nest to any depth: an AQM
-//! behind a scheduler, a congestion control in a transport. A [`Catalogue`] lists the models of each family.
+//! reference pages and the error messages are generated from this declaration. [`Settings`] contains the checked values
+//! from which a model is built. A parameter may itself be a model ([`Kind::Model`]), so that models nest to any depth:
+//! an AQM behind a scheduler, a congestion control in a transport. A [`Catalogue`] lists the models of each family.
 
 mod alias;
 mod catalogue;
@@ -38,7 +38,7 @@ use crate::quantity::Refusal;
 pub struct Model {
     /// The name in a scenario, such as `red`.
     pub name: &'static str,
-    /// What it is: `queue`, `transport`, `traffic`, or a table of the scenario such as `link`.
+    /// The family: `queue`, `transport`, `traffic`, or a table of the scenario such as `link`.
     pub family: &'static str,
     /// The full name, such as `Random Early Detection`.
     pub title: &'static str,
@@ -55,13 +55,15 @@ pub struct Model {
 pub struct Param {
     pub name: &'static str,
     pub kind: Kind,
-    /// The default as a user would write it. Empty if the user must give a value; `none` if absence has a meaning.
+    /// The default as a user would write it. It is empty if the user must give a value, and `none` if absence has a
+    /// meaning.
     pub default: &'static str,
     /// One sentence on its effect.
     pub doc: &'static str,
-    /// Where the default or the rule comes from, with section. May be empty for a parameter without a rule.
+    /// The source of the default or the rule, with section. It may be empty for a parameter without a rule.
     pub source: &'static str,
-    /// What others call it; empty if they have no other name. A message about this name gives the one here.
+    /// The name of the parameter in other programs; empty if they have no other name. A message about that name gives
+    /// the name here.
     pub elsewhere: &'static str,
 }
 
@@ -93,7 +95,7 @@ impl Param {
         }
     }
 
-    /// The parameter itself, as of a [`Key`].
+    /// The parameter itself, like that of a [`Key`].
     pub const fn declared(&self) -> Param {
         *self
     }

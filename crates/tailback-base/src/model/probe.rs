@@ -13,8 +13,8 @@
 
 use super::ProbeDef;
 
-/// What can be read of a `Q`: its declaration, and how. `At` is an index, where there is a value for each queue, colour
-/// or flow, or the time of the reading.
+/// A quantity that can be read from a `Q`: its declaration, and the function that reads it. `At` is an index, if there
+/// is a value for each queue, colour or flow, or the time of the reading.
 pub struct Probe<Q: ?Sized, At = u32> {
     def: ProbeDef,
     read: fn(&Q, At) -> f64,
@@ -32,7 +32,7 @@ impl<Q: ?Sized, At> Probe<Q, At> {
         Probe { def, read }
     }
 
-    /// One value for each of these.
+    /// A probe with one value for each of these.
     #[must_use]
     pub const fn per(mut self, what: &'static str) -> Self {
         self.def.per = what;

@@ -1,9 +1,9 @@
 //! Profiles: named sets of values of one model, as data.
 //!
-//! A protocol is a family of choices, and each study and each simulator made its own. A profile writes such a set
-//! down once, as names and texts that a user would write. A profile may build on another one, which it names as its
-//! value for the profile parameter; otherwise it builds on the declared defaults. A user's values override the
-//! profile's, and the profile's override the defaults.
+//! A protocol is a family of choices, and each study and each simulator made its own choices. A profile writes down
+//! such a set of choices once, as names and texts that a user would write. A profile may build on another profile,
+//! which it names as its value for the profile parameter. Otherwise it builds on the declared defaults. A user's values
+//! override the profile's, and the profile's override the defaults.
 
 use super::raw::Raw;
 use super::settings::Settings;
@@ -35,7 +35,7 @@ pub struct NamedValues {
 }
 
 impl NamedValues {
-    /// From pairs of text, as in tests.
+    /// Make the values from pairs of text, as in tests.
     pub fn from_text(name: &str, values: &[(&str, &str)]) -> NamedValues {
         let values = values.iter().map(|(k, v)| (k.to_string(), Raw::from_word(v))).collect();
         NamedValues {
@@ -64,7 +64,7 @@ impl Model {
 impl Settings {
     /// These settings, completed with the values of their profile and of the profiles it builds on. Values that were
     /// given stay. `own` is searched before the built-in profiles. Settings without profiles, or whose profile was
-    /// applied before, are returned unchanged: to apply it twice has no effect.
+    /// applied before, are returned unchanged, because a second application has no effect.
     ///
     /// # Errors
     /// A profile that is unknown, that builds on itself, or that has a value its model does not allow.
@@ -109,7 +109,7 @@ impl Settings {
             }
         }
         let mut settings = self.clone();
-        // From the base profile up: later profiles override earlier ones.
+        // The loop goes from the base profile up: later profiles override earlier ones.
         for profile in chain.iter().rev() {
             for (k, raw) in profile.values.iter().filter(|(k, _)| k != key) {
                 let refused = |e: Refusal| {

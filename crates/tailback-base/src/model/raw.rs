@@ -40,8 +40,8 @@ impl Raw {
         }
     }
 
-    /// Read a bare word, as `--set` and declared defaults need it: number, bool, list in brackets, or else text.
-    /// Lists nest up to `DEEPEST`; a deeper list is read as text, which no list of values allows.
+    /// Read a bare word for `--set` and declared defaults: a number, a bool, a list in brackets, or else text. Lists
+    /// nest up to `DEEPEST`; a deeper list is read as text, which no list of values allows.
     pub fn from_word(word: &str) -> Raw {
         Raw::nested_word(word, DEEPEST)
     }

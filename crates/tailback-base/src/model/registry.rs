@@ -33,9 +33,9 @@ use super::{Family, Model};
 use crate::quantity::Refusal;
 use std::ops::Deref;
 
-/// A row of a list: a model, and what builds it.
+/// A row of a list: a model, and the function that builds it.
 pub trait Registered {
-    /// The family of its model: where a scenario may name it.
+    /// The family of its model, which says where a scenario may name the model.
     const FAMILY: &'static str;
     /// Its name in messages.
     const WHAT: &'static str;
@@ -67,7 +67,7 @@ impl<R: Registered> Registry<R> {
         Registry(rows.into_iter().collect())
     }
 
-    /// Let scenarios name another.
+    /// Add a row, so that scenarios can name its model.
     pub fn add(&mut self, row: R) {
         self.0.push(row);
     }
@@ -87,7 +87,7 @@ impl<R: Registered> Registry<R> {
         self.0.iter().map(R::model).collect()
     }
 
-    /// All of them, under the title that the reference gives them.
+    /// All rows, under the title that the reference gives them.
     pub fn family(&self, title: &'static str) -> Family {
         Family::new(R::FAMILY, title, self.models())
     }

@@ -10,7 +10,7 @@ use crate::time::Duration;
 /// A checked value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// No value, possible if the default is `none`.
+    /// No value. This is possible if the default is `none`.
     None,
     Flag(bool),
     Count(u64),
@@ -72,11 +72,12 @@ pub struct Settings {
     pub model: &'static Model,
     values: Vec<Option<Value>>,
     given: Vec<bool>,
-    /// The profile's values have been filled in for parameters that were not given.
+    /// Whether the profile's values have been filled in for parameters that were not given.
     pub(super) profile_is_laid: bool,
 }
 
-/// Equal models with equal values. Whether a value was given or is the default does not matter.
+/// Two settings are equal if they are of the same model and have equal values. Whether a value was given or is the
+/// default does not matter.
 impl PartialEq for Settings {
     fn eq(&self, other: &Settings) -> bool {
         std::ptr::eq(self.model, other.model) && self.values == other.values
@@ -99,7 +100,7 @@ impl Settings {
         }
     }
 
-    /// Set one parameter from a raw value. The refusal says what is wrong and what is allowed.
+    /// Set one parameter from a raw value. The refusal gives the problem and the allowed values.
     pub fn set(&mut self, name: &str, raw: &Raw) -> Result<(), Refusal> {
         let Some(i) = self.model.params.iter().position(|p| p.name == name) else {
             let names: Vec<&str> = self.model.params.iter().map(|p| p.name).collect();
@@ -115,7 +116,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Set a parameter that holds models to models that are already checked.
+    /// Set a parameter that contains models to models that are already checked.
     pub fn set_models(&mut self, name: &str, value: Value) {
         let i = self.index(name);
         debug_assert!(
@@ -127,7 +128,8 @@ impl Settings {
         self.given[i] = true;
     }
 
-    /// Put another state of the model that a parameter holds in its place; whether it was given stays.
+    /// Replace the model of a parameter by the same model with other settings. Whether the parameter was given does not
+    /// change.
     pub fn replace_model(&mut self, name: &str, model: Settings) {
         let i = self.index(name);
         self.values[i] = Some(Value::Model(Box::new(model)));
@@ -138,7 +140,7 @@ impl Settings {
         self.models().iter().flat_map(|m| m.model.probes).collect()
     }
 
-    /// Set a value only if none was given. It replaces the default, and counts as a default.
+    /// Set a value only if none was given. The value replaces the default, and counts as a default.
     pub fn lay_under(&mut self, name: &str, raw: &Raw) -> Result<(), Refusal> {
         if self.model.param(name).is_some() && self.is_given(name) {
             return Ok(());
@@ -156,8 +158,8 @@ impl Settings {
         self.lay(name, other.value(name).clone());
     }
 
-    /// Lay a value of the parameter's type under one that was given. Where the parameter has a value for each of
-    /// several things, it holds for all of them.
+    /// Set a value of the parameter's type, if none was given. If the parameter has a value for each of
+    /// several things, the new value holds for all of them.
     pub fn lay(&mut self, name: &str, value: Value) {
         let i = self.index(name);
         if self.given[i] {
@@ -222,7 +224,8 @@ impl Settings {
         i.unwrap_or_else(|| panic!("{}.{name} is not declared", self.model.name))
     }
 
-    /// Set from text, as in a scenario; for tests and for code that knows its own declarations. Panics on a refusal.
+    /// Set a value from text, as in a scenario, for tests and for code that knows its own declarations. Panics on a
+    /// refusal.
     pub fn with(mut self, name: &str, text: &str) -> Settings {
         if let Err(e) = self.set(name, &Raw::from_word(text)) {
             panic!("{name} = {text}: {e}");
@@ -258,7 +261,7 @@ impl Settings {
         T::of(value).unwrap_or_else(|| self.wrong(key.name, value))
     }
 
-    /// The value that a list, whose values are taken in turn, has for the one of this number.
+    /// The value for number `number` from a list whose values are taken in turn.
     pub fn turn<T: Typed>(&self, key: &Key<Vec<T>>, number: u32) -> T {
         let all = self.value(key.name);
         let own = match all {
@@ -284,7 +287,8 @@ impl Settings {
         self.values[self.place(name)?].as_ref().filter(|v| **v != Value::None)
     }
 
-    /// Where a parameter stands. A declaration is most often asked for by itself, so its text is one and the same.
+    /// The position of a parameter in the declaration. Most calls use the text of the declaration itself, so comparing
+    /// addresses is enough.
     fn place(&self, name: &str) -> Option<usize> {
         let params = self.model.params;
         let same = params.iter().position(|p| std::ptr::eq(p.name, name));
@@ -384,7 +388,7 @@ impl Settings {
         self.list(name).iter().map(flag).collect()
     }
 
-    /// The model a parameter holds; `None` when it is absent.
+    /// The model that a parameter contains; `None` when it is absent.
     pub fn nested(&self, name: &str) -> Option<&Settings> {
         match self.value(name) {
             Value::Model(m) => Some(m),
@@ -393,12 +397,12 @@ impl Settings {
         }
     }
 
-    /// The model that a parameter always holds, by its default or a profile.
+    /// The model that a parameter always contains, by its default or a profile.
     pub fn within(&self, name: &str) -> &Settings {
         self.nested(name).unwrap_or_else(|| self.wrong(name, self.value(name)))
     }
 
-    /// The models a parameter holds, in order.
+    /// The models that a parameter contains, in order.
     pub fn nested_list(&self, name: &str) -> impl Iterator<Item = &Settings> {
         let models = match self.value(name) {
             one @ Value::Model(_) => std::slice::from_ref(one),

@@ -15,7 +15,7 @@ pub const KEY: &str = "ARROW:schema";
 /// Begins a message of a stream.
 const MARK: [u8; 4] = [0xff; 4];
 
-/// The table of slots begins with its own length and that of the table.
+/// The table of slots begins with its own length and the length of the table.
 const SLOTS: u16 = 4;
 const fn slot(n: VOffsetT) -> VOffsetT {
     SLOTS + 2 * n
@@ -80,10 +80,10 @@ fn field(b: &mut FlatBufferBuilder<'_>, c: &Column) -> Written {
     })
 }
 
-/// The type of a column's values: its number among the types, and the table with its details.
+/// The type of a column's values: the number of the type, and the table with its details.
 fn kind(b: &mut FlatBufferBuilder<'_>, data: &Data) -> (u8, Written) {
     match data {
-        // `Int`: 64 bits; unsigned, which is the meaning of an empty slot.
+        // `Int`: 64 bits, unsigned (an empty slot means unsigned).
         Data::Count(_) => (2, table(b, |b| b.push_slot_always(slot(0), 64_i32))),
         // `FloatingPoint`: double.
         Data::Real(_) => (3, table(b, |b| b.push_slot_always(slot(0), 2_i16))),
@@ -100,7 +100,7 @@ fn pair(b: &mut FlatBufferBuilder<'_>, key: &str, value: &str) -> Written {
     })
 }
 
-/// Fill in the units and meanings of columns, as far as they are given.
+/// Fill in the units and meanings of columns, as far as the schema gives them.
 pub fn decode(text: &str, columns: &mut [Column]) {
     let message = BASE64_STANDARD.decode(text).unwrap_or_default();
     let message = TableCursor {

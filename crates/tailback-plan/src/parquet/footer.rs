@@ -1,5 +1,5 @@
-//! A text in the footer of a Parquet file, with a checksum over everything after the rows. So the file itself says
-//! what it is, and whether it has been changed.
+//! A text in the footer of a Parquet file, with a checksum over everything after the rows. The file therefore describes
+//! itself, and shows whether it has been changed.
 
 use parquet::file::metadata::ParquetMetaDataReader;
 use std::fs::File;
@@ -9,12 +9,13 @@ use tailback_scenario::regular::open;
 
 /// The writer of a file, in its metadata.
 pub const MAKER: &str = "tailback";
-/// Begins the text. Then follow its checksum, the end of the rows, and its length, in hexadecimal digits.
+/// The beginning of the text. The checksum of the text, the end of the rows, and the length of the text follow, in
+/// hexadecimal digits.
 const MARK: &str = "tailback-contents:";
 const SUM: usize = 8;
 const START: usize = 16;
 const LENGTH: usize = 8;
-/// The end of every Parquet file: the length of the footer, and a word.
+/// The end of every Parquet file: the length of the footer, and a magic word.
 const TAIL: u64 = 8;
 const MAGIC: &[u8] = b"PAR1";
 
@@ -92,13 +93,14 @@ pub fn read(path: &Path) -> io::Result<FooterText> {
     Ok(FooterText::Text { text, end, sum })
 }
 
-/// Whether tailback wrote a file. It writes a mark into each, so one of its files without a mark is damaged.
+/// Whether tailback wrote a file. It writes a mark into each of its files, so one of its files without a mark is
+/// damaged.
 fn is_ours(file: File) -> bool {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&file);
     metadata.is_ok_and(|m| m.file_metadata().created_by() == Some(MAKER))
 }
 
-/// Where the rows end, and the text.
+/// The place where the rows end, and the text.
 fn parts(entry: &[u8]) -> Option<(u64, String)> {
     let start = hexadecimal(entry.get(SUM..SUM + START)?)?;
     let behind = SUM + START + LENGTH;
@@ -111,7 +113,7 @@ fn hexadecimal(digits: &[u8]) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// The first byte after the mark. Names of columns come before it, and these may contain anything.
+/// The first byte after the mark. Names of columns come before the mark, and these names may contain anything.
 fn find(bytes: &[u8]) -> Option<usize> {
     let at = bytes.windows(MARK.len()).rposition(|w| w == MARK.as_bytes())?;
     Some(at + MARK.len())
@@ -161,7 +163,7 @@ mod tests {
             let expected = match at {
                 // The rows have their own checksums.
                 at if at < rows => said.clone(),
-                // Also if the mark is missing, because a file that was written here has one.
+                // This also holds if the mark is missing, because a file that was written here has a mark.
                 _ => FooterText::Damaged,
             };
             let found = read(&path).unwrap();

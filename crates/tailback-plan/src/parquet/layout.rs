@@ -1,4 +1,4 @@
-//! What is known about a Parquet file in order to check it: the rows of each chunk, and a checksum of its bytes.
+//! The facts about a Parquet file that are needed to check it: the rows of each chunk, and a checksum of its bytes.
 
 use crate::file::sums;
 use serde_json::{Value, json};
@@ -13,13 +13,13 @@ pub const OWN: &str = "own";
 pub struct Layout {
     /// Rows of each chunk; a chunk without rows has no row group.
     pub rows: Vec<u64>,
-    /// Where each chunk's bytes end, and finally the end of the file.
+    /// The end of each chunk's bytes, and finally the end of the file.
     pub ends: Vec<u64>,
     /// CRC-32 of the bytes up to each end.
     pub sums: Vec<u32>,
 }
 
-/// Which parts of a file are intact.
+/// The parts of a file that are intact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     Whole,
@@ -30,7 +30,7 @@ pub enum Condition {
 }
 
 impl Layout {
-    /// The form in a footer, under the name of the table.
+    /// The form of a layout in a footer, under the name of the table.
     pub fn to_json(&self) -> Value {
         json!({ "rows": self.rows, "ends": self.ends, "sums": self.sums })
     }
@@ -45,12 +45,13 @@ impl Layout {
         })
     }
 
-    /// What a file's own footer says about its rows. The bytes after them were added when it was closed.
+    /// The layout that a file's own footer gives for its rows. The bytes after the rows were added when the file was
+    /// closed.
     pub(super) fn own(text: &str, end: u64, sum: u32) -> Option<Layout> {
         let json: Value = serde_json::from_str(text).ok()?;
         let own = match json.get(OWN) {
             Some(own) => own,
-            // The list of a place; its own file is first.
+            // In the list of a place, the file of the list is the first.
             None => json.get("files")?.as_object()?.iter().next()?.1,
         };
         let mut layout = Layout::from_json(own)?;

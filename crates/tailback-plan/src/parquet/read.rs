@@ -20,7 +20,7 @@ use std::sync::Arc;
 use tailback_scenario::regular::open;
 use tailback_sim::results::table::{Column, Data, Table, Words};
 
-/// The number of values of a column that are held in Parquet's form at one time.
+/// The number of values of a column that are in Parquet's form at one time.
 const PIECE: usize = 8192;
 
 /// Read a Parquet file. A file that was written here is first compared with its own checksums.
@@ -64,7 +64,7 @@ pub fn columns(path: &Path) -> io::Result<Table> {
     decoded(path, || Ok(Opened::new(path)?.table(&name_of(path))))
 }
 
-/// Some columns of a file, a row group at a time: memory holds the rows of one row group.
+/// Some columns of a file, read one row group at a time. Memory contains the rows of one row group.
 pub struct RowGroups {
     path: PathBuf,
     file: Opened,
@@ -74,10 +74,10 @@ pub struct RowGroups {
 }
 
 impl RowGroups {
-    /// Open a file, and compare it with its own checksums. Of the named columns those that it has are read.
+    /// Open a file, and compare it with its own checksums. Those of the named columns that the file has are read.
     ///
     /// # Errors
-    /// As for [`read`].
+    /// The errors are those of [`read`].
     pub fn open(path: &Path, names: &[String]) -> io::Result<RowGroups> {
         whole(path)?;
         let (file, mut empty) = decoded(path, || {
@@ -95,7 +95,7 @@ impl RowGroups {
         })
     }
 
-    /// The rows of the next row group; nothing after the last.
+    /// The rows of the next row group; `None` after the last one.
     ///
     /// # Errors
     /// A file that is not readable any more.
@@ -157,8 +157,8 @@ pub fn read_columns(
     Ok(())
 }
 
-/// The only place that calls the third-party reader. Bytes that no writer has made may cause it to panic instead of
-/// returning an error: that is damage as well.
+/// The only place that calls the third-party reader. Bytes that no writer has made may cause a panic of that reader
+/// instead of an error. Such a panic counts as damage, too.
 fn decoded<T>(path: &Path, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match quietly(read) {
         Ok(Err(e)) if e.get_ref().is_some_and(|inner| inner.is::<ParquetError>()) => Err(damaged(path)),
@@ -214,7 +214,7 @@ impl Opened {
         }
     }
 
-    /// Append the rows of a row group to the columns of a table; columns are found by their names.
+    /// Append the rows of a row group to the columns of a table. Columns are found by their names.
     fn append(&self, group: usize, table: &mut Table) -> io::Result<()> {
         let group = self.reader.get_row_group(group).map_err(fail)?;
         for (i, declared) in self.columns().iter().enumerate() {
@@ -264,7 +264,7 @@ fn read_values(group: &dyn RowGroupReader, column: usize, data: &mut Data) -> Re
             })?;
         }
         Data::Real(values) => {
-            // Only the file itself gives this number, and nothing confirms it.
+            // Only the file itself gives this number of rows, and nothing confirms it.
             let full = |_| ParquetError::General(format!("{rows} rows do not fit in memory"));
             values.try_reserve(rows).map_err(full)?;
             values.resize(before + rows, f64::NAN);

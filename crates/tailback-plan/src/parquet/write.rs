@@ -164,8 +164,8 @@ fn properties(columns: &[Column]) -> WriterProperties {
     let described = KeyValue::new(arrow_schema::KEY.to_string(), arrow_schema::encode(columns));
     WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        // Minimum and maximum of a row group. A page is hardly smaller, and metadata of pages stays in memory until
-        // the file is complete.
+        // The statistics are the minimum and maximum of a row group. A page is hardly smaller than a row group, and
+        // metadata of pages stays in memory until the file is complete.
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .set_created_by(footer::MAKER.to_string())
@@ -179,7 +179,7 @@ fn write_values(writer: &mut SerializedColumnWriter<'_>, data: &Data, from: usiz
         Data::Count(values) => {
             let writer = writer.typed::<Int64Type>();
             for piece in values[from..to].chunks(PIECE) {
-                // The same 64 bits, which Parquet stores as a signed number.
+                // The same 64 bits as those of the count, which Parquet stores as a signed number.
                 let bits: Vec<i64> = piece.iter().map(|x| x.cast_signed()).collect();
                 writer.write_batch(&bits, None, None)?;
             }

@@ -17,7 +17,7 @@ pub struct Filing<'a> {
     chunks: Vec<Chunk>,
     /// The chunk of each run, by position in the plan; `None` for a run that is already stored in its final place.
     chunk_of: Vec<Option<u32>>,
-    /// How many runs of each chunk are not finished.
+    /// The number of unfinished runs of each chunk.
     missing: Vec<usize>,
     /// Finished runs of incomplete chunks.
     open: BTreeMap<usize, (RunTables, RunReport)>,
@@ -28,7 +28,7 @@ pub struct Filing<'a> {
 
 impl<'a> Filing<'a> {
     /// # Errors
-    /// As for [`Store::open`].
+    /// The errors are those of [`Store::open`].
     pub fn open(keep: Keep, plan: &'a Plan) -> io::Result<Filing<'a>> {
         let store = Store::open(keep, plan)?;
         let mut seen = HashSet::new();

@@ -70,7 +70,7 @@ fn finished(dir: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The costs of the runs of all shards, as lines that belong to no execution of the whole folder.
+/// The costs of the runs of all shards, as lines that do not belong to any execution of the whole folder.
 pub fn times_of_shards(dir: &Path) -> Vec<(u64, Key, RunReport)> {
     let mut costs = Vec::new();
     for s in shards(dir) {
@@ -82,7 +82,7 @@ pub fn times_of_shards(dir: &Path) -> Vec<(u64, Key, RunReport)> {
     costs
 }
 
-/// Whether this is the name of a file that was being written here: a table, a manifest or a page beside its place.
+/// Whether this is the name of a file that was being written here: a table, a manifest or a page, next to its place.
 fn is_unfinished(file: &Path) -> bool {
     let extension = |p: &Path| p.extension().and_then(|e| e.to_str()).map(str::to_string);
     let written = ["parquet", "json", "jsonl", "toml", "html"];
@@ -96,8 +96,8 @@ fn is_unfinished_chunk(dir: &Path) -> bool {
     matches!(e, Some("partial" | "old")) && is_chunk(&dir.with_extension(""))
 }
 
-/// Tidy a folder after a kill: complete files are moved to their places, incomplete ones are removed. It may be a
-/// folder in which the user works, so only files with names that are given here are touched.
+/// Tidy a folder after a kill: complete files are moved to their places, and incomplete files are removed. The user may
+/// work in this folder, so only files with names that are given here are touched.
 pub fn tidy(dir: &Path) -> io::Result<()> {
     if let ReadManifest::Said(said) = Said::read(&dir.join(PUBLISH)) {
         settle(dir, &said.tables())?;
@@ -138,7 +138,7 @@ pub fn settle(dir: &Path, tables: &[&str]) -> io::Result<()> {
         if staged.is_file() {
             std::fs::rename(staged, place)?;
         } else if is_rare(name) && !tables.contains(&name) && place.is_file() {
-            // The file of an earlier plan that had rows for this table.
+            // The file belongs to an earlier plan, which had rows for this table.
             std::fs::remove_file(place)?;
         }
     }
@@ -154,11 +154,11 @@ pub fn gone(path: &Path) -> io::Error {
 }
 
 pub fn remove_if_empty(dir: &Path) {
-    // Fails if the folder is not empty.
+    // This fails if the folder is not empty.
     let _ = std::fs::remove_dir(dir);
 }
 
-/// Remove a folder. It is renamed first, so that a half removed folder is never taken for a complete one.
+/// Remove a folder. The folder is renamed first, so that a half removed folder is never taken for a complete one.
 pub fn remove_chunk(dir: &Path) -> io::Result<()> {
     let old = dir.with_extension("old");
     std::fs::rename(dir, &old)?;

@@ -1,7 +1,7 @@
 //! `manifest.json`: describes a folder of results, so that the folder explains itself and its plan can be run again.
 //!
-//! Times are only here: the tables are the same on every machine. A plan may have very many runs, so the file is
-//! written and read run by run. No result depends on it: the tables themselves list what is stored.
+//! Times are only in this file: the tables are the same on every machine. A plan may have very many runs, so the file
+//! is written and read run by run. No result depends on this file, because the tables themselves list the stored runs.
 
 use super::Keep;
 use super::times::{Times, cost, round};
@@ -30,7 +30,7 @@ pub type About = Map<String, Value>;
 pub struct Manifest {
     /// The keys before the runs.
     head: About,
-    /// Counts the executions that have written here.
+    /// The number of executions that have written here.
     call: u64,
     /// The cost of each run when it was simulated.
     costs: HashMap<Key, Cost>,
@@ -49,7 +49,7 @@ pub struct Telling<'a> {
     pub elapsed_s: f64,
     /// Names of the finished tables in the folder.
     pub tables: &'a [&'static str],
-    /// How a run ended, if it has.
+    /// The outcome of a run, if it has ended.
     pub run: &'a dyn Fn(Key) -> Option<Status>,
 }
 
@@ -70,8 +70,8 @@ impl Manifest {
         }
     }
 
-    /// Record the costs of runs, on disk too. Called before their chunk is stored, so that every stored run has a
-    /// cost.
+    /// Record the costs of runs, also on disk. This is called before the chunk of these runs is stored, so that every
+    /// stored run has a cost.
     pub fn note(&mut self, dir: &Path, runs: &[(Key, RunReport)]) -> io::Result<()> {
         self.remember(runs);
         Times::add(dir, self.call, runs)
@@ -215,14 +215,15 @@ pub enum ReadManifest {
     Said(Said),
 }
 
-/// Refuse the manifest of a newer version, which this one would write anew as its own. Its form is its first entry.
+/// Refuse the manifest of a newer version, because this version would rewrite it in its own form. The first entry of a
+/// manifest is its form.
 ///
 /// # Errors
 /// Names the file, its form, and what to do.
 pub fn of_this_version(path: &Path) -> io::Result<()> {
     let mut head = String::new();
     if path.is_file() {
-        // It may end within a character.
+        // The bytes may end within a character.
         let mut bytes = vec![];
         File::open(path)?.take(256).read_to_end(&mut bytes)?;
         head = String::from_utf8_lossy(&bytes).into_owned();

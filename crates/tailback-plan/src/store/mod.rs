@@ -10,10 +10,10 @@
 //! lock                  while a process writes
 //! ```
 //!
-//! A chunk is written under a name that ends in `.partial`, and renamed when all of it is on disk. Finished tables
-//! are staged as `.next`; then `publish.json` says that they are complete; then they are moved to their places. After
-//! each step all stored runs can still be found, so a kill loses no more than the incomplete chunks. Memory holds
-//! keys and the places of their rows, not the rows.
+//! A chunk is written under a name that ends in `.partial`, and is renamed when all of it is on disk. Finished tables
+//! are staged as `.next`. Then `publish.json` states that they are complete. Then they are moved to their places. After
+//! each step all stored runs can still be found, so a kill loses no more than the incomplete chunks. Memory contains
+//! keys and the places of the runs' rows, but not the rows.
 
 mod filing;
 mod folders;
@@ -47,7 +47,7 @@ use tailback_sim::results::Table;
 pub const LOCK: &str = "lock";
 /// The suffix of files that are complete and wait to be moved to their places.
 const STAGED: &str = ".next";
-/// Says that all staged files are complete; it is the manifest that belongs to them.
+/// The file that states that all staged files are complete; it is the manifest that belongs to them.
 const PUBLISH: &str = "publish.json";
 
 /// The treatment of stored runs that are not in the plan.
@@ -119,15 +119,15 @@ pub struct Store {
     /// Why nothing can be written, if that is the case.
     read_only: Option<io::Error>,
     _of_shards: Vec<Lock>,
-    /// The last field, so that it is released last.
+    /// The last field, so that the lock is released last.
     _lock: Option<Lock>,
 }
 
 impl Store {
-    /// Open a folder for a plan: make it, lock it, tidy it after a kill, and find what is stored.
+    /// Open a folder for a plan: make it, lock it, tidy it after a kill, and list the stored runs.
     ///
     /// # Errors
-    /// Another process has the lock, or the folder cannot be written and holds no results.
+    /// Another process has the lock, or the folder cannot be written and contains no results.
     pub fn open(keep: Keep, plan: &Plan) -> io::Result<Store> {
         manifest::of_this_version(&keep.dir.join(manifest::FILE))?;
         let (lock, read_only) = match std::fs::create_dir_all(&keep.dir).and_then(|()| Lock::take(&keep.dir, LOCK)) {
@@ -143,7 +143,7 @@ impl Store {
         }
         let folder = read::Folder::look(&keep.dir);
         let manifest = Manifest::new(&keep, &folder.manifest, &folder.times);
-        // Both have a line per run, and are as large as everything that is kept.
+        // Both have a line per run, and are as large as everything else that is kept.
         drop((folder.manifest, folder.times));
         let mut store = Store {
             plan: plan.name(),
@@ -203,8 +203,8 @@ impl Store {
         &self.damaged
     }
 
-    /// Whether a run is in its final place: in the finished tables, or in a complete chunk of another plan. Such
-    /// pieces are not rewritten.
+    /// Whether a run is in its final place: in the finished tables, or in a complete chunk of another plan. Finished
+    /// tables and such chunks are not rewritten.
     pub fn settled(&self, key: Key) -> bool {
         let Some(p) = self.index.get(&key).filter(|p| !p.failed) else {
             return false;
@@ -218,7 +218,7 @@ impl Store {
     /// The tables of a stored run.
     ///
     /// # Errors
-    /// A run that is not stored, or a file that no longer exists.
+    /// The run is not stored, or a file no longer exists.
     pub fn load(&mut self, key: Key) -> io::Result<RunTables> {
         let (at, cache) = self.find(key)?;
         cache.run(at, key)
@@ -243,7 +243,7 @@ impl Store {
         Ok((at, &mut self.cache))
     }
 
-    /// Whether these runs, in this order, are one whole chunk, and are the chunk from which their rows are read.
+    /// Whether these runs, in this order, are one whole chunk, and whether their rows are read from this chunk.
     fn is_one_chunk(&self, keys: impl Iterator<Item = Key> + Clone) -> bool {
         let mut all = keys.clone();
         let place = all.next().and_then(|k| self.index.get(&k));

@@ -46,7 +46,7 @@ impl Folder {
             Listed::Contents(contents) => Some(Source::check(dir, contents, suffix, &mut damaged)),
             listed => {
                 let said = matches!(&found, ReadManifest::Said(m) if !m.tables().is_empty());
-                // Without a list nothing can be checked, unless another program has made the files.
+                // Without a list no file can be checked, unless another program has made the files.
                 let others = names().any(|n| n != LIST && file_of(dir, n, suffix).is_file());
                 let own = file_of(dir, LIST, suffix);
                 if said || matches!(listed, Listed::Damaged) || (others && !own.is_file()) {
@@ -206,7 +206,7 @@ fn rows_by_key(t: &Table) -> HashMap<Key, (usize, usize)> {
 /// A table of a finished folder.
 ///
 /// # Errors
-/// A file that is missing or damaged.
+/// The file is missing or damaged.
 pub fn read_table(dir: &Path, name: &str) -> io::Result<Table> {
     let path = file_of(dir, name, "");
     let list = file_of(dir, LIST, "");
@@ -267,7 +267,7 @@ impl Stored {
     /// A run's rows of one table.
     ///
     /// # Errors
-    /// A run or a table that does not exist.
+    /// The run or the table does not exist.
     pub fn table(&mut self, key: &str, name: &str) -> io::Result<Table> {
         let table_index = names().position(|x| x == name);
         let place = Key::parse(key).and_then(|k| Some((k, self.places.get(&k)?)));

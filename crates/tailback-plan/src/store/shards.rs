@@ -1,8 +1,8 @@
-//! A plan that several processes run at once. Each writes into its own folder, `shards/NAME`, which is a folder of
-//! results with its own lock. Nothing is shared during the runs, so any file system can be used.
+//! A plan that several processes run at once. Each process writes into its own folder, `shards/NAME`, which is a folder
+//! of results with its own lock. Nothing is shared during the runs, so any file system can be used.
 //!
-//! A process that opens the whole folder sees what the shards have stored, and makes the tables from it; the shards'
-//! folders are removed when the plan is finished.
+//! A process that opens the whole folder sees the runs that the shards have stored, and makes the tables from these
+//! runs. The shards' folders are removed when the plan is finished.
 
 use super::folders::file_of;
 use super::manifest::{About, Manifest, ReadManifest, Said, Telling};
@@ -20,7 +20,7 @@ use tailback_scenario::key::Key;
 /// The status in the manifest of a plan that is left to its shards.
 pub const SHARED: &str = "in shards";
 
-/// Take the locks of all shards, so that none writes while its results are collected; then tidy their folders.
+/// Take the locks of all shards, so that no shard writes while the results are collected; then tidy their folders.
 ///
 /// # Errors
 /// A shard is at work, and the message names it.
@@ -35,7 +35,8 @@ pub fn claim(dir: &Path) -> io::Result<Vec<Lock>> {
         .collect()
 }
 
-/// Write into a folder which plan its shards belong to, unless it is already there; `by` is the shard that writes it.
+/// Write into a folder the plan to which its shards belong, unless the plan is already there; `by` is the shard that
+/// writes it.
 ///
 /// # Errors
 /// An error of the file system, or a process is at work on the whole folder.
@@ -67,7 +68,7 @@ pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<(
     sync_folder(dir)
 }
 
-/// Remove the folders of shards that hold no results any more.
+/// Remove the folders of shards that no longer contain results.
 ///
 /// # Errors
 /// An error of the file system.
@@ -81,7 +82,7 @@ pub fn sweep(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder of a shard whose runs are simulated elsewhere and come back as finished chunks.
+/// The folder of a shard whose runs are simulated elsewhere and are returned as finished chunks.
 pub struct Inbox {
     dir: PathBuf,
     _lock: Lock,
@@ -131,7 +132,7 @@ impl Inbox {
     }
 }
 
-/// A shard and the whole folder exclude each other: the second process to come sees the lock of the first.
+/// A shard and the whole folder exclude each other: the process that comes second sees the lock of the first.
 ///
 /// # Errors
 /// A process is at work on the whole folder.

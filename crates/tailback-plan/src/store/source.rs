@@ -1,8 +1,8 @@
 //! A place with results: the tables of a finished plan, or a chunk of them in its own folder.
 //!
-//! Both are Parquet files with the same names. The footer of `runs.parquet` lists them with their checksums, and has
-//! its own checksum; the keys of the runs are a column of it. So a place explains itself, whatever happens to other
-//! files.
+//! Both are Parquet files with the same names. The footer of `runs.parquet` lists these files with their checksums, and
+//! has its own checksum. The keys of the runs are a column of `runs.parquet`. A place therefore describes itself,
+//! whatever happens to other files.
 
 use super::folders::{self, file_of};
 use crate::parquet::footer::{self, FooterText};
@@ -21,14 +21,14 @@ pub const LIST: &str = "runs";
 /// The contents of the tables of one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// The fingerprint of the program that made it.
+    /// The fingerprint of the program that made the tables.
     pub build: String,
-    /// The plan for which it was cut, and whether it is one complete piece of that plan.
+    /// The plan for which the piece was cut, and whether the piece is one complete piece of that plan.
     pub plan: String,
     pub whole: bool,
     /// Keys of the runs, by chunk; empty for a damaged chunk.
     pub keys: Vec<Vec<Key>>,
-    /// The runs that failed: their rows say why, and they are run again.
+    /// The runs that failed. Their rows give the reasons, and these runs are run again.
     pub failed: BTreeSet<Key>,
     /// The facts about each file, by table.
     pub files: Vec<(String, Layout)>,
@@ -73,7 +73,7 @@ impl Contents {
         match footer::read(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Listed::Nothing,
             Ok(FooterText::Nothing) => Listed::Nothing,
-            // A separate file, which lists no others.
+            // A separate file, whose footer lists no other files.
             Ok(FooterText::Text { text, .. }) if is_own(&text) => Listed::Nothing,
             Ok(FooterText::Text { text, end, sum }) => match Contents::from_text(&text, end, sum) {
                 Some(c) => Listed::Contents(c),
@@ -133,7 +133,7 @@ fn is_own(text: &str) -> bool {
 pub struct Source {
     pub dir: PathBuf,
     pub contents: Contents,
-    /// By chunk.
+    /// For each chunk, whether it is intact.
     pub usable: Vec<bool>,
     /// A suffix that some of its files may still have, from an interrupted finish.
     pub suffix: &'static str,
@@ -169,7 +169,7 @@ impl Source {
         source
     }
 
-    /// The keys of the intact chunks, and which of them failed.
+    /// Read the keys of the intact chunks, and which of these runs failed.
     fn read_keys(&mut self) -> io::Result<()> {
         let path = self.path(LIST);
         let Contents {
@@ -216,10 +216,10 @@ impl Source {
         }
     }
 
-    /// Whether all its files still exist with their original lengths.
+    /// Check whether all its files still exist with their original lengths.
     ///
     /// # Errors
-    /// Names the first one that does not.
+    /// Names the first file that does not.
     pub fn still_there(&self) -> io::Result<()> {
         for (name, layout) in &self.contents.files {
             let path = self.path(name);
@@ -230,7 +230,7 @@ impl Source {
         Ok(())
     }
 
-    /// The path of a table: its final place, or still its temporary name.
+    /// The path of a table: its final name, or its temporary name as long as it has one.
     pub fn path(&self, name: &str) -> PathBuf {
         file_of(&self.dir, name, self.suffix)
     }

@@ -15,13 +15,13 @@ pub struct RunStatus {
     pub key: Key,
     /// Its results are intact and on disk.
     pub stored: bool,
-    /// It failed; executing the plan again tries it again.
+    /// The run failed; executing the plan again runs it again.
     pub failed: bool,
     /// The last execution that wrote here took the run from the store.
     pub kept: bool,
     /// CPU seconds of its simulation; NaN while unknown.
     pub cpu_s: f64,
-    /// Unknown for runs that are not in the folder's plan.
+    /// The seed; unknown for runs that are not in the folder's plan.
     pub seed: Option<u64>,
     pub point: Option<usize>,
 }
@@ -30,7 +30,7 @@ pub struct RunStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShardStatus {
     pub name: String,
-    /// How many runs it is to do, as far as it has recorded this.
+    /// The number of runs that it is to do, as far as it has recorded this number.
     pub planned: usize,
     pub stored: usize,
     pub in_use_by: Option<u32>,
@@ -41,7 +41,7 @@ pub struct ShardStatus {
 pub struct FolderStatus {
     /// `done`, `failed` (some runs failed), `interrupted`, `running`, `killed`, or `empty`.
     pub status: String,
-    /// In the plan's order, followed by those of other plans.
+    /// The runs in the plan's order, followed by the runs of other plans.
     pub runs: Vec<RunStatus>,
     /// Files that are missing or have changed.
     pub damaged: Vec<PathBuf>,

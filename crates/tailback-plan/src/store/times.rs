@@ -20,7 +20,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Every complete line; a kill may have cut the last one.
+    /// Read every complete line; a kill may have cut the last line.
     pub fn read(dir: &Path) -> Times {
         let mut lines = Vec::new();
         if let Ok(file) = open(&dir.join(FILE)) {
@@ -84,7 +84,7 @@ pub fn cost(v: &Value, time: &str) -> Option<RunReport> {
     })
 }
 
-/// Rounded to tenths of milliseconds; clocks are not more accurate.
+/// The time rounded to tenths of milliseconds; clocks are not more accurate.
 pub fn round(seconds: f64) -> f64 {
     (seconds * 1e4).round() / 1e4
 }

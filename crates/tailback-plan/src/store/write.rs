@@ -39,8 +39,8 @@ impl Store {
         self.manifest.write(&self.keep.dir.join(manifest::FILE), &telling)
     }
 
-    /// Store some runs in their own folder; `fresh` are the costs of those that were simulated now. `whole`: they are
-    /// all runs of the plan's chunk `number`.
+    /// Store some runs in their own folder; `fresh` are the costs of those that were simulated now. `whole` says that
+    /// the given runs are all runs of the plan's chunk `number`.
     ///
     /// # Errors
     /// An error of the file system; nothing stored before is lost.
@@ -88,7 +88,7 @@ impl Store {
         std::fs::create_dir_all(&partial)?;
         let mut write = || -> io::Result<()> {
             let mut files = Vec::new();
-            // The list comes last, because it contains the others.
+            // The list comes last, because it lists the other files.
             let filled = |t: &&Table| t.rows() > 0 || !is_rare(&t.name);
             let (list, others): (Vec<&Table>, Vec<&Table>) = tables.iter().filter(filled).partition(|t| t.name == LIST);
             for t in others.into_iter().chain(list) {
@@ -124,8 +124,8 @@ impl Store {
         Ok(())
     }
 
-    /// Write the plan's tables, move them to their places, and remove what they were made from. `fresh` are runs that
-    /// are in no chunk.
+    /// Write the plan's tables, move them to their places, and remove the files from which they were made. `fresh` are
+    /// runs that are in no chunk.
     ///
     /// # Errors
     /// An error of the file system; stored runs stay stored.
@@ -186,7 +186,7 @@ impl Store {
             failed: self.failed_of(plan, fresh),
             ..Contents::default()
         };
-        // The list comes last, because it contains the others.
+        // The list comes last, because it lists the other files.
         let mut tables: Vec<_> = names().zip(paths).enumerate().collect();
         tables.sort_by_key(|(_, (name, _))| *name == LIST);
         for (n, (name, path)) in tables {

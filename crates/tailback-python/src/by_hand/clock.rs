@@ -1,4 +1,4 @@
-//! What Python drives by hand has an instant, which does not go back.
+//! Objects that Python drives by hand have an instant, which does not go back.
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ pub trait HasInstant {
     fn last(&mut self) -> &mut Time;
 }
 
-/// What unwinds from a control written in Python is a message.
+/// Turns the unwinding of a control written in Python into a message.
 pub fn caught<T>(f: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|e| {
         PyRuntimeError::new_err(match e.downcast::<Refusal>() {

@@ -1,6 +1,6 @@
 //! A congestion control driven by hand: Python makes the calls of a connection, one at a time.
 //!
-//! It drives built-in controls too, so that one of one's own can be held against them ACK by ACK.
+//! It drives built-in controls too, so that a user's own control can be compared with them ACK by ACK.
 
 use super::clock::{HasInstant, at, caught};
 use crate::control::{library, phase_name};
@@ -87,12 +87,12 @@ impl DrivenControl {
         })))
     }
 
-    /// An ACK arrives. What is not given is what an ACK of a full window would say.
+    /// An ACK arrives. Values that are not given are those of an ACK of a full window.
     #[pyo3(signature = (
         now, acked, *, rtt = None, srtt = None, sacked = 0, lost = 0, flight = None, pipe = None, ecn_echo = false,
         marked = None, phase = "open", window_limited = true, una = 0, nxt = 0
     ))]
-    #[allow(clippy::too_many_arguments)] // They are named in Python.
+    #[allow(clippy::too_many_arguments)] // The arguments are named in Python.
     fn ack(
         &self,
         py: Python,
@@ -187,7 +187,7 @@ impl DrivenControl {
         now, *, seq = 0, bytes = None, in_flight_at_send = None, lost_since_send = None, delivered = 0,
         application_limited = false, new_range = true, by_probe = false
     ))]
-    #[allow(clippy::too_many_arguments)] // They are named in Python.
+    #[allow(clippy::too_many_arguments)] // The arguments are named in Python.
     fn lost(
         &self,
         py: Python,
@@ -218,7 +218,7 @@ impl DrivenControl {
         })
     }
 
-    /// A segment leaves; `again`: it was sent before.
+    /// A segment leaves. `again` says that it was sent before.
     #[pyo3(signature = (now, seq, bytes = None, *, again = false))]
     fn sent(
         &self,
@@ -240,7 +240,7 @@ impl DrivenControl {
     }
 
     /// The window is set for another reason: "one-segment", "recovery-end", "idle", "restart", "lost-syn", or "at-most"
-    /// so many bytes.
+    /// this number of bytes.
     #[pyo3(signature = (now, what, bytes = None))]
     fn reset(
         &self,
@@ -285,7 +285,7 @@ impl DrivenControl {
         })
     }
 
-    /// The last reduction was a mistake: that of a "recovery" or of a "timeout".
+    /// The last reduction was a mistake: the one of a "recovery" or of a "timeout".
     #[pyo3(signature = (now, why = "recovery"))]
     fn undo(
         &self,
@@ -319,7 +319,7 @@ impl DrivenControl {
         self.see(py, |h| h.control.ssthresh())
     }
 
-    /// The most that leaves at once where segments leave in trains, bytes; None: what the rate gives in a millisecond.
+    /// The most that leaves at once if segments leave in trains, bytes; None: what the rate sends in a millisecond.
     #[getter]
     fn send_quantum(&self, py: Python) -> Option<f64> {
         self.see(py, |h| h.control.send_quantum())

@@ -1,4 +1,5 @@
-//! What Python drives by hand, call by call: a queue, a congestion control, a rate control, the sender of a connection.
+//! The objects that Python drives by hand, call by call: a queue, a congestion control, a rate control, the sender of a
+//! connection.
 
 mod clock;
 mod control;

@@ -1,9 +1,9 @@
 //! A discipline driven by hand: Python makes the simulator's calls to a queue, one at a time.
 //!
-//! A discipline may not be able to change threads, but Python may use and release an object in any thread. So the
-//! discipline stays in a table of the thread that made it, and the Python object holds its number there. A call from
-//! another thread is refused. An object that is released in another thread leaves its discipline in the table until
-//! the thread that made it ends.
+//! A discipline may not be able to change threads, but Python may use and release an object in any thread. The
+//! discipline therefore stays in a table of the thread that made it, and the Python object stores its number in that
+//! table. A call from another thread is refused. An object that is released in another thread leaves its discipline in
+//! the table until the thread that made it ends.
 
 use crate::discipline::PyQueue;
 use crate::given;
@@ -34,13 +34,13 @@ thread_local! {
 /// instant.
 #[pyclass(module = "tailback._core", frozen)]
 pub struct DrivenQueue {
-    /// Its key in the table of the thread that made it; no other thread has this number.
+    /// The key in the table of the thread that made the object; no other thread has this number.
     key: u64,
 }
 
 impl Drop for DrivenQueue {
     fn drop(&mut self) {
-        // A thread that is ending has no table any more. The discipline is dropped only after the table is released.
+        // A thread that is ending no longer has a table. The discipline is dropped only after the table is released.
         let taken = DRIVEN.try_with(|all| all.borrow_mut().remove(&self.key));
         drop(taken);
     }
@@ -70,7 +70,7 @@ struct Driven {
 }
 
 impl Driven {
-    /// Call the discipline, and apply what it reported to the packets' objects.
+    /// Call the discipline, and apply its reports to the packets' objects.
     fn call<T>(
         &mut self,
         py: Python,
@@ -171,7 +171,7 @@ impl DrivenQueue {
         let (rate, delay) = (link.forward.rate, link.forward.delay);
         let stream = Stream::new(seed, &format!("link.{}.queue", link.name));
         let raised = RefCell::new(None);
-        // The class itself, or inside of a shaper.
+        // The class is the queue itself, or inside of a shaper.
         let handed = |queue: &Settings, at: &BuildContext| -> Option<Box<dyn QueueDiscipline<TestPacket>>> {
             let factory = factory.as_ref().filter(|_| is_outside(queue))?;
             let queue = PyQueue::try_make(
@@ -235,7 +235,7 @@ impl DrivenQueue {
         self.with(|q| Ok(q.by_hand.now.seconds()))
     }
 
-    /// What is stored, in packets and bytes.
+    /// The stored packets, as their number and their bytes.
     fn backlog(&self) -> PyResult<(u64, u64)> {
         self.with(|q| {
             let b = q.by_hand.queue.backlog();
@@ -243,7 +243,7 @@ impl DrivenQueue {
         })
     }
 
-    /// When the discipline next acts by itself; None for never.
+    /// The time at which the discipline next acts by itself; None for never.
     #[getter]
     fn next_timer(&self) -> PyResult<Option<f64>> {
         self.with(|q| Ok(q.by_hand.queue.next_timer().map(Time::seconds)))

@@ -47,7 +47,8 @@ fn span(what: &str, seconds: f64) -> PyResult<Duration> {
     }
 }
 
-/// `(number, bytes, sent, received)` or `(number, bytes, sent, received, marked)`; a lost one has None for `received`.
+/// `(number, bytes, sent, received)` or `(number, bytes, sent, received, marked)`; a lost packet has None for
+/// `received`.
 fn packet(given: &Bound<PyAny>) -> PyResult<ReportedPacket> {
     let wrong = |problem: &str| {
         PyValueError::new_err(format!(
@@ -114,7 +115,7 @@ impl DrivenRateControl {
         Ok(DrivenRateControl(Mutex::new(hand?)))
     }
 
-    /// A report comes; `packets` in the order of numbers.
+    /// A report arrives. `packets` are in the order of their numbers.
     #[pyo3(signature = (now, packets, *, rtt, in_flight = 0))]
     fn feedback(
         &self,
@@ -140,8 +141,8 @@ impl DrivenRateControl {
         })
     }
 
-    /// The application writes a frame of so many bytes of payload; `waiting` is what the pacer has then, without it the
-    /// frame alone.
+    /// The application writes a frame of this number of bytes of payload. `waiting` is the payload in the pacer then,
+    /// by default that of the frame alone.
     #[pyo3(signature = (now, bytes, *, waiting = None, waited = 0.0))]
     fn frame(
         &self,
@@ -163,9 +164,10 @@ impl DrivenRateControl {
         })
     }
 
-    /// A packet leaves. `in_flight` is with it, by default the packet alone. `waiting` is what the pacer has then.
+    /// A packet leaves. `in_flight` includes this packet; by default it is this packet alone. `waiting` is the payload
+    /// in the pacer then.
     #[pyo3(signature = (now, number, bytes, *, in_flight = None, waiting = 0, padding = false))]
-    #[allow(clippy::too_many_arguments)] // They are named in Python.
+    #[allow(clippy::too_many_arguments)] // The arguments are named in Python.
     fn sent(
         &self,
         py: Python,
@@ -188,7 +190,7 @@ impl DrivenRateControl {
         })
     }
 
-    /// The instant that the control asked for has come.
+    /// The instant that the control requested has come.
     fn timer(&self, py: Python, #[pyo3(from_py_with = given::number)] now: f64) -> PyResult<f64> {
         self.call(py, now, |h| {
             let now = h.now;
@@ -196,37 +198,37 @@ impl DrivenRateControl {
         })
     }
 
-    /// When it wants `timer`, or None.
+    /// The instant at which `timer` is to be called, or None.
     #[getter]
     fn next_timer(&self, py: Python) -> Option<f64> {
         self.see(py, |h| h.control.next_timer().map(Time::seconds))
     }
 
-    /// What the encoder should make, bit/s.
+    /// The rate that the encoder should produce, bit/s.
     #[getter]
     fn target(&self, py: Python) -> f64 {
         self.see(py, |h| h.output().target)
     }
 
-    /// How fast packets leave while some wait, bit/s.
+    /// The rate at which packets leave while some wait, bit/s.
     #[getter]
     fn pacing(&self, py: Python) -> f64 {
         self.see(py, |h| h.output().pacing)
     }
 
-    /// What takes so long at that rate may leave at once, s.
+    /// Packets that take this time at that rate may leave at once, s.
     #[getter]
     fn burst(&self, py: Python) -> f64 {
         self.see(py, |h| h.output().burst.seconds())
     }
 
-    /// No packet leaves while so many bytes are in flight; None is no limit.
+    /// No packet leaves while this number of bytes is in flight; None is no limit.
     #[getter]
     fn window(&self, py: Python) -> Option<u64> {
         self.see(py, |h| Some(h.output().window).filter(|w| *w != u64::MAX))
     }
 
-    /// Payload of the packets of padding that leave while no frame waits; 0 for no padding.
+    /// Payload of the padding packets that leave while no frame waits; 0 for no padding.
     #[getter]
     fn padding(&self, py: Python) -> u32 {
         self.see(py, |h| h.output().padding)

@@ -1,9 +1,9 @@
 //! A sender driven by hand: Python plays the other end of its connection, one segment at a time.
 //!
-//! The dialogues of `tailback conform` are played through it. It has a clock, an end of the connection of the first
-//! group of flows of a scenario, and a list of what this end has sent. Times are whole nanoseconds; sequence numbers
-//! are those of the engine, so that the first byte of data is number 1. The end that opens the connection is one-way
-//! or two-way, as the scenario says; the end that waits to be opened sends data only if the connection is two-way.
+//! The dialogues of `tailback conform` use it. It has a clock, an end of the connection of the first group of flows of
+//! a scenario, and a list of the segments that this end has sent. Times are whole nanoseconds; sequence numbers are
+//! those of the engine, so that the first byte of data is number 1. The end that opens the connection is one-way or
+//! two-way, as the scenario sets it. The end that waits to be opened sends data only if the connection is two-way.
 
 use crate::control;
 use crate::scenario::Scenario;
@@ -44,12 +44,12 @@ pub struct SegmentByHand {
     payload: u32,
     flags: Vec<&'static str>,
     ecn: &'static str,
-    /// Value and echo of its time stamp.
+    /// The value and the echo of its time stamp.
     stamps: Option<(u64, u64)>,
     ack: u64,
     /// SACK blocks.
     blocks: Vec<(u64, u64)>,
-    /// The option of accurate ECN: bytes of ECT(1), of CE and of ECT(0), as many of these as it has.
+    /// The option of accurate ECN: bytes of ECT(1), of CE and of ECT(0), as many of these fields as the option has.
     counts: Option<Vec<u32>>,
 }
 
@@ -59,19 +59,19 @@ pub struct SenderByHand {
     end: Box<dyn Endpoint>,
     probes: Vec<&'static str>,
     now: Time,
-    /// When the pacer lets the next segment go.
+    /// The time at which the pacer lets the next segment go.
     paced: Time,
     sent: Vec<SegmentByHand>,
-    /// Timers fire when this says so.
+    /// If given, this wheel decides when timers fire.
     wheel: Option<TimerWheel>,
-    /// The timer as it was set last, and when that was.
+    /// The deadline of the timer that was set last, and the time at which it was set.
     set: (Time, Time),
     heard: Heard,
-    /// Nothing gets out.
+    /// Whether no segment may leave.
     held: bool,
 }
 
-/// What the application has been told.
+/// The events that the application has got.
 #[derive(Default)]
 struct Heard {
     peer_closed: bool,
@@ -83,7 +83,7 @@ impl AppEvents for Heard {
     }
 }
 
-/// Let the sender work. One with a congestion control written in Python unwinds with its message.
+/// Let the sender work. A sender with a congestion control written in Python may unwind with that control's message.
 fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|unwound| match unwound.downcast::<Refusal>() {
         Ok(refusal) => PyValueError::new_err(refusal.to_string()),
@@ -108,7 +108,7 @@ fn ends(scenario: &Scenario, seed: u64) -> PyResult<[Box<dyn Endpoint>; 2]> {
     guarded(|| connection.ends(Default::default, &mut Stream::new(seed, "by hand")))
 }
 
-/// The option of accurate ECN, of its first fields.
+/// The option of accurate ECN, from its first fields.
 fn counts_of(fields: Vec<u32>) -> PyResult<EcnCounts> {
     if fields.len() > 3 || fields.iter().any(|f| f >> 24 != 0) {
         return Err(PyValueError::new_err("counts are up to three numbers below 2^24"));
@@ -123,7 +123,7 @@ fn counts_of(fields: Vec<u32>) -> PyResult<EcnCounts> {
 }
 
 impl SenderByHand {
-    /// When the timer that is set now fires.
+    /// The time at which the timer that is set now fires.
     fn timer(&mut self) -> Time {
         let deadline = self.end.next_timeout().unwrap_or(Time::NEVER);
         if deadline != self.set.0 {
@@ -135,7 +135,7 @@ impl SenderByHand {
         }
     }
 
-    /// Send what may be sent now.
+    /// Send the segments that may be sent now.
     fn pump(&mut self) {
         if self.held {
             self.paced = Time::NEVER;
@@ -152,7 +152,7 @@ impl SenderByHand {
         self.timer();
     }
 
-    /// Timers and pacing up to an instant, or, if it `stops`, to the first of them that sends something.
+    /// Run timers and pacing up to an instant, or, if it `stops`, to the first of them that sends something.
     fn run_timers(&mut self, until: Time, stops: bool) {
         while !stops || self.sent.is_empty() {
             let timer = self.timer();
@@ -165,7 +165,7 @@ impl SenderByHand {
             if timer <= self.now {
                 let deadline = self.end.next_timeout();
                 self.end.on_timeout(self.now, &mut self.heard);
-                // A timer that stays where it is would be called for ever.
+                // A timer whose deadline does not move would be called for ever.
                 if self.end.next_timeout() == deadline && self.paced > self.now {
                     self.pump();
                     self.now = until;
@@ -219,8 +219,8 @@ impl SenderByHand {
         })
     }
 
-    /// From now on timers fire at the ticks of a kernel's clock: a tick, and how much of the first had passed at time
-    /// 0, ns.
+    /// From now on timers fire at the ticks of a kernel's clock: the length of a tick, and how much of the first tick
+    /// had passed at time 0, ns.
     fn tick(&mut self, tick: u64, phase: u64) -> PyResult<()> {
         if tick == 0 {
             return Err(PyValueError::new_err(
@@ -231,7 +231,7 @@ impl SenderByHand {
         Ok(())
     }
 
-    /// The application writes so many bytes, or data without end.
+    /// The application writes this number of bytes, or data without end.
     #[pyo3(signature = (bytes = None))]
     fn write(&mut self, bytes: Option<u64>) -> PyResult<()> {
         guarded(|| {
@@ -240,7 +240,7 @@ impl SenderByHand {
         })
     }
 
-    /// The application takes back what was not sent.
+    /// The application takes back the data that were not sent.
     fn withdraw(&mut self) -> PyResult<()> {
         guarded(|| {
             self.end.withdraw(u64::MAX);
@@ -248,7 +248,7 @@ impl SenderByHand {
         })
     }
 
-    /// The application writes no more; what it has written is still sent.
+    /// The application writes no more; data that it has written are still sent.
     fn close(&mut self) -> PyResult<()> {
         guarded(|| {
             self.end.close(self.now);
@@ -256,9 +256,9 @@ impl SenderByHand {
         })
     }
 
-    /// A segment of the other end arrives. `timestamps`: the value and the echo of its time stamp. `seq`: its first
-    /// sequence number; without it, the number that an end without data would use. `counts`: the option of accurate
-    /// ECN, bytes of ECT(1), of CE and of ECT(0), or the first of these.
+    /// A segment of the other end arrives. `timestamps` is the value and the echo of its time stamp. `seq` is its first
+    /// sequence number; without it, the number that an end without data would use. `counts` is the option of accurate
+    /// ECN: bytes of ECT(1), of CE and of ECT(0), or the first of these.
     #[pyo3(signature = (
         flags, ack, sack = vec![], timestamps = None, window = None, seq = None, payload = 0, ecn = "not-ect",
         counts = None
@@ -302,8 +302,8 @@ impl SenderByHand {
         })
     }
 
-    /// Let the time pass up to an instant, with timers and pacing. `stops`: only until something is sent, or at once
-    /// if there are segments to take. Returns the time.
+    /// Let the time pass up to an instant, with timers and pacing. With `stops`, time passes only until something is
+    /// sent, or not at all if there are segments to take. Returns the time.
     #[pyo3(signature = (until, stops = false))]
     fn advance(&mut self, until: u64, stops: bool) -> PyResult<u64> {
         let until = Time(until);
@@ -317,13 +317,13 @@ impl SenderByHand {
         Ok(self.now.0)
     }
 
-    /// Let nothing out, as a host whose queue to its line takes nothing; or let it out again.
+    /// Let no segment leave, like a host whose queue to its line takes no packet; or let segments leave again.
     fn hold(&mut self, on: bool) -> PyResult<()> {
         self.held = on;
         guarded(|| self.pump())
     }
 
-    /// What was sent since the last call.
+    /// The segments that were sent since the last call.
     fn take(&mut self) -> Vec<SegmentByHand> {
         std::mem::take(&mut self.sent)
     }
@@ -333,7 +333,7 @@ impl SenderByHand {
         (self.end.received_bytes(), self.heard.peer_closed)
     }
 
-    /// What `tcp_info` of Linux shows, under its names without the prefix `tcpi_`.
+    /// The values that `tcp_info` of Linux shows, under its names without the prefix `tcpi_`.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let values = PyDict::new(py);
         self.end

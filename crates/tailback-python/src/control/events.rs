@@ -1,4 +1,4 @@
-//! What a congestion control written in Python gets: plain data, times in seconds, amounts in bytes.
+//! The values that a congestion control written in Python gets: plain data, times in seconds, amounts in bytes.
 
 use super::counted::CountedAck;
 use super::slow_start::ControlStart;
@@ -11,7 +11,7 @@ use tailback_transport::tcp::congestion::{
     RateSample, Reset, WindowRules,
 };
 
-/// A class of Python over a struct of the engine: each attribute is read from it.
+/// A class of Python around a struct of the engine: each attribute is read from the struct.
 macro_rules! attributes {
     ($(#[$doc:meta])* $class:ident($of:ty) {
         $($(#[$about:meta])* $name:ident: $type:ty = |$it:ident| $read:expr;)*
@@ -43,12 +43,12 @@ pub fn phase_name(phase: Phase) -> &'static str {
     }
 }
 
-/// An infinite amount, for what has no limit, is left as it is: `float("inf")`.
+/// An infinite amount, which means no limit, stays infinite: `float("inf")`.
 fn seconds(d: Option<Duration>) -> Option<f64> {
     d.map(Duration::seconds)
 }
 
-/// The parameters of `tcp` that concern any window; the first argument of a control's class.
+/// The parameters of `tcp` that concern any window. They are the first argument of a control's class.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct ControlRules {
     /// Payload of a full segment, bytes.
@@ -63,13 +63,13 @@ pub struct ControlRules {
     initial_ssthresh: f64,
     #[pyo3(get)]
     cap: f64,
-    /// Most segments by which an ACK grows the window in slow start; 0: growth counts ACKs.
+    /// The largest number of segments by which an ACK grows the window in slow start; with 0 growth counts ACKs.
     #[pyo3(get)]
     byte_counting: u32,
     /// The window also grows while it does not limit the sender.
     #[pyo3(get)]
     grow_when_unused: bool,
-    /// What a loss halves: "flight" or "cwnd".
+    /// The amount that a loss halves: "flight" or "cwnd".
     #[pyo3(get)]
     halve: &'static str,
     form: ControlForm,
@@ -80,13 +80,13 @@ pub struct ControlRules {
     least: f64,
     #[pyo3(get)]
     after_lost_syn: f64,
-    /// "slow-start" or "halve".
+    /// The reaction to a timeout: "slow-start" or "halve".
     #[pyo3(get)]
     timeout_reaction: &'static str,
-    /// What an ECN echo leaves of the window; None: what the control says.
+    /// The share of the window that is left after an ECN echo; None: the control decides.
     #[pyo3(get)]
     ecn_decrease: Option<f64>,
-    /// The receiver reports what it holds out of order.
+    /// The receiver reports the data that it has out of order.
     #[pyo3(get)]
     sack: bool,
 }
@@ -139,7 +139,7 @@ impl ControlRules {
 pub struct ControlAck {
     #[pyo3(get)]
     pub now: f64,
-    /// `now` to the nanosecond.
+    /// The time `now` to the nanosecond.
     instant: Time,
     #[pyo3(get)]
     pub acked: u64,
@@ -155,7 +155,7 @@ pub struct ControlAck {
     srtt: Option<Duration>,
     #[pyo3(get)]
     ecn_echo: bool,
-    /// What this ACK says arrived marked: bytes, and packets; 0 with the echo of RFC 3168, which counts nothing.
+    /// The marked bytes and packets that this ACK reports; 0 with the echo of RFC 3168, which counts nothing.
     #[pyo3(get)]
     marked: u64,
     #[pyo3(get)]
@@ -195,7 +195,7 @@ impl ControlAck {
 }
 
 impl ControlAck {
-    /// The ACK as a rule of slow start reads it, without what concerns other controls alone.
+    /// The ACK as a rule of slow start reads it, without the values that only other controls use.
     pub fn with_event<T>(&self, f: impl FnOnce(&AckEvent<'_>) -> T) -> T {
         f(&AckEvent {
             now: self.instant,
@@ -220,7 +220,7 @@ impl ControlAck {
         })
     }
 
-    /// What the features of an agent count.
+    /// The counts for the features of an agent.
     pub fn counted(&self) -> CountedAck {
         CountedAck::new(self.rate.as_ref(), self.lost, self.ecn_echo, self.rtt)
     }
@@ -256,22 +256,22 @@ impl ControlAck {
 attributes! {
     /// A delivery-rate sample.
     ControlRate(RateSample) {
-        /// Delivered over the interval, bytes.
+        /// Bytes delivered over the interval.
         delivered: u64 = |r| r.delivered;
-        /// Delivered since the start, bytes.
+        /// Bytes delivered since the start.
         total: u64 = |r| r.total;
-        /// Delivered by this ACK, bytes.
+        /// Bytes delivered by this ACK.
         newly: u64 = |r| r.newly;
         in_flight: u64 = |r| r.in_flight;
-        /// Judged lost over the interval, bytes.
+        /// Bytes judged lost over the interval.
         lost: u64 = |r| r.lost;
-        /// Counted as marked over the interval, bytes.
+        /// Bytes counted as marked over the interval.
         marked: u64 = |r| r.marked;
-        /// In the network just after the segment was sent that gave the sample, bytes.
+        /// The bytes in the network just after the segment that gave the sample was sent.
         in_flight_at_send: u64 = |r| r.in_flight_at_send;
-        /// Delivered since the start when that segment was sent, bytes.
+        /// Bytes delivered since the start when that segment was sent.
         delivered_at_send: u64 = |r| r.delivered_at_send();
-        /// A segment gave the sample; without SACK, duplicates deliver something unknown.
+        /// Whether a segment gave the sample; without SACK, duplicate ACKs deliver an unknown amount.
         has_data: bool = |r| r.has_data();
         /// The interval, seconds.
         interval: f64 = |r| r.interval.seconds();
@@ -290,16 +290,16 @@ pub struct ControlSign {
     /// "loss", "mark", "request", "timeout" or "lost-syn".
     #[pyo3(get)]
     what: &'static str,
-    /// Outstanding, bytes.
+    /// Outstanding bytes.
     #[pyo3(get)]
     flight: u64,
-    /// In the network, without what is judged lost, bytes.
+    /// Bytes in the network, without data that are judged lost.
     #[pyo3(get)]
     in_flight: u64,
     /// A timeout of a segment that had timed out before: the threshold stays (RFC 5681 section 3.1).
     #[pyo3(get)]
     again: bool,
-    /// Of a request: its level, and the share of the window that the router's rule leaves.
+    /// For a request: its level, and the share of the window that the router's rule leaves.
     #[pyo3(get)]
     level: Option<u32>,
     #[pyo3(get)]
@@ -333,16 +333,16 @@ attributes! {
         now: f64 = |l| l.now.seconds();
         seq: u64 = |l| l.seq;
         bytes: u64 = |l| l.bytes;
-        /// In the network just after it was sent, itself included, bytes.
+        /// Bytes in the network just after it was sent, including the segment itself.
         in_flight_at_send: u64 = |l| l.in_flight_at_send;
-        /// Judged lost since it was sent, itself included, bytes.
+        /// Bytes judged lost since it was sent, including the segment itself.
         lost_since_send: u64 = |l| l.lost_since_send;
-        /// Delivered in all by now, bytes.
+        /// Bytes delivered in all until now.
         delivered: u64 = |l| l.delivered;
         application_limited: bool = |l| l.application_limited;
-        /// It does not continue the last range that was judged lost.
+        /// Whether it does not continue the last range that was judged lost.
         new_range: bool = |l| l.new_range;
-        /// A tail loss probe has repaired it.
+        /// Whether a tail loss probe has repaired it.
         by_probe: bool = |l| l.by_probe;
     }
 }
@@ -351,15 +351,15 @@ attributes! {
     /// A segment that leaves.
     ControlDeparture(Departure) {
         now: f64 = |d| d.now.seconds();
-        /// First unit.
+        /// The number of its first unit.
         seq: u64 = |d| d.seq;
         bytes: u64 = |d| d.end - d.seq;
-        /// It was sent before.
+        /// Whether it was sent before.
         again: bool = |d| d.again;
     }
 }
 
-/// A reason to set the window other than a sign of congestion, and what the built-in controls make of it.
+/// A reason to set the window other than a sign of congestion, and the result of the built-in controls.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct ControlReset {
     /// "one-segment", "shift", "at-most", "recovery-end", "idle", "idle-halves", "restart" or "lost-syn".
@@ -368,7 +368,7 @@ pub struct ControlReset {
     /// The bytes that belong to it, if any.
     #[pyo3(get)]
     bytes: Option<f64>,
-    /// Of "idle-halves": how many timeouts long it was idle.
+    /// For "idle-halves": the number of timeouts for which the connection was idle.
     #[pyo3(get)]
     times: Option<u32>,
     /// The window and threshold that the standard rule leaves, bytes.
@@ -401,12 +401,12 @@ impl ControlReset {
 }
 
 attributes! {
-    /// What a control finds that takes over an open connection from another.
+    /// The state that a control finds when it takes over an open connection from another control.
     ControlTakeover(Handover) {
         now: f64 = |h| h.now.seconds();
-        /// Bytes.
+        /// The congestion window, bytes.
         cwnd: f64 = |h| h.cwnd;
-        /// Bytes.
+        /// The slow-start threshold, bytes.
         ssthresh: f64 = |h| h.ssthresh;
         srtt: Option<f64> = |h| seconds(h.srtt);
         /// The least round trip of the connection so far, seconds.

@@ -7,14 +7,14 @@
 //! `own_reductions` and `ssthresh_left`. The class may have the attributes `marks`, `echo`, `codepoint`, `wants_rate`,
 //! `spreads_reductions` and `ignores_losses`. These are the contract of the built-in controls
 //! ([`CongestionControl`](tailback_transport::tcp::CongestionControl) and
-//! [`Facts`](tailback_transport::tcp::congestion::Facts)), call for call. A method that is missing does what RFC 5681
-//! says, as the built-in Reno does.
+//! [`Facts`](tailback_transport::tcp::congestion::Facts)), call for call. A method that is missing has the behaviour of
+//! RFC 5681, like that of the built-in Reno.
 //!
-//! Window, threshold and pacing rate are read after every call and checked: the sender works with what was read, so an
-//! attribute that another thread changes has no effect before the next call ends. An error ends only the run in which
-//! it occurs: the wrapper unwinds with a [`Refusal`], which the plan turns into a failed row.
+//! Window, threshold and pacing rate are read after every call and checked. The sender works with the values that were
+//! read, so an attribute that another thread changes has no effect before the next call ends. An error ends only the
+//! run in which it occurs: the wrapper unwinds with a [`Refusal`], which the plan turns into a failed row.
 //!
-//! Cost: an ACK takes about 0.3 us beside the Python code itself (`benches/own_control.py`).
+//! Cost: an ACK takes about 0.3 us in addition to the Python code itself (`benches/own_control.py`).
 
 mod counted;
 mod events;
@@ -45,12 +45,12 @@ use tailback_transport::tcp::congestion::{
     Handover, Lost, Marks, Mistaken, Reset, WindowRules, always, never,
 };
 
-/// The highest rate a pacer takes, bit/s.
+/// The highest rate that a pacer accepts, bit/s.
 const FASTEST: f64 = 1e15;
-/// The largest window without pacing, segments; as that of an initial window.
+/// The largest window without pacing, segments; the same limit as for an initial window.
 const MOST_SEGMENTS: f64 = 1e6;
 
-/// Which optional parts of the contract the object has.
+/// The optional parts of the contract that the object has.
 #[derive(Clone, Copy)]
 struct ControlParts {
     ssthresh: bool,
@@ -59,7 +59,7 @@ struct ControlParts {
     reset: bool,
     takes_over: bool,
     undo: bool,
-    /// `undo` takes the kind of repair.
+    /// Whether `undo` takes the kind of repair.
     undo_why: bool,
     quantum: bool,
     seed: bool,
@@ -115,7 +115,7 @@ impl ScriptedControl {
         });
     }
 
-    /// Ask Python for a value that changes nothing.
+    /// Read a value from Python without changing anything.
     fn ask<T>(&self, what: &'static str, read: impl FnOnce(&Bound<PyAny>) -> PyResult<T>) -> T {
         enter(&self.own.calls(), |py| {
             let value = self.own.left(py, "__init__", what, self.now, "")?;
@@ -127,7 +127,7 @@ impl ScriptedControl {
         })
     }
 
-    /// Read what the sender uses.
+    /// Read the values that the sender uses.
     fn take(&mut self, py: Python, method: &'static str) -> Result<(), Refusal> {
         let left = |what: &str, hint: &str| self.own.left(py, method, what, self.now, hint);
         let unfit =
@@ -198,12 +198,12 @@ impl ScriptedControl {
     }
 }
 
-/// A method that answers has misunderstood how the window is given.
+/// A method that returns a value has misunderstood how the window is given.
 fn silent(method: &Bound<PyAny>, answer: &Bound<PyAny>) -> PyResult<()> {
     object::silent("the window is what self.cwnd is set to", method, answer)
 }
 
-/// Which of several words, from an attribute that may be missing.
+/// One of several words, from an attribute that may be missing.
 fn choice(name: &str, object: &Bound<PyAny>, what: &str, words: &[&str]) -> Result<Option<usize>, Refusal> {
     let Ok(value) = object.getattr(what) else {
         return Ok(None);
@@ -258,7 +258,7 @@ fn parts(py: Python, own: &OwnObject) -> Result<ControlParts, Refusal> {
     })
 }
 
-/// The words for how a receiver echoes marks, and for the code point of packets.
+/// The words for the ways in which a receiver echoes marks, and for the code point of packets.
 const ECHOES: [&str; 2] = ["rfc3168", "every-ack"];
 const CODEPOINTS: [&str; 2] = ["ect0", "ect1"];
 
@@ -266,7 +266,7 @@ fn asks(so: bool) -> Asks {
     if so { always } else { never }
 }
 
-/// What the attributes of a class, or of an object of it, say of its connections.
+/// The facts about its connections in the attributes of a class, or of an object of the class.
 fn class_facts(name: &str, object: &Bound<PyAny>) -> Result<Facts, Refusal> {
     let marks = choice(name, object, "marks", Marks::WORDS)?;
     let every_ack = choice(name, object, "echo", &ECHOES)? == Some(1);
@@ -310,7 +310,7 @@ impl CongestionControl for ScriptedControl {
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
         self.now = e.now;
-        // The same loss again has no further effect.
+        // A repeated timeout of the same segment has no further effect.
         if e.what != (Congestion::Timeout { again: true }) {
             self.window.remember();
         }
@@ -365,7 +365,7 @@ impl CongestionControl for ScriptedControl {
 
     fn window_reset(&mut self, why: Reset) {
         self.window.reset(match why {
-            // A control without a threshold keeps its window, as far as what is outstanding allows.
+            // A control without a threshold keeps its window, as far as the outstanding data allow.
             Reset::RecoveryEnd { at_most: Some(bytes) } if !self.parts.ssthresh => Reset::AtMost { bytes },
             other => other,
         });

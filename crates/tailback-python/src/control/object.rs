@@ -1,8 +1,8 @@
-//! An object of a class of the user's: how it is made, called and asked, and what is said where it breaks its contract.
-//! Controls, rate controls and the ends of stacks are such objects.
+//! An object of a user's class: how it is made, called and read, and the message if it breaks its contract. Controls,
+//! rate controls and the ends of stacks are such objects.
 //!
 //! An error ends only the run in which it occurs: [`enter`] unwinds with a [`Refusal`], which the plan turns into a
-//! failed row. An object serves one connection. Calls are registered: one that does not return can be ended.
+//! failed row. An object serves one connection. Calls are registered, so that a call that does not return can be ended.
 
 use super::OwnClass;
 use crate::discipline::describe;
@@ -20,7 +20,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Settings, Time, work};
 
 thread_local! {
-    /// Where calls on this thread are registered.
+    /// The place where calls on this thread are registered.
     static CALLS: RefCell<Arc<Calls>> = RefCell::default();
 }
 
@@ -39,12 +39,12 @@ pub struct OwnObject {
     calls: Arc<Calls>,
 }
 
-/// End the run with this message. Not a panic: the hook that prints panics is not called.
+/// End the run with this message. This is not a panic, so the hook that prints panics is not called.
 pub fn fail(refusal: Refusal) -> ! {
     std::panic::resume_unwind(Box::new(refusal))
 }
 
-/// Call into Python, and end the run where that fails.
+/// Call into Python, and end the run if that fails.
 pub fn enter<T>(calls: &Arc<Calls>, f: impl FnOnce(Python) -> Result<T, Refusal>) -> T {
     let began = Instant::now();
     let done = Python::attach(|py| {
@@ -58,10 +58,10 @@ pub fn enter<T>(calls: &Arc<Calls>, f: impl FnOnce(Python) -> Result<T, Refusal>
 
 impl OwnObject {
     /// An object of the class, which is called with `first` and its own parameters. The attributes `fixed` must be
-    /// those of the class. `ready` looks at what the contract asks for.
+    /// those of the class. `ready` checks the parts that the contract requires.
     ///
     /// # Errors
-    /// The class is not at hand or raises, or its object does not fulfil the contract.
+    /// The class is not available or raises, or its object does not fulfil the contract.
     pub fn make<A, T>(
         class: &Arc<OwnClass>,
         settings: &Settings,
@@ -103,12 +103,12 @@ impl OwnObject {
         self.object.bind(py)
     }
 
-    /// Where its calls are registered.
+    /// The place where its calls are registered.
     pub fn calls(&self) -> Arc<Calls> {
         self.calls.clone()
     }
 
-    /// A method that the contract asks for.
+    /// A method that the contract requires.
     ///
     /// # Errors
     /// There is no such method.
@@ -124,7 +124,7 @@ impl OwnObject {
     /// Whether it has an optional method.
     ///
     /// # Errors
-    /// It has something else of this name.
+    /// The object has an attribute of this name that is no method.
     pub fn has_method(&self, py: Python, method: &str) -> Result<bool, Refusal> {
         match self.bind(py).getattr(method) {
             Err(_) => Ok(false),
@@ -136,7 +136,7 @@ impl OwnObject {
         }
     }
 
-    /// The value of an attribute that `method` was to set; `hint` says where it may begin.
+    /// The value of an attribute that `method` was to set; `hint` says where the attribute may be set first.
     ///
     /// # Errors
     /// There is no such attribute, or it raises.
@@ -157,7 +157,7 @@ impl OwnObject {
         })
     }
 
-    /// Ask for a value that changes nothing; `None` for an attribute that is missing or None.
+    /// Read a value without a change; `None` for an attribute that is missing or None.
     pub fn ask<T: for<'a, 'py> FromPyObject<'a, 'py>>(&self, what: &str, now: Time) -> Option<T> {
         enter(&self.calls, |py| {
             let object = self.bind(py);
@@ -178,12 +178,12 @@ impl OwnObject {
         })
     }
 
-    /// Something in it raised.
+    /// The refusal if something in it raised.
     pub fn failed(&self, py: Python, method: &str, now: Time, e: &PyErr) -> Refusal {
         failed(&self.class, py, method, now, e)
     }
 
-    /// A value that the contract does not allow.
+    /// The refusal of a value that the contract does not allow.
     pub fn unfit(&self, method: &str, what: &str, value: &Bound<PyAny>, now: Time, remedy: &str) -> Refusal {
         let (name, seconds) = (self.class.name(), now.seconds());
         let place = match method == what {
@@ -226,14 +226,14 @@ fn own_parameters<'py>(py: Python<'py>, settings: &Settings) -> PyResult<Bound<'
             Value::Count(n) => own.set_item(p.name, *n)?,
             Value::Real(x) => own.set_item(p.name, *x)?,
             Value::Text(t) => own.set_item(p.name, t)?,
-            // The class has its own default.
+            // The class uses its own default.
             _ => {}
         }
     }
     Ok(own)
 }
 
-/// The attributes that hold for all connections are those of the class: an object must not have others.
+/// The attributes that hold for all connections are those of the class: an object must not have other values.
 fn same_as_class(name: &str, factory: &Bound<PyAny>, object: &Bound<PyAny>, fixed: &[&str]) -> Result<(), Refusal> {
     for &what in fixed {
         if let (Ok(own), of_class) = (object.getattr(what), factory.getattr(what).ok()) {
@@ -249,7 +249,7 @@ fn same_as_class(name: &str, factory: &Bound<PyAny>, object: &Bound<PyAny>, fixe
     Ok(())
 }
 
-/// A method that answers has misunderstood how its result is given, which `how` says.
+/// A method that returns a value has misunderstood how its result is given; `how` says how.
 pub fn silent(how: &str, method: &Bound<PyAny>, answer: &Bound<PyAny>) -> PyResult<()> {
     if answer.is_none() {
         return Ok(());

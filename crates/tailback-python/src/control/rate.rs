@@ -4,10 +4,11 @@
 //! and the attribute `target`. It may have `pacing`, `window`, `burst`, `padding` and `timer`, and the methods
 //! `on_frame(frame)`, `on_sent(sent)` and `on_timer(now)`. The class may have `report_every`, `report_packets`,
 //! `report_frames` and `report_step`, which say when the receiver reports and how exactly. This is the contract of the
-//! built-in rate controls ([`RateControl`](tailback_transport::rtp::control::RateControl)), call for call; without
-//! `pacing` packets leave at 1.5 times the target, without `window` all that is paced may be in flight.
+//! built-in rate controls ([`RateControl`](tailback_transport::rtp::control::RateControl)), call for call. Without
+//! `pacing` packets leave at 1.5 times the target. Without `window` all paced packets may be in flight.
 //!
-//! What is read after a call is checked, and an error ends only the run in which it occurs, as for congestion controls.
+//! The values that are read after a call are checked. An error ends only the run in which it occurs, as with congestion
+//! controls.
 
 use super::media::{MediaDeparture, MediaFeedback, MediaFrame, MediaPacket, MediaTerms};
 use super::object::silent;
@@ -21,19 +22,19 @@ use tailback_transport::rtp::control::{
     Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportRule, Terms, WrittenFrame,
 };
 
-/// What paces packets where the class does not say, as a multiple of the target.
+/// The rate at which packets are paced if the class gives none, as a multiple of the target.
 const PACE: f64 = 1.5;
 /// The longest time between reports, s, and the least step of their arrival times.
 const LONGEST: f64 = 3600.0;
 const LEAST_STEP: f64 = 1e-9;
-/// The longest burst, s, and the most payload of a packet of padding.
+/// The longest burst, s, and the largest payload of a padding packet.
 const LONGEST_BURST: f64 = 60.0;
 const MOST_PADDING: f64 = 65_000.0;
 
 /// The attributes that hold for all senders.
 const FIXED: [&str; 4] = ["report_every", "report_packets", "report_frames", "report_step"];
 
-/// Which optional parts of the contract the object has.
+/// The optional parts of the contract that the object has.
 #[derive(Clone, Copy)]
 struct RateParts {
     pacing: bool,
@@ -55,7 +56,7 @@ pub struct ScriptedRate {
     now: Time,
 }
 
-/// When the receiver of a class reports, and how exactly.
+/// The times at which the receiver of a class reports, and the precision of its reports.
 pub fn class_rule(name: &str, class: &Bound<PyAny>) -> Result<ReportRule, Refusal> {
     let standard = ReportRule::RFC8888;
     let number = |what: &str, default: f64, least: f64| match class.getattr(what) {
@@ -136,7 +137,7 @@ impl ScriptedRate {
         })
     }
 
-    /// Call into Python, and read what the sender uses afterwards.
+    /// Call into Python, and then read the values that the sender uses.
     fn call(&mut self, method: &'static str, f: impl FnOnce(&Self, Python) -> PyResult<()>) {
         let calls = self.own.calls();
         enter(&calls, |py| {
@@ -153,7 +154,7 @@ impl ScriptedRate {
         });
     }
 
-    /// Whether this is the instant that it asked for before, and that has come.
+    /// Whether this is the instant that the control requested before and that has come.
     fn is_due(&self, at: f64) -> bool {
         self.timer.is_some_and(|t| t <= self.now && t == Time::from_seconds(at))
     }
@@ -217,9 +218,9 @@ impl ScriptedRate {
             let value = left("timer", "")?;
             self.timer = match value.extract::<Option<f64>>() {
                 Ok(None) => None,
-                // It is due, and on_timer comes after this call.
+                // The timer is due, and on_timer comes after this call.
                 Ok(Some(at)) if method != "on_timer" && self.is_due(at) => self.timer,
-                // One that comes at the present instant again would never end.
+                // A timer that is set to the present instant again would never end.
                 Ok(Some(at)) if at.is_finite() && at < 1e9 && at > self.now.seconds() => {
                     Some((Time::ZERO + Duration::from_seconds(at)).max(self.now + Duration(1)))
                 }
@@ -233,7 +234,7 @@ impl ScriptedRate {
     }
 }
 
-/// A method that answers has misunderstood how the rate is given.
+/// A method that returns a value has misunderstood how the rate is given.
 fn quiet(method: &Bound<PyAny>, answer: &Bound<PyAny>) -> PyResult<()> {
     silent("the rate is what self.target is set to", method, answer)
 }

@@ -1,12 +1,12 @@
 //! The classes of congestion controls, rate controls and transports that Python has handed over, and the libraries in
 //! which scenarios find them.
 //!
-//! A class becomes a row of its list, with parameters and probes of its own: a scenario is checked against
-//! them as against those of a built-in control. A class that is defined again takes its name over; scenarios that were
-//! read before keep theirs. A name without a class is a stand-in: it lets stored scenarios be read where their class is
-//! not at hand, and a run of it is refused.
+//! A class becomes a row of its list, with parameters and probes of its own. A scenario is checked against these as
+//! against those of a built-in control. A class that is defined again takes over its name; scenarios that were read
+//! before keep the older class. A name without a class is a placeholder: it lets stored scenarios be read where their
+//! class is not available, and a run of such a scenario is refused.
 //!
-//! Rows live as long as the process, since models do. A row takes about a kilobyte.
+//! Rows live as long as the process, because models do so. A row takes about a kilobyte.
 
 use super::rate::{self, ScriptedRate};
 use super::{CODEPOINTS, ECHOES, ScriptedControl, class_facts, fail};
@@ -31,16 +31,16 @@ enum OwnRow {
     Stack(&'static Entry),
 }
 
-/// A class of one's own.
+/// A class of a user.
 pub struct OwnClass {
     pub model: &'static Model,
     row: OwnRow,
-    /// None for a stand-in.
+    /// The class; None for a placeholder.
     pub class: Option<Py<PyAny>>,
 }
 
 impl OwnClass {
-    /// As messages call it.
+    /// The name in messages.
     pub fn name(&self) -> &'static str {
         self.model.name
     }
@@ -50,7 +50,7 @@ impl OwnClass {
         matches!((&self.class, &other.class), (Some(mine), Some(other)) if mine.is(other))
     }
 
-    /// What its objects are.
+    /// The kind of its objects.
     pub fn kind(&self) -> &'static str {
         match self.row {
             OwnRow::Congestion(_) => <&Controller>::WHAT,
@@ -59,7 +59,7 @@ impl OwnClass {
         }
     }
 
-    /// What is said where it is not at hand.
+    /// The refusal if the class is not available.
     pub fn missing(&self) -> Refusal {
         let problem = format!(
             "the {} is the Python class {}, and the run did not get this class",
@@ -72,7 +72,7 @@ impl OwnClass {
         )
     }
 
-    /// How Python hands it over.
+    /// The call by which Python hands over the class.
     pub fn call(&self) -> &'static str {
         match self.row {
             OwnRow::Congestion(_) => "tcp={\"congestion\": tb.congestion(CLASS)}",
@@ -83,9 +83,9 @@ impl OwnClass {
 }
 
 struct KnownClasses {
-    /// In the order of their registration.
+    /// The classes in the order of their registration.
     classes: Vec<Arc<OwnClass>>,
-    /// Without and with stand-ins of queues written in Python.
+    /// The libraries without and with placeholders of queues written in Python.
     libraries: [Arc<Library>; 2],
 }
 
@@ -103,7 +103,7 @@ fn known() -> MutexGuard<'static, KnownClasses> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a scenario may name; with `queues`, also queues that a run is handed.
+/// The library of everything that a scenario may name. With `queues` it has also the queues that a run is handed.
 pub fn library(queues: bool) -> Arc<Library> {
     known().libraries[usize::from(queues)].clone()
 }
@@ -114,15 +114,15 @@ pub fn class_of(model: &'static Model) -> Option<Arc<OwnClass>> {
 }
 
 impl KnownClasses {
-    /// The class of this family that a name stands for now: the last one of that name, unless another class has taken
-    /// the name since, in any family.
+    /// The class of this family that a name stands for now: the last class of that name, unless another class, in any
+    /// family, has taken the name since then.
     fn named(&self, family: &str, name: &str) -> Option<&Arc<OwnClass>> {
         let mut of_name = self.classes.iter().rev().filter(|c| c.name() == name);
         let last = of_name.clone().next()?;
         of_name.find(|c| c.model.family == family && (Arc::ptr_eq(c, last) || c.is_of_class(last)))
     }
 
-    /// Make the libraries anew: every row is in them, and a name means the last class that has it.
+    /// Make the libraries anew: every row is in them, and a name means the last class that has the name.
     fn renew(&mut self) {
         let mut libraries = [Library::standard().clone(), outside::queues().clone()];
         for library in &mut libraries {
@@ -166,8 +166,8 @@ fn param((name, kind, default, doc): Given) -> PyResult<Param> {
     Ok(Param::new(leak(name), kind, leak(default), leak(doc), ""))
 }
 
-/// Let scenarios name a class as `congestion`, `rate-control` or `transport`, which is its family. `probes` are names,
-/// units and sentences. Without a class, the name is a stand-in, unless it has one already.
+/// Let scenarios name a class as `congestion`, `rate-control` or `transport`; this key is its family. `probes` are
+/// names, units and sentences. Without a class, the name is a placeholder, unless it has a class already.
 #[pyfunction]
 pub fn register_control(
     py: Python,
@@ -234,7 +234,8 @@ pub fn register_control(
     Ok(())
 }
 
-/// What the attributes of a class say of its connections; a stand-in is taken for a control that uses everything.
+/// The facts about its connections in the attributes of a class; a placeholder counts as a control that uses
+/// everything.
 fn facts(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<Facts> {
     let Some(class) = class else {
         return Ok(Facts {
@@ -246,7 +247,7 @@ fn facts(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<Facts> {
     class_facts(name, class.bind(py)).map_err(|e| PyValueError::new_err(format!("{e}")))
 }
 
-/// When the receiver of a class of rate controls reports.
+/// The times at which the receiver of a class of rate controls reports.
 fn rule(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<ReportRule> {
     let Some(class) = class else {
         return Ok(ReportRule::RFC8888);
@@ -254,9 +255,9 @@ fn rule(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<ReportRul
     rate::class_rule(name, class.bind(py)).map_err(|e| PyValueError::new_err(format!("{e}")))
 }
 
-/// What is known of a congestion control by its name: what it does about marks, how its receiver echoes them, the code
-/// point of its packets, whether losses slow it, and what Linux calls it (None if Linux has no such control). None for
-/// a name that is no control.
+/// The facts about a congestion control by its name: what it does about marks, how its receiver echoes them, the code
+/// point of its packets, whether losses slow it, and its name in Linux (None if Linux has no such control). None if the
+/// name is that of no control.
 #[pyfunction]
 pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
     let library = library(true);
@@ -286,7 +287,7 @@ pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<
     Ok(Some(dict))
 }
 
-/// The registered classes among these settings and what is inside of them, by name.
+/// The registered classes among these settings and the settings inside of them, by name.
 pub fn classes_in<'a>(settings: impl IntoIterator<Item = &'a Settings>) -> Vec<Arc<OwnClass>> {
     let mut classes: Vec<Arc<OwnClass>> = vec![];
     for model in settings.into_iter().flat_map(Settings::models).map(|s| s.model) {
@@ -317,6 +318,7 @@ pub fn made<T>(settings: &Settings, make: impl FnOnce(&Arc<OwnClass>) -> Result<
             "read the scenario again",
         )),
     };
-    // Not a panic: the hook that prints panics is not called. Who drives the run makes a message of it.
+    // This is not a panic, so the hook that prints panics is not called. The code that drives the run turns it into a
+    // message.
     control.unwrap_or_else(|refusal| fail(refusal))
 }

@@ -1,7 +1,7 @@
 //! The built-in rules that end slow start, for a control in Python: `rules.slow_start("search")` makes one.
 //!
-//! The control asks it at each ACK of slow start and tells it what leaves. It is the piece that stands beside the
-//! built-in controls ([`SlowStart`]), so a class in Python with the same three methods can take its place.
+//! The control calls the rule at each ACK of slow start, and reports to it the segments that leave. It is the same part
+//! that the built-in controls use ([`SlowStart`]), so a class in Python with the same three methods can take its place.
 
 use super::events::{ControlAck, ControlDeparture};
 use pyo3::exceptions::PyValueError;
@@ -41,9 +41,9 @@ impl ControlStart {
 
 #[pymethods]
 impl ControlStart {
-    /// What to do on an ACK of slow start: whether it ends with this ACK, so that the threshold becomes the window,
-    /// and by how many bytes the window grows; None: as without the rule. `least` is the least round trip so far,
-    /// seconds.
+    /// The decision on an ACK of slow start: whether slow start ends with this ACK, so that the threshold becomes the
+    /// window, and by how many bytes the window grows. None means the same as without the rule. `least` is the least
+    /// round trip so far, seconds.
     #[pyo3(signature = (ack, *, cwnd, ssthresh, least = None))]
     fn judge(
         &self,
@@ -79,7 +79,7 @@ impl ControlStart {
         self.with(|rule| rule.sends(&sent.get().0));
     }
 
-    /// A timeout, after which another slow start begins.
+    /// A timeout, after which a new slow start begins.
     fn restart(&self) {
         self.with(|rule| rule.restart());
     }

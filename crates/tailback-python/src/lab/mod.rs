@@ -1,5 +1,5 @@
-//! What a page that shows runs while its values change needs: a run that another thread can stop at any time, the runs
-//! of a state and their picture, and packets one by one.
+//! The functions for a page that shows runs while its values change: a run that another thread can stop at any time,
+//! the runs of a state and their picture, and packets one by one.
 
 mod packets;
 mod state;
@@ -17,10 +17,11 @@ use tailback_sim::results::Outcome;
 use tailback_sim::run::run;
 use tailback_sim::spec::Spec;
 
-/// Events between two looks at the flag: half a millisecond to two, so that a run ends long before 5 ms are over.
+/// The number of events between two checks of the flag: half a millisecond to two, so that a run ends long before 5 ms
+/// are over.
 const ASK_AFTER: NonZeroU32 = NonZeroU32::new(1 << 11).expect("it is not 0");
 
-/// Stops runs. It may be used from any thread, without waiting for the run.
+/// Stops runs. Such an object may be used from any thread, without waiting for the run.
 #[pyclass(frozen, module = "tailback._core")]
 #[derive(Default)]
 pub struct Stop {
@@ -34,7 +35,7 @@ impl Stop {
         Stop::default()
     }
 
-    /// From here on, every run with it ends without a result.
+    /// From here on, every run with this flag ends without a result.
     fn set(&self) {
         self.flag.store(true, Ordering::Relaxed);
     }
@@ -47,7 +48,7 @@ impl Stop {
 
 /// Run once, without the interpreter lock; `None` if it was stopped.
 fn once(py: Python, spec: &Spec, stop: &Stop, hooks: Hooks) -> PyResult<Option<Outcome>> {
-    // Hooks hold what must not change threads; this thread alone calls it.
+    // Hooks contain objects that must not change threads; only this thread calls them.
     struct Here<T>(T);
     // SAFETY: `detach` calls its argument on this thread, before it returns.
     unsafe impl<T> Send for Here<T> {}
@@ -75,7 +76,7 @@ fn once(py: Python, spec: &Spec, stop: &Stop, hooks: Hooks) -> PyResult<Option<O
 }
 
 /// Run a scenario once on this thread, without the interpreter lock; None if `stop` was set meanwhile. Raises
-/// RuntimeError for what can only be known when the network is built.
+/// RuntimeError for errors that appear only when the network is built.
 #[pyfunction]
 fn run_once(py: Python, scenario: &Scenario, stop: &Stop) -> PyResult<Option<RunTables>> {
     let loaded = scenario.loaded.clone();

@@ -1,4 +1,4 @@
-//! Packets one by one: what was run for earlier questions, and the runs of new ones.
+//! Packets one by one: the kept runs of earlier questions, and the runs of new questions.
 
 use super::state::{LabState, answered};
 use super::{Stop, once};
@@ -13,7 +13,7 @@ use tailback_sim::build::hooks::Hooks;
 use tailback_sim::library::Library;
 use tailback_sim::wire::tap::Names;
 
-/// What one asks of a run of a state.
+/// A question about a run of a state.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct LabQuestion {
     question: Question,
@@ -21,28 +21,28 @@ pub struct LabQuestion {
 
 #[pymethods]
 impl LabQuestion {
-    /// About an instant of the run of one discipline. Raises LabError if there is no such run or instant.
+    /// A question about an instant of the run of one discipline. Raises LabError if there is no such run or instant.
     #[staticmethod]
     fn about(py: Python, state: &LabState, side: usize, at: f64) -> PyResult<LabQuestion> {
         let question = answered(py, |reader| Question::about(&state.state, side, at, reader))?;
         Ok(LabQuestion { question })
     }
 
-    /// About every instant of a run; None if it is too long to be kept whole.
+    /// A question about every instant of a run; None if the run is too long to be kept whole.
     #[staticmethod]
     fn about_all(py: Python, state: &LabState, side: usize) -> PyResult<Option<LabQuestion>> {
         let question = answered(py, |reader| Question::about_all(&state.state, side, reader))?;
         Ok(question.map(|question| LabQuestion { question }))
     }
 
-    /// The most memory that its run takes: parts as `Scenario.memory` has them.
+    /// The most memory that its run takes, as parts like those of `Scenario.memory`.
     #[getter]
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         parts(py, &memory::bound(&self.question.until_its_end(), Library::standard()))
     }
 }
 
-/// What was run last.
+/// The last runs.
 #[pyclass(frozen, module = "tailback._core")]
 #[derive(Default)]
 pub struct LabPackets {
@@ -74,7 +74,7 @@ impl LabPackets {
         Some(PyBytes::new(py, &message(&answer)))
     }
 
-    /// Run the scenario of a question, and keep what is seen. Returns False if `stop` was set during the run.
+    /// Run the scenario of a question, and keep the observed events. Returns False if `stop` was set during the run.
     fn run(&self, py: Python, question: &LabQuestion, stop: &Stop) -> PyResult<bool> {
         let watch = PacketWatch::of(&question.question);
         let tap = |names: &Names| watch.tap(names);

@@ -56,7 +56,7 @@ fn json(text: &str) -> PyResult<Value> {
     serde_json::from_str(text).map_err(|e| LabError::new_err(format!("the state is no JSON: {e}")))
 }
 
-/// A scenario, and the discipline that stands beside its own.
+/// A scenario, and the discipline that is compared with its own.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct LabState {
     pub state: State,
@@ -95,7 +95,7 @@ impl LabState {
             .to_string())
     }
 
-    /// The frame of runs that are over. With `took_ms` it has this time.
+    /// The frame of runs that are over. With `took_ms` the frame has this time.
     #[pyo3(signature = (input, mode, columns, runs, tables, took_ms = None, with_controls = false))]
     #[expect(clippy::too_many_arguments)]
     fn picture<'py>(
@@ -128,7 +128,7 @@ impl LabState {
     }
 }
 
-/// A run that a page asks for.
+/// A run that a page requests.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct LabRun {
     run: ScreenRun,
@@ -177,13 +177,13 @@ pub fn lab_watched(scenario: &Scenario) -> String {
     watched(&loaded.spec).name.clone()
 }
 
-/// The number of rows and a digest of each table of a run, as JSON: equal in every browser.
+/// The number of rows and a digest of each table of a run, as JSON. They are equal in every browser.
 #[pyfunction]
 pub fn lab_digests(run: &RunTables) -> String {
     Value::Object(of_tables(run.engine_tables())).to_string()
 }
 
-/// A frame of a header that is JSON, without numbers.
+/// A frame that has only a JSON header and no numbers.
 #[pyfunction]
 pub fn lab_message<'py>(py: Python<'py>, header: &str) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(py, &message(&json(header)?)))

@@ -1,7 +1,7 @@
-//! What an agent steers from outside of a run: the window or the pacing rate of a connection, and a queue that drops
-//! and marks by chance.
+//! The things that an agent controls from outside of a run: the window or the pacing rate of a connection, and a queue
+//! that drops and marks by chance.
 //!
-//! Both share their state with the stepper that holds the run. The locks are never contended: run and stepper are on
+//! Both share their state with the stepper that contains the run. The locks are never contended: run and stepper are on
 //! one thread.
 
 use super::features::PathFeatures;
@@ -38,30 +38,30 @@ pub static ROW: Controller = Controller {
     build: build_window,
 };
 
-/// The most segments of a steered window.
+/// The largest number of segments of a controlled window.
 pub const MOST_SEGMENTS: f64 = 1e5;
-/// A connection is steered by its rate from one initial window in this time on, seconds.
+/// At the start a connection with a controlled rate sends one initial window in this time, seconds.
 const FIRST_ROUND: f64 = 0.1;
-/// The range of a steered rate, bytes a second.
+/// The range of a controlled rate, bytes a second.
 const RATES: (f64, f64) = (100.0, 1.25e11);
 
-/// A steered connection, and what it has met.
+/// A connection under an agent, with the events that it has met.
 pub struct Steered {
     pub cwnd: f64,
-    /// Bytes a second on the wire, if the agent steers by the rate; the window is the largest then.
+    /// Bytes a second on the wire, if the agent controls the rate; the window is then the largest possible.
     pub pace: Option<f64>,
     pub segment: f64,
     pub seen: PathFeatures,
 }
 
 impl Steered {
-    /// From now on the agent steers the pacing rate.
+    /// From now on the agent controls the pacing rate.
     pub fn by_rate(&mut self) {
         self.pace = Some(self.cwnd / FIRST_ROUND);
         self.cwnd = MOST_SEGMENTS * self.segment;
     }
 
-    /// Multiply what is steered.
+    /// Multiply the window or the rate that the agent controls.
     pub fn act(&mut self, factor: f64) {
         match &mut self.pace {
             Some(pace) => *pace = (*pace * factor).clamp(RATES.0, RATES.1),
@@ -69,13 +69,13 @@ impl Steered {
         }
     }
 
-    /// The window; of a connection steered by its rate, what it sends in a round trip.
+    /// The window; for a connection whose rate is controlled, the amount that it sends in a round trip.
     pub fn window(&self) -> f64 {
         self.pace
             .map_or(self.cwnd, |pace| pace * self.seen.round_trip(FIRST_ROUND))
     }
 
-    /// RFC 5681 section 3.1: one segment; by the rate, one in a round trip.
+    /// Set the window to one segment (RFC 5681 section 3.1), or the rate to one segment in a round trip.
     fn timed_out(&mut self) {
         match &mut self.pace {
             Some(pace) => *pace = (self.segment / self.seen.round_trip(1.0)).max(RATES.0),
@@ -89,7 +89,7 @@ thread_local! {
     static BUILT: RefCell<Vec<Arc<Mutex<Steered>>>> = RefCell::default();
 }
 
-/// The windows that were built on this thread since this was asked last.
+/// The windows that were built on this thread since the last call.
 pub fn built() -> Vec<Arc<Mutex<Steered>>> {
     BUILT.with(|b| b.take())
 }
@@ -142,7 +142,7 @@ impl CongestionControl for SteeredWindow {
     }
 }
 
-/// What a steered queue does, and what has come through it since the last look.
+/// The settings of a controlled queue, and the packets that have come through it since the last look.
 #[derive(Default)]
 pub struct Gate {
     pub drop: f64,
@@ -157,7 +157,8 @@ pub struct Gate {
     pub backlog: Backlog,
 }
 
-/// Drops and marks arriving packets with the probabilities that an agent sets. It costs a draw where both are above 0.
+/// Drops and marks arriving packets with the probabilities that an agent sets. It costs a random draw if both
+/// probabilities are above 0.
 pub struct SteeredDrops {
     pub gate: Arc<Mutex<Gate>>,
     pub stream: Stream,

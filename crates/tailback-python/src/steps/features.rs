@@ -1,7 +1,7 @@
-//! What an agent sees of its connection: counts over an interval, made into numbers without unit.
+//! The observations of an agent about its connection: counts over an interval, made into numbers without unit.
 //!
 //! The same code serves the environment and a trained policy that runs as a congestion control, so that the policy sees
-//! what it was trained on.
+//! the same values as in training.
 //!
 //! Data count when they are delivered: acknowledged or reported for the first time (Cheng, Cardwell, Yeganeh, Jacobson,
 //! draft-cheng-iccrg-delivery-rate-estimation). An ACK number that jumps over a repaired hole delivers the repair only.
@@ -11,7 +11,7 @@
 use crate::control::{ControlAck, CountedAck};
 use pyo3::prelude::*;
 
-/// How many numbers an agent sees of its connection.
+/// The number of values that an agent sees of its connection.
 pub const SEEN: usize = 7;
 
 /// Counts of a connection.
@@ -29,11 +29,11 @@ pub struct PathFeatures {
     pub acks: u64,
     rtt_sum: f64,
     rtt_count: f64,
-    /// Of the last interval that measured one.
+    /// The round trip of the last interval that measured one.
     last_rtt: f64,
     least_rtt: f64,
     most_rate: f64,
-    /// Of the last interval, for rewards: bytes a second, seconds, share lost.
+    /// The values of the last interval, for rewards: bytes a second, seconds, share lost.
     pub rate: f64,
     pub rtt: f64,
     pub loss: f64,
@@ -56,7 +56,7 @@ impl PathFeatures {
             self.rtt_count += 1.0;
             self.least_rtt = self.least_rtt.min(s);
         }
-        // A sample over less than a round trip shows a burst of ACKs and not the path.
+        // A sample over less than a round trip shows a burst of ACKs, not the path.
         if let Some((rate, over)) = a.sample
             && over >= self.least_rtt
         {
@@ -64,14 +64,15 @@ impl PathFeatures {
         }
     }
 
-    /// The numbers of an interval of so many seconds, under a window of so many bytes; counting begins anew.
+    /// The values of an interval of this number of seconds, with a window of this number of bytes. Counting begins
+    /// anew.
     pub fn look(&mut self, interval_s: f64, cwnd: f64) -> [f32; SEEN] {
         self.rate = if interval_s > 0.0 {
             self.delivered / interval_s
         } else {
             0.0
         };
-        // So much came after the first ACK of the interval.
+        // This number of bytes came after the first ACK of the interval.
         if interval_s > 0.0 {
             let after = (self.delivered - self.most_of_one) / interval_s;
             self.most_rate = self.most_rate.max(after);
@@ -106,7 +107,7 @@ impl PathFeatures {
 
 #[pymethods]
 impl PathFeatures {
-    /// Of a connection whose full segments have so many bytes of payload.
+    /// Counts for a connection whose full segments have this number of bytes of payload.
     #[new]
     pub fn new(segment: f64) -> PathFeatures {
         PathFeatures {
@@ -133,7 +134,7 @@ impl PathFeatures {
         self.count(ack.get().counted());
     }
 
-    /// The least round trip so far, seconds; before the first sample this one.
+    /// The least round trip so far, seconds; before the first sample the value `unknown`.
     pub fn round_trip(&self, unknown: f64) -> f64 {
         if self.least_rtt.is_finite() {
             self.least_rtt
@@ -142,7 +143,8 @@ impl PathFeatures {
         }
     }
 
-    /// What an agent sees after an interval of so many seconds under a window of so many bytes; counting begins anew.
+    /// The values that an agent sees after an interval of this number of seconds with a window of this number of bytes.
+    /// Counting begins anew.
     fn take(&mut self, interval_s: f64, cwnd: f64) -> Vec<f32> {
         self.look(interval_s, cwnd).to_vec()
     }

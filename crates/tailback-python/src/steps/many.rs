@@ -1,7 +1,7 @@
-//! Many environments on all cores, each in the thread that has it from its beginning to its end.
+//! Many environments on all cores. Each stays in one thread from its beginning to its end.
 //!
 //! A step of all of them is a message to each thread and an answer from it; the interpreter lock is free meanwhile. An
-//! environment's run depends on its own seed and actions alone, so it is that of the same environment by itself.
+//! environment's run depends on its own seed and actions only, so it is the same as the run of this environment alone.
 
 use super::one::{packed, task};
 use super::stepper::{StepTold, Stepper, Weights, steered_library};
@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// What an environment does next.
+/// The next task of an environment.
 enum StepOrder {
-    /// A scenario and a seed.
+    /// Begin a scenario, given by its number, with a seed.
     Reset(usize, u64),
     Step(Vec<f64>),
 }
@@ -29,9 +29,9 @@ struct Worker {
     orders: Option<Sender<Vec<StepOrder>>>,
     answers: Receiver<StepAnswers>,
     thread: Option<JoinHandle<()>>,
-    /// How many environments it has.
+    /// The number of its environments.
     count: usize,
-    /// The process that has the thread.
+    /// The process to which the thread belongs.
     process: u32,
 }
 
@@ -65,7 +65,7 @@ impl Worker {
         })
     }
 
-    /// Its answer. While it works, `asked` is called ten times a second.
+    /// The answer of the thread. While the thread works, `asked` is called ten times a second.
     fn answer(&self, asked: &mut dyn FnMut()) -> Option<StepAnswers> {
         loop {
             match self.answers.recv_timeout(Duration::from_millis(100)) {
@@ -79,10 +79,10 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // The thread ends when no more orders can come.
+        // The thread ends because no more orders can come.
         self.orders = None;
         let thread = self.thread.take();
-        // A fork has no thread that could be waited for.
+        // A forked process does not have the thread, so it cannot wait for the thread.
         match thread {
             Some(thread) if self.process == process::id() => drop(thread.join()),
             other => std::mem::forget(other),
@@ -95,11 +95,11 @@ impl Drop for Worker {
 pub struct StepEnvs {
     workers: Mutex<Vec<Worker>>,
     count: usize,
-    /// Steps under way end soon.
+    /// A flag that makes steps under way end soon.
     stop: Arc<AtomicBool>,
 }
 
-/// All that was seen, the rewards, which are over, and the facts, one environment after the other.
+/// All observations, the rewards, which environments are over, and the facts, one environment after the other.
 type Replies<'py> = (Bound<'py, PyBytes>, Vec<f64>, Vec<bool>, Vec<[f64; 5]>);
 
 impl StepEnvs {
@@ -122,7 +122,7 @@ impl StepEnvs {
             let own: Vec<StepOrder> = orders.by_ref().take(w.count).collect();
             w.orders.as_ref().and_then(|to| to.send(own).ok()).ok_or_else(gone)?;
         }
-        // Every answer is taken, so that none is left for the next step.
+        // Every answer is taken, so that no answer is left for the next step.
         let answers: Vec<Option<StepAnswers>> = workers.iter().map(|w| w.answer(asked)).collect();
         let mut replies = Vec::with_capacity(self.count);
         for of_worker in answers {
@@ -204,7 +204,8 @@ impl StepEnvs {
         self.replies(py, orders.collect())
     }
 
-    /// Act, each by its action; where a scenario and a seed are given, that begins instead.
+    /// Act in each environment by its action. If a scenario and a seed are given for it, the environment begins that
+    /// scenario instead.
     fn step<'py>(
         &self,
         py: Python<'py>,

@@ -1,6 +1,6 @@
 //! Environments for agents that learn: runs that go on step by step, one in the calling thread or many on all cores.
 //!
-//! `tailback.gym` makes environments of Gymnasium of them; nothing here knows that library.
+//! `tailback.gym` makes environments of Gymnasium from them; this module does not depend on that library.
 
 mod agent;
 mod features;

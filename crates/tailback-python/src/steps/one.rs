@@ -1,7 +1,7 @@
 //! One environment, in the thread that made it.
 //!
-//! A run may not change threads, but Python may use and release an object in any thread. So the run stays in a table of
-//! the thread that made it, as a driven queue does (`drive.rs`).
+//! A run may not change threads, but Python may use and release an object in any thread. The run therefore stays in a
+//! table of the thread that made it, like a driven queue (`by_hand/queue.rs`).
 
 use super::stepper::{StepTold, Stepper, Task, Weights, steered_library};
 use crate::here::detached;
@@ -38,8 +38,8 @@ pub fn load_steered(py: Python, text: String, kind: &str, name: &str) -> PyResul
     })
 }
 
-/// What an agent steers: the queue at a port, if one is given; otherwise its window or its pacing rate, after each
-/// `interval_s` or, without an interval, after each ACK.
+/// The task of an agent. It controls the queue at a port, if one is given; otherwise it controls its window or its
+/// pacing rate, after each `interval_s` or, without an interval, after each ACK.
 pub fn task(interval_s: Option<f64>, port: Option<String>, buffer: &str, by_rate: bool) -> PyResult<Task> {
     let interval = match interval_s {
         Some(s) if !(1e-6..=1e4).contains(&s) => {
@@ -64,13 +64,13 @@ fn buffer_of(text: &str) -> PyResult<Size> {
     parse_size(text).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
-/// Numbers as bytes that numpy reads.
+/// Numbers as bytes that numpy can read.
 pub fn packed<'py>(py: Python<'py>, numbers: impl Iterator<Item = f32>) -> Bound<'py, PyBytes> {
     let bytes: Vec<u8> = numbers.flat_map(f32::to_ne_bytes).collect();
     PyBytes::new(py, &bytes)
 }
 
-/// What was seen, the reward, whether the scenario is over, and the facts.
+/// The observations, the reward, whether the scenario is over, and the facts.
 type Reply<'py> = (Bound<'py, PyBytes>, f64, bool, [f64; 5]);
 
 fn reply<'py>(py: Python<'py>, told: &StepTold) -> Reply<'py> {
@@ -90,14 +90,14 @@ pub struct StepEnv {
 
 impl Drop for StepEnv {
     fn drop(&mut self) {
-        // A thread that is ending has no table any more.
+        // A thread that is ending no longer has a table.
         let taken = RUNS.try_with(|all| all.borrow_mut().remove(&self.key));
         drop(taken);
     }
 }
 
 impl StepEnv {
-    /// `f` gets the run and what asks for Ctrl-C.
+    /// `f` gets the run and a function that checks for Ctrl-C.
     fn with(
         &self,
         py: Python,

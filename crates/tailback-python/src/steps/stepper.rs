@@ -1,12 +1,12 @@
 //! A run that goes on step by step under an agent's actions.
 //!
-//! A step sets what the agent steers, runs the simulation to the end of the interval, or to the next ACK of the agent's
-//! connection, and reads what was counted meanwhile. Pausing changes nothing: a run that is stepped without a change of
-//! what is steered has the packets of a whole run. An action takes effect from the end of the step on: a window that
-//! opens lets segments go when the next ACK arrives.
+//! A step applies the agent's action and runs the simulation to the end of the interval, or to the next ACK of the
+//! agent's connection. It then reads the counts since the last step. Pausing changes nothing: a run in steps whose
+//! agent changes nothing has the packets of a whole run. An action takes effect from the end of the step on. If it
+//! opens a window, segments leave when the next ACK arrives.
 //!
-//! Cost: a step by interval takes a lock and a few sums beside the simulation; a step by ACK runs each packet-hop as an
-//! event of its own, since nothing may run ahead of the agent.
+//! Cost: a step by interval takes a lock and a few sums in addition to the simulation. A step by ACK runs each
+//! packet-hop as an event of its own, because nothing may run ahead of the agent.
 
 use super::agent::{self, Gate, Steered, SteeredDrops, locked};
 use super::features::SEEN;
@@ -23,13 +23,13 @@ use tailback_sim::build::{Prepared, prepare};
 use tailback_sim::library::Library;
 use tailback_sim::wire::packet::SimPacket;
 
-/// How many numbers an agent sees of its queue.
+/// The number of values that an agent sees of its queue.
 pub const SEEN_OF_QUEUE: usize = 6;
-/// What waits is seen in multiples of this, seconds.
+/// The agent sees the wait in the queue in multiples of this, seconds.
 const WAIT_UNIT: f64 = 0.1;
-/// Events, or packets, between two questions for a stop.
+/// The number of events, or packets, between two checks for a stop.
 const EVENTS_UNASKED: u32 = 1 << 16;
-/// The library of environments: that of Python, and the control that is steered.
+/// The library of environments: that of Python, and the control under the agent.
 pub fn steered_library() -> Arc<Library> {
     static ROW: LazyLock<&'static tailback_transport::tcp::congestion::Controller> = LazyLock::new(|| &agent::ROW);
     let mut own = (*library(true)).clone();
@@ -37,11 +37,11 @@ pub fn steered_library() -> Arc<Library> {
     Arc::new(own)
 }
 
-/// What an agent steers, and when it acts.
+/// What an agent controls, and the times at which it acts.
 #[derive(Clone, Debug)]
 pub enum Task {
-    /// The connection whose congestion control is `agent`, after each interval or after each ACK: its window, or its
-    /// pacing rate.
+    /// The window or the pacing rate of the connection whose congestion control is `agent`, after each interval or
+    /// after each ACK.
     Window { interval: Option<Duration>, by_rate: bool },
     /// A queue at a port, after each interval.
     Queue {
@@ -51,19 +51,19 @@ pub enum Task {
     },
 }
 
-/// What a step costs in rewards, beside the share of the line that is used.
+/// The cost of a step in rewards, besides the share of the line that is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Weights {
     pub delay: f64,
     pub loss: f64,
 }
 
-/// What a step tells.
+/// The result of a step.
 #[derive(Clone, Debug, Default)]
 pub struct StepTold {
     pub seen: Vec<f32>,
     pub reward: f64,
-    /// The end of the scenario.
+    /// Whether the scenario is at its end.
     pub over: bool,
     /// Time, rate in bit/s, round trip or wait in seconds, share lost or dropped; window or backlog in bytes, or
     /// the pacing rate in bit/s.
@@ -78,7 +78,7 @@ enum SteeredEnd {
 struct Episode {
     prepared: Prepared,
     steering: SteeredEnd,
-    /// When the agent acted last.
+    /// The time at which the agent acted last.
     acted: Time,
     end: Time,
     /// The slowest line, bit/s.
@@ -94,7 +94,7 @@ pub struct Stepper {
     episode: Option<Episode>,
 }
 
-/// What unwinds from a control or queue written in Python is a message.
+/// Turns the unwinding of a control or queue written in Python into a message.
 fn caught<T>(f: impl FnOnce() -> Result<T, Refusal>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(done) => done.map_err(|e| e.to_string()),
@@ -192,11 +192,11 @@ impl Stepper {
         })
     }
 
-    /// Act, go on to the next instant at which the agent acts, and tell what was seen. A long step asks now and then
-    /// whether it shall `stop`.
+    /// Act, go on to the next instant at which the agent acts, and return the observations. A long step calls `stop`
+    /// now and then to check whether it shall end.
     ///
     /// # Errors
-    /// There is no run, an action that is not finite, the run cannot go on, or it was stopped.
+    /// There is no run, an action is not finite, the run cannot go on, or it was stopped.
     pub fn step(&mut self, action: &[f64], stop: &mut dyn FnMut() -> bool) -> Result<StepTold, String> {
         if self.episode.as_ref().is_none_or(|e| e.acted >= e.end) {
             return Err("the run is over, or was never begun; call reset()".into());
@@ -231,7 +231,7 @@ impl Stepper {
         }
     }
 
-    /// To the next instant at which the agent acts; false if it was stopped before.
+    /// Go on to the next instant at which the agent acts; false if the run was stopped before.
     fn go_on(&mut self, stop: &mut dyn FnMut() -> bool) -> bool {
         let Some(e) = &mut self.episode else { return true };
         let sim = &mut e.prepared.built.sim;
@@ -265,7 +265,7 @@ impl Stepper {
         true
     }
 
-    /// What the agent sees now.
+    /// The observations of the agent now.
     fn told(&mut self, first: bool) -> StepTold {
         let Some(e) = &mut self.episode else {
             return StepTold::default();
@@ -295,7 +295,7 @@ fn told_of_window(s: &mut Steered, passed: f64, line: f64, w: Weights) -> StepTo
     let cwnd = s.window();
     let seen: [f32; SEEN] = s.seen.look(passed, cwnd);
     let f = &s.seen;
-    // Between ACKs at one instant no rate is known.
+    // Between ACKs at one instant the rate is unknown.
     let used = if passed > 0.0 {
         (8.0 * f.rate / line).min(1.0)
     } else {

@@ -32,11 +32,11 @@ const BINS: f64 = 1024.0;
 const CONTROL: f64 = 480.0;
 /// The state of a connection whose losses are judged by time.
 const BY_TIME: f64 = 700.0;
-/// What the two ends of a connection know of their hosts.
+/// The state that the two ends of a connection keep about their hosts.
 const HOSTS: f64 = 2.0 * 96.0;
 /// The ends of the other transports.
 const OTHER_ENDS: f64 = 1100.0;
-/// A datagram of a stack besides its data: its number, twice, and what holds the data.
+/// A datagram of a stack besides its data: its number, stored twice, and the container of the data.
 const STACK_DATUM: f64 = 128.0;
 /// A private link without its two ports: three names, two nodes, arcs and routes.
 const LINK: f64 = 700.0;
@@ -113,7 +113,8 @@ fn flow_bytes(spec: &Spec, g: &GroupSpec, brings: &Brings, carried: f64) -> f64 
         bytes += ends_bytes(&g.transport, brings.control);
     }
     if brings.from_outside {
-        // Data that has arrived, and acknowledgements as large. What a stack keeps, and what is lost, has no bound.
+        // Data that have arrived, and acknowledgements of the same size. The data that a stack keeps, and lost data,
+        // have no bound.
         bytes += (2.0 * carried).min(STACK_KEPT as f64) * (brings.packet + STACK_DATUM);
     }
     if carried > 0.0 {
@@ -129,7 +130,7 @@ fn flow_bytes(spec: &Spec, g: &GroupSpec, brings: &Brings, carried: f64) -> f64 
     let output = source.map_or(Output::Packets, |e| e.facts.output);
     let echo = g.transport.find_key(&ECHO) == Some(true);
     if echo {
-        // Two bits per answer, as below, round trips, and what goes back.
+        // Two bits per answer, as below, the round trips, and the counts of the data in the reverse direction.
         bytes += of::<Answers>() + 2.0 * BLOCK + 3.0 * BINS + carried / 2.0 + of::<DataStats>();
     }
     if g.deadline.is_some() || output.is_media() || echo {

@@ -1,9 +1,9 @@
 //! The lines of a scenario and their load: the path of each group, how many packets are on their way at one time, and
 //! how many pass each port in the whole run.
 //!
-//! A sender's window grows with acknowledgements, so the outstanding data is at most the initial window plus what the
-//! slowest line has carried since. If losses or marks limit windows, it is also at most twice what that line, its
-//! buffer and the delays hold.
+//! A sender's window grows with acknowledgements, so the outstanding data is at most the initial window plus the data
+//! that the slowest line has carried since. If losses or marks limit windows, it is also at most twice the data that
+//! this line, its buffer and the delays hold.
 
 use super::session_load;
 use super::traffic::Brings;
@@ -25,7 +25,8 @@ use tailback_sim::traffic::application::NodeId;
 const SMALL_PACKET: f64 = 40.0;
 /// Once it has acted, an AQM keeps the queue below this many seconds of its line.
 const AQM_SECONDS: f64 = 1.0;
-/// Outstanding data as a multiple of what the path holds: a window doubles before it learns that it is too large.
+/// Outstanding data as a multiple of the data on the path, because a window doubles before the first sign that it is
+/// too large.
 const OVERSHOOT: f64 = 2.0;
 /// Sent packets as a multiple of delivered ones: a third is lost if windows are as small as possible.
 const RESENT: f64 = 1.5;
@@ -48,7 +49,7 @@ pub struct Line<'a> {
     pub waiting: f64,
     /// Packets on the wire at one time.
     pub flying: f64,
-    /// Flows whose packets pass.
+    /// The number of flows whose packets pass.
     pub flows: f64,
     /// Mean bytes of a data packet.
     pub packet: f64,
@@ -117,7 +118,7 @@ impl<'a> Lines<'a> {
         self.flows.iter().chain(&self.sessions)
     }
 
-    /// Compute what is outstanding at one time, from the line that limits it.
+    /// Compute the data that are outstanding at one time, from the line that limits them.
     fn share(&mut self, library: &Library) {
         let mut by_line: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
         let uses: Vec<&Use> = self.uses().collect();
@@ -159,7 +160,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Compute what passes each line, and what waits there.
+    /// Compute the packets that pass each line, and those that wait there.
     fn load(&mut self) {
         let Lines { all, flows, sessions } = self;
         for l in all.iter_mut() {
@@ -209,7 +210,8 @@ impl<'a> Lines<'a> {
                 l.packet = SMALL_PACKET;
             }
             let least = if l.acks > 0.0 { SMALL_PACKET } else { l.packet };
-            // If both pass, both wait. One queue serves in the order of arrival; several queues give each its share.
+            // If both connections and datagrams pass, both wait. One queue serves packets in the order of arrival;
+            // several queues give each flow its share.
             let several = l.spec.fused_limit().is_none() && l.flows > of_datagrams[i];
             let left = if several {
                 l.rate * of_datagrams[i] / l.flows
@@ -226,7 +228,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The largest rate of the run: that of the line, or of a slower shaper, the fastest it is changed to.
+/// The largest rate of the run: that of the line, or of a slower shaper, including the fastest rate that a change sets.
 fn most(d: &DirectionSpec) -> BitRate {
     let line = d.rates()[1];
     let changed = d.changes.iter().filter_map(|c| match &c.to {
@@ -262,7 +264,7 @@ impl Use {
         let rates = |ports: &[usize]| ports.iter().map(|p| all[*p].rate).collect::<Vec<f64>>();
         let slowest = match beside.is_empty() {
             true => rates(&way).into_iter().fold(f64::INFINITY, f64::min),
-            // At most what all together carry.
+            // At most the sum of what all of them carry.
             false => rates(&way).into_iter().chain(rates(&beside)).sum(),
         };
         let delay: f64 = way.iter().map(|p| all[*p].spec.longest_delay().seconds()).sum();
@@ -296,7 +298,7 @@ impl Use {
     }
 }
 
-/// What a line, its buffer and the delays of these connections hold, packets; infinite if nothing limits windows.
+/// The packets that a line, its buffer and the delays of these connections hold; infinite if nothing limits windows.
 fn held(line: &Line, members: &[(usize, &Use)], private: f64, library: &Library) -> f64 {
     let packet = members.iter().map(|m| m.1.brings.packet).fold(f64::INFINITY, f64::min);
     let round_trip = members.iter().map(|m| m.1.round_trip).fold(0.0, f64::max);

@@ -2,14 +2,14 @@
 //!
 //! The long-run losses of TCP follow from its window w in packets: 1.5 / w² for Reno (Mathis et al. 1997, "The
 //! macroscopic behavior of the TCP congestion avoidance algorithm"), more for controls that recover faster, and 2 / w
-//! marks for controls that respond to each mark. Datagrams lose what the line does not carry.
+//! marks for controls that respond to each mark. Datagrams lose the load that the line does not carry.
 
 use super::lines::{Line, Lines, Use, buffer, struck};
 
 /// Factor above Reno's law: for controls that grow faster, queues that are never full, and losses in bursts.
 const MARGIN: f64 = 6.0;
 /// The share of datagrams that an AQM or a full queue may drop although the line could carry them: on a line that is
-/// nearly full, and on one that is not.
+/// nearly full, and on any other line.
 const DATAGRAMS: (f64, f64) = (0.2, 0.05);
 /// A group may get this many times its share of a line.
 const SHARE: f64 = 3.0;

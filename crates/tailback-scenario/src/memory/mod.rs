@@ -1,16 +1,17 @@
 //! An upper bound for the memory of a run, computed from its scenario without building it.
 //!
-//! A bound is a list of parts, each with the key of the scenario that causes it. What grows during a run is limited
-//! by what the lines carry in its time: a waiting packet, a row of a table and an open connection all need packets
-//! that passed a line. Sizes are those of the stored structs. The constants at the top of each file are the overhead
-//! of the allocator and sizes that are only measured. `benches/memory_bound.py` compares bounds with the peaks of
-//! runs.
+//! A bound is a list of parts, each with the key of the scenario that causes it. Memory that grows during a run is
+//! limited by the load that the lines carry in its time: a waiting packet, a row of a table and an open connection all
+//! need packets that passed a line. Sizes are those of the stored structs. The constants at the top of each file are
+//! the overhead of the allocator and sizes that are only measured. `benches/memory_bound.py` compares bounds with the
+//! peaks of runs.
 //!
-//! `traffic` computes what sources send, `session_load` what sessions do, `lines` on which path and how much of it;
-//! `packets`, `flows`, `sessions`, `workloads`, `queues` and `records` compute what is stored of it.
+//! `traffic` computes the load of sources, `session_load` computes the load of sessions, and `lines` computes the paths
+//! of this load and how much of it the lines carry. `packets`, `flows`, `sessions`, `workloads`, `queues` and `records`
+//! compute the memory for it.
 //!
-//! For a run that loses very many packets one part is an estimate: the log of drops, whose rows depend on how TCP
-//! responds to losses (`losses.rs`).
+//! For a run that loses very many packets one part of the bound is an estimate: the log of drops. Its number of rows
+//! depends on the reaction of TCP to losses (`losses.rs`).
 
 mod flows;
 mod lines;
@@ -34,7 +35,8 @@ use tailback_sim::spec::Spec;
 /// The memory that one key of a scenario causes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryPart {
-    /// As in the scenario: `flows.bulk`, `record.buffer`, `link.bottleneck.queue`; `run` for the memory of every run.
+    /// The key as in the scenario: `flows.bulk`, `record.buffer`, `link.bottleneck.queue`; `run` for the memory of
+    /// every run.
     pub key: String,
     /// The most at one time, during the run or while its tables are made.
     pub bytes: u64,
@@ -45,7 +47,7 @@ pub struct MemoryPart {
 /// The memory of an empty run in addition to that of a loaded program, bytes: a stack, the event list, code that is
 /// read in.
 const EVERY_RUN: f64 = 930e3;
-/// What the allocator loses between its blocks, as a factor on small allocations.
+/// The loss of the allocator between its blocks, as a factor on small allocations.
 const LOST: f64 = 1.1;
 
 /// The parts of a run's memory, without empty ones, the largest first.
@@ -69,7 +71,7 @@ pub fn total(parts: &[MemoryPart]) -> u64 {
     parts.iter().map(|p| p.bytes).fold(0, u64::saturating_add)
 }
 
-/// Parts, and where the one of a key stands.
+/// Parts, and the index of each key's part.
 #[derive(Default)]
 struct Parts {
     all: Vec<MemoryPart>,

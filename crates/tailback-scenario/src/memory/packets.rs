@@ -1,4 +1,4 @@
-//! Packets: those in queues and on wires, and what senders and receivers remember about them.
+//! Packets: those in queues and on wires, and the data about them at senders and receivers.
 
 use super::lines::Lines;
 use super::traffic::Brings;
@@ -16,7 +16,7 @@ const RING: f64 = 2.0;
 const SLOT: f64 = 40.0;
 /// The record of a sent segment, and its place in the order of sending.
 const RECORD: f64 = 80.0 + 16.0;
-/// When a segment leaves its host, in a ring that doubles.
+/// The time at which a segment leaves its host, in a ring that doubles.
 const LEAVING: f64 = 2.0 * 16.0;
 /// Other data about it at sender and receiver: a reported range, a range out of order.
 const RANGE: f64 = 16.0;
@@ -35,7 +35,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     for (key, used) in flows.zip(&lines.flows) {
         let waiting = used.private_waiting * RING * (WAITING_BYTES as f64 + FLYING);
         let bytes = used.outstanding * remembered(&used.brings) + waiting;
-        // An answer whose datagram was sent long ago has its time beside it.
+        // An answer to a datagram that was sent long ago stores that time beside the packet.
         let answers = match used.brings.answer {
             Some(_) => used
                 .way
@@ -53,8 +53,8 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     }
 }
 
-/// What is stored about an outstanding packet, in addition to queue and wire of declared links: its place on a
-/// private link, the record of its sender, the options of its acknowledgement.
+/// The memory for an outstanding packet, in addition to queue and wire of declared links: its place on a private link,
+/// the record of its sender, the options of its acknowledgement.
 fn remembered(brings: &Brings) -> f64 {
     if !brings.connection {
         return 0.0;

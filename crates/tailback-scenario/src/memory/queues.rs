@@ -1,5 +1,4 @@
-//! Queue disciplines: what they store in addition to packets, from the parameters that say how many of something
-//! there are.
+//! Queue disciplines: their memory in addition to packets, from the parameters that give a number of things.
 
 use super::lines::{Line, Lines};
 use super::{BLOCK, Parts, of};
@@ -23,7 +22,7 @@ const TABLES: &[(&[&str], f64)] = &[
     (&["bins", "levels"], 160.0),
     (&["list"], 16.0),
     (&["flows"], 16.0),
-    // A bit each, in whole words: the rest of a word is in the row of the groups.
+    // Each takes a bit, in whole words; the row of the groups includes the rest of a word.
     (&["groups", "filter_bits"], 0.125),
     (&["groups"], 40.0),
     (&["history"], 200.0),
@@ -41,7 +40,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
         }
         for (i, queue) in holders(&l.spec.queue).into_iter().enumerate() {
             bytes += queues(queue, l) * each(queue, library);
-            // The first is named in the scenario; each class may have one like it.
+            // The first discipline is named in the scenario; each class may have one like it.
             bytes += if i > 0 {
                 DISCIPLINE + tables(queue, l.data + l.acks)
             } else {
@@ -54,7 +53,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
         bytes += l.spec.changes.len() as f64 * BLOCK + l.spec.trace.as_ref().map_or(0, |t| t.memory()) as f64;
         parts.add(&format!("link.{}.queue", l.name), bytes, kept);
     }
-    // What a discipline stores per flow grows with the flow numbers.
+    // The memory of a discipline for each flow grows with the flow numbers.
     let ports = spec.links.len() as f64 * 2.0;
     parts.add("run", ports.min(8.0) * 8.0 * flows, 0.0);
 }
@@ -103,7 +102,7 @@ fn tables(s: &Settings, packets: f64) -> f64 {
         };
         slots * bytes
     });
-    // A list that is given takes its own length.
+    // A list that is given takes memory for its own length.
     let lists = s.model.params.iter().filter_map(|p| s.find(p.name)).map(|v| match v {
         Value::List(all) => all.len() as f64 * 64.0,
         _ => 0.0,

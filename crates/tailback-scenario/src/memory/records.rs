@@ -11,11 +11,11 @@ use tailback_sim::traffic::churn::MEAN_HOLD;
 use tailback_sim::wire::port::snapshot::PortSnapshot;
 use tailback_transport::datagram::{DELAY, ROUND_TRIP};
 
-/// A point of a series: when, at which index, what.
+/// A point of a series: its time, its index and its value.
 const POINT: f64 = (size_of::<Time>() + size_of::<u32>() + size_of::<f64>()) as f64;
 /// A growing vector has at most twice the memory of its contents.
 const GROWS: f64 = 2.0;
-/// How often a quantity changes per packet: when it arrives and when it leaves.
+/// The number of changes of a quantity per packet: at its arrival and at its departure.
 const CHANGES: f64 = 2.0;
 /// Probes that change less often than packets arrive, with changes per packet: states of a rule that crosses
 /// thresholds.
@@ -67,7 +67,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     }
 }
 
-/// How many series a recording has, and how many points in total.
+/// The number of series of a recording, and the number of points in total.
 fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64) {
     let (things, settings, line, changes) = match &r.what {
         Target::Link { name, reverse } => {
@@ -123,7 +123,7 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
     (things * r.probes.len() as f64, values)
 }
 
-/// How often a probe changes, if packets would change it this often.
+/// The number of changes of a probe, if packets would change it this often.
 fn often(spec: &Spec, probe: &str, changes: f64, what: &Target) -> f64 {
     if PER_PACKET.contains(&probe) {
         return changes / CHANGES;
@@ -142,7 +142,8 @@ fn often(spec: &Spec, probe: &str, changes: f64, what: &Target) -> f64 {
     changes * seldom.map_or(1.0, |s| s.1)
 }
 
-/// How many copies of a packet may arrive, for a probe that has a row for each; there is one answer for each copy.
+/// The number of copies of a packet that may arrive, for a probe that has a row for each copy. There is one answer for
+/// each copy.
 fn copies(spec: &Spec, probe: &str) -> f64 {
     let directions = spec.links.iter().flat_map(|l| [&l.forward, &l.reverse]);
     let links = directions.flat_map(|d| &d.impairments);
@@ -165,7 +166,7 @@ fn line<'l, 'a>(lines: &'l Lines<'a>, name: &str, reverse: bool) -> Option<&'l L
     lines.all.iter().find(|l| l.name == full)
 }
 
-/// How many values a sample of a probe has.
+/// The number of values of a sample of a probe.
 fn indices(s: Option<&Settings>, l: Option<&Line>, probe: &str, spec: &Spec, lines: &Lines, edge: bool) -> f64 {
     if probe == "sojourn_percentiles" {
         return PERCENT;
@@ -189,7 +190,7 @@ fn indices(s: Option<&Settings>, l: Option<&Line>, probe: &str, spec: &Spec, lin
         "" => 1.0,
         "queue" => l.map_or(1.0, |l| {
             let all = queues::queues(s, l);
-            // Of the other values only those have rows that are not zero.
+            // Of the other values only those that are not zero have rows.
             all.min(f64::from(ALWAYS) + 2.0 * l.flows + l.waiting)
         }),
         "flow" | "conversation" => flows(spec),

@@ -1,7 +1,8 @@
-//! The load of sessions: how many transfers they may ask for, and how many connections may be open at one time.
+//! The load of sessions: how many transfers they may request, and how many connections may be open at one time.
 //!
-//! A client that waits asks at most once per pause and round trip. A client that does not wait is a Poisson process,
-//! and transfers that the line cannot carry stay open. Apart from that, no more transfers end than the line carries.
+//! A client that waits sends at most one request per pause and round trip. A client that does not wait is a Poisson
+//! process, and transfers that the line cannot carry stay open. Apart from that, no more transfers end than the line
+//! carries.
 
 use super::traffic::{Brings, ControlFacts, again, first_start, over, window_cap};
 use tailback_sim::library::Library;
@@ -33,7 +34,7 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
         asks.bytes /= each;
     }
     let (transfers, open) = load(s, &asks, seconds, slowest, round_trip);
-    // One for each direction, unless one connection serves both.
+    // There is one connection for each direction, unless one connection serves both.
     let connections = open
         * if two_way || s.kind.model.name == "schedule" {
             1.0
@@ -45,7 +46,7 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
     Brings {
         flows: if seconds > 0.0 { connections } else { 0.0 },
         connection: true,
-        // Of connections that applications open, data is forgotten with them.
+        // The data of connections that applications open are released with the connections.
         from_outside: false,
         packet,
         answer: None,
@@ -61,7 +62,7 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
     }
 }
 
-/// How many transfers are asked for in the whole run, and how many are open at one time.
+/// The number of transfers that are requested in the whole run, and the number that are open at one time.
 fn load(s: &SessionSpec, asks: &Asks, seconds: f64, slowest: f64, round_trip: f64) -> (f64, f64) {
     let clients = f64::from(s.clients);
     let line = seconds * slowest / 8.0 / (asks.bytes + BESIDE);

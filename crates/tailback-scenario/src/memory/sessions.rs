@@ -6,7 +6,8 @@ use super::{BLOCK, Parts, of, tables};
 use tailback_sim::sim::transfers::{PageRow, TransferRow};
 use tailback_sim::spec::Spec;
 
-/// Its size and times in the classes of the table of completions: in four of them, three times each.
+/// The size and times of a transfer in the classes of the table of completions: it is in four classes, with three times
+/// in each.
 pub const TIMES: f64 = 13.0 * 8.0;
 
 /// Add the memory of sessions: members, hosts, open connections, rows of transfers and pages.

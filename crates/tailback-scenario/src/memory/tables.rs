@@ -1,5 +1,5 @@
-//! The memory of table rows. It is doubled while the tables of a plan are assembled from those of its runs, with the
-//! columns that identify runs in front.
+//! The memory of table rows. This memory is doubled while the tables of a plan are assembled from those of its runs,
+//! with the columns that identify runs in front.
 
 use std::sync::OnceLock;
 use tailback_sim::results::table::Data;

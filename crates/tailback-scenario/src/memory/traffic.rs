@@ -1,4 +1,4 @@
-//! What each group of flows sends: the size of its packets, how many it may send, and how many at one time.
+//! The load of each group of flows: the size of its packets, their number, and their number at one time.
 
 use tailback_base::{Settings, Size, Time, Value};
 use tailback_sim::declare::instants::Instants;
@@ -23,7 +23,7 @@ pub struct Brings {
     pub flows: f64,
     /// It has ends that send lost data again, or respond to losses.
     pub connection: bool,
-    /// Its ends are somebody else's code.
+    /// Its ends are code from outside.
     pub from_outside: bool,
     /// Bytes of a data packet on the wire.
     pub packet: f64,
@@ -31,7 +31,7 @@ pub struct Brings {
     pub answer: Option<f64>,
     /// Seconds from its first start to the end of the run.
     pub seconds: f64,
-    /// Rate on the wire whatever the network does, bit/s; infinite if the network decides.
+    /// Its rate on the wire if the rate does not depend on the network, bit/s; infinite if the network decides.
     pub rate: f64,
     /// Packets that one flow may send at once beyond that rate.
     pub at_once: f64,
@@ -43,7 +43,7 @@ pub struct Brings {
     pub first: f64,
     /// Packets that one flow sends again without feedback: at each timeout, and whole windows if nothing limits it.
     pub again: f64,
-    /// What it writes is cut into portions, each with a row: how many in the whole run.
+    /// The number of portions that it writes in the whole run, each of which has a row.
     pub portions: f64,
     pub control: ControlFacts,
 }
@@ -53,7 +53,7 @@ pub struct Brings {
 pub struct ControlFacts {
     /// Each outstanding segment has a record.
     pub records: bool,
-    /// It knows when each segment leaves its host.
+    /// It is notified when each segment leaves its host.
     pub limits_host: bool,
     /// Losses do not slow it.
     pub ignores_losses: bool,
@@ -118,7 +118,7 @@ impl Brings {
         });
         let portions = match offer {
             Offer::Portions { once: true, .. } => flows,
-            // Each write has a row, if that is asked for.
+            // Each write has a row, if the scenario asks for this.
             Offer::Paced { .. } if g.traffic.number(TRANSFERS.name) == Some(1.0) => packets,
             _ => 0.0,
         };
@@ -141,7 +141,8 @@ impl Brings {
     }
 }
 
-/// How often something with this mean gap may happen in `seconds`: the mean, plus four standard deviations, plus one.
+/// The number of events with this mean gap that may happen in `seconds`: the mean, plus four standard deviations, plus
+/// one.
 pub fn over(seconds: f64, gap: f64) -> f64 {
     let times = seconds / gap;
     if times.is_nan() {

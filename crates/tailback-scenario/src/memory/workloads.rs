@@ -1,4 +1,4 @@
-//! The memory of workloads: rows of transfers, connections that are open at one time, and what their packets fill.
+//! The memory of workloads: rows of transfers, connections that are open at one time, and their packets.
 
 use super::flows::{connection_bytes, member_bytes};
 use super::lines::buffer;
@@ -9,17 +9,17 @@ use tailback_sim::library::Library;
 use tailback_sim::sim::transfers::TransferRow;
 use tailback_sim::spec::{Spec, WorkloadFlows, WorkloadSpec};
 
-/// The share of flows that are open at one time, and how many more for each host: of an open loop whose load the links
-/// carry.
+/// The share of flows that are open at one time, and the number of further open flows for each host, for an open loop
+/// whose load the links carry.
 const OPEN: (f64, f64) = (0.25, 16.0);
 /// Bytes of a waiting packet, in rings that have doubled.
 const PACKET: f64 = 2.0 * 96.0;
-/// A port without a limit seldom holds more, packets.
+/// A port without a limit seldom holds more packets than this.
 const MOST_WAITING: f64 = 4000.0;
 /// The smallest packets that fill a buffer, bytes.
 const SMALL: f64 = 1000.0;
 
-/// How many flows there are.
+/// The number of flows.
 fn flows(spec: &Spec, w: &WorkloadSpec) -> f64 {
     let most = w.most.map_or(f64::INFINITY, |n| n as f64);
     let stop = w.stop.unwrap_or(spec.duration).min(spec.duration);

@@ -1,4 +1,4 @@
-//! The `[change.NAME]` tables: what changes while the run goes on.
+//! The `[change.NAME]` tables: the changes during the run.
 
 use super::links::trial;
 use super::names::{A_GROUP, A_LINK, direction_of, named, unknown};
@@ -62,7 +62,8 @@ const THINGS: [(&Param, Changed); 9] = [
 pub struct Changeable<'n> {
     pub links: &'n mut [LinkSpec],
     pub groups: &'n mut [GroupSpec],
-    /// Everything could be read; otherwise an unknown name may be that of a broken table, and nothing is said about it.
+    /// Whether everything could be read. Otherwise an unknown name may be that of a broken table, so it is not
+    /// reported.
     pub whole: bool,
     /// Whether its queues mark.
     pub marks: bool,
@@ -70,7 +71,7 @@ pub struct Changeable<'n> {
 }
 
 impl Changeable<'_> {
-    /// The links and groups that the tables change get their changes.
+    /// Give the links and groups the changes from the tables.
     pub fn change(self, r: &mut Reader, root: &Node) {
         for entry in named(r, root, &top::CHANGES) {
             let path = join(top::CHANGES.name, &entry.key);
@@ -98,10 +99,10 @@ fn queue_of<'d>(root: &'d Node, direction: &str) -> Option<&'d Node> {
     own.or_else(|| table.given(&link::QUEUE))
 }
 
-/// A queue's table with the values of another one under it; so is that of the discipline inside, if it has the same
-/// kind.
+/// A queue's table, completed with the values of another table. The table of the discipline inside is completed too, if
+/// it has the same kind.
 fn over(own: &Node, given: &Node) -> Node {
-    // The name alone says nothing new.
+    // A name alone gives no new value.
     if own.entries().is_empty() {
         return given.clone();
     }
@@ -165,7 +166,7 @@ impl Table<'_> {
         }
     }
 
-    /// Both directions of a link fail and return together.
+    /// Let both directions of a link fail and return together.
     fn fail(&self, r: &mut Reader, key: &Param, name: &str, links: &mut [LinkSpec]) {
         if direction_of(name).1 {
             let remedy = "name the link without .reverse";
@@ -215,7 +216,7 @@ impl Table<'_> {
 
     /// The values, and when they take effect.
     fn change(&self, r: &mut Reader, key: &Param, to: Values) -> Option<Change> {
-        // Lists of models may be empty where they are declared.
+        // A declaration of a list of models allows an empty list.
         if to.len() == 0 {
             self.complain(r, key, "the list is empty", "give at least one value");
             return None;
@@ -272,7 +273,7 @@ impl Table<'_> {
         groups.iter_mut().find(|g| g.name == name)
     }
 
-    /// What each of the congestion controls makes of the group's flows.
+    /// The changes of the group's flows to each of the congestion controls.
     fn controls(&self, r: &mut Reader, group: &GroupSpec) -> Option<Vec<ControlChange>> {
         let node = self.entry.node.given(&CONGESTION)?;
         let before = r.seen();
@@ -398,7 +399,7 @@ impl Table<'_> {
         }
         marking::follow(&mut settings, self.marks);
         let context = trial(direction.rate, direction.delay);
-        // What is handed in from outside takes no new values: it keeps its own inside a shaper.
+        // A discipline from outside takes no new values; inside a shaper it keeps its own values.
         let built = match is_outside(&direction.queue) {
             true => r.library.queues.build(&direction.queue, context),
             false => r.library.queues.build_with(&direction.queue, context, &stand_in),

@@ -15,7 +15,7 @@ pub enum Before {
     Host,
 }
 
-/// Read one, and build it once, since it knows best which of its settings contradict each other.
+/// Read a conditioner, and build it once, because its builder finds the settings that contradict each other.
 pub fn conditioner(r: &mut Reader, node: &Node, path: &str, before: Before) -> Option<Settings> {
     let filled = r.model(node, path, "conditioner")?;
     let library = r.library;
@@ -43,7 +43,7 @@ pub fn conditioner(r: &mut Reader, node: &Node, path: &str, before: Before) -> O
         },
         edge: EdgeId(0),
         edge_count: 0,
-        // The other edges may not have been read yet; a name that none has is found when the network is built.
+        // The other edges may not have been read yet; a name that no edge has is found when the network is built.
         edges: &|_| Ok(EdgeId(0)),
         meters: &library.meters,
     };

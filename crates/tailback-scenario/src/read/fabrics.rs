@@ -33,7 +33,7 @@ pub fn is_fabric(name: &str) -> bool {
     [&LEAF_SPINE, &FAT_TREE, &STAR].iter().any(|m| m.name == name)
 }
 
-/// Whether a topology of this name may make a link of this name; numbers are not looked at.
+/// Whether a topology of this name may make a link of this name; numbers are not checked.
 pub fn makes(topology: &str, name: &str) -> bool {
     let letters: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
     let known: &[&str] = match topology {
@@ -44,7 +44,7 @@ pub fn makes(topology: &str, name: &str) -> bool {
     known.contains(&letters.as_str())
 }
 
-/// Note of each link that the topology has made in which layer it is: its name without numbers.
+/// Note for each link that the topology has made its layer: the link's name without numbers.
 pub fn note_layers(links: &mut [LinkSpec], topology: Option<&Node>) {
     let Some(kind) = topology.map(kind_of).filter(|kind| is_fabric(kind)) else {
         return;
@@ -54,7 +54,7 @@ pub fn note_layers(links: &mut [LinkSpec], topology: Option<&Node>) {
     }
 }
 
-/// The links and switches of a topology; nothing if its keys contradict each other, which has been complained about.
+/// The links and switches of a topology; `None` if its keys contradict each other, which has been complained about.
 pub fn write_out(r: &mut Reader, filled: &Filled, model: &Model) -> Option<Fabric> {
     if filled.settings.gives(&fabrics::ALPHA) && filled.settings.get(&fabrics::SHARED_BUFFER).is_none() {
         let problem = "alpha divides the memory of a switch, but the ports have buffers of their own";
@@ -69,7 +69,7 @@ pub fn write_out(r: &mut Reader, filled: &Filled, model: &Model) -> Option<Fabri
     }
 }
 
-/// What the tables of a topology's links have, and what has to be said of each.
+/// The keys given for a topology, and the tables that the topology makes.
 struct Tables<'f, 'd> {
     filled: &'f Filled<'d>,
     fabric: Fabric,
@@ -181,7 +181,7 @@ fn leaves_and_spines(r: &mut Reader, filled: &Filled) -> Option<Fabric> {
         r.complain(problem);
         return None;
     }
-    // Before so many are written out.
+    // This is checked before so many links are written out.
     let links = u64::from(leaves) * (u64::from(hosts) + u64::from(spines));
     if links > MOST_LINKS as u64 {
         let problem = format!("{leaves} leaves with {hosts} hosts and {spines} spines have {links} links");
@@ -263,7 +263,7 @@ fn star(filled: &Filled) -> Fabric {
     tables.fabric
 }
 
-/// The name of a topology, as its table or its value says it.
+/// The name of a topology, as its table or its value gives it.
 pub fn kind_of(topology: &Node) -> &str {
     let named = topology.get("kind").map_or(topology, |e| &e.node);
     match &named.tree {

@@ -28,29 +28,29 @@ use tailback_sim::wire::packet::MAX_HOPS;
 
 /// The most groups of flows.
 const MOST_GROUPS: usize = 100_000;
-/// Bytes a flow takes, roughly: two endpoints, its counters, its private links. For the message only.
+/// Bytes a flow takes, roughly: two endpoints, its counters, its private links. The number is used only in a message.
 const FLOW_BYTES: u64 = 4_000;
 
 /// The data against which a group of flows is checked.
 pub struct Around<'a> {
     pub links: &'a [LinkSpec],
-    /// Their tables, for the places of what is warned of.
+    /// The tables of the links, for the places of warnings.
     pub link_tables: Option<&'a Node>,
     /// The scenario's own sets of tcp values.
     pub profiles: &'a Profiles,
     /// The default ends of flows.
     pub ends: Option<(String, String)>,
-    /// All links could be read; otherwise an unknown node may be on a broken one, and nothing is said about it.
+    /// Whether all links could be read. Otherwise an unknown node may be on a broken link, so it is not reported.
     pub whole: bool,
-    /// The scenario asks for the table of intervals.
+    /// Whether the scenario asks for the table of intervals.
     pub intervals: bool,
-    /// How long they are, if that could be read.
+    /// The length of the intervals, if it could be read.
     pub interval: Option<Duration>,
     /// The duration, if it could be read.
     pub duration: Option<Duration>,
-    /// Whether the network may mark: unless the scenario says that it does not.
+    /// Whether the network may mark. It may unless the scenario says that it does not.
     pub marking: bool,
-    /// Which paths packets take unless a group says otherwise.
+    /// The paths that packets take, unless a group has its own setting.
     pub paths: Paths,
 }
 
@@ -112,7 +112,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     let before = r.seen();
     let path = join("flows", &entry.key);
     let node = &entry.node;
-    // A count out of range gets the message about memory instead of one about a range.
+    // A count out of range gets the message about memory instead of the message about a range.
     if let Some(Node {
         tree: Tree::Scalar(Raw::Int(n)),
         at,
@@ -237,7 +237,7 @@ fn playout_of(
     None
 }
 
-/// What else the table of intervals says about each flow.
+/// The additional measurement of each flow in the table of intervals.
 fn meter(r: &mut Reader, node: &Node, path: &str, around: &Around) -> Option<Settings> {
     let filled = r.model(node, path, "meter")?;
     if !around.intervals {
@@ -292,7 +292,7 @@ fn round_trip(from: &str, via: &[String], to: &str, routes: &mut Routes) -> Opti
     Some(routes.round_trip(&hops))
 }
 
-/// Which paths a group takes, and the nodes that it passes.
+/// The paths that a group takes, and the nodes that it passes.
 fn which_paths(
     r: &mut Reader,
     filled: &Filled,
@@ -402,7 +402,7 @@ pub(super) fn route(
     Some(routes.round_trip(&hops))
 }
 
-/// The access and the exit link, if the flows have such.
+/// The access and the exit link, if the flows have such links.
 fn private_links(
     r: &mut Reader,
     filled: &Filled,
@@ -430,8 +430,8 @@ pub(super) struct Sets {
     pub what: &'static str,
 }
 
-/// The delays of the links of one end: those given, or those with which each of `count` round trips is `rtt`. `far` are
-/// the delays of the links of the other end, taken in turn.
+/// The delays of the links of one end. The links' delays are given, or are those with which each of `count` round trips
+/// is `rtt`. `far` are the delays of the links of the other end, taken in turn.
 pub(super) fn delays(
     r: &mut Reader,
     filled: &Filled,
@@ -480,14 +480,15 @@ pub(super) fn private_link(
     })
 }
 
-/// The delays at one end so that the round trips are `rtt`; the error is the round trip and the least possible.
+/// The delays at one end so that the round trips are `rtt`; the error is the round trip and the least possible round
+/// trip.
 fn delays_for(
     rtt: &[Duration],
     far: &[Duration],
     path: Duration,
     count: u32,
 ) -> Result<Vec<Duration>, (Duration, Duration)> {
-    // The two lists are taken in turn side by side; together they repeat after their least common multiple.
+    // Both lists are taken in turn; together they repeat after the least common multiple of their lengths.
     let gcd = |mut a: usize, mut b: usize| {
         while b > 0 {
             (a, b) = (b, a % b);

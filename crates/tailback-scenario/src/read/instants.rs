@@ -1,4 +1,4 @@
-//! When flows start and stop, as a table says it.
+//! The times at which flows start and stop, as a table gives them.
 
 use super::names::place;
 use crate::check::{Filled, Reader, join};
@@ -9,7 +9,7 @@ use tailback_sim::declare::instants as declared;
 use tailback_sim::declare::instants::Instants;
 use tailback_sim::declare::tables::flows::STOP;
 
-/// An instant, a list of such, or a table.
+/// An instant, a list of instants, or a table.
 pub fn instants(r: &mut Reader, node: &Node, path: &str, stop: bool) -> Option<Instants> {
     let filled = if matches!(node.tree, Tree::Table(_)) {
         r.model(node, path, "instants")?
@@ -48,7 +48,7 @@ fn last_instant(i: &Instants) -> Option<Time> {
     }
 }
 
-/// A flow that stops before it starts is a mistake, where that can be seen; where it is drawn, perhaps one.
+/// A flow that stops before it starts is a mistake if the instants are known, and perhaps a mistake if they are drawn.
 pub fn in_order(r: &mut Reader, filled: &Filled, count: u32, (start, stop): (&Instants, &Instants)) {
     let (Instants::Listed(start), Instants::Listed(stop)) = (start, stop) else {
         if let (Some(last), Some(first)) = (last_instant(start), first_instant(stop))

@@ -1,9 +1,10 @@
-//! The load of each layer of a topology that its workloads mean to be there.
+//! The load that workloads are meant to put on each layer of a topology.
 //!
-//! A workload's load is that of its hosts' links. Flows between two hosts of one switch go no further, and the links
-//! above may carry less than all hosts below (oversubscription), so each layer has another. Expected are all pairs of
-//! hosts alike, whatever the pattern: of drawn pairs that is the mean. A layer's load is the payload that crosses its
-//! links in one direction over what they carry in it; of the two directions the larger.
+//! The load given for a workload is that of its hosts' links. Flows between two hosts of one switch go no further, and
+//! the links above may carry less than all hosts below (oversubscription), so each layer has a load of its own. All
+//! pairs of hosts are taken as equally likely, whatever the pattern; for drawn pairs this is the mean. A layer's load
+//! is the payload that crosses its links in one direction, divided by what they carry in that direction. The larger
+//! load of the two directions counts.
 
 use super::routes::{Hop, Routes};
 use crate::check::Reader;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use tailback_sim::library::Library;
 use tailback_sim::spec::{LinkSpec, Spec, WorkloadFlows, WorkloadSpec};
 
-/// Beyond so many switches with hosts the pairs are too many, and no load of a layer is found.
+/// With more switches with hosts than this, the pairs are too many, and no load of a layer is computed.
 pub const MOST_SWITCHES: usize = 1000;
 
 /// The load of a workload's flows on a layer.
@@ -24,7 +25,7 @@ pub struct LayerLoad {
     pub load: f64,
 }
 
-/// The loads of all workloads whose flows are drawn; none without layers.
+/// The loads of all workloads whose flows are drawn; empty without layers.
 pub fn of(spec: &Spec, library: &Library) -> Vec<LayerLoad> {
     let (links, mut all) = (&spec.links, vec![]);
     if links.iter().all(|l| l.layer.is_none()) {
@@ -42,7 +43,7 @@ pub fn of(spec: &Spec, library: &Library) -> Vec<LayerLoad> {
     all
 }
 
-/// The load of each layer for one bit/s of payload between hosts that are drawn; `None` of too many.
+/// The load of each layer for one bit/s of payload between hosts that are drawn; `None` if there are too many switches.
 pub fn loads_per_bit(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) -> Option<BTreeMap<String, f64>> {
     let of_layer = |(layer, crossed): (String, [f64; 2])| {
         let in_layer = || links.iter().filter(|l| l.layer.as_ref() == Some(&layer));
@@ -56,7 +57,7 @@ pub fn loads_per_bit(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) 
     Some(crossings(links, hosts, routes)?.into_iter().map(of_layer).collect())
 }
 
-/// Warn of layers that cannot carry what is meant for them.
+/// Warn of layers that cannot carry the load that is meant for them.
 pub fn warn(r: &mut Reader, loads: &[LayerLoad]) {
     for LayerLoad { workload, layer, load } in loads.iter().filter(|l| l.load > 1.0) {
         let text =
@@ -65,7 +66,7 @@ pub fn warn(r: &mut Reader, loads: &[LayerLoad]) {
     }
 }
 
-/// Payload that arrives, bit/s; nothing of a list, and of laws without a known mean.
+/// Payload that arrives, bit/s; `None` for a list, and for laws without a known mean.
 fn offered(w: &WorkloadSpec, library: &Library) -> Option<f64> {
     let WorkloadFlows::Drawn {
         pattern,
@@ -79,7 +80,7 @@ fn offered(w: &WorkloadSpec, library: &Library) -> Option<f64> {
     Some(library.law(sizes).mean()? * 8.0 * f64::from(pattern.at_once(*fan_in)) / gaps.mean)
 }
 
-/// How many links of each layer a flow crosses forward and backward, on average over all pairs of hosts.
+/// The number of links of each layer that a flow crosses forward and backward, on average over all pairs of hosts.
 fn crossings(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) -> Option<BTreeMap<String, [f64; 2]>> {
     let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for host in hosts {

@@ -14,12 +14,12 @@ use tailback_sim::declare::tables::{LINK, link, rate_change};
 use tailback_sim::library::outside::stand_in;
 use tailback_sim::spec::{DirectionSpec, LinkSpec};
 
-/// One link; nothing if something is wrong with it.
+/// One link; `None` if something is wrong with it.
 pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     let before = r.seen();
     let path = join("link", &entry.key);
     let mut node = entry.node.clone();
-    // A table made by dotted keys has no place of its own; its name has.
+    // A table made by dotted keys has no place of its own; its name has one.
     if node.at == At::Nowhere || matches!((&node.at, &entry.key_at), (At::Text(a, _), At::Text(b, _)) if a > b) {
         node.at = entry.key_at.clone();
     }
@@ -58,7 +58,7 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     if !(buildable && reverse_buildable) {
         return None;
     }
-    // What can be built has a profile that is known; what warns of a queue sees its values, too.
+    // A queue that can be built has a known profile. The warnings about a queue see the profile's values, too.
     let queue = shaped::laid(queue.settings);
     let reverse_queue = reverse_queue.map_or_else(|| queue.clone(), |q| shaped::laid(q.settings));
     Some(LinkSpec {
@@ -89,7 +89,7 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     })
 }
 
-/// A link joins two nodes with proper names.
+/// Check that a link joins two nodes with proper names.
 fn check_ends(r: &mut Reader, filled: &Filled) {
     let [from, to] = [link::FROM, link::TO].map(|key| {
         let name = filled.settings.get(&key);
@@ -105,7 +105,7 @@ fn check_ends(r: &mut Reader, filled: &Filled) {
     }
 }
 
-/// The port of a discipline that is built to see whether its settings fit together.
+/// The port of a discipline that is built to check whether its settings contradict each other.
 pub fn trial(rate: BitRate, delay: Duration) -> BuildContext {
     BuildContext {
         stream: Stream::new(0, "check"),
@@ -114,9 +114,9 @@ pub fn trial(rate: BitRate, delay: Duration) -> BuildContext {
     }
 }
 
-/// Build the discipline once, since it knows best which of its settings contradict each other.
+/// Build the discipline once, because its builder finds the settings that contradict each other.
 fn can_build(r: &mut Reader, queue: &Filled, (rate, delay): (BitRate, Duration)) -> bool {
-    // What is handed in from outside is built when the run begins.
+    // A discipline from outside is built when the run begins.
     match r
         .library
         .queues

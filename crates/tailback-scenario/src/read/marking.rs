@@ -1,6 +1,6 @@
 //! Whether the network marks: `marking` at the top of a scenario, or its default, and every queue that follows it.
 //!
-//! The default is known only when all flows and sessions have been read, so queues are given it after them.
+//! The default is known only when all flows and sessions have been read, so queues get it after that.
 
 use super::routes::Hop;
 use crate::check::{Reader, join};
@@ -42,13 +42,14 @@ pub fn decide(
     }
 }
 
-/// Give all queues what holds for the network. What cannot follow is refused with its place.
+/// Give all queues the setting of the network. A part that cannot follow it is refused with its place.
 pub fn follow(r: &mut Reader, links: &mut [LinkSpec], tables: Option<&Node>, marking: &Marking) {
     for link in links {
         let table = tables.and_then(|t| t.get(&link.name)).map(|e| &e.node);
         let path = join(top::LINKS.name, &link.name);
         for (direction, parts) in [&mut link.forward, &mut link.reverse].into_iter().zip(link::PARTS) {
-            // The way back may have the queue of the way there, and then what is wrong with it is said once.
+            // The reverse direction may have the queue of the forward direction, and then a problem with the queue is
+            // reported once.
             let is_there = parts.queue.name == link::QUEUE.name;
             let is_own = is_there || table.is_some_and(|t| t.given(&parts.queue).is_some());
             let place = |param: &Param| KeyPlace::of(table, &path, param);
@@ -67,7 +68,7 @@ pub fn follow(r: &mut Reader, links: &mut [LinkSpec], tables: Option<&Node>, mar
     }
 }
 
-/// Where something stands, and its path.
+/// The place of a key, and its path.
 struct KeyPlace {
     at: At,
     path: String,
@@ -82,7 +83,7 @@ impl KeyPlace {
     }
 }
 
-/// A discipline that can only signal by marks, in a network that does not mark.
+/// Refuse a discipline that can only signal by marks, in a network that does not mark.
 fn refuse_signals(r: &mut Reader, queue: &Settings, marking: &Marking, place: KeyPlace) {
     let Some(name) = marking::signals_by_marks(queue) else {
         return;
@@ -92,7 +93,7 @@ fn refuse_signals(r: &mut Reader, queue: &Settings, marking: &Marking, place: Ke
     r.complain(Problem::new("conflict", place.at, &place.path, problem, remedy).value(name));
 }
 
-/// An impairment that marks, in a network where marking is switched off.
+/// Refuse an impairment that marks, in a network where marking is switched off.
 fn refuse_harms(r: &mut Reader, impairments: &[Impairment], marking: &Marking, place: KeyPlace) {
     if marking.because == MarkingBecause::Given && impairments.iter().any(|i| i.harm() == Some(Harm::Mark)) {
         let problem = "an impairment marks, but marking = false says that the network does not";

@@ -1,7 +1,7 @@
 //! Reads a document into a [`Spec`]: the whole scenario here, and each kind of table in its own file.
 //!
-//! All problems of a file are collected. What depends on a broken part is left out rather than reported twice: flows
-//! are not routed over links that could not be read.
+//! All problems of a file are collected. Parts that depend on a broken part are left out, so that no problem is
+//! reported twice: flows are not routed over links that could not be read.
 
 pub mod advice;
 pub mod changes;
@@ -46,7 +46,7 @@ use tailback_sim::spec::{GroupSpec, LinkSpec, PathRules, Spec};
 /// The most links; routes are found for every pair of ends in use.
 const MOST_LINKS: usize = 10_000;
 
-/// What a document says.
+/// The contents of a document.
 pub struct Read {
     /// The engine's description of the run.
     pub spec: Spec,
@@ -109,7 +109,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     let root = &expanded.root;
     r.measures = paths::measure(r, root, expanded.ends.clone());
     let top = r.fill(root, "", &SCENARIO, &[]);
-    // Even when something at the top is wrong, the tables below are read, for their own problems.
+    // Even if a value at the top is wrong, the tables below are read, for their own problems.
     let link_tables = root.given(&top::LINKS);
     let (mut links, whole) = links_of(r, root, broken_topology)?;
     fabrics::note_layers(&mut links, root.given(&top::TOPOLOGY));
@@ -125,7 +125,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         links: &links,
         link_tables,
         profiles: &profiles,
-        // Ends are only a default when the network is what the user meant.
+        // There are default ends only if the network is the one that the user meant.
         ends: match whole {
             true => expanded.ends.clone().or_else(|| only_link(&links)),
             false => None,
@@ -199,7 +199,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     })
 }
 
-/// The links, and whether the network is all that was meant.
+/// The links, and whether they are the whole network that was meant.
 fn links_of(r: &mut Reader, root: &Node, broken_topology: bool) -> Option<(Vec<LinkSpec>, bool)> {
     let entries = named(r, root, &top::LINKS);
     let count = entries.len();
@@ -250,7 +250,7 @@ fn groups_of(r: &mut Reader, root: &Node, around: &flows::Around, routes: &mut R
     flows::groups(r, &entries, around, routes)
 }
 
-/// The warm-up leaves something to count, and the intervals are not too many.
+/// Check that the warm-up leaves time to count, and that the intervals are not too many.
 fn instants_fit(r: &mut Reader, top: &Filled, flows_in_all: u64) {
     let s = &top.settings;
     let (duration, warmup) = (s.get(&top::DURATION), s.get(&top::WARMUP));
@@ -272,7 +272,7 @@ fn instants_fit(r: &mut Reader, top: &Filled, flows_in_all: u64) {
     }
 }
 
-/// What ends the run. Tables that are wrong have been complained about.
+/// The condition that ends the run. Tables that are wrong have been complained about.
 fn end(r: &mut Reader, top: &Filled, root: &Node) -> End {
     let end = top.settings.get(&top::END);
     let asks = [&top::SESSIONS, &top::WORKLOADS];
@@ -286,7 +286,7 @@ fn end(r: &mut Reader, top: &Filled, root: &Node) -> End {
     end
 }
 
-/// How nodes choose among equal paths.
+/// The choice of nodes among equal paths.
 fn path_rules(s: &Settings) -> PathRules {
     PathRules {
         seed: s.get(&top::PATH_SEED),

@@ -1,7 +1,7 @@
-//! Files that tables of a scenario name, other than scenarios: where they are, what they hold, and their digests.
+//! Files that tables of a scenario name, other than scenarios: their places, their contents, and their digests.
 //!
-//! What is stored of a run says which files it had: the place of each, and the digest of its bytes, stand in the
-//! scenario. A file that has changed since is refused, and one that is elsewhere is the same if its bytes are.
+//! A stored run names its files: the scenario contains the place of each file and the digest of its bytes. A file that
+//! has changed since is refused. A file at another place is the same file if its bytes are the same.
 
 use crate::document::{Document, Node, Tree};
 use crate::key::Key;
@@ -13,7 +13,8 @@ use tailback_sim::declare::tables::top;
 use tailback_sim::declare::{changes, workload};
 use tailback_sim::library::Library;
 
-/// The tables that name files: the family, the keys of files, of which a table has one at most, and that of its digest.
+/// The tables that name files: the family, the keys of files (a table has at most one of them), and the key of the
+/// digest.
 pub const NAMING: [(&str, [&str; 2], &str); 2] = [
     (
         top::CHANGES.name,
@@ -27,8 +28,8 @@ pub const NAMING: [(&str, [&str; 2], &str); 2] = [
     ),
 ];
 
-/// Write the place and the digest of each file into the document. What is wrong with a file is said when its table is
-/// read. Returns whether there was one.
+/// Write the place and the digest of each file into the document. Problems of a file are reported when its table is
+/// read. Returns whether there was a file.
 pub fn seal(document: &mut Document, library: &Library) -> bool {
     let file = document.file.clone();
     let mut sealed = false;
@@ -62,7 +63,7 @@ pub fn seal(document: &mut Document, library: &Library) -> bool {
     sealed
 }
 
-/// The bytes of a file, or of the text that stands for it.
+/// The bytes of a file, or of the text that replaces it.
 fn bytes_of(place: &Path, library: &Library) -> Result<Vec<u8>, Refusal> {
     match place.to_str().and_then(|name| library.files.get(name)) {
         Some(text) => Ok(text.as_bytes().to_vec()),
@@ -70,7 +71,7 @@ fn bytes_of(place: &Path, library: &Library) -> Result<Vec<u8>, Refusal> {
     }
 }
 
-/// The text of a file, which has this digest if one was stored.
+/// The text of a file. If a digest was stored, the file must have it.
 pub fn text(name: &str, digest: Option<String>, library: &Library) -> Result<String, Refusal> {
     let bytes = bytes_of(Path::new(name), library)?;
     let present = Key::of(bytes.iter().copied()).to_string();

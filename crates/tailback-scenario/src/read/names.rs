@@ -6,7 +6,7 @@ use crate::error::{At, Problem, shorten};
 use tailback_base::model::{Param, nearest};
 use tailback_sim::declare::tables::top;
 
-/// The tables of a table of tables, those with a proper name.
+/// The tables with a proper name in a table of tables.
 pub fn named<'d>(r: &mut Reader, root: &'d Node, param: &Param) -> Vec<&'d Entry> {
     let family = param.name;
     let Some(node) = root.given(param) else { return vec![] };
@@ -28,7 +28,7 @@ pub fn named<'d>(r: &mut Reader, root: &'d Node, param: &Param) -> Vec<&'d Entry
     let mut nameless = false;
     for entry in entries {
         if !matches!(entry.node.tree, Tree::Table(_)) {
-            // `[link]` with `rate = ...` below it: the name is forgotten. Said once, not for each key.
+            // In `[link]` with `rate = ...` below it, the name is missing. This is reported once, not for each key.
             if std::mem::replace(&mut nameless, true) {
                 continue;
             }
@@ -67,14 +67,14 @@ pub fn bad_name(r: &mut Reader, name: &str, at: At, path: &str, what: &str) {
     r.complain(Problem::new("name", at, path, problem, remedy).value(shorten(name, 60)));
 }
 
-/// `NAME.reverse` is the way back of what `NAME` alone stands for.
+/// `NAME.reverse` is the reverse direction of the thing that `NAME` alone stands for.
 pub fn direction_of(text: &str) -> (&str, bool) {
     text.strip_suffix(".reverse").map_or((text, false), |name| (name, true))
 }
 
-/// What the name of a link stands for, alone and together.
+/// The words for what the name of a link stands for, in singular and plural.
 pub const A_LINK: (&str, &str) = ("link", "links");
-/// What the name of a group of flows stands for, alone and together.
+/// The words for what the name of a group of flows stands for, in singular and plural.
 pub const A_GROUP: (&str, &str) = ("group of flows", "groups of flows");
 
 /// Complain that a name, the value of `key`, is the name of no `what`; `all` is the plural of `what`.
@@ -91,7 +91,7 @@ pub fn unknown<'a>(
     r.complain(problem.nearest(near.as_deref()));
 }
 
-/// "did you mean" in front of a list of what there is.
+/// "did you mean" in front of a list of the existing names.
 pub fn among<'a>(word: &str, names: impl Iterator<Item = &'a str> + Clone, what: &str) -> (Option<String>, String) {
     let near = nearest(word, names.clone()).map(str::to_string);
     let first_names: Vec<&str> = names.clone().take(12).collect();
@@ -108,7 +108,7 @@ pub fn among<'a>(word: &str, names: impl Iterator<Item = &'a str> + Clone, what:
     (near, remedy)
 }
 
-/// Where the value at the end of this path of keys stands, or as much of the path as there is.
+/// The place of the value at the end of this path of keys, or of the part of the path that exists.
 pub fn place(node: &Node, path: &[&str]) -> At {
     let mut at = node.at.clone();
     let mut here = node;

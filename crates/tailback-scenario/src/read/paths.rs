@@ -1,7 +1,7 @@
-//! The rates and round trips of a scenario, found out before it is read, where a value depends on them.
+//! The rates and round trips of a scenario, which are computed before the scenario is read, if a value depends on them.
 //!
 //! The tables of links, flows and sessions are read for ends, delays and transports only, as the scenario itself will
-//! be. What is wrong with them is said then.
+//! be. Problems of these tables are reported when the scenario is read.
 
 use super::advice::ports::of_transport;
 use super::flows::{Around, ends, route};
@@ -27,7 +27,7 @@ use tailback_sim::declare::tables::sessions::{CLIENTS, SERVERS};
 use tailback_sim::declare::tables::{FLOWS, LINK, SESSIONS, link, top};
 use tailback_sim::spec::{DirectionSpec, LinkSpec};
 
-/// What the paths have, as far as a value of the scenario depends on it.
+/// The rates and round trips of the paths, as far as a value of the scenario depends on them.
 pub fn measure(r: &mut Reader, root: &Node, own_ends: Option<(String, String)>) -> Measures {
     let which = which(r, root);
     let wanted = wanted(root);
@@ -67,7 +67,7 @@ fn which(r: &mut Reader, root: &Node) -> Option<WhichTrip> {
             let remedy = "write \"largest\", \"mean\" or a time such as \"40ms\"";
             let problem = Problem::new("value", node.at.clone(), top::BDP_RTT.name, problem, remedy);
             r.complain(problem.value(node.show()));
-            // So that this is the only complaint about it.
+            // This value makes sure that the key gets only this complaint.
             Some(WhichTrip::Largest)
         }
     }
@@ -102,12 +102,13 @@ fn text_of(node: &Node) -> Option<&str> {
     }
 }
 
-/// The tables of a family, with what they are called.
+/// The tables of a family, with their names.
 fn tables<'d>(root: &'d Node, family: &Param) -> impl Iterator<Item = &'d Entry> {
     root.given(family).map_or(&[][..], Node::entries).iter()
 }
 
-/// The rate of each direction. One that is a share of another is found once that is known; in a circle none is.
+/// The rate of each direction. A rate that is a share of another rate is computed once the other rate is known; rates
+/// that depend on each other in a circle stay unknown.
 fn rates(root: &Node) -> BTreeMap<String, BitRate> {
     let mut texts: Vec<(String, &str)> = vec![];
     for e in tables(root, &top::LINKS) {
@@ -139,7 +140,7 @@ fn rates(root: &Node) -> BTreeMap<String, BitRate> {
     }
 }
 
-/// Which rates change during the run, and what each table of changes is about.
+/// The rates that change during the run, and the target of each table of changes.
 fn changes_of(root: &Node, measures: &mut Measures) {
     for e in tables(root, &top::LINKS) {
         for (parts, reverse) in link::PARTS.iter().zip([false, true]) {
@@ -162,7 +163,7 @@ fn changes_of(root: &Node, measures: &mut Measures) {
     }
 }
 
-/// The round trips of the flows that cross each link, of each group, of the clients of sessions, and of all.
+/// The round trips of the flows that cross each link, of each group, of the clients of sessions, and of all flows.
 fn round_trips(r: &mut Reader, root: &Node, own_ends: Option<(String, String)>, measures: &mut Measures) {
     let entries = named(r, root, &top::LINKS);
     let links: Vec<LinkSpec> = entries.iter().filter_map(|e| line(r, e, measures)).collect();
@@ -214,11 +215,11 @@ fn spread(root: &Node) -> Paths {
     place.map_or(Paths::First, |i| Paths::MEANINGS[i])
 }
 
-/// A link without what stands in its tables.
+/// A link without the contents of its tables.
 fn line(r: &mut Reader, entry: &Entry, measures: &Measures) -> Option<LinkSpec> {
     let filled = r.fill(&entry.node, &join("link", &entry.key), &LINK, &[])?;
     let s = &filled.settings;
-    // Left out because it depends on the path, which it must not.
+    // The delay is left out if it depends on the path, which it must not.
     let delay = s.gives(&link::DELAY).then(|| s.get(&link::DELAY))?;
     let direction_spec = |reverse: bool, delay: Duration| {
         Some(DirectionSpec {
@@ -317,7 +318,7 @@ fn of_session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Route
     let clients = s.get(&CLIENTS);
     let servers = s.get(&SERVERS).unwrap_or(clients) as usize;
     let (access, exit) = (s.get(&key::ACCESS_DELAY), s.get(&key::EXIT_DELAY));
-    // The clients take the servers in turn, and those the delays.
+    // The clients take the servers in turn, and the servers take the delays in turn.
     let far: Vec<Duration> = access.iter().copied().cycle().take(servers).collect();
     let others = (clients, &far[..], of_transport(&transport).0);
     crossing(r, &filled, around, routes, others, &exit)

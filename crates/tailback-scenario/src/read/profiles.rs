@@ -1,7 +1,7 @@
-//! `[profile.NAME]`: named sets of tcp values a scenario brings along, beside the built-in ones.
+//! `[profile.NAME]`: named sets of tcp values that a scenario defines, in addition to the built-in ones.
 //!
-//! A study's own TCP is written down once and chosen by name. Here the tables are checked and kept as names and values;
-//! laying them under those of a flow is [`Settings::with_profile`], as for the built-in ones.
+//! A study's own TCP is written down once and chosen by name. This file checks the tables and keeps them as names and
+//! values. [`Settings::with_profile`] puts them under the values of a flow, as it does with the built-in ones.
 
 use super::names::among;
 use crate::check::{Reader, join};
@@ -59,7 +59,7 @@ impl Profiles {
                 None => profiles.broken = true,
             }
         }
-        // A profile nobody uses must fit together too.
+        // The values of an unused profile must not contradict each other either.
         for (node, mut settings, path) in sound {
             if profiles.lay_under(r, &mut settings, node, &path)
                 && let Err(e) = r.library.transports.connection(&settings)
@@ -97,7 +97,7 @@ impl Profiles {
                 *settings = laid;
                 true
             }
-            // What the profile builds on is complained about where it stands.
+            // A problem of the profile below it is complained about at that profile's own place.
             Err(_) if self.broken => false,
             Err(e) => {
                 r.complain(Problem::new("conflict", at, &key, e.problem, e.remedy));
@@ -107,7 +107,7 @@ impl Profiles {
     }
 }
 
-/// Settings with the values of the preset that their model may name laid under what was given.
+/// Settings in which the values of the preset, if their model names one, are used for all values that were not given.
 pub fn with_preset(r: &mut Reader, settings: Settings, node: &Node, path: &str) -> Option<Settings> {
     let laid = settings.with_profile(&[]);
     match laid.and_then(|s| s.with_models(&r.library.catalogue)) {

@@ -13,14 +13,15 @@ use tailback_sim::library::outside::{is_stack, outside_in};
 use tailback_sim::spec::{GroupSpec, LinkSpec, RecordSpec, Sampling, Target};
 use tailback_transport::datagram::{DELAY, ECHO, ROUND_TRIP};
 
-/// What the rows of one table may take in memory: what a run collects stays there until the run is over.
+/// The most memory that the rows of one table may take: what a run collects stays in memory until the run is over.
 const MOST_BYTES: u64 = 8_000_000_000;
 /// A sample while it is collected, and as a row of the table.
 const SAMPLE_BYTES: u64 = 64;
 /// The totals of a flow at the end of an interval, and the row made of them.
 pub const INTERVAL_BYTES: u64 = 512;
 
-/// If this many rows of this many bytes are more than a table may take: what to say, and how many rows it may have.
+/// If this number of rows of this many bytes is more than a table may take: the message, and the number of rows that it
+/// may have.
 pub fn too_much(rows: u64, bytes: u64) -> Option<(String, u64)> {
     let table_bytes = rows.saturating_mul(bytes);
     (table_bytes > MOST_BYTES).then(|| {
@@ -36,7 +37,8 @@ pub fn too_much(rows: u64, bytes: u64) -> Option<(String, u64)> {
 pub struct Known<'a> {
     pub links: &'a [LinkSpec],
     pub groups: &'a [GroupSpec],
-    /// Everything could be read; otherwise an unknown name may be that of a broken table, and nothing is said about it.
+    /// Whether everything could be read. Otherwise an unknown name may be that of a broken table, so it is not
+    /// reported.
     pub whole: bool,
     pub duration: Option<Duration>,
 }
@@ -243,7 +245,7 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
             (&FLOW_PROBES, group.map(|g| &g.transport), only.map_or(all, |_| 1))
         }
     };
-    // Without the model one cannot know its probes.
+    // The probes are unknown without the model.
     let Some(settings) = settings else { return rows };
     let (model, own) = (settings.model, settings.probes());
     let all = || built_in.iter().chain(own.iter().copied()).map(|p| p.name);
@@ -257,7 +259,8 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
             None => At::Nowhere,
         };
         let key = format!("{}[{i}]", filled.key(&PROBES));
-        // What a discipline or a stack from outside keeps, only it knows: the run refuses what it does not have.
+        // Only a discipline or a stack from outside itself has the list of its probes. The run refuses a probe that it
+        // does not have.
         if !all().any(|p| p == name) && outside_in(settings).is_none() && !is_stack(settings) {
             let declared: Vec<&str> = all().collect();
             let (near, mut remedy) = among(name, declared.into_iter(), "probes here");

@@ -1,8 +1,8 @@
-//! Which way packets will go, as far as checks need to know: whether there is a way, and how long it takes.
+//! The ways of packets, as far as checks need them: whether there is a way, and its delay.
 //!
-//! The rule of first paths is that of [`tailback_sim::sim::route`]: the fewest hops, among those the least propagation
-//! delay; what comes back takes the same links in the opposite direction. The simulator's own router also settles ties
-//! and packs what it finds; this one names nodes in messages and needs no network built.
+//! The rule of first paths is that of [`tailback_sim::sim::route`]: the fewest hops, and among those the least
+//! propagation delay. Packets in the reverse direction take the same links in the opposite direction. The simulator's
+//! own router also breaks ties and packs its ways. This one names nodes in messages and needs no built network.
 
 use std::collections::BTreeMap;
 use tailback_base::Duration;
@@ -20,10 +20,10 @@ pub struct Hop {
 pub struct Routes<'a> {
     nodes: BTreeMap<&'a str, usize>,
     names: Vec<&'a str>,
-    /// For each node the hops that leave it, in alphabetical order of the links, with the node they reach.
+    /// The hops that leave each node, in alphabetical order of the links, with the node that they reach.
     out: Vec<Vec<(Hop, usize)>>,
     links: &'a [LinkSpec],
-    /// The ways from one node, for the next question about the same one.
+    /// The ways from one node, for the next call with the same node.
     last: Option<(usize, Vec<ShortestWay>)>,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Routes<'a> {
         self.nodes.contains_key(node)
     }
 
-    /// Hops and propagation delay from a node to every other, and the hop each is reached by.
+    /// The hops and the propagation delay from a node to every other node, and the last hop to each.
     fn ways_from(&mut self, source: usize) -> &[ShortestWay] {
         if self.last.as_ref().is_none_or(|(s, _)| *s != source) {
             let mut ways = vec![
@@ -94,7 +94,7 @@ impl<'a> Routes<'a> {
             ];
             ways[source].hops = 0;
             let mut layer = vec![source];
-            // Layer by layer: a node's delay is settled before anyone goes on from it.
+            // The search goes layer by layer, so a node's delay is final before the search goes on from this node.
             while !layer.is_empty() {
                 let mut next_layer = vec![];
                 for &n in &layer {
@@ -222,7 +222,7 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// The nodes that can be reached from this one, itself left out.
+    /// The nodes that can be reached from this one, without the node itself.
     pub fn connected(&mut self, node: &str) -> Vec<&'a str> {
         let Some(id) = self.nodes.get(node).copied() else {
             return vec![];

@@ -1,7 +1,7 @@
-//! The `[sessions.NAME]` tables: who talks to whom, over what, and the kind of session with its own parameters.
+//! The `[sessions.NAME]` tables: the ends, the transport, and the kind of session with its own parameters.
 //!
-//! The parameters of the kind stand in the same table as the rest. Hosts and links are those of `[flows.NAME]`, with
-//! one difference: `rtt` sets the delay of the clients' links, because several clients may share a server.
+//! The parameters of the kind are in the same table as the other keys. Hosts and links are those of `[flows.NAME]`,
+//! with one difference: `rtt` sets the delay of the clients' links, because several clients may share a server.
 
 use super::flows::{Around, Sets, delays, ends, private_link, route};
 use super::instants::{in_order, instants};
@@ -115,7 +115,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
     let transports: Vec<&'static str> = r.library.catalogue.family("transport").iter().map(|m| m.name).collect();
     let keys = other_keys(model, &transports);
     let filled = r.fill(node, &path, &SESSIONS, &keys);
-    // What is no key of the kind belongs to the table, which has just been read.
+    // A key that the kind does not have belongs to the table, which has just been read.
     let others: Vec<&str> = node.entries().iter().map(|e| e.key.as_str()).collect();
     let others: Vec<&str> = others.into_iter().filter(|k| model.param(k).is_none()).collect();
     let own = r.fill(node, &path, model, &others);
@@ -188,7 +188,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
     })
 }
 
-/// How many servers there are. A kind that asks all of them is to say.
+/// The number of servers. A kind that sends requests to all servers must give their number.
 fn servers(r: &mut Reader, s: &Settings, (node, path): (&Node, &str), kind: &session::Entry) -> u32 {
     if kind.servers == ServersAsked::All && !s.gives(&SERVERS) {
         r.missing(&SERVERS, node, path, kind.model);
@@ -196,7 +196,7 @@ fn servers(r: &mut Reader, s: &Settings, (node, path): (&Node, &str), kind: &ses
     s.get(&SERVERS).unwrap_or_else(|| s.get(&CLIENTS))
 }
 
-/// The links of the servers and of the clients, if they have such.
+/// The links of the servers and of the clients, if they have such links.
 fn links(
     r: &mut Reader,
     filled: &Filled,
@@ -205,7 +205,7 @@ fn links(
 ) -> (Option<AccessSpec>, Option<AccessSpec>) {
     let s = &filled.settings;
     let access = private_link(s.get(&ACCESS_RATE), s.get(&ACCESS_DELAY), vec![]);
-    // The clients take the servers in turn, and those the delays.
+    // The clients take the servers in turn, and the servers take the delays in turn.
     let far = match access.as_ref().map(|a| &a.delay[..]) {
         None => vec![Duration::ZERO],
         Some([one]) => vec![*one],

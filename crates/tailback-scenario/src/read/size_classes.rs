@@ -9,10 +9,10 @@ use tailback_sim::spec::SizeClasses;
 
 /// The largest sizes of the default, bytes.
 const DECADES: [u64; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
-/// The most classes that a scenario may ask for.
+/// The most classes that a scenario may define.
 const MOST: usize = 100;
 
-/// The classes that a scenario asks for. Complains about what is wrong with them.
+/// The classes that a scenario defines. Problems with them are complained about.
 pub fn read(r: &mut Reader, root: &Node, given: &[String]) -> SizeClasses {
     match given {
         [word] if word == "decades" => SizeClasses::To(DECADES.to_vec()),

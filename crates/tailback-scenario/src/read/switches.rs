@@ -14,7 +14,8 @@ use tailback_sim::declare::tables::{SWITCH, switch, top};
 use tailback_sim::library::outside::stand_in;
 use tailback_sim::spec::{DirectionSpec, LinkSpec, SwitchPort, SwitchSpec};
 
-/// The switches; each direction that leaves one gets its place. `whole`: `links` are all that was meant.
+/// The switches. Each direction that leaves a switch gets the place of that switch. `whole` says that `links` are all
+/// the links that were meant.
 pub fn switches(r: &mut Reader, root: &Node, links: &mut [LinkSpec], whole: bool) -> Vec<SwitchSpec> {
     let entries = named(r, root, &top::SWITCHES);
     let mut switches = vec![];
@@ -55,8 +56,8 @@ fn join_ports(r: &Reader, links: &mut [LinkSpec], node: &str, port: SwitchPort) 
     joins
 }
 
-/// A buffer that is not given is that of the switch, where the rule of the discipline needs no limit of its own, also
-/// for thresholds that are shares of the buffer.
+/// If a buffer is not given and the rule of the discipline needs no limit of its own, the buffer is that of the switch,
+/// also for thresholds that are shares of the buffer.
 fn leave_to_memory(r: &Reader, direction: &mut DirectionSpec) {
     let mut free = direction.queue.clone();
     lift_limit(&mut free);
@@ -77,8 +78,8 @@ fn lift_limit(queue: &mut Settings) {
     }
 }
 
-/// Settings of a change during the run that give no buffer have that of the link's queue, which may be that of the
-/// switch.
+/// If the settings of a change during the run give no buffer, they have the buffer of the link's queue, which may be
+/// that of the switch.
 pub fn keep_buffer(changed: &mut Settings, queue: &Settings) {
     match (shaped::inside(changed).cloned(), shaped::inside(queue)) {
         (Some(mut inner), Some(own)) => {

@@ -1,7 +1,8 @@
-//! Topology helpers: well-known networks written out as the link tables they stand for, before anything else looks.
+//! Topology helpers: well-known networks, written out as the link tables that they stand for before anything else reads
+//! the document.
 //!
-//! A `[link.NAME]` the user gives beside the helper is laid over the generated one, key by key, so that one hop of a
-//! parking lot can differ from the others, and `--set link.bottleneck.queue.buffer=...` means what it says.
+//! A `[link.NAME]` that the user gives beside the helper overrides the generated table key by key. One hop of a parking
+//! lot can therefore differ from the others, and `--set link.bottleneck.queue.buffer=...` has its usual meaning.
 
 use super::fabrics::{self, Fabric, Made};
 use crate::check::{Filled, Reader};
@@ -19,7 +20,8 @@ pub struct Expanded {
     pub ends: Option<(String, String)>,
 }
 
-/// What a helper would copy at most, in values: a list of impairments times ten thousand hops fills a memory.
+/// The largest number of values that a helper may copy: a list of impairments times ten thousand hops would fill the
+/// memory.
 const MOST_VALUES: usize = 2_000_000;
 
 /// Write the helper's links out. Problems of the `topology` table are reported here, once.
@@ -35,7 +37,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     let Some(filled) = r.model(node, top::TOPOLOGY.name, "topology") else {
         return unchanged();
     };
-    // The parts are read for their problems; the links made of them are then free of any.
+    // The parts are read for their problems, so the links made of them have no further problems.
     for parts in link::PARTS {
         for part_key in [parts.queue, parts.conditioner] {
             if let (Some(part), Some(family)) = (filled.part(&part_key), part_key.kind.family()) {
@@ -80,7 +82,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     for (family, made) in tables.into_iter().filter(|(_, made)| !made.is_empty()) {
         let given = root.get(family.name);
         if given.is_some_and(|e| !matches!(e.node.tree, Tree::Table(_))) {
-            // To be complained about.
+            // This table is complained about later.
             continue;
         }
         let written = written_out(&node.at, given, made);
@@ -164,7 +166,7 @@ fn links(links: Vec<Made>, at: &At) -> Vec<(String, Vec<Entry>)> {
     links.into_iter().map(table).collect()
 }
 
-/// The tables that a topology makes, each under what the user gives for it; then the user's others.
+/// The tables that a topology makes, each with the user's values for it on top; then the user's other tables.
 fn written_out(at: &At, given: Option<&Entry>, made: Vec<(String, Vec<Entry>)>) -> Vec<Entry> {
     let mut own: Vec<Option<Entry>> = given.map_or(vec![], |e| e.node.entries().iter().cloned().map(Some).collect());
     let place: HashMap<String, usize> = own
@@ -182,7 +184,7 @@ fn written_out(at: &At, given: Option<&Entry>, made: Vec<(String, Vec<Entry>)>) 
                 node: Node::table(keys, at.clone()),
             },
             Some(own) if matches!(own.node.tree, Tree::Table(_)) => lay_over(keys, own),
-            // A value where a table belongs goes through as it is, to be complained about.
+            // A value in place of a table is passed on unchanged, and is complained about later.
             Some(own) => own,
         });
     }
@@ -190,8 +192,8 @@ fn written_out(at: &At, given: Option<&Entry>, made: Vec<(String, Vec<Entry>)>) 
     entries
 }
 
-/// Whether this topology table may make a link of this name. The number of hops is not looked at: a hop too many is
-/// found when the link turns out to have no ends.
+/// Whether this topology table may make a link of this name. The number of hops is not checked. A hop too many is found
+/// later, because its link has no ends.
 pub fn makes(topology: &Node, link: &str) -> bool {
     match fabrics::kind_of(topology) {
         kind if fabrics::is_fabric(kind) => fabrics::makes(kind, link),
@@ -223,7 +225,7 @@ fn lay_over(mut entries: Vec<Entry>, own: Entry) -> Entry {
     }
 }
 
-/// A model without its `kind`, such as `queue = { buffer = "200 packets" }`, changes values of the one underneath.
+/// A model without its `kind`, such as `queue = { buffer = "200 packets" }`, changes values of the model underneath.
 fn refine(under: &Entry, given: &Entry) -> Node {
     if !matches!(given.node.tree, Tree::Table(_)) || given.node.get("kind").is_some() {
         return given.node.clone();

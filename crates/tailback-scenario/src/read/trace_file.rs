@@ -19,7 +19,7 @@ const OPPORTUNITY_BYTES: u32 = 1504;
 /// The form of a trace file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TraceForm {
-    /// Before the first rate of the trace a line has its own rate; a trace that does not wrap holds its last rate.
+    /// Before the first rate of the trace a line has its own rate; a trace that does not wrap keeps its last rate.
     Rates {
         own: BitRate,
         wraps: bool,
@@ -27,9 +27,9 @@ pub enum TraceForm {
     Mahimahi,
 }
 
-/// Where a trace is: relative to the scenario that names it, or to the current directory. The path is absolute, so that
-/// it is found from a scenario that is stored elsewhere; one that is not there stays as it was given. If a file with an
-/// absolute path is gone, a file of that name beside the scenario is used.
+/// The place of a trace, relative to the scenario that names it, or to the current directory. The path is absolute, so
+/// that the file is found from a scenario that is stored elsewhere. The path of a missing file stays as it was given.
+/// If a file with an absolute path no longer exists, a file of that name in the folder of the scenario is used.
 pub fn place(scenario: &str, file: &str) -> PathBuf {
     let folder = Path::new(scenario).parent();
     let beside = |name: &Path| folder.map(|f| f.join(name)).filter(|p| p.is_file());
@@ -50,7 +50,7 @@ pub fn place(scenario: &str, file: &str) -> PathBuf {
 /// The bytes of a trace file.
 ///
 /// # Errors
-/// A file that is not there, cannot be read, or is too long.
+/// A file that does not exist, cannot be read, or is too long.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
     let name = path.display();
     let remedy = match path.is_absolute() {
@@ -61,7 +61,7 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
         std::io::ErrorKind::NotFound => Refusal::new(format!("there is no file \"{name}\""), remedy),
         _ => Refusal::new(format!("{name} cannot be read: {e}"), remedy),
     };
-    // To open a pipe waits for who writes it, and a device may have no end.
+    // Opening a pipe waits for its writer, and a device may have no end.
     if !path.is_dir() && !path.metadata().map_err(fail)?.is_file() {
         return Err(Refusal::new(
             format!("{name} is a pipe or a device, not a file"),
@@ -71,7 +71,7 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
     let file = std::fs::File::open(path).map_err(fail)?;
     let length = file.metadata().map_err(fail)?.len().min(MOST_BYTES + 1);
     let mut bytes = Vec::new();
-    // It grows by no doubling.
+    // The memory does not grow by doubling.
     bytes
         .try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX).saturating_add(1))
         .map_err(|_| Refusal::new(format!("{name} is longer than there is memory for"), "cut the trace"))?;
@@ -85,7 +85,7 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
     }
 }
 
-/// The trace that a text describes; `name` is the file's.
+/// The trace that a text describes; `name` is the name of the file.
 ///
 /// # Errors
 /// Names file, line and value, and what to write instead.
@@ -128,7 +128,7 @@ pub fn parse(text: &str, name: &str, form: TraceForm) -> Result<Trace, Refusal> 
             })?;
             let mut rates = Vec::new();
             room(&mut rates, most, name)?;
-            // What the line offers before each step is counted up beside the rates.
+            // In addition to the rates, the bits that the line offers before each step are added up.
             room(&mut Vec::<[u64; 4]>::new(), most, name)?;
             for (number, line) in lines {
                 rates.push(
@@ -144,7 +144,7 @@ pub fn parse(text: &str, name: &str, form: TraceForm) -> Result<Trace, Refusal> 
     trace.map_err(|f| fault(name, &places, form, f))
 }
 
-/// Room for so many values, or a refusal.
+/// Reserve memory for this number of values, or refuse.
 fn room<T>(values: &mut Vec<T>, most: usize, name: &str) -> Result<(), Refusal> {
     values.try_reserve_exact(most).map_err(|_| {
         let problem = format!("{name} has {most} lines, more than there is memory for");
@@ -197,11 +197,11 @@ fn fault(name: &str, places: &[usize], form: TraceForm, fault: Fault) -> Refusal
 
 /// The two columns of a file of rates, and their units.
 struct Columns {
-    /// How many values a line has, and which of them are these.
+    /// The number of values in a line, and the positions of these two columns.
     all: usize,
     time: usize,
     rate: usize,
-    /// Seconds and bit/s of one; without them each value has its unit.
+    /// The seconds and the bit/s of one unit; without them each value carries its unit.
     seconds: Option<f64>,
     bps: Option<f64>,
 }

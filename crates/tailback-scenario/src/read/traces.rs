@@ -1,4 +1,4 @@
-//! The trace files that `[change.NAME]` tables name: what a link follows.
+//! The trace files that `[change.NAME]` tables name, and that links follow.
 
 use crate::check::{Filled, Reader};
 use crate::document::Entry;
@@ -55,7 +55,7 @@ pub fn read(
     }
 }
 
-/// The trace of a file, which has this digest if one was stored.
+/// The trace of a file. If a digest was stored, the file must have it.
 fn follow(name: &str, digest: Option<String>, form: TraceForm, library: &Library) -> Result<Trace, Refusal> {
     trace_file::parse(&named_file::text(name, digest, library)?, name, form)
 }

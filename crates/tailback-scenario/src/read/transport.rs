@@ -1,7 +1,7 @@
 //! Reads the transport of a group's flows, and the sizes of their packets.
 //!
-//! What the engine could not run is refused here: bulk data over datagrams, which would know no rate; packets no longer
-//! than their header; sources so fast that time would stand still between two packets.
+//! Combinations that the engine could not run are refused here: bulk data over datagrams, which would have no rate;
+//! packets that are no longer than their header; sources so fast that no time would pass between two packets.
 
 use super::profiles::Profiles;
 use crate::check::{Filled, Reader, join};
@@ -23,17 +23,17 @@ fn facts(library: &Library, traffic: &Settings) -> Option<Facts> {
     library.source(traffic.model).ok().map(|e| e.facts)
 }
 
-/// Whether a source writes into a stream, whose transport decides when to send and how to cut it.
+/// Whether a source writes into a stream, whose transport decides when to send the data and how to segment them.
 fn is_stream(library: &Library, traffic: &Settings) -> bool {
     facts(library, traffic).is_some_and(|f| f.output == Output::Stream)
 }
 
-/// Whether somebody listens to a source or watches it: it has packets of its own, and a deadline.
+/// Whether a source has a listener or a viewer: it has packets of its own, and a deadline.
 fn is_media(library: &Library, traffic: &Settings) -> bool {
     facts(library, traffic).is_some_and(|f| f.output.is_media())
 }
 
-/// Whether something arrives as it was sent: a datagram, or a frame.
+/// Whether data arrive in the units in which they were sent: datagrams, or frames.
 pub fn frames_or_datagrams(library: &Library, traffic: &Settings, transport: &Settings) -> bool {
     let output = facts(library, traffic).map(|f| f.output);
     output == Some(Output::Media)
@@ -41,7 +41,7 @@ pub fn frames_or_datagrams(library: &Library, traffic: &Settings, transport: &Se
         || library.transports.carries_datagrams(transport.model)
 }
 
-/// The deadline of a group: for what arrives as it was sent, packet by packet or frame by frame.
+/// The deadline of a group whose data arrive in the units in which they were sent, packet by packet or frame by frame.
 pub fn deadline(r: &mut Reader, filled: &Filled, [traffic, transport]: [Option<&Settings>; 2]) -> Option<Duration> {
     let deadline = filled.settings.get(&flows::DEADLINE)?;
     let (traffic, transport) = (traffic?, transport?);
@@ -66,7 +66,7 @@ pub(super) fn inner_conflict(r: &mut Reader, at: At, path: &str, conflict: Confl
     });
 }
 
-/// `transport = ...`, or a table named after a transport, or what suits the traffic.
+/// `transport = ...`, or a table named after a transport, or else a transport that suits the traffic.
 pub fn transport(
     r: &mut Reader,
     node: &Node,
@@ -152,7 +152,7 @@ pub fn transport(
     Some(settings)
 }
 
-/// Answers to datagrams: their size says nothing without them, and leaves room for a header.
+/// Check answers to datagrams: their size is meaningless without answers, and must leave room for a header.
 fn answers(r: &mut Reader, table: &Node, path: &str, s: &Settings) {
     let Some(bytes) = s.get(&datagram::ECHO_SIZE) else {
         return;
@@ -183,7 +183,7 @@ fn sends_back(traffic: &Settings) -> bool {
     std::ptr::eq(traffic.model, &bulk::MODEL) && traffic.get(&bulk::BACK).is_some()
 }
 
-/// What traffic cannot be carried by a transport: problem and remedy.
+/// If a transport cannot carry this traffic: problem and remedy.
 fn misfit(library: &Library, traffic: &Settings, transport: &Settings) -> Option<(String, &'static str)> {
     let (source, name) = (traffic.model.name, transport.model.name);
     let facts = facts(library, traffic)?;
@@ -208,7 +208,7 @@ fn misfit(library: &Library, traffic: &Settings, transport: &Settings) -> Option
             "leave the transport out, or give transport = \"udp\"; traffic = \"video\" can be written to a connection",
         ));
     }
-    // Frames are numbered where a transport adapts, so that a lost one is known.
+    // Frames are numbered over a transport that adapts its rate, so that a lost frame is detected.
     let numbers = facts.output == Output::Media && library.transports.adapts(transport.model);
     (facts.listens && !numbers && !library.transports.repeats_losses(transport.model)).then(|| {
         (

@@ -45,8 +45,8 @@ fn numbers(
     Some((place, lines.map(|(i, line)| (i, split(line))).collect()))
 }
 
-/// Points of a distribution function from a file, as the law `cdf`: in each line a size in bytes and a share, which is
-/// a fraction or a percentage; of three columns the middle one is not looked at.
+/// Points of a distribution function from a file, as the law `cdf`. Each line has a size in bytes and a share, which is
+/// a fraction or a percentage. If there are three columns, the middle one is ignored.
 pub fn sizes(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Option<Settings> {
     if filled.node.given(&SIZES).is_some() {
         let problem = "sizes and sizes_file both say how large flows are";
@@ -99,7 +99,8 @@ pub fn sizes(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Option<
     Some(settings)
 }
 
-/// The flows of a list: `source destination bytes time` in each line, hosts by name or by number from 0, in seconds.
+/// The flows of a list. Each line is `source destination bytes time`, with hosts by name or by number from 0, and the
+/// time in seconds.
 pub fn flows(r: &mut Reader, filled: &Filled, name: &str, file: &str, hosts: &[String]) -> Option<WorkloadFlows> {
     for key in [
         &LOAD.param,

@@ -15,7 +15,7 @@ use tailback_sim::declare::workload::*;
 use tailback_sim::spec::{GroupSpec, SessionSpec, WorkloadFlows, WorkloadSpec};
 use tailback_sim::traffic::workload::{Arrivals, Gaps, Pattern};
 
-/// Read all tables. `file` is the scenario's.
+/// Read all tables. `file` is the scenario's file.
 pub fn workloads(
     r: &mut Reader,
     (root, file): (&Node, &str),
@@ -255,7 +255,7 @@ fn drawn(
     })
 }
 
-/// The payload at which the links that the load is of would be full, bit/s.
+/// The payload at which the links to which the load refers would be full, bit/s.
 fn capacity(r: &mut Reader, filled: &Filled, hosts: &[String], around: &Around, routes: &mut Routes) -> Option<f64> {
     let Some(layer) = filled.settings.get(&LOAD_OF) else {
         return Some(rates_of_hosts(hosts, around));

@@ -1,10 +1,10 @@
 //! A flow's source without a network: the sizes and times of its writes, for code that makes the same writes to a real
 //! connection.
 //!
-//! It is the object that a simulation drives, with the same random stream. The same scenario and seed therefore write
-//! the same bytes at the same instants. This holds for sources that get no events from their connections.
+//! The source is the object that a simulation drives, with the same random stream. The same scenario and seed therefore
+//! write the same bytes at the same instants. This holds for sources that get no events from their connections.
 //!
-//! State: the source; when it wants to be called; what it has written and the caller has not yet taken.
+//! State: the source, the instant of its next call, and the writes that the caller has not taken yet.
 
 use super::flows::{stem, times};
 use crate::library::Library;
@@ -21,7 +21,7 @@ use tailback_base::{Duration, FlowId, Named, Stream, Time};
 use tailback_transport::Amount;
 use tailback_transport::datagram::HEADER;
 
-/// Whether such a source needs no events.
+/// Whether a source of this row needs no events.
 pub fn writes_alone(source: &Entry) -> bool {
     !source.facts.listens && !source.facts.own_address && source.facts.output != Output::Stream
 }
@@ -34,7 +34,7 @@ pub struct Alone {
     stop: Option<Time>,
 }
 
-/// The source of flow `index` of a group; `None` for one that listens, and for one that has no end of data.
+/// The source of flow `index` of a group; `None` for a source that gets events, and for one that has no end of data.
 ///
 /// # Errors
 /// The source is unknown.
@@ -76,12 +76,13 @@ pub fn source_alone(spec: &Spec, seed: u64, group: &GroupSpec, index: u32) -> Re
 }
 
 impl Alone {
-    /// When it writes next, at the earliest.
+    /// The earliest instant at which it may write next.
     pub fn next(&self) -> Option<Time> {
         [self.start, self.net.wake, self.stop].into_iter().flatten().min()
     }
 
-    /// What is written until `now`, in order: when, and how many bytes, of datagrams with their headers.
+    /// The writes until `now`, in order: the instant and the number of bytes of each. The bytes of a datagram include
+    /// its headers.
     pub fn until(&mut self, now: Time) -> Vec<(Time, u64)> {
         while let Some(at) = self.next().filter(|at| *at <= now) {
             self.net.now = at;

@@ -1,8 +1,8 @@
-//! From a [`Network`] to a simulator: ports, conditioners, flows, applications, in this order.
+//! Turns a [`Network`] into a simulator: ports, conditioners, flows, applications, in this order.
 //!
-//! Everything gets its number by name: ports and flows are numbered in the natural order of their names ("s2" before
-//! "s10"), so that adding an unrelated link changes no tie elsewhere. Random streams are named after the thing that
-//! draws.
+//! Everything is numbered by its name. Ports and flows are numbered in the natural order of their names ("s2" before
+//! "s10"), so that an additional unrelated link changes no tie elsewhere. Each random stream is named after the object
+//! that draws from it.
 
 use super::network::{
     Alters, AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport, UNITS,
@@ -30,7 +30,7 @@ use tailback_queue::entry::Arithmetic;
 use tailback_queue::fifo::{DropTail, Fifo};
 use tailback_queue::witness::Witness;
 
-/// A built network: the simulator, and where to find things in it.
+/// A built network: the simulator, and the numbers of its parts.
 pub struct Built {
     pub sim: Sim,
     pub port_names: PortNames,
@@ -122,7 +122,7 @@ impl Network {
         })
     }
 
-    /// Whether something takes other paths than the first.
+    /// Whether some flow or connection takes other paths than the first one.
     fn spreads(&self) -> bool {
         let flows = self.flows.iter().map(|f| f.paths);
         flows
@@ -140,7 +140,8 @@ impl Network {
         counted_as(8, &self.nodes).map(of).collect()
     }
 
-    /// Conditioners, in the order they were handed in, and the propagation delay from each to each.
+    /// Add the conditioners in the order in which they were handed in, and the propagation delay between each two of
+    /// them.
     fn add_conditioners(&mut self, sim: &mut Sim, link_ports: &[[u32; 2]]) {
         let mut nodes = Vec::new();
         for (i, (link, reverse, conditioner)) in self.edges.drain(..).enumerate() {
@@ -163,7 +164,8 @@ impl Network {
         }
     }
 
-    /// Flows, in natural order of their group's name, then by index. Answers the number of each handle.
+    /// Add the flows in the natural order of their groups' names, then by index. Returns the flow number of each
+    /// handle.
     fn add_flows(&mut self, sim: &mut Sim) -> Result<Vec<FlowId>, Refusal> {
         let ranks = ranks(&self.groups);
         let mut defs = std::mem::take(&mut self.flows);
@@ -182,7 +184,7 @@ impl Network {
         Ok(flow_ids)
     }
 
-    /// The ways of a flow there and back; empty if no path leads to its destination.
+    /// The routes of a flow in both directions; empty if no path leads to its destination.
     fn ways(&self, net: &mut Topology, def: &FlowDef) -> (Route, Route) {
         let Topology {
             router, routes, peer, ..
@@ -302,7 +304,7 @@ impl Network {
     }
 }
 
-/// A request of a queue goes back along the links that the data took.
+/// Check that the requests of queues can go back along the links that the data took.
 ///
 /// # Errors
 /// A queue that sends requests.
@@ -325,7 +327,7 @@ fn same_way_back(ports: &[Port], places: &[PortPlace], stems: &[String]) -> Resu
     ))
 }
 
-/// The place of each name among all in natural order.
+/// The place of each name in the natural order of all names.
 fn ranks(names: &[String]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..names.len() as u32).collect();
     order.sort_by(|a, b| {
@@ -339,12 +341,12 @@ fn ranks(names: &[String]) -> Vec<u32> {
     ranks
 }
 
-/// Both directions of every link, in natural order of their names.
+/// List both directions of every link, in natural order of their names.
 ///
 /// # Errors
 /// Two links of one name.
 fn port_places(links: &[LinkDef], stems: &[String]) -> Result<Vec<PortPlace>, Refusal> {
-    // By stems first: then nearly everything is in its place, and few names are put together to be compared.
+    // Sort by stems first. Nearly all names are then in their places, and only few are assembled for a comparison.
     let ranks = ranks(stems);
     let mut order: Vec<u32> = (0..links.len() as u32).collect();
     order.sort_by_key(|i| ranks[links[*i as usize].name.stem as usize]);
@@ -388,10 +390,11 @@ fn graph(nodes: usize, links: &[LinkDef], link_ports: &[[u32; 2]]) -> Router {
     Router::new(nodes, leaving)
 }
 
-/// The next port: a queue, a line, and what harms packets before them. `peer` is the opposite direction.
+/// Add the next port: its queue, its line, and the impairments before them. `peer` is the port of the opposite
+/// direction.
 fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u32, route_delay: Duration) {
     let queue = match d.queue {
-        // Departures that are computed at arrival are fixed.
+        // A departure that is computed at the packet's arrival cannot change later.
         QueueChoice::DropTail(limit) if d.alters.is_none() => {
             Queue::Fused(Fused::new(Arithmetic { limit, step: None }))
         }
@@ -495,13 +498,13 @@ fn announce_present(sim: &mut Sim) {
 }
 
 impl Built {
-    /// Count from `at` on only.
+    /// Count only from `at` on.
     pub fn warm_up(&mut self, at: Time) {
         self.tick(Tick::Warmup, at);
     }
 
-    /// Snapshots of all flows every `period`, the first interval ending at `first`. Without a warm-up it begins with
-    /// the run, so that what is sent at the very first instant belongs to it.
+    /// Take snapshots of all flows every `period`. The first interval ends at `first`. Without a warm-up the first
+    /// interval begins with the run, so that it includes what is sent at the very first instant.
     pub fn intervals(&mut self, period: Duration, first: Time, ports: &[u32]) {
         self.sim.watch.interval_ports = ports.to_vec();
         if self.sim.watch.intervals.is_empty() {
@@ -540,7 +543,7 @@ impl Built {
         }
     }
 
-    /// Check the laws of [`crate::sim::laws`] while it runs.
+    /// Check the laws of [`crate::sim::laws`] during the run.
     pub(crate) fn check_laws(&mut self) {
         let mut answers = vec![];
         for (number, port) in (0..).zip(counted_as(2, &mut self.sim.net.ports)) {
@@ -570,7 +573,7 @@ impl Built {
         self.sim.watch.tap = Some(tap);
     }
 
-    /// Record these series (declared by the caller), sampled or on change.
+    /// Record these series, which the caller has declared, at a fixed step or on change.
     pub fn record(&mut self, recorder: Recorder, samples: Vec<(Duration, Vec<u32>)>) {
         self.sim.watch.recorder = Some(Box::new(recorder));
         for (period, series) in samples {

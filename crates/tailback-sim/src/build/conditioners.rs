@@ -16,7 +16,7 @@ pub(super) struct Site<'s> {
     pub reverse: bool,
     pub rate: BitRate,
     pub settings: &'s Settings,
-    /// In a host: the flow whose sender is on it.
+    /// For a conditioner in a host: the flow whose sender is on that host.
     pub host_of: Option<FlowHandle>,
 }
 

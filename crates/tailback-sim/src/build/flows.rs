@@ -33,7 +33,7 @@ pub(super) struct Around<'a> {
     pub end: Time,
     /// Names of the edges where flows enter and leave, by number.
     pub aggregates: Vec<&'a str>,
-    /// The names of the tunnels; each has its place as its number.
+    /// The names of the tunnels; the number of a tunnel is its place in this list.
     pub tunnels: Vec<&'a str>,
 }
 
@@ -44,7 +44,7 @@ impl Around<'_> {
         Tunnel { number, hash: *hash }
     }
 
-    /// The number of an edge among aggregates.
+    /// The number of this edge in the list of aggregates.
     pub fn number(&self, edge: &str) -> u16 {
         self.aggregates.iter().position(|a| *a == edge).unwrap_or(0) as u16
     }
@@ -55,7 +55,7 @@ pub(super) fn stem(group: &str) -> String {
     format!("flows.{group}.")
 }
 
-/// The start of each flow of a group, and its stop if that is given. Both are drawn from separate streams.
+/// The start of each flow of a group, and its stop if that is given. Starts and stops are drawn from separate streams.
 pub(super) fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) {
     let drawn = |what: &str| Named::new(seed).text(&stem(&g.name)).text(what).stream();
     let starts = instants(&g.start, g.count, &[], &mut drawn("start"));
@@ -66,8 +66,8 @@ pub(super) fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) 
     (starts, stops)
 }
 
-/// What is measured of single datagrams and frames of each flow of a group: against a deadline, or because they are
-/// answered.
+/// The measurements of single datagrams and frames of each flow of a group. They exist if the group has a deadline or
+/// its datagrams are answered.
 fn media(g: &GroupSpec, source: &Entry, connection: bool, echo: bool) -> Option<Media> {
     let output = source.facts.output;
     let deadline = g.deadline.or(output.is_media().then_some(DEADLINE));
@@ -107,8 +107,8 @@ fn via(net: &mut Network, g: &GroupSpec) -> Option<Rc<[NodeId]>> {
     (!nodes.is_empty()).then_some(nodes)
 }
 
-/// Put the flows of one group into the network, each with its own hosts where the scenario gives access links. Where
-/// hosts have conditioners is added to `edges`.
+/// Put the flows of one group into the network, each with its own hosts where the scenario gives access links. The
+/// places of conditioners in hosts are added to `edges`.
 pub(super) fn add_group<'s>(
     net: &mut Network,
     g: &'s GroupSpec,

@@ -14,7 +14,7 @@ use tailback_transport::Connection;
 pub struct PortContext<'a> {
     /// `bottleneck`, `bottleneck.reverse`.
     pub port: &'a str,
-    /// Whether the network marks, as the scenario has it with `marking`.
+    /// Whether the network marks packets, as the scenario sets it with `marking`.
     pub marking: bool,
     pub context: BuildContext,
 }
@@ -28,24 +28,24 @@ pub struct Hooks<'a> {
     /// Disciplines that no scenario can name (written in Python, or in a test), by port: `bottleneck`,
     /// `bottleneck.reverse`.
     pub queues: HashMap<String, QueueMaker<'a>>,
-    /// Transports that no scenario can name, by the group of flows, the sessions or the workload that are to have them
-    /// in place of the scenario's.
+    /// Transports that no scenario can name, by the group of flows, the sessions or the workload that use them instead
+    /// of the scenario's transport.
     pub connections: HashMap<String, Connection>,
     /// The library with which the scenario was read, if it is not the standard library.
     pub library: Option<&'a Library>,
-    /// Makes what sees every packet of a run at every port.
+    /// Makes the tap that sees every packet of a run at every port.
     pub tap: Option<TapMaker<'a>>,
-    /// Where the packets of the flows come from.
+    /// The origin of the packets of the flows.
     pub ends: FlowEnds,
-    /// Every packet-hop is an event, nothing runs ahead, no port is lazy and no segment is predicted: the same results,
-    /// later. For tests that compare.
+    /// Every packet-hop is an event, nothing runs ahead, no port is lazy and no segment is predicted. The results are
+    /// the same, but the run takes longer. This is for tests that compare both ways.
     pub one_by_one: bool,
-    /// Check the laws that hold in every run; a broken one ends the run with a message.
+    /// Check the laws that hold in every run; a broken law ends the run with a message.
     pub laws: bool,
-    /// Called with the share done, each time some hundredths of a second of work are done, also inside of one event
-    /// (see [`tailback_base::work`]); stops the run when it answers false.
+    /// Called with the share of the run that is done, each time some hundredths of a second of work are done, also
+    /// inside one event (see [`tailback_base::work`]). The run stops when it returns false.
     pub progress: Option<&'a dyn Fn(f64) -> bool>,
-    /// Ask `progress` each time this many events are done; by default some hundredths of a second pass.
+    /// Call `progress` each time this many events are done; by default it is called after some hundredths of a second.
     pub ask_after: Option<NonZeroU32>,
     /// End the run at this instant, if it is before the end of the scenario.
     pub until: Option<Time>,
@@ -57,12 +57,12 @@ pub enum FlowEnds {
     /// The endpoints and sources that the scenario names.
     #[default]
     Simulated,
-    /// Whoever drives the simulator: packets come by [`Sim::inject`](crate::sim::Sim::inject).
+    /// The program that drives the simulator: it hands packets in with [`Sim::inject`](crate::sim::Sim::inject).
     Injected,
 }
 
 impl<'a> Hooks<'a> {
-    /// Tell how far the run is.
+    /// Report how far the run is.
     ///
     /// # Errors
     /// The run is to stop.
@@ -73,7 +73,7 @@ impl<'a> Hooks<'a> {
         }
     }
 
-    /// The connections of a group, sessions or a workload of this name with these settings; `None` for datagrams.
+    /// The connections with these settings for a group, sessions or a workload of this name; `None` for datagrams.
     ///
     /// # Errors
     /// The settings contradict each other, or name a stack that was not handed over.

@@ -1,10 +1,10 @@
-//! When each flow of a group starts or stops.
+//! The times at which each flow of a group starts or stops.
 
 use crate::declare::instants::Instants;
 use tailback_base::work::counted_as;
 use tailback_base::{Duration, Stream, Time};
 
-/// One instant a flow.
+/// One instant for each flow.
 pub(super) fn instants(what: &Instants, n: u32, starts: &[Time], rng: &mut Stream) -> Vec<Time> {
     let start = |i: usize| starts.get(i).copied().unwrap_or(Time::ZERO);
     match what {
@@ -53,7 +53,7 @@ mod tests {
         let stops = instants(&what, 10_000, &starts, &mut Stream::new(1, "test"));
         let after: Vec<f64> = starts.iter().zip(&stops).map(|(a, b)| (*b - *a).seconds()).collect();
         assert!(after.iter().all(|x| (2.0..4.0).contains(x)));
-        // Of 10,000 the mean has a standard error of 0.0058 s.
+        // The mean of 10,000 values has a standard error of 0.0058 s.
         let mean = after.iter().sum::<f64>() / 1e4;
         assert!((mean - 3.0).abs() < 0.02, "{mean} s");
     }

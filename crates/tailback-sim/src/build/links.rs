@@ -27,7 +27,7 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
                 reverse,
             };
             let mut recorded = spec.record.iter().filter(|r| r.what == target);
-            // Departures that are computed at arrival are no events, and they are fixed. A step has probes besides.
+            // Departures that are computed at arrival need no events and cannot change later. A step also has probes.
             let computed = d.arithmetic().filter(|rule| {
                 let is_read = recorded.any(|r| r.when == Sampling::OnChange || rule.step.is_some());
                 d.changes.is_empty() && d.trace.is_none() && !is_read
@@ -72,8 +72,8 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
     Ok(edges)
 }
 
-/// The caller's discipline for a port. It replaces the innermost discipline if the scenario says so, else the whole
-/// queue.
+/// The caller's discipline for a port. It replaces the innermost discipline if the scenario says so, and otherwise the
+/// whole queue.
 fn handed_in(
     hooks: &Hooks,
     marking: bool,
@@ -89,7 +89,7 @@ fn handed_in(
             let handed = |s: &Settings, context: &BuildContext| (s == own).then(|| make(at(context.clone())));
             discipline(hooks, &d.queue, context, &handed, share.as_ref())
         }
-        // Whatever the scenario names.
+        // The discipline that the scenario names, whichever it is.
         None => Ok(QueueChoice::Discipline(match share {
             Some(share) => Box::new(SharingPort::new(make(at(context)), share, false)),
             None => make(at(context)),

@@ -1,7 +1,8 @@
-//! The sender of a workload alone on each kind of path that its flows took: how much it had delivered when.
+//! Runs the sender of a workload alone on each kind of path that its flows took, and records how many bytes it had
+//! delivered at each instant.
 //!
-//! A chain of links with the rates and delays of the path, without limits of queues, and one connection that is opened
-//! at the beginning and sends as much as the largest transfer on that path.
+//! The network is a chain of links with the rates and delays of the path and without limits of queues. Its only
+//! connection is opened at the beginning and sends as much as the largest transfer on that path.
 
 use crate::build::network::{Direction, Network, Transport};
 use crate::sim::Sim;
@@ -14,11 +15,11 @@ use tailback_base::{Duration, Stream, Time};
 use tailback_transport::path::Path;
 use tailback_transport::{Amount, AppEvent};
 
-/// The longest time that a lone sender may take for its transfer, as a multiple of that of its slowest line, and in
-/// addition.
+/// The longest time that a lone sender may take for its transfer: a multiple of the time on its slowest line, plus a
+/// number of seconds.
 const LONGEST: (f64, f64) = (20.0, 10.0);
 
-/// Writes once, and notes what arrives.
+/// Writes once, and notes the data that arrive.
 struct Once {
     bytes: u64,
     delivered: Rc<RefCell<Vec<(u64, Time)>>>,
@@ -54,7 +55,7 @@ pub fn run(sim: &mut Sim) -> Result<(), Refusal> {
     for i in 0..sim.apps.alone.all.len() {
         let alone = &sim.apps.alone.all[i];
         let maker = &sim.apps.transports[alone.kind.transport as usize];
-        // Its own beginning of what is left to chance, always the same.
+        // A random stream of its own, always with the same seed.
         let mut stream = Stream::new(0, "alone");
         let mut path = || path_of(&alone.kind);
         let ends = (maker.make)(&mut path, &mut stream);
@@ -110,7 +111,7 @@ fn one(kind: &PathKind, bytes: u64, packet: u64, ends: Ends, from_outside: bool)
     let end = LONGEST.0 * (line + 50.0 * trip) + LONGEST.1;
     let step = Duration::from_seconds((line + 20.0 * trip).max(1e-6));
     let mut to = Time::ZERO + step;
-    // In steps: most of the longest time is not needed.
+    // Run in steps, because most of the longest time is not needed.
     while delivered.borrow().last().is_none_or(|d| d.0 < bytes) && to.seconds() < end {
         built.sim.run_until(to);
         to += step;

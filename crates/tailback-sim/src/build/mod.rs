@@ -72,7 +72,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     if spec.end == End::Sessions {
         built.end_with_sessions();
     }
-    // The links of the scenario came first.
+    // The links of the scenario were added first.
     let mut reported = built.link_ports[..spec.links.len()].concat();
     reported.sort_unstable();
     for port in built.unreported(&reported) {
@@ -103,8 +103,8 @@ fn tunnels(spec: &Spec) -> Vec<&str> {
     names
 }
 
-/// The names of the edges at which flows enter and leave, in natural order: an edge's number among aggregates is its
-/// place.
+/// The names of the edges at which flows enter and leave, in natural order. The number of an edge among aggregates is
+/// its place in this list.
 fn aggregates(spec: &Spec) -> Result<Vec<&str>, Refusal> {
     let mut names: Vec<&str> = spec
         .flows

@@ -40,7 +40,7 @@ pub struct FlowHandle(pub(super) u32);
 pub enum QueueChoice {
     /// FIFO drop-tail with this limit, computed rather than simulated.
     DropTail(Size),
-    /// A FIFO that decides at arrivals alone, computed too; on a line that does not change.
+    /// A FIFO queue that decides only at arrivals. It is computed too, and its line does not change.
     Computed(Arithmetic),
     Discipline(Box<dyn QueueDiscipline<SimPacket>>),
 }
@@ -102,27 +102,27 @@ pub(super) struct LinkDef {
 
 /// The carrier of a flow's data.
 pub enum Transport {
-    /// Made for its path, once that is known.
+    /// A connection that is made for its path once the path is known.
     Described(Connection),
-    /// Made by the caller.
+    /// A connection that the caller has made.
     Connection(Ends),
     Datagrams {
         ecn: Ecn,
     },
-    /// Datagrams that the destination sends back at once: with this size on the wire, or with their own.
+    /// Datagrams that the destination sends back at once, with this size on the wire or with their own size.
     Echoed {
         ecn: Ecn,
         bytes: Option<u32>,
     },
-    /// Its ends are outside: packets come by [`Sim::inject`](crate::sim::Sim::inject).
+    /// A flow whose ends are outside the simulator: its packets come by [`Sim::inject`](crate::sim::Sim::inject).
     Injected,
-    /// Opened by the application of the row during the run.
+    /// The connections that the application of the row opens during the run.
     Member,
 }
 
 pub(super) struct FlowDef {
     pub handle: FlowHandle,
-    /// The name of its random stream; those of its parts begin so.
+    /// The name of its random stream; the names of its parts' streams begin with this name.
     pub named: Named,
     pub group: u32,
     pub index: u32,
@@ -138,7 +138,7 @@ pub(super) struct FlowDef {
     pub tunnel: Option<Tunnel>,
     pub dscp: Dscp,
     pub paths: Paths,
-    /// Nodes that it passes, if those are given.
+    /// The nodes that the flow passes, if they are given.
     pub via: Option<Rc<[NodeId]>>,
 }
 
@@ -161,16 +161,16 @@ pub(super) struct AppDef {
     pub start: Time,
     pub stop: Option<Time>,
     pub listens: bool,
-    /// The transport of all connections that it opens, if that is known.
+    /// The transport of all connections that the application opens, if it is known.
     pub transport: Option<TransportId>,
 }
 
-/// The beginning that the names of some hosts and links have in common; numbers follow.
+/// The common prefix of the names of some hosts and links; a number follows it.
 pub(super) struct Stem {
-    /// Its place in the list.
+    /// The place of the prefix in the list.
     place: u32,
     text: String,
-    /// Some node that a link names begins so.
+    /// The name of some node of a link begins with this prefix.
     is_known: bool,
 }
 
@@ -210,7 +210,7 @@ pub(super) struct Stem {
 /// ```
 pub struct Network {
     pub(super) seed: u64,
-    /// Their names; empty for the host of one flow.
+    /// The names of the nodes; the host of one flow has an empty name.
     pub(super) nodes: Vec<String>,
     pub(super) node_by_name: HashMap<String, NodeId>,
     /// The prefixes of the names of links.
@@ -222,13 +222,13 @@ pub struct Network {
     pub(super) flows: Vec<FlowDef>,
     pub(super) transports: Vec<TransportMaker>,
     pub(super) edge_numbers: BTreeMap<u32, u16>,
-    /// Of flows, by the numbers of their handles.
+    /// The changes of flows, by the numbers of the flows' handles.
     pub(super) changes: Vec<(Range<u32>, Change, Stream)>,
     pub(super) edges: Vec<(LinkId, bool, Box<dyn Conditioner<SimPacket>>)>,
     pub(super) followers: Vec<(FlowHandle, Side, u32)>,
     pub(super) hearing: Vec<u32>,
     pub(super) rules: PathRules,
-    /// Ends of some connections are somebody else's code.
+    /// The ends of some connections are code from outside.
     pub(super) from_outside: bool,
 }
 
@@ -270,7 +270,7 @@ impl Network {
         id
     }
 
-    /// Some hosts and links are to have names that begin like this.
+    /// Register the common prefix of the names of some hosts and links.
     pub(super) fn stem(&mut self, text: &str) -> Stem {
         self.stems.push(text.to_string());
         Stem {
@@ -280,8 +280,8 @@ impl Network {
         }
     }
 
-    /// The host of one flow, which nobody else looks for: its name is not kept, since there may be a million. The node
-    /// of this name if a link has one.
+    /// The host of one flow. Its name is not stored, because no other part looks for it and there may be a million such
+    /// hosts. If a link names a node with this name, it is that node.
     pub(super) fn host(&mut self, stem: &Stem, number: u32, end: &str) -> NodeId {
         if stem.is_known
             && let Some(n) = self.node_by_name.get(&format!("{}{number}{end}", stem.text))
@@ -299,7 +299,7 @@ impl Network {
         self.add_link(name, from, to, [forward, reverse])
     }
 
-    /// The link between a host and the network, which has a name of its stem.
+    /// The link between a host and the network. The link's name begins with the host's stem.
     pub(super) fn private_link(
         &mut self,
         (stem, number, end): (&Stem, u32, PrivateEnd),
@@ -332,7 +332,7 @@ impl Network {
         (self.groups.len() - 1) as u32
     }
 
-    /// So many flows and links of their own come next: their lists are made once, not doubled in the middle.
+    /// Reserve memory for this number of further flows and private links, so that their lists do not grow by doubling.
     pub(super) fn expect(&mut self, flows: usize, links: usize) {
         self.flows.reserve(flows);
         self.links.reserve(links);
@@ -370,7 +370,8 @@ impl Network {
         self.flows[flow.0 as usize].named
     }
 
-    /// Give a flow its application. With `listens`, it hears every event of the endpoints, not only start and stop.
+    /// Give a flow its application. With `listens`, the application gets every event of the endpoints, not only start
+    /// and stop.
     pub fn feed(
         &mut self,
         flow: FlowHandle,
@@ -388,7 +389,8 @@ impl Network {
         });
     }
 
-    /// The application of this member opens all its connections with this transport. No other application uses it.
+    /// The application of this member opens all its connections with this transport. No other application uses this
+    /// transport.
     pub(super) fn keep_to_transport(&mut self, member: FlowHandle, transport: TransportId) {
         if let Some(app) = &mut self.flows[member.0 as usize].app {
             app.transport = Some(transport);
@@ -405,51 +407,52 @@ impl Network {
         self.flows[flow.0 as usize].media = Some(Box::new(media));
     }
 
-    /// The DiffServ code point of all packets that the flow's ends send, or those of the connections of a member.
+    /// Set the DiffServ code point of all packets that the flow's ends send, or of all packets of a member's
+    /// connections.
     pub fn set_dscp(&mut self, flow: FlowHandle, dscp: Dscp) {
         self.flows[flow.0 as usize].dscp = dscp;
     }
 
-    /// How nodes choose among equal paths.
+    /// Set how nodes choose among equal paths.
     pub fn choose_paths(&mut self, rules: PathRules) {
         self.rules = rules;
     }
 
-    /// Which of all shortest paths a flow takes, or the nodes that it passes; the first path unless it is set.
+    /// Set which of all shortest paths a flow takes, or the nodes that it passes. The default is the first path.
     pub fn set_paths(&mut self, flow: FlowHandle, paths: Paths, via: Option<Rc<[NodeId]>>) {
         let flow = &mut self.flows[flow.0 as usize];
         (flow.paths, flow.via) = (paths, via);
     }
 
-    /// Which of all shortest paths the connections of this transport take.
+    /// Set which of all shortest paths the connections of this transport take.
     pub fn spread(&mut self, transport: TransportId, paths: Paths, bits: u64) {
         let maker = &mut self.transports[transport.0 as usize];
         (maker.paths, maker.bits) = (paths, bits);
     }
 
-    /// The numbers of the edges at which the flow enters and leaves, for queues and conditioners that distinguish
+    /// Set the numbers of the edges at which the flow enters and leaves, for queues and conditioners that distinguish
     /// aggregates.
     pub fn set_aggregate(&mut self, flow: FlowHandle, aggregate: [u16; 2]) {
         self.flows[flow.0 as usize].aggregate = aggregate;
     }
 
-    /// The number among aggregates of a node: of connections that applications open between such nodes.
+    /// Set a node's number among aggregates, for the connections that applications open between such nodes.
     pub fn set_edge_number(&mut self, node: NodeId, number: u16) {
         self.edge_numbers.insert(node.0, number);
     }
 
-    /// The destination label the flow starts with; the number of its destination unless it is set.
+    /// Set the destination label that the flow starts with. The default is the number of its destination.
     pub fn set_label(&mut self, flow: FlowHandle, label: u32) {
         self.flows[flow.0 as usize].label = Some(label);
     }
 
-    /// The tunnel that a flow is in.
+    /// Set the tunnel that a flow is in.
     pub fn set_tunnel(&mut self, flow: FlowHandle, tunnel: Tunnel) {
         self.flows[flow.0 as usize].tunnel = Some(tunnel);
     }
 
-    /// Let the flows between two handles change during the run: the first, and the one behind the last. `name` is that
-    /// of the random stream for what a new congestion control leaves to chance.
+    /// Let a range of flows change during the run. The end of the range is exclusive. `name` is the name of the random
+    /// stream from which a new congestion control draws.
     pub fn change(&mut self, flows: Range<FlowHandle>, change: Change, name: &str) {
         let stream = self.stream(name);
         self.changes.push((flows.start.0..flows.end.0, change, stream));
@@ -460,12 +463,12 @@ impl Network {
         FlowHandle(self.flows.len() as u32)
     }
 
-    /// The flow's share at schedulers that share the line by weight; 1 unless it is set.
+    /// Set the flow's share at schedulers that share the line by weight. The default is 1.
     pub fn set_weight(&mut self, flow: FlowHandle, weight: f64) {
         self.flows[flow.0 as usize].weight = weight;
     }
 
-    /// An application that opens its own connections; they are counted in the group of its name.
+    /// Add an application that opens its own connections. These are counted in the group of this name.
     pub fn application(&mut self, name: &str, app: Box<dyn Application>, start: Time) {
         let group = self.group(name);
         let index = self.flows.iter().filter(|f| f.group == group).count() as u32;
@@ -474,7 +477,7 @@ impl Network {
         self.feed(member, app, start, None, true);
     }
 
-    /// A member of a group: a row for an application that opens its own connections. `stream`: the name of the
+    /// Add a member to a group: a row for an application that opens its own connections. `stream` is the name of the
     /// application's random stream.
     pub fn member(&mut self, group: u32, index: u32, stream: Named) -> FlowHandle {
         let node = NodeId(0);
@@ -488,7 +491,7 @@ impl Network {
         self.add_transport(Rc::new(move |_, _| make()), Stream::new(self.seed, "transport"))
     }
 
-    /// Register connections of this description; what they leave to chance is drawn from the stream of this name.
+    /// Register connections of this description. They draw their random numbers from the stream of this name.
     pub fn described_transport(&mut self, connection: Connection, stream: Named) -> TransportId {
         let stream = stream.stream();
         let from_outside = connection.is_from_outside();
@@ -510,13 +513,13 @@ impl Network {
         TransportId((self.transports.len() - 1) as u32)
     }
 
-    /// All connections of this transport will have one of these pairs of a source and a destination.
+    /// All connections of this transport will be between one of these pairs of a source and a destination.
     pub(super) fn keep_between(&mut self, transport: TransportId, pairs: Vec<[NodeId; 2]>) {
         self.transports[transport.0 as usize].between = Some(pairs);
     }
 
-    /// Put a conditioner in front of a link's queue (the reverse direction's, if asked). Its number as an edge is the
-    /// number of conditioners before it.
+    /// Put a conditioner in front of the queue of a link, or of its reverse direction if `reverse` is set. The
+    /// conditioner's number as an edge is the number of conditioners that were added before it.
     pub fn edge(&mut self, link: LinkId, reverse: bool, conditioner: Box<dyn Conditioner<SimPacket>>) -> u32 {
         self.edges.push((link, reverse, conditioner));
         (self.edges.len() - 1) as u32

@@ -1,21 +1,21 @@
-//! The ports that the packets of each declared flow pass, for what is computed of a network without running it.
+//! The ports that the packets of each declared flow pass, for calculations about a network that do not run it.
 
 use crate::build::network::Built;
 use tailback_base::BitRate;
 
-/// The way of a flow's data.
+/// The path of a flow's data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path {
-    /// As in the table of flows: `bulk.0`.
+    /// The name of the flow as in the table of flows, such as `bulk.0`.
     pub flow: String,
     pub group: String,
     pub index: u32,
-    /// Names and rates, in order of travel.
+    /// The names and rates of the ports, in order of travel.
     pub ports: Vec<(String, BitRate)>,
 }
 
 impl Built {
-    /// The ways of the declared flows, in their order.
+    /// The paths of the declared flows, in the order of the flows.
     pub fn paths(&self) -> Vec<Path> {
         let declared = self.sim.flows.all[..self.sim.declared()].iter().zip(&self.sim.net.ways);
         let path = |(flow, ways): (&crate::sim::flow::Flow, &[crate::sim::flow::Route; 2])| {

@@ -44,7 +44,7 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
             Sampling::OnChange => {
                 for i in counted_as(4, added) {
                     match r.series[i as usize].source {
-                        // Each arrival says it, whenever it is written down.
+                        // Each arrival reports its value itself, at whatever time it is recorded.
                         Source::Arrival { .. } => {}
                         Source::Endpoint { flow, .. } | Source::Payload { flow, .. } => {
                             built.sim.flows.all[flow as usize].watched = true;
@@ -61,7 +61,7 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
                             built.sim.net.ports[p as usize].watched = true;
                             r.port_series[p as usize].push(i);
                         }
-                        // It changes with each packet that leaves.
+                        // The value changes with each packet that leaves.
                         Source::Sojourn { .. } => {
                             return Err(Refusal::new(
                                 format!(
@@ -193,7 +193,7 @@ fn of_flows((group, only): (&str, Option<u32>), reverse: bool, probe: &str, buil
     Some(series)
 }
 
-/// A probe of datagrams, or with `reverse` of what is sent back.
+/// A probe of datagrams, or with `reverse` of their answers.
 fn of_datagrams(reverse: bool, probe: &str) -> Option<(&'static str, Arrival)> {
     let all = [
         (DELAY, false, Arrival::There),
@@ -204,7 +204,7 @@ fn of_datagrams(reverse: bool, probe: &str) -> Option<(&'static str, Arrival)> {
     row.map(|(def, _, arrival)| (def.unit, *arrival))
 }
 
-/// Whether the edge at this port is meant by a name: that of the port, or `flows.NAME` for the hosts of a group.
+/// Whether a name means the edge at this port. The name is that of the port, or `flows.NAME` for the hosts of a group.
 fn is_edge(port: &str, name: &str) -> bool {
     let host = || {
         let rest = port.strip_prefix(name)?.strip_prefix('.')?;

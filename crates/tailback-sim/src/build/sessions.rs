@@ -85,7 +85,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         net.keep_to_transport(member, transport);
         net.set_dscp(member, s.dscp);
         if let Some(tunnel) = &s.tunnel {
-            // Which of its connections begin behind the second end.
+            // The label shows which of its connections begin behind the second end.
             net.set_label(member, client.0);
             net.set_tunnel(member, around.tunnel(tunnel));
         }
@@ -94,8 +94,8 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
     Ok(())
 }
 
-/// Sources and destinations of all connections of a client. Data come from a server; requests go over the same
-/// connections if those are two-way, and else over their own.
+/// Sources and destinations of all connections of a client. The servers send the data. Requests use the same
+/// connections if these are two-way, and otherwise connections of their own.
 fn pairs(client: NodeId, server: NodeId, others: &[NodeId], two_way: bool) -> Vec<[NodeId; 2]> {
     let servers = [server].into_iter().chain(others.iter().copied());
     let data = servers.clone().map(|s| [s, client]);

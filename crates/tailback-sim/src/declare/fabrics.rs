@@ -1,8 +1,8 @@
-//! Topologies of a data centre, declared: a few keys stand for many links by name. The crate `tailback-scenario` writes
-//! them out (`read/fabrics.rs`).
+//! Declares the topologies of data centres. A few keys stand for many named links. The crate `tailback-scenario`
+//! expands them into these links (`read/fabrics.rs`).
 //!
-//! Each host has one link, `hostN`, from its switch to it: so results call the port of the switch by the name of the
-//! host, and the host's own port `hostN.reverse`.
+//! Each host has one link, `hostN`, from its switch to the host. Results therefore name the switch's port after the
+//! host, and the host's own port is `hostN.reverse`.
 
 use super::kinds::{self, TIME};
 use super::tables::{link, switch};

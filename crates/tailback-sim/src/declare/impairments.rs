@@ -15,7 +15,7 @@ pub enum Impairment {
     EveryNth { n: u64, action: Harm },
     /// Each packet on its own with this probability.
     Random { probability: f64, action: Harm },
-    /// Two states; loss probability in each; transition probabilities per packet (Gilbert 1960, Elliott 1963).
+    /// Two states, each with a loss probability, and transition probabilities per packet (Gilbert 1960, Elliott 1963).
     Gilbert {
         to_bad: f64,
         to_good: f64,
@@ -27,11 +27,11 @@ pub enum Impairment {
     Duplicate { probability: f64 },
     /// Each packet is held back by `delay` with this probability, so that later ones overtake it.
     Reorder { probability: f64, delay: Duration },
-    /// Each packet waits a time uniform in 0..max before it enters the queue, never overtaking.
+    /// Each packet waits a time uniform in 0..max before it enters the queue, and never overtakes another packet.
     SendDelay { max: Duration },
-    /// Packets with more bytes on the wire are lost in silence.
+    /// Packets with more bytes on the wire than this are lost without any notice.
     BlackHole { mtu: u64 },
-    /// Linux's emulator of networks, with all of its words.
+    /// Linux's network emulator, with all of its keywords.
     Netem(Box<Netem>),
 }
 
@@ -49,7 +49,7 @@ impl Impairment {
         }
     }
 
-    /// For how long it holds a packet, at most, if that is for the length of a path.
+    /// The longest time for which it delays a packet, if this time counts as a part of the path's delay.
     pub fn longest_delay(&self) -> Duration {
         match self {
             Impairment::Netem(of) => of.longest_delay(),

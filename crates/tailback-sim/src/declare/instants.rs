@@ -1,5 +1,5 @@
-//! When flows start and stop: an instant, a list taken in turn, or a table that says how to draw them. The models of
-//! the family `instants`, and a row for each.
+//! The times at which flows start and stop: an instant, a list taken in turn, or a table with a distribution. Declares
+//! the models of the family `instants`, with a row for each.
 
 use crate::declare::kinds::{SOME_TIME, TIME};
 use tailback_base::model::{Key, Kind, Model, Per, Settings};
@@ -30,15 +30,15 @@ params! {
         "");
 }
 
-/// One instant a flow.
+/// One instant for each flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Instants {
     /// Flow i takes entry i modulo the length.
     Listed(Vec<Time>),
     /// Each flow draws its own, uniform in [from, to).
     Uniform { from: Time, to: Time },
-    /// Flow i follows flow i-1 after an exponential gap: a Poisson process of starts.
-    /// Shuffled: which flow takes which instant is drawn as well.
+    /// Flow i follows flow i-1 after an exponential gap: a Poisson process of starts. If `shuffled`, it is also drawn
+    /// which flow takes which instant.
     Poisson {
         from: Time,
         mean_gap: Duration,
@@ -46,7 +46,7 @@ pub enum Instants {
     },
     /// The offset from the flow's own start.
     After(Vec<Duration>),
-    /// After its own start, by a time that each flow draws uniformly in [from, to).
+    /// A time after the flow's own start, which each flow draws uniformly from [from, to).
     AfterUniform { from: Duration, to: Duration },
 }
 
@@ -104,13 +104,13 @@ pub static AFTER_UNIFORM: Model = Model {
 /// An error in a table of instants: problem, key, value, remedy.
 pub type Wrong = (&'static str, String, String, &'static str);
 
-/// A way to say when, and how its table is read; `stop` tells starts and stops apart.
+/// A way to give instants, and how its table is read; `stop` distinguishes stops from starts.
 struct InstantRow {
     model: &'static Model,
     read: fn(&Settings, bool) -> Result<Instants, Wrong>,
 }
 
-/// Every way, in the order the reference shows them.
+/// Every way to give instants, in the order in which the reference shows them.
 static ROWS: [InstantRow; 5] = [
     InstantRow {
         model: &AT,
@@ -187,7 +187,7 @@ pub fn models() -> Vec<&'static Model> {
     ROWS.iter().map(|r| r.model).collect()
 }
 
-/// The instants of a checked table; `stop` tells starts and stops apart. `None` for a model of another family.
+/// The instants of a checked table; `stop` distinguishes stops from starts. `None` for a model of another family.
 pub fn read(s: &Settings, stop: bool) -> Option<Result<Instants, Wrong>> {
     let row = ROWS.iter().find(|row| row.model.name == s.model.name)?;
     Some((row.read)(s, stop))

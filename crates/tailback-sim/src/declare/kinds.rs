@@ -12,7 +12,7 @@ pub const TIME: Kind = Kind::Time {
     max: LONGEST_SECONDS,
 };
 
-/// A time of a nanosecond at least.
+/// A time of at least one nanosecond.
 pub const SOME_TIME: Kind = Kind::Time {
     min: 1e-9,
     max: LONGEST_SECONDS,

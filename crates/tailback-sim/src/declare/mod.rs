@@ -1,5 +1,5 @@
 //! The declarations of the engine: the tables of a scenario, impairments, instants. The queue, transport and
-//! conditioner crates declare their own models, and each traffic source stands in [`crate::traffic`].
+//! conditioner crates declare their own models, and [`crate::traffic`] declares each traffic source.
 
 pub mod changes;
 pub mod fabrics;

@@ -1,4 +1,4 @@
-//! Declares `netem`, Linux's network emulator, with the words of tc-netem(8).
+//! Declares `netem`, Linux's network emulator, with the keywords of tc-netem(8).
 
 use super::impairments::{Harm, Impairment};
 use super::kinds::{self, TIME};
@@ -6,25 +6,26 @@ use tailback_base::model::{Key, Kind, Model, Settings};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, params};
 
-/// A probability, and how much of the last number each new one keeps.
+/// A probability, and its correlation: how much of the last random number each new one keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correlated {
     pub probability: f64,
     pub correlation: f64,
 }
 
-/// Which packets are lost.
+/// The rule that selects lost packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Losses {
     Random(Correlated),
     /// Four states: the probabilities of going from 1 to 3, 3 to 1, 3 to 2, 2 to 3, 1 to 4.
     States([f64; 5]),
-    /// Gilbert and Elliott: of going bad, of going good, of a loss while bad, of a loss while good.
+    /// Gilbert and Elliott: the probabilities of going to the bad state, of going to the good state, of a loss in the
+    /// bad state, and of a loss in the good state.
     Elliott([f64; 4]),
 }
 
 tailback_base::choice! {
-    /// How delays are spread around their mean.
+    /// The distribution of delays around their mean.
     pub enum Distribution {
         Uniform = "uniform",
         Normal = "normal",
@@ -55,7 +56,7 @@ pub struct Netem {
 }
 
 impl Netem {
-    /// What it does to a packet that it strikes, if it strikes any.
+    /// The effect on a selected packet, if the emulator selects any.
     pub fn harm(&self) -> Option<Harm> {
         let never = Losses::Random(Correlated {
             probability: 0.0,
@@ -78,7 +79,7 @@ impl Netem {
         [lost[0] + corrupt[0], lost[1] + corrupt[1]].map(|share| share.min(1.0))
     }
 
-    /// The longest delay: a table goes up to four times the jitter.
+    /// The longest delay. The values of a delay table go up to four times the jitter.
     pub fn longest_delay(&self) -> Duration {
         self.delay + Duration(4 * self.jitter.0)
     }
@@ -89,7 +90,7 @@ impl Netem {
     }
 }
 
-/// Correlated numbers are nearer to their mean, so that how often they are small is another number than was asked for.
+/// Correlated numbers are nearer to their mean, so the frequency of small numbers differs from the given probability.
 fn narrowed(c: Correlated) -> [f64; 2] {
     match (c.probability, c.correlation) {
         (p, 0.0) => [p; 2],
@@ -219,7 +220,7 @@ pub fn read(s: &Settings) -> Result<Impairment, Refusal> {
     })))
 }
 
-/// The values that are given, and for the others those that `tc` has.
+/// The values that are given, and the defaults of `tc` for the others.
 fn filled<const N: usize>(name: &str, given: &[f64], mut all: [f64; N]) -> Result<[f64; N], Refusal> {
     let Some(first) = all.get_mut(..given.len()) else {
         let e = Refusal::new(format!("{} values", given.len()), format!("give at most {N}"));

@@ -1,11 +1,11 @@
-//! Which of several equal paths packets take, and what happens when a link fails: words and keys.
+//! The choice among several equal paths, and the effect of a failing link: words and keys.
 
 use super::kinds::{SOME_TIME, TIME};
 use tailback_base::model::{Choice, Key, Kind};
 use tailback_base::{Duration, params};
 
 tailback_base::choice! {
-    /// Which of all shortest paths packets take.
+    /// The choice of packets among all shortest paths.
     pub enum Paths {
         First = "first",
         Flow = "flow",
@@ -27,7 +27,7 @@ tailback_base::choice! {
 }
 
 impl Paths {
-    /// The rule by which packets may take what they may take by this one, for what has to know all of it.
+    /// A rule that allows all paths that this rule allows, for code that has to know all of them.
     pub fn any(self) -> Paths {
         match self {
             Paths::First => Paths::First,

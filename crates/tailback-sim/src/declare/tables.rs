@@ -1,16 +1,16 @@
 //! The tables of a scenario file, declared as [`Model`]s, so that schema, describe, docs and errors share one source.
 //!
-//! A parameter of [`Kind::Model`] takes a name or a table with `kind`; one of [`Kind::Named`] is a table of tables such
-//! as `[link.NAME]`; both are read by the crate `tailback-scenario`, everything else by the parameter's own check.
+//! A parameter of [`Kind::Model`] takes a name or a table with `kind`. One of [`Kind::Named`] is a table of tables such
+//! as `[link.NAME]`. The crate `tailback-scenario` reads both; the parameter's own check reads everything else.
 
 pub use crate::declare::kinds::LONGEST_SECONDS;
 use crate::declare::kinds::{self, SOME_TIME, TIME};
 use tailback_base::model::{Choice, Key, Kind, Model, Param, Per, ProbeDef};
 use tailback_base::{BitRate, Dscp, Duration, Size, params};
 
-/// The most flows of a scenario, all groups together.
+/// The largest number of flows of a scenario, in all groups together.
 pub const MOST_FLOWS: u64 = 2_000_000;
-/// The rate of a private link that is there only to delay: fast enough to take no time.
+/// The rate of a private link that only adds delay. It is so high that the transmission takes no time.
 pub const DELAY_ONLY_BPS: u64 = 100_000_000_000_000;
 
 /// The keys at the top of the file.
@@ -86,7 +86,7 @@ pub mod top {
 /// The end of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Its duration.
+    /// The duration of the scenario.
     Duration,
     /// The end of the last session's requests, or the duration, if that is earlier.
     Sessions,
@@ -169,7 +169,7 @@ pub mod link {
         pub rate_changes: Param,
     }
 
-    /// Those of the way there and of the way back.
+    /// The parts of the forward and of the reverse direction.
     pub const PARTS: [Parts; 2] = [
         Parts {
             queue: QUEUE,
@@ -303,7 +303,7 @@ pub static FLOWS: Model = Model {
 };
 
 tailback_base::choice! {
-    /// How queues tell flows in a tunnel apart.
+    /// The fields by which queues tell flows in a tunnel apart.
     pub enum TunnelHash {
         Outer = "outer",
         Inner = "inner",

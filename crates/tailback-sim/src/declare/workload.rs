@@ -8,7 +8,7 @@ use tailback_base::model::{Key, Kind, Model, Param};
 use tailback_base::{Duration, choice, params};
 
 choice! {
-    /// Which hosts send to which.
+    /// The rule that says which hosts send to which.
     pub enum Pattern {
         AllToAll = "all-to-all",
         Permutation = "permutation",
@@ -16,7 +16,7 @@ choice! {
         Incast = "incast",
     }
 
-    /// How the times between arrivals lie around their mean.
+    /// The distribution of the times between arrivals around their mean.
     pub enum Arrivals {
         Poisson = "poisson",
         LogNormal = "log-normal",
@@ -24,7 +24,7 @@ choice! {
 }
 
 impl Pattern {
-    /// How many flows arrive at one instant.
+    /// The number of flows that arrive at one instant.
     pub fn at_once(self, fan_in: u32) -> u32 {
         match self {
             Pattern::Incast => fan_in,

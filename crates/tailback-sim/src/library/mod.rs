@@ -1,7 +1,7 @@
 //! The models that a scenario can name: queue disciplines, transports and the engine's own models, by family.
 //!
-//! Everything that reads a scenario or builds a network asks a [`Library`]. The standard one has what tailback ships; a
-//! caller adds to a copy of it.
+//! All code that reads a scenario or builds a network uses a [`Library`]. The standard library has the models that
+//! tailback ships; a caller adds models to a copy of it.
 
 use crate::declare::{changes, fabrics, impairments, instants, tables, workload};
 pub mod outside;
@@ -52,8 +52,7 @@ pub struct Library {
     pub laws: Registry<&'static laws::Law>,
     /// The kinds of sessions.
     pub sessions: Registry<&'static session::Entry>,
-    /// Texts that stand for files where there is no file system: trace files, by the name that the scenario has for
-    /// each.
+    /// Texts instead of files where there is no file system: those of trace files, by the name in the scenario.
     pub files: BTreeMap<String, Arc<str>>,
 }
 
@@ -122,7 +121,7 @@ impl Library {
                 .grouped(tailback_queue::registry::groups())
                 .also_called(tailback_queue::registry::also_called),
         ];
-        // The disciplines themselves, which shapers hold, are there already.
+        // The families already include the disciplines themselves, which shapers contain.
         let nested = queues.nested().families().iter().filter(|f| f.name != "queue");
         families.extend(nested.cloned());
         families.extend([
@@ -195,7 +194,7 @@ impl Library {
 
 /// A row that a [`Library`] takes.
 pub trait Addition {
-    /// Into its list, and its model into the catalogue.
+    /// Add the row to its list, and its model to the catalogue.
     fn add_to(self, library: &mut Library);
 }
 
@@ -224,7 +223,7 @@ additions! {
     &'static session::Entry: |library| library.sessions;
 }
 
-/// Used alone, or as a decision before other disciplines or on each of their queues.
+/// Such a row is used alone, or as a decision before other disciplines or on each of their queues.
 impl Addition for Entry<SimPacket> {
     fn add_to(self, library: &mut Library) {
         library.catalogue.add(Self::FAMILY, self.model);
@@ -238,7 +237,7 @@ impl Addition for Entry<SimPacket> {
     }
 }
 
-/// Used as a conditioner alone, and inside others.
+/// A meter is used as a conditioner by itself, and inside other conditioners.
 impl Addition for conditioner::MeterRow {
     fn add_to(self, library: &mut Library) {
         library.catalogue.add(Self::FAMILY, self.model);
@@ -300,7 +299,7 @@ mod tests {
                     "{} names a family that is not there",
                     m.name
                 );
-                // The scenario's own tables have short forms as defaults, which their readers know.
+                // The scenario's own tables have short forms as defaults, which only their readers understand.
                 if matches!(m.family, "table" | "topology") {
                     continue;
                 }

@@ -1,9 +1,9 @@
-//! Parts that no scenario can hold, so that a run gets them from outside: a queue written in Python or in a test, and a
-//! foreign transport stack without its own I/O.
+//! Parts that no scenario can contain, so that a run gets them from its caller: a queue written in Python or in a test,
+//! and a foreign transport stack without its own I/O.
 //!
-//! Where a scenario is stored or handed on, these models stand in its place and name the class. They are not in the
-//! standard library, so that a scenario with it is refused wherever the class itself is not at hand; and a run that is
-//! not handed the class ends before it begins. Nothing else may act in its place.
+//! In a scenario that is stored or handed on, these models are placeholders that name the class. They are not in the
+//! standard library. A scenario with a placeholder is therefore refused wherever the class itself is not available, and
+//! a run that does not get the class ends before it begins. No other part may replace the class.
 
 use crate::library::Library;
 use crate::spec::{LinkSpec, Spec};
@@ -47,14 +47,14 @@ pub static STACK: Model = Model {
     probes: &[],
 };
 
-/// Its ends are those of the stack; until then it is a connection that carries data both ways.
+/// The ends are those of the stack. Until the stack is handed over, this is a connection that carries data both ways.
 static STACK_ENTRY: transport::Entry = transport::Entry {
     model: &STACK,
     carries: Carries::Stream(|_, _| Ok(Connection::new(NoStack))),
     capable: |_, _| true,
 };
 
-/// A connection of a stack that is not here: what is read of a scenario needs its facts.
+/// A connection of a stack that is not available. Code that reads a scenario needs its properties.
 struct NoStack;
 
 impl Ends for NoStack {
@@ -69,13 +69,13 @@ impl Ends for NoStack {
     }
 }
 
-/// Payload of a full datagram of a stack, bytes: the least that every path for QUIC carries (RFC 9000 section 14).
+/// Payload of a full datagram of a stack, bytes: the minimum that every path for QUIC carries (RFC 9000 section 14).
 pub const STACK_SEGMENT: u32 = 1200;
 
 /// Headers of a datagram of a stack, bytes: IPv4 and UDP.
 pub const STACK_HEADER: u32 = 28;
 
-/// The data of so many datagrams that have arrived is kept for each connection: the path may have made a copy that is
+/// The number of arrived datagrams whose data each connection keeps, because the path may have made a copy that is
 /// still on its way.
 pub const STACK_KEPT: usize = 4096;
 
@@ -97,13 +97,13 @@ static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
     library
 });
 
-/// The standard library, and scenarios that name disciplines from outside: for callers who hand these to the run, or
-/// who only read results.
+/// The standard library with the placeholder for disciplines from outside: for callers who hand these disciplines to
+/// the run, or who only read results.
 pub fn queues() -> &'static Library {
     &QUEUES
 }
 
-/// The same, and stacks.
+/// The same library with the placeholder for stacks in addition.
 pub fn library() -> &'static Library {
     &LIBRARY
 }
@@ -113,7 +113,7 @@ pub fn is_stack(transport: &Settings) -> bool {
     std::ptr::eq(transport.model, &STACK)
 }
 
-/// The run was not handed the stack of this group.
+/// The error of a run that did not get the stack of this group.
 pub fn no_stack(group: &str) -> Refusal {
     Refusal::new(
         format!("the transport of {group} is a stack from outside, which the run did not get"),
@@ -140,8 +140,9 @@ fn not_here(settings: &Settings, _context: BuildContext) -> Result<Box<dyn Queue
     Err(missing("PORT", settings.text("class")))
 }
 
-/// The port for which the discipline that acts in this direction of a link was handed to the run; none where the
-/// scenario's own acts. The way back takes that of the way there where the scenario names one class for both.
+/// The port for which the run got the discipline of this direction of a link; `None` if the scenario's own discipline
+/// is used. The reverse direction uses the discipline of the forward direction if the scenario names one class for
+/// both.
 ///
 /// # Errors
 /// The scenario names a class, and it was not handed over.
@@ -175,10 +176,10 @@ pub fn named(spec: &Spec) -> impl Iterator<Item = (String, String)> {
     directions.filter_map(|(port, d)| Some((port, outside_in(&d.queue)?.text("class").to_string())))
 }
 
-/// Every class that the scenario names was handed over.
+/// Check that every class that the scenario names was handed over.
 ///
 /// # Errors
-/// As [`handed_for`].
+/// The errors are those of [`handed_for`].
 pub fn all_handed(spec: &Spec, handed: impl Fn(&str) -> bool) -> Result<(), Refusal> {
     for link in &spec.links {
         handed_for(link, false, &handed)?;

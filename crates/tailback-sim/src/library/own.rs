@@ -1,8 +1,8 @@
-//! Rows of a user's crate: the models that a program contains beside those of tailback.
+//! Rows of a user's crate: the models that a program contains in addition to those of tailback.
 //!
-//! A program has at most one such crate, which hands in its rows before anything asks for the standard library. From
-//! then on everything knows them: scenarios, the reference, messages, runs. Its source is part of the fingerprint of
-//! stored runs, so that a run is not taken from a store that another version of the crate has written.
+//! A program has at most one such crate, which hands in its rows before any code uses the standard library. From then
+//! on scenarios, the reference, messages and runs include them. Its source is part of the fingerprint of stored runs,
+//! so that a run is not taken from a store that another version of the crate has written.
 
 use super::{Library, STANDARD};
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use tailback_base::quantity::Refusal;
 pub struct OwnCrate {
     pub name: &'static str,
     pub version: &'static str,
-    /// The name of its source, as its build script says.
+    /// The name of its source, as given in its build script.
     pub source: &'static str,
 }
 

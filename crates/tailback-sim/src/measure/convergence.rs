@@ -1,9 +1,9 @@
 //! The convergence time of a flow: how soon it gets the rate that is reserved for it. The model and the columns call
 //! this settling.
 //!
-//! Within each interval of a run let R(t) be the bytes delivered since the interval's start, divided by the time
-//! since then. The flow has settled at the first instant after which R stays within the band around the reserved rate
-//! until the interval ends. An interval that ends outside the band counts with its whole length. From the convergence
+//! Within each interval of a run let R(t) be the bytes delivered since the interval's start, divided by the time since
+//! then. The flow has settled at the first instant after which R stays within the band around the reserved rate until
+//! the interval ends. An interval that ends outside the band counts with its whole length. These are the convergence
 //! times of Kantawala and Turner, WUCSE-2005-11, chapter 7, in three variants:
 //!
 //! * `all`: every delivery counts;
@@ -64,9 +64,9 @@ params! {
 pub struct ConvergenceTimes {
     /// Every delivery counts.
     pub every: f64,
-    /// All but the first.
+    /// All deliveries except the first count.
     pub without_first: f64,
-    /// Those in the sliding window.
+    /// The deliveries in the sliding window count.
     pub sliding: f64,
 }
 
@@ -86,7 +86,7 @@ impl Default for ConvergenceTimes {
     }
 }
 
-/// Two totals leave the times of the later.
+/// The difference of two totals has the times of the later one.
 impl Counter for ConvergenceTimes {
     fn add(&mut self, _: &ConvergenceTimes) {}
     fn since(&self, _: &ConvergenceTimes) -> ConvergenceTimes {
@@ -106,13 +106,13 @@ pub struct ConvergenceMeter {
     from_first: bool,
     window: Duration,
     start: Time,
-    /// When the clock started; `None` until the first delivery, if it waits for one.
+    /// The time at which the clock started; `None` until the first delivery, if the clock waits for it.
     origin: Option<Time>,
     last: Time,
     deliveries: u64,
     /// Bytes by variant: all, without the first, within the window.
     bytes: [u64; 3],
-    /// The last time at which R was outside, by variant.
+    /// The last time at which R was outside the band, by variant.
     out: [Time; 3],
     recent: VecDeque<(Time, u32)>,
 }
@@ -218,7 +218,7 @@ impl ConvergenceMeter {
         if bytes < self.least * elapsed * (1.0 - ROUNDING) {
             self.out[v] = b;
         } else if self.most.is_finite() {
-            // It is above the band until it has fallen into it.
+            // R is above the band until it has fallen into the band.
             let until = origin + Duration(libm::ceil(bytes / self.most) as u64);
             let until = until.min(b);
             if until > a {
@@ -266,15 +266,16 @@ mod tests {
         [times.every, times.without_first, times.sliding].map(|s| (s * 1e9 / GAP as f64 * 1e6).round() / 1e6)
     }
 
-    /// Even gaps, with the clock started by the first packet. If that packet counts, R is never below the rate. If
-    /// not, R just before the (k+1)-th of the others is k/(k+1) of the rate, which is 90 % at k = 9.
+    /// The gaps are even, and the first packet starts the clock. If that packet counts, R is never below the rate. If
+    /// it does not count, R just before the (k+1)-th of the other packets is k/(k+1) of the rate, which is 90 % at k =
+    /// 9.
     #[test]
     fn even_gaps_settle_at_once_or_after_nine_gaps() {
         let times = || (0..1000).map(|i| 7_000 + i * GAP);
         let got = run(&mut meter(false, true, 20), times(), 7_000 + 999 * GAP);
         assert_eq!(got, [0.0, 9.0, 0.0]);
-        // It is also above the band: just after the k-th of all packets, at k - 1 gaps, R is k/(k-1). It falls into
-        // the band at k/1.1 gaps, and is above it again after the next packet while (k+1)/1.1 > k.
+        // R is also above the band: just after the k-th of all packets, at k - 1 gaps, R is k/(k-1). R falls into the
+        // band at k/1.1 gaps, and is above it again after the next packet while (k+1)/1.1 > k.
         let got = run(&mut meter(true, true, 20), times(), 7_000 + 999 * GAP);
         assert!((got[0] - 10.0 / 1.1).abs() < 1e-5, "{got:?}");
     }
@@ -282,13 +283,14 @@ mod tests {
     /// A gap of three in the middle, in every variant.
     #[test]
     fn a_late_packet_unsettles_until_it_is_made_up() {
-        // 100 packets on time, 30 gaps of silence, then even gaps again: R does not catch up and stays below.
+        // After 100 packets on time there are 30 gaps of silence, and then even gaps again. R does not catch up and
+        // stays below the band.
         let times = || (0..100).map(|i| i * GAP).chain((130..1000).map(|i| i * GAP));
         let got = run(&mut meter(false, true, 20), times(), 1000 * GAP);
-        // With k packets delivered at k + 29 gaps, just before the next: k/(k + 30) >= 0.9 from k = 270 on, at 299
-        // gaps.
+        // When k packets have been delivered at k + 29 gaps, R just before the next packet is k/(k + 30). This is at
+        // least 0.9 from k = 270 on, at 299 gaps.
         assert!((got[0] - 299.0).abs() <= 1.0, "{got:?}");
-        // The window has forgotten the silence 20 gaps after it, minus the two packets that may be missing.
+        // The window no longer contains the silence 20 gaps after it, minus the two packets that may be missing.
         assert!((got[2] - 147.0).abs() <= 1.0, "{got:?}");
     }
 

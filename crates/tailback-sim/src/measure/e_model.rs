@@ -7,11 +7,11 @@
 //!   MOS = 1 + 0.035 R + 7e-6 R (R - 60) (100 - R)
 //! ```
 //!
-//! R runs from 0 to 100. Above 80 most users are satisfied, below 60 nearly all are dissatisfied (G.109). 93.2 is a
-//! call with the default values of G.107, free of delay and loss. Id is the fit of Cole and Rosenbluth, "Voice over IP
-//! performance monitoring", ACM CCR 31(2), 2001. Ie,eff is equation 7-29 of G.107 for G.711 with packet loss
-//! concealment (G.113 appendix I: Ie = 0, Bpl = 25.1). The burst ratio B is the mean length of a run of losses over
-//! that of random losses of the same share, 1 / (1 - P / 100); 1 is random.
+//! R runs from 0 to 100. Above 80 most users are satisfied, below 60 nearly all are dissatisfied (G.109). A call with
+//! the default values of G.107, free of delay and loss, has R = 93.2. Id is the fit of Cole and Rosenbluth, "Voice over
+//! IP performance monitoring", ACM CCR 31(2), 2001. Ie,eff is equation 7-29 of G.107 for G.711 with packet loss
+//! concealment (G.113 appendix I: Ie = 0, Bpl = 25.1). The burst ratio B is the mean length of a run of losses, divided
+//! by that of random losses of the same share, 1 / (1 - P / 100); random losses have B = 1.
 
 /// R without delay and loss (G.107, default values).
 const BEST: f64 = 93.2;
@@ -31,10 +31,10 @@ pub fn loss_impairment(share: f64, burst_ratio: f64) -> f64 {
     95.0 * percent / (percent / burst_ratio + ROBUSTNESS)
 }
 
-/// R; 0 at least.
+/// R, which is at least 0.
 pub fn rating(one_way: f64, share: f64, burst_ratio: f64) -> f64 {
     let rating = BEST - delay_impairment(one_way) - loss_impairment(share, burst_ratio);
-    // `max` would make a number of NaN.
+    // `max` would turn NaN into a number.
     if rating < 0.0 { 0.0 } else { rating }
 }
 
@@ -73,7 +73,8 @@ mod tests {
         }
     }
 
-    /// Losses in runs that are twice as long as random ones: 95 5 / (5 / 2 + 25.1) = 17.21 instead of 15.78.
+    /// With losses in runs that are twice as long as random ones, the reduction is 95 5 / (5 / 2 + 25.1) = 17.21
+    /// instead of 15.78.
     #[test]
     fn runs_of_losses_are_worse_than_single_ones() {
         assert!((loss_impairment(0.05, 1.0) - 15.781).abs() < 1e-3);

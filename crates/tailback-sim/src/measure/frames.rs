@@ -1,8 +1,8 @@
 //! The quality of video frames: how long they take until they are complete, which of them fail, and for how long the
 //! picture freezes.
 //!
-//! A frame fails if it is not complete by its deadline: a packet was lost, or late. Frames are judged in their order,
-//! each at its deadline; consecutive failed frames are a freeze.
+//! A frame fails if it is not complete by its deadline, because a packet was lost or late. Frames are judged in their
+//! order, each at its deadline; consecutive failed frames are a freeze.
 
 use super::histogram::Histogram;
 use super::playout::{CompleteFrame, PicturePlayout};
@@ -37,7 +37,7 @@ pub struct FrameStats {
     pub freezes: u64,
     pub longest: u64,
     run: u64,
-    /// When frames are shown, if somebody asks.
+    /// The times at which frames are shown, if the scenario asks for them.
     pub playout: Option<Box<PicturePlayout>>,
 }
 

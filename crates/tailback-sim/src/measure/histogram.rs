@@ -1,7 +1,7 @@
 //! A histogram of times with quantiles accurate to 3 %.
 //!
-//! Log-linear: each power of two is cut into 32 equal bins (as in HdrHistogram). Only the range that occurs is
-//! stored, so a flow whose delays lie within one power of two takes a few dozen counters.
+//! The bins are log-linear: each power of two is divided into 32 equal bins (as in HdrHistogram). Only the range that
+//! occurs is stored, so a flow whose delays lie within one power of two takes a few dozen counters.
 
 use tailback_base::Duration;
 
@@ -13,12 +13,12 @@ const UNIT: u32 = 7;
 /// The number of bins that are added at once: an eighth of a power of two.
 const BLOCK: usize = 4;
 
-/// Counts of times, with an exact sum and maximum. Nothing wraps in the longest possible run: what does not fit into
-/// a word is carried.
+/// Counts of times, with an exact sum and maximum. No count is lost in the longest possible run, because the overflow
+/// of a word is carried.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     first: u32,
-    /// How often `sum_ns` has wrapped.
+    /// The number of times that `sum_ns` has wrapped.
     carried: u32,
     bins: Vec<u32>,
     count: u64,
@@ -70,7 +70,7 @@ impl Histogram {
         }
     }
 
-    /// Add so many times of no length.
+    /// Add this number of times of zero length.
     pub fn add_nothing(&mut self, times: u64) {
         if times == 0 {
             return;
@@ -93,7 +93,7 @@ impl Histogram {
         self.sum_ns as f64 + f64::from(self.carried) * 2f64.powi(64)
     }
 
-    /// How many times fell into the i-th stored bin.
+    /// The number of times in the i-th stored bin.
     fn in_bin(&self, i: usize) -> f64 {
         let wrapped = self.wrapped.iter().flat_map(|w| w.iter());
         let wraps = wrapped.filter(|bin| **bin == self.first + i as u32).count();
@@ -169,7 +169,7 @@ impl Histogram {
         }
     }
 
-    /// The mean with so many times of no length beside, seconds.
+    /// The mean with this number of times of zero length in addition, seconds.
     pub fn mean_beside(&self, times: u64) -> f64 {
         self.sum() * 1e-9 / (self.count + times) as f64
     }
@@ -202,14 +202,14 @@ impl Histogram {
         self.max()
     }
 
-    /// The bins that have counts, in order: lower edge and upper edge in seconds, and how many times fell between.
+    /// The bins that have counts, in order: lower edge and upper edge in seconds, and the number of times between them.
     pub fn filled(&self) -> impl Iterator<Item = (f64, f64, u64)> {
         let bins = (0..self.bins.len()).map(|i| (self.first + i as u32, self.in_bin(i) as u64));
         let filled = bins.filter(|(_, count)| *count > 0);
         filled.map(|(bin, count)| (edge(bin) * 1e-9, edge(bin + 1) * 1e-9, count))
     }
 
-    /// Memory held, bytes.
+    /// Used memory, bytes.
     pub fn memory(&self) -> usize {
         self.bins.capacity() * 4
     }

@@ -1,5 +1,5 @@
-//! What is measured beside the counters of ports and flows: histograms, convergence times, the quality of datagrams and
-//! frames.
+//! Measurements in addition to the counters of ports and flows: histograms, convergence times, the quality of datagrams
+//! and frames.
 
 pub mod convergence;
 pub mod e_model;

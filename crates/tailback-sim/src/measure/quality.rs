@@ -1,10 +1,10 @@
 //! The quality of datagrams for a listener: how many are lost, in which runs, how many come too late, and how much
-//! delays vary. Where a destination answers: how long round trips are, and how many answers are lost.
+//! delays vary. If the destination answers, the length of round trips and the number of lost answers are measured, too.
 //!
-//! Jitter is that of RFC 3550 section 6.4.1: starting at 0, J moves towards |d(i) - d(i-1)| by a sixteenth of the
-//! difference, in the order of arrival. Losses are counted by sequence number; datagrams still on their way at the end
-//! are not lost. A copy that arrives after the first is counted as such and nowhere else. Answers are counted by the
-//! number of their datagram in the same way.
+//! Jitter is that of RFC 3550 section 6.4.1. It starts at 0. In the order of arrival, J moves towards |d(i) - d(i-1)|
+//! by a sixteenth of the difference. Losses are counted by sequence number; datagrams still on their way at the end are
+//! not lost. A copy that arrives after the first arrival is counted only as a copy. Answers are counted by the number
+//! of their datagram in the same way.
 //!
 //! State: two bits per datagram, two more if it is answered, and a few numbers. At 50 packets a second, two bits are
 //! 45 kB per hour.
@@ -14,8 +14,8 @@ use super::numbers::Numbers;
 use super::playout::PacketPlayout;
 use tailback_base::{Duration, Time};
 
-/// The default deadline, for traffic that somebody listens to or watches: 150 ms, up to which most applications are
-/// served well (ITU-T G.114).
+/// The default deadline, for traffic with a listener or a viewer: 150 ms. Up to this delay most applications are served
+/// well (ITU-T G.114).
 pub const DEADLINE: Duration = Duration::from_millis(150);
 
 /// The fate of the answers to these datagrams.
@@ -27,14 +27,14 @@ pub struct Answers {
     round_trip: Histogram,
 }
 
-/// What is known about the datagrams of one flow that were sent in the measured time.
+/// The counts of the datagrams of one flow that were sent in the measured time.
 #[derive(Clone, Debug)]
 pub struct Quality {
     /// The delay above which a datagram is late.
     deadline: Option<Duration>,
     /// The first number that counts.
     first: u64,
-    /// By the datagram's number minus `first`.
+    /// The datagrams that arrived, by number minus `first`.
     arrived: Numbers,
     dropped: Numbers,
     pub delay: Histogram,
@@ -79,14 +79,14 @@ impl Quality {
         }
     }
 
-    /// The same where the destination answers.
+    /// The same measurements for a destination that answers.
     #[must_use]
     pub fn answered(self) -> Quality {
         let answers = Some(Box::default());
         Quality { answers, ..self }
     }
 
-    /// The same where what arrives is played.
+    /// The same measurements for datagrams that are played.
     #[must_use]
     pub fn played(self, playout: PacketPlayout) -> Quality {
         let playout = Some(Box::new(playout));
@@ -107,7 +107,7 @@ impl Quality {
         };
     }
 
-    /// A datagram that was sent then has arrived.
+    /// A datagram that was sent at `sent` has arrived.
     pub fn deliver(&mut self, number: u64, sent: Time, delay: Duration) {
         if number < self.first {
             return;
@@ -166,8 +166,8 @@ impl Quality {
         }
     }
 
-    /// How many of the datagrams before the number `next` have been answered, and of how many the answer is lost;
-    /// `None` where the destination does not answer.
+    /// The number of datagrams before the number `next` that have been answered, and the number of those whose answer
+    /// is lost; `None` if the destination does not answer.
     pub fn answers(&self, next: u64) -> Option<[u64; 2]> {
         let a = self.answers.as_ref()?;
         let numbers = 0..next.saturating_sub(self.first);
@@ -179,7 +179,7 @@ impl Quality {
         Some(&self.answers.as_ref()?.round_trip)
     }
 
-    /// Whether anything can be late.
+    /// Whether a datagram can be late.
     pub fn has_deadline(&self) -> bool {
         self.deadline.is_some()
     }
@@ -215,7 +215,7 @@ impl Quality {
         all
     }
 
-    /// How many datagrams before the number `next` count.
+    /// The number of datagrams before the number `next` that count.
     pub fn sent(&self, next: u64) -> u64 {
         next.saturating_sub(self.first)
     }
@@ -237,7 +237,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// Alternating delays of 20 and 30 ms: J = 10 ms (1 - (15/16)^n) after n differences, 6.44 ms after 16.
+    /// Delays alternate between 20 and 30 ms: J = 10 ms (1 - (15/16)^n) after n differences, 6.44 ms after 16.
     #[test]
     fn jitter_is_that_of_rfc_3550() {
         let mut q = Quality::new(Some(DEADLINE));

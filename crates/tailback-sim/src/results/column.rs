@@ -8,7 +8,7 @@ use super::table::{Column as Stored, Data, Table};
 use std::sync::Arc;
 use tailback_base::work::counted_as;
 
-/// How a value is read. NaN is "no value" in a column of reals.
+/// The function that reads a value. NaN is "no value" in a column of reals.
 enum Get<R> {
     Count(fn(&R) -> u64),
     Real(fn(&R) -> f64),
@@ -28,20 +28,20 @@ pub struct Column<R> {
     /// Whether it identifies a row, alone or with others.
     key: bool,
     shown: Option<Shown>,
-    /// The page of a sweep draws it.
+    /// Whether the page of a sweep draws it.
     drawn: bool,
 }
 
-/// Which tables for people have a column.
+/// The tables for people that show a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shown {
-    /// Those of pages, which have room.
+    /// The tables of pages, which have room.
     OnPages,
-    /// Those of a terminal too.
+    /// The tables of a terminal too.
     Everywhere,
 }
 
-/// What is said of a column beside its values.
+/// The words for a column.
 #[derive(Clone, Debug)]
 pub struct Called {
     pub name: &'static str,
@@ -50,7 +50,7 @@ pub struct Called {
     pub quantity: String,
     /// The title in sentences, on axes and in pages.
     pub title: String,
-    /// As the head of a column in a terminal.
+    /// The word at the head of a column in a terminal.
     pub short: String,
     pub share: bool,
     pub better: Option<Better>,
@@ -59,7 +59,7 @@ pub struct Called {
     pub drawn: bool,
 }
 
-/// What is said of these columns.
+/// The words for these columns.
 pub fn called_of<R>(columns: &[Column<R>]) -> Vec<Called> {
     columns.iter().map(Column::called).collect()
 }
@@ -90,18 +90,18 @@ impl<R> Column<R> {
         Column::new(name, "", doc, Get::Text(get))
     }
 
-    /// Text of a few words: if it repeats from row to row, it is stored once.
+    /// A column of texts of a few words. A text that repeats from row to row is stored once.
     pub const fn word(name: &'static str, doc: &'static str, get: fn(&R) -> &'static str) -> Column<R> {
         Column::new(name, "", doc, Get::Word(get))
     }
 
-    /// Its values are of this quantity.
+    /// Declare that the values of the column are of this quantity.
     pub const fn is(mut self, quantity: &'static Quantity) -> Column<R> {
         self.quantity = Some((quantity, None));
         self
     }
 
-    /// Its values are a statistic of this quantity.
+    /// Declare that the values of the column are a statistic of this quantity.
     pub const fn of(mut self, quantity: &'static Quantity, stat: Stat) -> Column<R> {
         self.quantity = Some((quantity, Some(stat)));
         self

@@ -1,8 +1,8 @@
-//! The table `completions`: completion times of transfers and of pages, one row per group and class of sizes, and
-//! first the same over all groups if several have asked for something.
+//! The table `completions`: completion times of transfers and of pages, one row per group and class of sizes. If
+//! several groups have requested something, the rows over all groups come first.
 //!
-//! Quantiles are exact, over everything that was completed. What was not completed is counted separately: quantiles of
-//! a run that ends early say little about long transfers.
+//! Quantiles are exact, over everything that was completed. Requests that were not completed are counted separately,
+//! because quantiles of a run that ends early say little about long transfers.
 
 use super::column::{self, Called, called_of, table};
 use super::quantity::{ACKED_COMPLETION_TIME, ASKED_FOR, COMPLETION_TIME, SIZE, SLOWDOWN, Stat, UNFINISHED, WHAT};
@@ -184,7 +184,8 @@ pub(super) fn read(reading: &Reading) -> Table {
     let kinds: [Vec<Asked>; 2] = [transfers.collect(), pages.collect()];
     let groups: Vec<u32> = kinds.iter().flatten().map(|a| a.group).collect();
     let all = size_classes::over_all(reading, groups);
-    // By group and class; what is of all groups, and the class of all sizes, come before the others.
+    // The rows are sorted by group and class. The rows over all groups, and the class of all sizes, come before the
+    // others.
     for requests in kinds {
         let edges = SizeEdges::of(reading.frame.size_classes, requests.iter().map(|a| a.bytes));
         let what = requests.first().map_or("", |a| a.what);
@@ -199,7 +200,7 @@ pub(super) fn read(reading: &Reading) -> Table {
                 }),
         );
     }
-    // Transfers and pages of a group stand together.
+    // Transfers and pages of a group are next to each other.
     let mut order: Vec<Arc<str>> = Vec::new();
     order.extend(all.then(|| ALL.into()));
     order.extend((0..reading.groups()).map(|g| reading.group(g as u32)));

@@ -1,8 +1,8 @@
 //! The table `delays`: how delays are distributed, one row per bin of a histogram that has counts.
 //!
-//! A link has the times in its queue, a group of flows the one-way delays of its data packets and, with echo, the round
-//! trips of its datagrams. A bin is at most a 32nd of its lower edge wide, so a quantile read from these rows is within
-//! 3 %. All runs have the same edges.
+//! For a link they are the times in its queue. For a group of flows they are the one-way delays of its data packets
+//! and, with echo, the round trips of its datagrams. A bin is at most a 32nd of its lower edge wide, so a quantile read
+//! from these rows is within 3 %. All runs have the same edges.
 
 use super::column::{self, Called, called_of, table};
 use super::{Reading, Table};

@@ -1,7 +1,7 @@
-//! Laws that hold between the numbers of a run's tables: sums and quantiles, and what a source offered.
+//! Laws that hold between the numbers of a run's tables: sums and quantiles, and the load of a source.
 //!
-//! * Sums over intervals are the totals, where intervals fill the counted time; sums over reasons are all drops; a
-//!   group has what its flows have.
+//! * Sums over intervals are equal to the totals, if the intervals fill the counted time. Sums over reasons are equal
+//!   to all drops. A group has the counts of its flows together.
 //! * Quantiles are in order, and a share is between 0 and 1.
 //! * A source that paces its packets offers its rate: exactly, or, if gaps are drawn, within six standard deviations.
 
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_base::Duration;
 
-/// How far two sums of many terms may differ, relative.
+/// The relative difference that two sums of many terms may have.
 const ROUNDING: f64 = 1e-6;
 /// Quantiles, from the least on, as columns end.
 const QUANTILES: [&str; 4] = ["_p50_s", "_p95_s", "_p99_s", "_max_s"];
@@ -83,7 +83,7 @@ fn in_order(t: &Table) -> Result<(), String> {
                 .filter_map(|v| v.get(row).copied())
                 .filter(|x| !x.is_nan())
                 .collect();
-            // The largest is exact, and the others are the upper edge of a bin.
+            // The maximum is exact, and the other quantiles are upper edges of bins.
             if values.windows(2).any(|w| w[0] > w[1] * (1.0 + 0.05)) {
                 return Err(format!("{}, row {row}: the quantiles of {stem} are {values:?}", t.name));
             }
@@ -158,7 +158,7 @@ fn groups(flows: &Table, groups: &Table) -> Result<(), String> {
     Ok(())
 }
 
-/// Datagrams at a given rate: as many as it says.
+/// Check that a source of datagrams with a given rate has sent as many as the rate says.
 fn offered(g: &GroupSpec, flows: &Table, spec: &Spec, library: &Library) -> Result<(), String> {
     // The variance of a gap in units of its mean's square; jitter is uniform.
     let variance = match g.traffic.model.name {

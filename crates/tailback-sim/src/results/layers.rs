@@ -1,9 +1,9 @@
 //! The table `layers`: the ports of each layer of a topology together, a row for each direction of a layer's links.
 //!
-//! A layer is called as its links are, without their numbers: `host` are the ports of switches towards hosts,
-//! `host.reverse` the hosts' own, `leaf-spine` the leaves' ports towards spines, `leaf-spine.reverse` the way down.
-//! Waits are those of all packets of the layer; counts are sums over ports, which a mean or a maximum says where it is
-//! one.
+//! A layer has the name of its links without their numbers. `host` is the ports of switches towards hosts,
+//! `host.reverse` the hosts' own ports, `leaf-spine` the leaves' ports towards spines, `leaf-spine.reverse` the ports
+//! in the opposite direction. Waits are those of all packets of the layer. Counts are sums over ports, unless the
+//! column says that it is a mean or a maximum.
 
 use super::column::{self, Called, called_of, table};
 use super::outcome::Layer;

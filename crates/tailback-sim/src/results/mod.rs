@@ -1,5 +1,5 @@
-//! The results of a run: tables with units, and the engine's counts. A table is a file that declares its columns and
-//! fills its rows.
+//! The results of a run: tables with units, and the engine's counts. Each table has a file that declares its columns
+//! and fills its rows.
 
 pub mod column;
 mod completions;

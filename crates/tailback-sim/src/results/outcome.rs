@@ -44,7 +44,7 @@ macro_rules! row {
     };
 }
 
-/// Every table of a run, in the order in which they are shown. A new table is a file and a row here.
+/// Every table of a run, in the order in which they are shown. A new table needs a file and a row here.
 pub static TABLES: &[TableRow] = &[
     row!(flows, Usually, "Flows"),
     row!(groups, Usually, "Groups of flows"),
@@ -70,7 +70,8 @@ pub static TABLES: &[TableRow] = &[
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Filled {
     Usually,
-    /// A folder of results has a file for it only if it has rows; one of an earlier version may lack it.
+    /// A folder of results has a file for the table only if the table has rows; a folder of an earlier version may lack
+    /// it.
     Seldom,
 }
 
@@ -107,18 +108,18 @@ pub struct Frame<'a> {
 /// The ports of one direction of the links of a layer.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// That of the links without their numbers, such as `leaf-spine.reverse`.
+    /// The name of the links without their numbers, such as `leaf-spine.reverse`.
     pub name: String,
     pub ports: Vec<u32>,
 }
 
-/// A transfer beside what it would take on an empty path, seconds.
+/// The time of a transfer and its times on an empty path, seconds.
 pub struct Compared {
     pub group: u32,
     pub bytes: u64,
     pub took: Option<f64>,
     pub ideal: f64,
-    /// The same sender alone.
+    /// The time with the same sender alone.
     pub alone: Option<f64>,
 }
 
@@ -127,9 +128,9 @@ pub struct Reading<'a> {
     pub(crate) sim: &'a Sim,
     pub(crate) frame: &'a Frame<'a>,
     groups: Vec<Arc<str>>,
-    /// For each row: the flow's name.
+    /// The flow's name, for each row.
     ids: Vec<Arc<str>>,
-    /// For each row: its counts in the measured time.
+    /// The counts in the measured time, for each row.
     counted: Vec<Snapshot>,
 }
 

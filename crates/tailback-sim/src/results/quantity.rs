@@ -8,19 +8,19 @@ pub enum Better {
     Less,
 }
 
-/// What is measured.
+/// A measured quantity.
 #[derive(Debug)]
 pub struct Quantity {
     /// The word in sentences, on axes and in pages.
     pub title: &'static str,
-    /// As the head of a column in a terminal.
+    /// The word at the head of a column in a terminal.
     pub short: &'static str,
     /// A share of a whole, which people read in per cent.
     pub share: bool,
     pub better: Option<Better>,
 }
 
-/// What is taken of the values of a quantity.
+/// A statistic of the values of a quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stat {
     Mean,
@@ -53,7 +53,7 @@ impl Stat {
         }
     }
 
-    /// A short word without a statistic is of the mean.
+    /// A short word without a statistic means the mean.
     fn short(self, of: &str) -> String {
         match self {
             Stat::Mean => of.into(),
@@ -110,7 +110,7 @@ pub static LAYER: Quantity = Quantity::new("layer", "layer");
 pub static FLOW: Quantity = Quantity::new("flow", "flow");
 pub static WHAT: Quantity = Quantity::new("times of", "times of");
 
-// Of a link.
+// Quantities of a link.
 pub static UTILISATION: Quantity = Quantity::new("utilisation", "used").share().more();
 pub static RATE: Quantity = Quantity::new("rate", "rate");
 pub static THROUGHPUT: Quantity = Quantity::new("throughput", "throughput").more();
@@ -124,7 +124,7 @@ pub static MARK_RATE: Quantity = Quantity::new("marked share", "marked").share()
 pub static PORTS: Quantity = Quantity::new("ports", "ports");
 pub static PACKETS: Quantity = Quantity::new("packets", "packets");
 
-// Of flows and groups of them.
+// Quantities of flows and groups of flows.
 pub static FLOWS: Quantity = Quantity::new("flows", "flows");
 pub static GOODPUT: Quantity = Quantity::new("goodput", "goodput").more();
 pub static GOODPUT_WIRE: Quantity = Quantity::new("goodput of whole packets", "wire goodput").more();
@@ -143,7 +143,7 @@ pub static BURST_GOODPUT_WIRE: Quantity = Quantity::new("goodput while a burst i
 pub static REVERSE_GOODPUT: Quantity = Quantity::new("goodput backwards", "reverse goodput").more();
 pub static REVERSE_DELAY: Quantity = Quantity::new("one-way delay backwards", "reverse delay").less();
 
-// Of what was asked for: transfers and pages.
+// Quantities of requests: transfers and pages.
 pub static ASKED_FOR: Quantity = Quantity::new("asked for", "asked for");
 pub static UNFINISHED: Quantity = Quantity::new("unfinished", "unfinished").less();
 pub static COMPLETION_TIME: Quantity = Quantity::new("completion time", "time").less();
@@ -155,7 +155,7 @@ pub static SIZE: Quantity = Quantity::new("size", "size");
 pub static LARGER_THAN: Quantity = Quantity::new("larger than", "over");
 pub static NO_LARGER_THAN: Quantity = Quantity::new("no larger than", "up to");
 
-// Of datagrams and their answers.
+// Quantities of datagrams and their answers.
 pub static LOST: Quantity = Quantity::new("lost packets", "lost").less();
 pub static LOSS_RUN: Quantity = Quantity::new("run of losses", "run").less();
 pub static LATE: Quantity = Quantity::new("late datagrams", "late").share().less();
@@ -164,14 +164,14 @@ pub static JITTER: Quantity = Quantity::new("jitter", "jitter").less();
 pub static ANSWERED: Quantity = Quantity::new("answered packets", "answered").more();
 pub static LOST_ANSWERS: Quantity = Quantity::new("lost answers", "answers lost").less();
 
-// Of frames of video.
+// Quantities of frames of video.
 pub static FRAMES: Quantity = Quantity::new("frames", "frames");
 pub static FRAMES_NOT_SHOWN: Quantity = Quantity::new("frames not shown", "failed").share().less();
 pub static FREEZES: Quantity = Quantity::new("freezes", "freezes").less();
 pub static FREEZE: Quantity = Quantity::new("freeze", "freeze").less();
 pub static FRAME_DELAY: Quantity = Quantity::new("delay of a frame", "frame delay").less();
 
-// Of what is heard and seen.
+// Quantities of playout.
 pub static MISSING: Quantity = Quantity::new("missing at playout", "missing").share().less();
 pub static PLAYOUT_DELAY: Quantity = Quantity::new("delay until played", "play delay").less();
 pub static RATING: Quantity = Quantity::new("R of the E-model", "R").more();

@@ -1,4 +1,4 @@
-//! Recorded series as a screen shows them: of all points in a column of pixels the first, least, greatest and last.
+//! Recorded series for a screen: of all points in a column of pixels only the first, least, greatest and last.
 //!
 //! A line through these four covers the same pixels as a line through all points (Jugel, Jerzak, Hackenbroich and
 //! Markl, M4: a visualization-oriented time series data aggregation, VLDB 2014). A point costs two comparisons.
@@ -77,8 +77,8 @@ impl<'a> SeriesColumns<'a> {
     }
 }
 
-/// The wanted series of a table `series`, with at most four points in each of so many columns; in the order of the
-/// table.
+/// The wanted series of a table `series`, with at most four points in each of this number of columns; in the order of
+/// the table.
 pub fn lines(series: &Table, columns: usize, wanted: &dyn Fn(&str) -> bool) -> Vec<ScreenLine> {
     let Some(c) = SeriesColumns::of(series) else {
         return vec![];
@@ -115,7 +115,7 @@ fn same(a: &Arc<str>, b: &Arc<str>) -> bool {
     Arc::ptr_eq(a, b) || a == b
 }
 
-/// The points of the rows that a screen of so many columns shows.
+/// The points of the rows that a screen with this number of columns shows.
 fn reduce(rows: &[usize], times: &[f64], values: &[f64], columns: usize) -> (Vec<f32>, Vec<f32>) {
     let (first, last) = (times[rows[0]], times[rows[rows.len() - 1]]);
     let width = (last - first) / columns.max(1) as f64;

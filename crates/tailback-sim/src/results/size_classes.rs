@@ -1,4 +1,4 @@
-//! Classes of sizes, as rows of tables: their edges and names, and the columns that say which class a row is of.
+//! Classes of sizes, as rows of tables: their edges and names, and the columns that give the class of a row.
 
 use super::Reading;
 use super::column::Column;
@@ -14,7 +14,7 @@ pub(super) struct SizeClass {
     pub group: Arc<str>,
     sizes: Arc<str>,
     over: f64,
-    /// NaN where there is no largest.
+    /// NaN if there is no largest size.
     to: f64,
 }
 
@@ -42,7 +42,7 @@ pub(super) const fn to<R: OfClass>() -> Column<R> {
     Column::real("bytes_to", "bytes", doc, |r: &R| r.of().to).is(&NO_LARGER_THAN)
 }
 
-/// Classes, and the largest size of each, bytes; the last class has what is larger. Class 0 has all sizes.
+/// Classes, and the largest size of each, bytes; the last class has all larger sizes. Class 0 has all sizes.
 pub(super) struct SizeEdges<'a> {
     classes: &'a SizeClasses,
     edges: Vec<u64>,
@@ -63,7 +63,7 @@ impl SizeEdges<'_> {
         SizeEdges { classes, edges }
     }
 
-    /// How many classes there are, with that of all sizes.
+    /// The number of classes, including the class of all sizes.
     fn count(&self) -> usize {
         self.edges.len() + 2
     }
@@ -73,8 +73,8 @@ impl SizeEdges<'_> {
         1 + self.edges.partition_point(|to| *to < bytes)
     }
 
-    /// The classes that something is in, by group, `None` for all groups, and number. With `all` the first group is
-    /// that of all. Values of a measure are sorted once, and are put into their classes in this order.
+    /// The classes that have items, by group (`None` for all groups) and number. With `all` the first group is that of
+    /// all groups. Values of a measure are sorted once, and are put into their classes in this order.
     pub fn classes<T: Classed, C: Default>(
         &self,
         of: &[T],
@@ -88,7 +88,7 @@ impl SizeEdges<'_> {
         classes.resize_with(groups * sizes, || None);
         let place = |t: &T| ((first + t.group() as usize) * sizes, self.number(t.bytes()));
         let places: Vec<(usize, usize)> = of.iter().map(place).collect();
-        // The row of its group, and that of all.
+        // The row of its group, and the row of all groups.
         let rows = |i: usize| {
             let (group, class) = places[i];
             let rows = [Some(group), all.then_some(0)];
@@ -111,7 +111,7 @@ impl SizeEdges<'_> {
             .collect()
     }
 
-    /// The class with this number, of a group or of all.
+    /// The class with this number, of a group or of all groups.
     pub fn class(&self, group: Option<Arc<str>>, number: usize) -> SizeClass {
         let edge = |i: usize| self.edges.get(i).map(|to| *to as f64);
         SizeClass {
@@ -123,8 +123,8 @@ impl SizeEdges<'_> {
     }
 }
 
-/// Whether there are rows over all groups: several of these have something, and none of the run has the name of such
-/// rows.
+/// Whether there are rows over all groups: several of these groups have items, and no group of the run has the name of
+/// such rows.
 pub(super) fn over_all(reading: &Reading, mut groups: Vec<u32>) -> bool {
     groups.sort_unstable();
     groups.dedup();
@@ -145,7 +145,7 @@ fn edges(classes: &SizeClasses, asked: impl Iterator<Item = u64>) -> Vec<u64> {
     }
 }
 
-/// The name of a class; class 0 has all sizes. That of a tenth is the same in all runs.
+/// The name of a class; class 0 has all sizes. The name of a tenth is the same in all runs.
 fn name(classes: &SizeClasses, class: usize) -> Arc<str> {
     let Some(class) = class.checked_sub(1) else {
         return ALL.into();

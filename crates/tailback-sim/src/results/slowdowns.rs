@@ -1,9 +1,9 @@
-//! The table `slowdowns`: how much longer the flows of workloads took than on an empty path, a row for each workload
-//! and class of sizes, and first the same over all workloads if there are several.
+//! The table `slowdowns`: how much longer the flows of workloads took than on an empty path. It has a row for each
+//! workload and class of sizes. If there are several workloads, the rows over all workloads come first.
 //!
-//! Two comparisons stand beside each other (`sim/ideal.rs`): with the ideal that papers use, and with the same sender
-//! alone on the same path. Percentiles are exact, over all flows that were done. Flows that the end of the run cut off
-//! are counted apart.
+//! There are two comparisons (`sim/ideal.rs`): with the ideal that papers use, and with the same sender alone on the
+//! same path. Percentiles are exact, over all flows that were done. Flows that the end of the run cut off are counted
+//! separately.
 
 use super::column::{self, Called, called_of, table};
 use super::outcome::Compared;
@@ -19,7 +19,7 @@ struct Class {
     bytes: u64,
     /// Values of the finished flows.
     done_bytes: u64,
-    /// Sorted, as the two after it.
+    /// Sorted, like the two lists after it.
     ideal: Vec<f64>,
     alone: Vec<f64>,
     /// Rates of single flows, bit/s.

@@ -9,7 +9,7 @@ pub fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { f64::NAN }
 }
 
-/// NaN without values.
+/// The mean; NaN without values.
 pub fn mean(values: &[f64]) -> f64 {
     ratio(values.iter().sum(), values.len() as f64)
 }
@@ -80,7 +80,7 @@ pub fn goodput(s: &Snapshot, seconds: f64) -> f64 {
     s.arrived as f64 * 8.0 / seconds
 }
 
-/// Bytes of whole packets divided by their payload, over what arrived.
+/// Bytes of whole packets divided by their payload, over the packets that arrived.
 pub fn wire_ratio(s: &Snapshot) -> f64 {
     let payload = s.data.received_payload_bytes;
     if payload > 0 {

@@ -250,7 +250,7 @@ impl Table {
         );
     }
 
-    /// Rows `from` to the one before `to`.
+    /// Rows from `from` (inclusive) to `to` (exclusive).
     pub fn rows_between(&self, from: usize, to: usize) -> Table {
         let columns = self.columns.iter().map(|c| Column {
             data: match &c.data {
@@ -320,7 +320,7 @@ mod tests {
         ColumnDef::real("rtt", "s", "how long"),
     ];
 
-    /// A count keeps all its digits, and a value that is not there is null.
+    /// A count keeps all its digits, and a missing value is null.
     #[test]
     fn rows_are_json_by_the_names_of_columns() {
         let mut t = Table::new("flows", COLUMNS);

@@ -1,8 +1,8 @@
 //! The table `transfers`: one row for each transfer that a session, or a flow with `traffic = "transfer"`, requested
 //! in the measured time.
 //!
-//! A transfer that was requested during the warm-up has no row, even if it ended later. One that is not finished when
-//! the run ends has a row without `done_s`.
+//! A transfer that was requested during the warm-up has no row, even if it ended later. A transfer that is not finished
+//! when the run ends has a row without `done_s`.
 
 use super::column::{self, Called, called_of, table};
 use super::quantity::{ACKED_COMPLETION_TIME, COMPLETION_TIME, SLOWDOWN, TIMEOUTS};

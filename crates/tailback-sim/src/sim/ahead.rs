@@ -1,42 +1,46 @@
-//! Running ahead: a packet is handed on when it is known when it will arrive, not when that time has come.
+//! Running ahead: a packet is handed on as soon as its arrival time is known, and not when that time has come.
 //!
-//! A line knows a packet's arrival at its far end as soon as its transmission has been decided. If nothing else can
-//! happen until then to what takes the packet, that may be called at once, as of the arrival: no event, no place on the
-//! wire, and the packet is still in the processor's registers. The rule:
+//! A packet's arrival at the far end of a line is known as soon as its transmission has been decided. If nothing else
+//! can happen to the receiving object until then, that object may be called at once, as of the arrival. This saves the
+//! event and the place on the wire, and the packet is still in the processor's registers. The rules:
 //!
 //! 1. A port may take a packet ahead if it is arithmetic ([`Queue::Fused`]), nothing but a tap stands before its queue,
 //!    and everything that enters it comes from one port, or from destinations behind one port.
-//! 2. An end may be called ahead if its answers enter such a port, or a port that it alone uses, and if its application
-//!    hears nothing of it and leaves it alone until then (a destination: always). Timers that are due before, of this
-//!    end and of those that share the port of its answers, run first: as of their times, in their order.
-//! 3. What is looked at while a run goes on never runs ahead: what a series or a log reads, what a conditioner sees,
-//!    what a tap sees at a far end. A tap that looks at a queue alone is shown it ahead of time, and orders what it
-//!    sees of several ([`crate::wire::tap`]).
-//! 4. Nothing runs past the horizon: the end of what may be run now, the next change of flows, and the next tick that
-//!    looks at everything (the end of the warm-up, of an interval). A run that ends with its sessions has no end that
-//!    is known before: nothing runs ahead.
-//! 5. The first port of a source never hands on ahead. There each round ends, and the list of events gets its next
-//!    turn. Datagrams that are not answered make no round: a port that only their sources send into hands on.
+//! 2. An end may be called ahead if its answers enter such a port or a port that it alone uses. Its application must
+//!    get no events of it and must not call it until then (for a destination this always holds). Timers that are due
+//!    before, of this end and of the ends that share the port of its answers, run first, as of their times and in their
+//!    order.
+//! 3. Objects that are observed during a run never run ahead: those that a series or a log reads, that a conditioner
+//!    sees, or that a tap sees at a far end. A tap that looks only at queues sees their packets ahead of time, and
+//!    sorts those of several queues ([`crate::wire::tap`]).
+//! 4. Nothing runs past the horizon, which is the earliest of three instants: the end of what may be run now, the next
+//!    change of flows, and the next tick that looks at everything (the end of the warm-up or of an interval). The end
+//!    of a run that ends with its sessions is not known before, so nothing runs ahead in such a run.
+//! 5. The first port of a source never hands on ahead. Each round of packets and answers ends there, and the event list
+//!    gets its next turn. Datagrams that are not answered make no rounds, so a port that only their sources send into
+//!    hands on ahead.
 //! 6. Ends that applications open while the run goes on may do anything at any time. They are called by events, except
-//!    clients in the middle of a transfer (`sim/clients.rs`), and what such ends enter first has several feeders.
-//!    Between which nodes they open them has to be known; else nothing runs ahead. Where such a connection is over, its
-//!    number is given out again with its last packet: a port on its way that may lose packets takes none ahead.
-//! 7. A discipline that sends requests to sources sends them into the way back, at the near end of its port: what they
-//!    enter there has several feeders. One that sends any has to say so. At the first port of a way the end hears it
-//!    between two segments of a burst: there nothing runs ahead, and no segment is predicted.
-//! 8. Where the way of a packet has a choice among equal paths (`sim/equal.rs`), that is made by an event, when the
-//!    packet has arrived. All ports of such a way have several feeders, and its ends are called by events.
+//!    clients in the middle of a transfer (`sim/clients.rs`), and the first port of such an end has several feeders.
+//!    The pairs of nodes between which applications open connections have to be known; otherwise nothing runs ahead.
+//!    The number of a closed connection is used again when its last packet has left the network, so a port on its path
+//!    that may lose packets takes none ahead.
+//! 7. A discipline that sends requests to sources sends them into the reverse path, at the near end of its port. The
+//!    port that the requests enter there has several feeders. A discipline that sends requests has to declare it. At
+//!    the first port of a path the source may get the request between two segments of a burst. In such a network
+//!    nothing runs ahead, and no segment is predicted.
+//! 8. If the path of a packet has a choice among equal paths (`sim/equal.rs`), an event makes the choice when the
+//!    packet has arrived. All ports of such a path have several feeders, and its ends are called by events.
 //!
-//! So every queue that several ports share meets its packets in the order of events, and every other object its calls
-//! in the order of time: no result can tell whether a run ran ahead. Benefit: in a dumbbell of plain TCP only one event
-//! a data packet is left, its arrival at the bottleneck, where there were four, and a packet is stored once a round
-//! trip; that is a quarter to a third of the time.
+//! By these rules every queue that several ports share gets its packets in the order of events, and every other object
+//! gets its calls in the order of time. Results therefore do not show whether a run ran ahead. In a dumbbell of plain
+//! TCP each data packet needs one event, its arrival at the bottleneck, instead of four, and is stored once a round
+//! trip. The benefit is a quarter to a third of the time.
 //!
-//! What follows a packet by these rules is `sim/travel.rs`.
+//! The loop in `sim/travel.rs` follows a packet by these rules.
 //!
-//! State: two flags a port (does it hand on ahead, does it take), three a flow (by end; is its destination one of those
-//! that are called in the order of time), the horizon, and the armed timers of destinations that share the port of
-//! their answers, by the port in front of them.
+//! State: two flags for each port (whether it hands packets on ahead, and whether it takes them ahead), three for each
+//! flow (one for each end, and whether its destination is called in the order of time), the horizon, and the armed
+//! timers of destinations that share the port of their answers, by the port in front of these destinations.
 
 use super::equal::CHOICE;
 use super::{Sim, Tick};
@@ -53,25 +57,25 @@ use tailback_base::work::counted_as;
 /// The state of running ahead.
 #[derive(Default)]
 pub(crate) struct Ahead {
-    /// Whether the network has been looked at; it is when the first event runs, since until then things are added to
-    /// it.
+    /// Whether the rules have been applied to the network. They are applied when the first event runs, because until
+    /// then parts are added to the network.
     known: bool,
-    /// No packet may run ahead and no segment is predicted, in any network. For tests that compare both.
+    /// No packet may run ahead and no segment is predicted, in any network. This is for tests that compare both.
     pub never: bool,
     /// Nothing may be done as of a later time.
     pub horizon: Time,
-    /// When the ticks that look at everything are due, by number; never for others.
+    /// The times at which the ticks that look at everything are due, by the number of the tick; never for other ticks.
     pub ticks: Vec<Time>,
-    /// When flows change next, if they do.
+    /// The time of the next change of flows, if there is one.
     pub change: Option<Time>,
-    /// For each port, whether it takes packets before they have arrived.
+    /// Whether each port takes packets before they have arrived.
     pub takes: Vec<bool>,
     /// Armed timers of the destinations behind each port, if they share the port of their answers: time and entity of
     /// the event.
     timers: Vec<BinaryHeap<Reverse<(Time, u32)>>>,
     /// The lazy ports (see `sim/lazy.rs`).
     pub lazy: Vec<u32>,
-    /// How many calls as of another time are in progress.
+    /// The number of calls as of another time that are in progress.
     pub deep: u32,
 }
 
@@ -108,19 +112,19 @@ pub(super) struct Use {
     feeder: Feeder,
     /// A source sends into it.
     first: bool,
-    /// How many directions of flows, and of connections that may be opened.
+    /// The number of directions of flows, and of connections that may be opened, that use the port.
     pub ways: u32,
     /// Some of these connections may be opened during the run.
     opened: bool,
 }
 
-/// What is read of a network while it runs.
+/// The parts of a network that are read during the run.
 pub(super) struct Looks {
-    /// Ports whose queue is read, and ports whose deliveries are.
+    /// Ports whose queue is read, and ports whose deliveries are read.
     pub queue: Vec<bool>,
     exit: Vec<bool>,
     pub flow: Vec<bool>,
-    /// Every loss is written down, in the order of time.
+    /// Every loss is logged, in the order of time.
     pub losses: bool,
 }
 
@@ -148,7 +152,7 @@ impl Looks {
 }
 
 impl Sim {
-    /// Events up to `until` may be run: how far may anything go ahead?
+    /// Events up to `until` may be run: set how far anything may run ahead.
     pub(super) fn look_to(&mut self, until: Time) {
         if !self.ahead.known {
             self.ahead.known = true;
@@ -186,7 +190,7 @@ impl Sim {
             self.ahead.takes[port] = is_fed_by_port && keeps && self.is_open(port, &looks);
             self.net.ports[port].hands_ahead = !first && !self.net.ports[port].watched_exit && !looks.exit[port];
         }
-        // A conditioner that knows senders follows those that join during the run.
+        // A conditioner that follows senders also follows those that join during the run.
         let heard = self.edges.all.iter().any(|e| e.hears);
         for flow in counted_as(8, 0..self.flows.all.len()) {
             let f = &self.flows.all[flow];
@@ -219,7 +223,7 @@ impl Sim {
                 _ => [false; 2],
             };
         }
-        // If all ends run ahead, nearly every port has something behind it that takes packets ahead.
+        // If all ends run ahead, nearly every port has a receiver behind it that takes packets ahead.
         if opened.is_empty() && self.flows.all.iter().all(|f| f.runs_ahead == [true; 2]) {
             self.ahead.timers.resize_with(self.net.ports.len(), BinaryHeap::new);
             return;
@@ -233,8 +237,8 @@ impl Sim {
         self.ahead.timers.resize_with(self.net.ports.len(), BinaryHeap::new);
     }
 
-    /// A port behind which nothing takes a packet ahead need not ask for each, as most where connections are opened.
-    /// `clients`: the last ports before those that may be called ahead.
+    /// A port need not check each packet if no receiver behind it takes packets ahead. That is the case for most ports
+    /// where connections are opened. `clients`: the last ports before those that may be called ahead.
     fn leave_the_rest_to_events(&mut self, opened: &[[Route; 2]], clients: &[u32]) {
         let mut waited_for = vec![false; self.net.ports.len()];
         for port in clients {
@@ -245,7 +249,7 @@ impl Sim {
         for (ways, ends) in flows.chain(counted_as(16, opened).map(|ways| (ways, [false; 2]))) {
             for (way, end) in ways.iter().zip([ends[1], ends[0]]) {
                 if self.net.is_spread(*way) {
-                    // Nothing on it takes packets ahead.
+                    // No port of this route takes packets ahead.
                     continue;
                 }
                 let ports = self.ports_of(*way);
@@ -262,7 +266,7 @@ impl Sim {
         }
     }
 
-    /// The ways of all connections that applications may open; none if they may open any.
+    /// The routes of all connections that applications may open; `None` if applications may open any.
     fn ways_to_be_opened(&mut self) -> Option<Vec<[Route; 2]>> {
         let mut ways = Vec::new();
         for number in counted_as(16, 0..self.apps.transports.len()) {
@@ -282,7 +286,7 @@ impl Sim {
         if !counted_as(4, 0..self.net.ports.len() as u32).any(asks) {
             return false;
         }
-        // Any port may be the first of a way that is not known.
+        // Any port may be the first of a route that is not known.
         let Some(opened) = opened else { return true };
         let mut ways = counted_as(16, self.net.ways.iter().chain(opened)).flatten();
         ways.any(|way| self.net.one_path(*way).first().is_some_and(|port| asks(*port)))
@@ -294,7 +298,7 @@ impl Sim {
         for (flow, ways) in counted_as(16, &self.net.ways).enumerate() {
             let answers_only = self.destination_only_answers(flow);
             let [there, back] = *ways;
-            // Sources send when they like; destinations answer what comes to them, in its order.
+            // Sources send at any time; destinations answer the packets that arrive, in the order of arrival.
             self.enter_along(there, Feeder::Several, &mut used);
             let answers = match self.ports_of(there).last() {
                 Some(&port) if answers_only => Feeder::Port(port),
@@ -334,7 +338,7 @@ impl Sim {
         used
     }
 
-    /// Each port of a way is entered from the one before, the first by `from`.
+    /// Each port of a route gets packets from the port before it, and the first port gets them from `from`.
     fn enter_along(&self, way: Route, from: Feeder, used: &mut [Use]) {
         if self.net.is_spread(way) {
             for &port in self.net.ports_within(way) {
@@ -353,10 +357,10 @@ impl Sim {
         }
     }
 
-    /// A discipline that sends requests to sources does so when it likes, from the near end of its port.
+    /// A discipline that sends requests to sources sends them at any time, from the near end of its port.
     fn enter_requests(&self, way: Route, back: Route, used: &mut [Use]) {
         if self.net.is_spread(way) {
-            // No port sends requests then (`build/assemble.rs`).
+            // In this case no port sends requests (`build/assemble.rs`).
             return;
         }
         for (before, &port) in self.ports_of(way).iter().enumerate().skip(1) {
@@ -394,7 +398,7 @@ impl Sim {
         !matches!(&self.net.ports[port].queue, Queue::Fused(queue) if queue.takes_all())
     }
 
-    /// Run the timers that are due before a packet comes to an end. False if one of them may not run ahead.
+    /// Run the timers that are due before a packet comes to an end. Returns false if one of them may not run ahead.
     #[inline(always)]
     pub(super) fn run_timers_before(&mut self, t: Time, port: u32, flow: u32, at_source: bool) -> bool {
         let due = match at_source {
@@ -427,13 +431,13 @@ impl Sim {
         }
     }
 
-    /// Those of all destinations behind a port that share the port of their answers.
+    /// Run the timers of all destinations behind a port that share the port of their answers.
     fn run_destination_timers(&mut self, t: Time, port: u32) -> bool {
         while let Some(&Reverse((due, entity))) = self.ahead.timers[port as usize].peek()
             && due < t
         {
             let flow = &self.flows.all[entity as usize / 2];
-            // One that has run as an event, or was put forward, is armed no more.
+            // A timer that has run as an event, or was moved to an earlier time, is no longer armed.
             let armed = flow.timers[Side::Destination as usize] == due;
             if armed && !flow.runs_ahead[Side::Destination as usize] {
                 return false;
@@ -458,14 +462,14 @@ impl Sim {
         }
     }
 
-    /// An end of a new connection that did not open it is asked at this instant what it has to send.
+    /// Ask the passive end of a new connection at this instant what it has to send.
     pub(crate) fn ask_at(&mut self, flow: u32, side: Side, at: Time) {
         self.flows.all[flow as usize].timers[side as usize] = at;
         self.arm_endpoint(flow, side, at);
     }
 
-    /// A destination's timer has come: what was due before is over, whether it ran ahead or as an event. Without this,
-    /// timers behind a port that seldom hands on would be kept for the rest of the run.
+    /// A destination's timer has come. All timers that were due before are over, whether they ran ahead or as events.
+    /// Without this call, timers behind a port that seldom hands packets on would be kept for the rest of the run.
     pub(super) fn forget_timers(&mut self, flow: u32) {
         if self.flows.all[flow as usize].in_order {
             let (now, port) = (self.now, self.port_before_destination(flow));

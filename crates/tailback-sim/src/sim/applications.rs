@@ -1,4 +1,4 @@
-//! Applications: news for them, and what they may do.
+//! Applications: the delivery of events to them, and the calls that they may make.
 
 use super::Sim;
 use crate::measure::frames::Fate;
@@ -14,7 +14,7 @@ use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 
 impl Sim {
-    /// Deliver pending news, including what it causes.
+    /// Deliver pending events, including those that they cause.
     pub(super) fn tell(&mut self) {
         if self.apps.telling {
             return;
@@ -44,8 +44,8 @@ impl Sim {
                 ..
             } = what
             {
-                // Flows a scenario declared keep their slot and their row in the results. Of others, an end that still
-                // has something to send, or to answer (TIME-WAIT), keeps the connection.
+                // Flows that a scenario declared keep their slot and their row in the results. Another connection is
+                // kept as long as one of its ends still has something to send, or to answer (TIME-WAIT).
                 if self.apps.all[app as usize].own_flow != Some(flow)
                     && let Carrier::Connection(ends) = &self.flows.all[flow.0 as usize].carrier
                     && ends.iter().all(|e| e.is_closed())
@@ -91,7 +91,7 @@ impl Sim {
         if let Some(flow) = leave {
             self.announce(flow, false);
         }
-        // A wake that was put off since its event was made.
+        // This wake was postponed after its event had been made.
         let at = self.apps.all[app as usize].wake_at;
         self.arm_application(app, at);
         let a = &self.apps.all[app as usize];
@@ -115,7 +115,7 @@ impl Sim {
         }
     }
 
-    /// Tell the queues and conditioners on a flow's way that it joins or leaves, unless they know.
+    /// Tell the queues and conditioners on a flow's way that it joins or leaves, unless they have been told already.
     pub(crate) fn announce(&mut self, flow: FlowId, joins: bool) {
         let now = self.now;
         let f = &mut self.flows.all[flow.0 as usize];
@@ -151,7 +151,8 @@ impl Sim {
         }
     }
 
-    /// One pending event a wake: a later wish leaves the armed event alone, which looks again when it comes.
+    /// Each wake has one pending event. A request for a later wake does not move the event; the event checks the time
+    /// of the wake when it comes.
     fn arm_application(&mut self, app: u32, at: Time) {
         let a = &mut self.apps.all[app as usize];
         if at < a.armed {
@@ -175,7 +176,7 @@ impl View<'_> {
             let was_closed = end.is_closed();
             how(end.as_mut(), now);
             if !was_closed && end.is_closed() {
-                // Nothing was ever written, so no acknowledgement will bring the news.
+                // Nothing was ever written, so no acknowledgement will report the end.
                 let event = AppEvent::Closed;
                 self.sim
                     .apps

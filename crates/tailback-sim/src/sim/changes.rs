@@ -36,7 +36,7 @@ impl Planned {
 }
 
 impl Sim {
-    /// Let a change take effect in its time.
+    /// Schedule a change for its times.
     pub(crate) fn plan_change(&mut self, of: Altered, change: Change) {
         let number = self.changes.len() as u32;
         self.changes.push(Planned { of, change, done: 0 });

@@ -1,25 +1,25 @@
 //! Clients that run ahead: a client in the middle of a transfer gets segments before their arrival time.
 //!
 //! Ends that applications open may do anything at any time, so they are called by events (rule 6 of `sim/ahead.rs`).
-//! There is one exception. In the middle of a transfer a client only acknowledges: its application hears of the last
-//! byte and not of the others ([`Application::waits_for_transfers`]). So the client may be called as of the arrival of
-//! a segment if
+//! There is one exception. In the middle of a transfer a client only acknowledges: its application gets an event for
+//! the last byte and none for the others ([`Application::waits_for_transfers`]). The client may therefore be called as
+//! of the arrival of a segment if
 //!
 //! 1. the segment is the next one in order, has fewer bytes than the client still waits for, and has no SYN, FIN or
-//!    RST. The client's end is open and holds nothing ([`Endpoint::expects_next`]), and it has sent no transfer that
-//!    waits for an acknowledgement. Then the application hears nothing of the segment;
+//!    RST. The client's end is open and stores no data ([`Endpoint::expects_next`]), and it has sent no transfer that
+//!    waits for an acknowledgement. Then the application gets no event of the segment;
 //! 2. nothing else calls the client before. Its application has no other open connection, and its next wake and its
 //!    stop are not earlier. The timer of the server's end is not earlier either, because it may give the connection up;
 //! 3. only connections of this application use the last port before the client and the first port of the way back. The
-//!    latter has an unlimited buffer, because a loss may free the number of a connection. No conditioner hears of
-//!    senders, and nothing records or follows the client;
+//!    latter has an unlimited buffer, because a loss may free the number of a connection. No conditioner gets the state
+//!    of senders, and nothing records or follows the client;
 //! 4. the client's own timers that are due before have run, as of their times. They run early only if the client has
 //!    nothing outstanding, because then they only send ACKs.
 //!
-//! The last byte of a transfer waits on the wire for its event, and what comes behind it waits too. So applications are
-//! still called in the order of events. Benefit: one event less for most packets of a web page.
+//! The last byte of a transfer waits on the wire for its event, and the packets behind it wait too. Applications are
+//! therefore still called in the order of events. This saves one event for most packets of a web page.
 //!
-//! State: whether rule 3 holds for an application ([`AppSlot::alone`]), and how many connections it has open.
+//! State: whether rule 3 holds for an application ([`AppSlot::alone`]), and the number of its open connections.
 //!
 //! [`Application::waits_for_transfers`]: crate::traffic::application::Application::waits_for_transfers
 //! [`AppSlot::alone`]: super::AppSlot::alone

@@ -57,7 +57,7 @@ impl EdgeSlot {
     }
 }
 
-/// Collects what a conditioner lets through.
+/// Collects the packets that a conditioner lets through.
 struct EdgeOutlet<'a> {
     forwarded: &'a mut Vec<SimPacket>,
     dropped: Vec<(SimPacket, DropReason)>,
@@ -81,7 +81,7 @@ impl EdgeOut<SimPacket> for EdgeOutlet<'_> {
 }
 
 impl Sim {
-    /// The packet as disciplines and conditioners hold it.
+    /// The packet in the form that disciplines and conditioners use.
     fn with_keys(&self, wire: WirePacket) -> SimPacket {
         let keys = self.flows.all[wire.flow_id().0 as usize].keys;
         SimPacket { wire, keys }
@@ -111,7 +111,7 @@ impl Sim {
         }
     }
 
-    /// Tell the conditioners that follow a sender how it is, before it sends.
+    /// Give the state of a sender to the conditioners that follow it, before it sends.
     #[cold]
     pub(super) fn show_sender(&mut self, flow: FlowId, side: Side) {
         let Carrier::Connection(ends) = &self.flows.all[flow.0 as usize].carrier else {
@@ -176,7 +176,7 @@ impl Sim {
         }
     }
 
-    /// See to it that a conditioner is called when it wants to be.
+    /// Arm the event for the next timer of a conditioner.
     pub(crate) fn arm_edge(&mut self, edge: u32) {
         let now = self.now;
         let slot = &mut self.edges.all[edge as usize];
@@ -189,7 +189,7 @@ impl Sim {
         }
     }
 
-    /// Call a conditioner, and do what it wants done.
+    /// Call a conditioner, and carry out its decisions.
     fn edge_call(
         &mut self,
         edge: u32,
@@ -232,7 +232,8 @@ impl Sim {
         }
     }
 
-    /// A message arrives after the propagation delay between the edges; to an edge that is not there it is lost.
+    /// A message arrives after the propagation delay between the edges. A message to an edge that does not exist is
+    /// lost.
     fn send_message(&mut self, from: u32, to: EdgeId, what: EdgeMessage) {
         let Some(delay) = self.edges.delay.get(from as usize).and_then(|d| d.get(to.0 as usize)) else {
             return;
@@ -259,7 +260,7 @@ impl Sim {
         }
         self.edges.all[edge as usize].timer_at = Time::NEVER;
         self.edge_call(edge, |c, now, out| {
-            // It may have been postponed or cancelled since.
+            // The timer may have been postponed or cancelled after its event was made.
             if c.next_timer().is_some_and(|t| t <= now) {
                 c.on_timer(now, out);
             }

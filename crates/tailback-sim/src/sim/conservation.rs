@@ -9,14 +9,14 @@ pub struct Conservation {
     pub arrived: u64,
     pub delivered: u64,
     pub dropped: u64,
-    /// Packets in the queue, on the line and on the wire. Packets that an impairment or a conditioner holds have not
+    /// Packets in the queue, on the line and on the wire. Packets that an impairment or a conditioner delays have not
     /// arrived yet.
     pub inside: u64,
 }
 
 impl Conservation {
-    /// Whether no packet was lost or invented. Holds for a run without warm-up: if statistics start later, there are
-    /// packets inside whose arrival was not counted.
+    /// Whether no packet was lost or invented. This holds for a run without warm-up. If statistics start later, there
+    /// are packets inside whose arrival was not counted.
     pub fn holds(&self) -> bool {
         self.arrived == self.delivered + self.dropped + self.inside
     }
@@ -27,7 +27,7 @@ impl Sim {
     pub fn conservation(&self, port: u32) -> Conservation {
         let p = &self.net.ports[port as usize];
         let queued = match &p.queue {
-            // One ring holds queue and wire together.
+            // One ring contains both the queue and the wire.
             Queue::Fused(_) => 0,
             Queue::Explicit(e) => e.server.queue.backlog().packets,
         };

@@ -1,8 +1,8 @@
-//! Datagrams: sending one, what its arrival does, and the answer that a destination sends back (RFC 862).
+//! Datagrams: their sending, the effect of their arrival, and the answer that a destination sends back (RFC 862).
 //!
 //! An answer leaves when its datagram arrives, on the flow's way back, as an ACK does. It has the number and the DSCP
-//! of its datagram, as the answer to a ping has (RFC 1349 section 5.1), and the ECN capability of the flow. It carries
-//! the time at which the datagram was sent, so a round trip needs no state at the source.
+//! of its datagram, as the answer to a ping has (RFC 1349 section 5.1), and the ECN capability of the flow. The answer
+//! carries the time at which the datagram was sent, so a round trip needs no state at the source.
 //!
 //! Cost of an answer: that of a datagram, and one subtraction.
 
@@ -30,7 +30,8 @@ impl Sim {
         self.offer(first, p.with_tos(way.tos));
     }
 
-    /// A datagram is at its destination, or its answer at its source. The answer may be returned, as by [`Sim::meet`].
+    /// A datagram arrives at its destination, or its answer arrives at its source. The answer may be returned, as by
+    /// [`Sim::meet`].
     pub(super) fn arrive_datagram(&mut self, p: &WirePacket) -> Option<(u32, WirePacket)> {
         if p.is_backward() {
             self.arrive_answer(p);
@@ -51,7 +52,7 @@ impl Sim {
         if !(listens || watched) {
             return answer;
         }
-        // The answer leaves before anybody hears of it.
+        // The answer leaves before the application gets an event and before the arrival is recorded.
         if let Some((first, answer)) = answer {
             self.offer(first, answer);
         }
@@ -67,7 +68,7 @@ impl Sim {
         None
     }
 
-    /// The answer of the destination to a datagram, and the first port of its way.
+    /// The answer of the destination to a datagram, and the first port of the answer's way.
     fn answer(&mut self, p: &WirePacket, ecn: Ecn, echo: Echo) -> (u32, WirePacket) {
         let bytes = match echo {
             Echo::Bytes(bytes) => bytes,
@@ -104,7 +105,7 @@ impl Sim {
         self.record_datagram(p.flow_id().0, arrival, self.now - p.born());
     }
 
-    /// Write down what a recorded flow shows of this arrival.
+    /// Record the values that a recorded flow shows at this arrival.
     #[cold]
     fn record_datagram(&mut self, flow: u32, what: Arrival, time: Duration) {
         self.record_arrival(flow, what, time.seconds());

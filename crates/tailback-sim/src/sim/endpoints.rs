@@ -1,4 +1,5 @@
-//! Endpoints: what arrives at them, what they send, their timers, and control packets on the way to them.
+//! Endpoints: the packets that arrive at them, the packets that they send, their timers, and control packets on the way
+//! to them.
 
 mod host;
 
@@ -18,7 +19,7 @@ const CONTROL_BYTES: u32 = 40;
 /// The number of an endpoint's packets in one event that count as a unit of work, about a tenth of a millisecond.
 const LONG_BURST: u32 = 1 << 10;
 
-/// Collects an endpoint's news, as far as its application wants to hear it.
+/// Collects those events of an endpoint that its application gets.
 struct Listener<'a> {
     news: &'a mut Vec<(u32, AppInput)>,
     hears: Hears,
@@ -26,16 +27,16 @@ struct Listener<'a> {
     flow: FlowId,
     side: Side,
     now: Time,
-    /// As [`Flow::awaits`](crate::sim::flow::Flow::awaits): 0 if the end keeps no count and says when all is
-    /// acknowledged.
+    /// As [`Flow::awaits`](crate::sim::flow::Flow::awaits): 0 if the end keeps no count and only reports when
+    /// everything is acknowledged.
     awaits: u64,
     coming: &'a mut Coming,
     transfers: &'a mut [TransferRow],
 }
 
 impl Listener<'_> {
-    /// Whether an application that waits for transfers need not hear of this. Their bytes are counted here, except the
-    /// last.
+    /// Whether an application that waits for transfers need not get this event. The bytes of transfers are counted
+    /// here, except the last one.
     fn is_quiet(&mut self, event: AppEvent) -> bool {
         match event {
             AppEvent::Connected | AppEvent::PeerClosed | AppEvent::Packet(_) => true,
@@ -80,8 +81,8 @@ impl Sim {
         }
     }
 
-    /// A packet meets its end. If the end sends packets because of it, the last one may be returned, with the first
-    /// port of its way: then the caller offers it to that port.
+    /// A packet meets its end. If the end then sends packets, the last one may be returned with the first port of its
+    /// way. The caller then offers the packet to that port.
     pub(super) fn meet(&mut self, p: &WirePacket) -> Option<(u32, WirePacket)> {
         let now = self.now;
         let id = p.flow_id();
@@ -166,7 +167,7 @@ impl Sim {
         None
     }
 
-    /// Data of a transfer were predicted that its application does not hear of.
+    /// Count data of a transfer that arrived in a predicted segment, of which the application gets no event.
     fn count_quietly(&mut self, id: FlowId, bytes: u32) {
         let bytes = u64::from(bytes);
         let row = self.flows.all[id.0 as usize].coming.take(bytes);
@@ -228,7 +229,7 @@ impl Sim {
         Some((first, last.with_tos(route.tos)))
     }
 
-    /// After any call of an endpoint: send what it has, arm its timer, pass its news on.
+    /// After any call of an endpoint: send its packets, arm its timer, pass its events on.
     pub(super) fn pump(&mut self, id: FlowId, side: Side) {
         let now = self.now;
         let backward = side == Side::Destination;
@@ -242,7 +243,7 @@ impl Sim {
                 break;
             };
             let end = &mut ends[side as usize];
-            // Read where it is: a segment is nine words.
+            // The segment is read in place, because it has nine words.
             let mut transmit = end.poll_transmit(now);
             let not_before = match &mut transmit {
                 Transmit::Segment(s) => {
@@ -271,7 +272,8 @@ impl Sim {
             };
             let want = end.next_timeout().unwrap_or(Time::NEVER).min(not_before);
             let armed = &mut flow.timers[side as usize];
-            // One deferred event: a later wish leaves the armed event alone, which looks again when it comes.
+            // There is one deferred event. A request for a later time does not move this event; it checks the time when
+            // it comes.
             if want < *armed {
                 *armed = want.max(now);
                 let due = *armed;
@@ -283,7 +285,8 @@ impl Sim {
         if self.flows.all[id.0 as usize].watched {
             self.record_flow(id.0);
         }
-        // A call as of another time has no news of its own. News that waits here belongs to a call that is in progress.
+        // A call as of another time causes no events for applications. Events that wait here belong to a call that is
+        // in progress.
         if !self.apps.news.is_empty() && self.ahead.deep == 0 {
             self.tell();
         }
@@ -308,7 +311,7 @@ impl Sim {
         );
         let flow = &mut self.flows.all[id.0 as usize];
         if flow.timers[side as usize] != now {
-            // It has run ahead, or was rescheduled to an earlier time.
+            // The timer has run ahead, or was rescheduled to an earlier time.
             return;
         }
         flow.timers[side as usize] = Time::NEVER;
@@ -337,10 +340,10 @@ impl Sim {
         self.pump(id, side);
     }
 
-    /// Send a request from the near end of `port` back to where `about` came from, along the links it took.
+    /// Send a request from the near end of `port` back to the source of `about`, along the links that this packet took.
     pub(super) fn send_request(&mut self, port: u32, about: &WirePacket, r: Request) {
         if self.ahead.has_any() && !self.net.ports[port as usize].sends_requests() {
-            // Work that was done ahead of time could not know of it.
+            // Work that was done ahead of time did not take the request into account.
             return self.give_up(Broken {
                 port,
                 does: "sends a request to a source and had not said that it would".into(),
@@ -350,7 +353,7 @@ impl Sim {
         let flow_id = about.flow_id();
         let flow = &mut self.flows.all[flow_id.0 as usize];
         if matches!(flow.carrier, Carrier::Closed) {
-            // Nobody is left to hear it, and the slot may be free already.
+            // The end that would get the request is closed, and its slot may be free already.
             return;
         }
         let [came, back] = {
@@ -373,7 +376,7 @@ impl Sim {
         let way = self.net.entries(came);
         let links_behind = way.iter().position(|x| *x == port).unwrap_or(0);
         if links_behind == 0 {
-            // The queue stands in the source itself.
+            // The queue is in the source itself.
             return self.arrive(p);
         }
         let hop = usize::from(back.len) - links_behind;

@@ -1,27 +1,27 @@
-//! Equal paths: which of all shortest ones a flow, a packet or a flowlet takes.
+//! Equal paths: the choice of a flow, a packet or a flowlet among all shortest paths.
 //!
-//! Equal are all paths with the fewest hops, whatever their delay: a switch that balances load looks at the number of
-//! hops alone. A node that has several next hops on such paths chooses one:
+//! All paths with the fewest hops are equal, whatever their delay, because a switch that balances load considers only
+//! the number of hops. A node that has several next hops on such paths chooses one:
 //!
-//! * for a flow (`"flow"`), by a hash: the 64 bits that stand for the flow's addresses and ports, mixed with the
-//!   seed of the node by SplitMix64, times the number of next hops, over 2^64. The way back has bits of its own. The
-//!   choices are made once, when the way is laid (RFC 2992 compares such hashes);
-//! * for each packet (`"packet"`), in turn, as in Dixit et al., "On the impact of packet spraying in data center
-//!   networks", INFOCOM 2013, whose choice is random;
-//! * for a flowlet (`"flowlet"`), at random, when no packet of the flow has come for a gap; as in Vanini et al.,
-//!   "Let it flow", NSDI 2017. Each flow has an entry of its own in each node: no two share one, as in a table of
-//!   limited size.
+//! * for a flow (`"flow"`), by a hash. SplitMix64 mixes the 64 bits that represent the flow's addresses and ports with
+//!   the seed of the node. The result times the number of next hops, over 2^64, is the choice. The reverse path has
+//!   bits of its own. The choices are made once, when the route is set up (RFC 2992 compares such hashes);
+//! * for each packet (`"packet"`), in turn. Dixit et al., "On the impact of packet spraying in data center networks",
+//!   INFOCOM 2013, spray packets too, but choose at random;
+//! * for a flowlet (`"flowlet"`), at random, when no packet of the flow has arrived during a gap (Vanini et al., "Let
+//!   it flow", NSDI 2017). Each flow has an entry of its own in each node, whereas flows may share an entry in a table
+//!   of limited size.
 //!
-//! `ways` lays ways of ports and choices. A choice is made when the packet has arrived, in the order of events. So the
-//! ports of such ways take nothing ahead (`sim/ahead.rs`).
+//! The module `ways` sets up routes of ports and choices. A choice is made when the packet has arrived, in the order of
+//! events. The ports of such routes therefore take nothing ahead (`sim/ahead.rs`).
 //!
-//! Where links may fail, all choices are made on the way, and routes follow a failure when they are told to: then the
-//! next hops to all goals are found anew without the links that are down. A packet goes on from where it is; it is lost
-//! if no way is left, or none of so many hops as a way has room for. Nothing runs ahead.
+//! Where links may fail, all choices are made while the packet travels. When routes follow a failure, the next hops to
+//! all destinations are found anew without the links that are down. A packet goes on from where it is. It is lost if no
+//! path is left, or if every path left has more hops than a route has room for. Nothing runs ahead.
 //!
-//! State: for each node that flows go to the next hops from all nodes; the turn of each set of next hops; of flowlets
-//! the last packet and the port of each flow, by set. Cost: nothing for flows on first paths; a choice is a look-up,
-//! and for flowlets one in a hash table.
+//! State: for each destination node, the next hops from all nodes; for each set of next hops, its turn; for flowlets,
+//! the last packet and the port of each flow at each set. Cost: nothing for flows on first paths. A choice is a
+//! look-up, and for flowlets one in a hash table.
 
 mod ways;
 
@@ -34,9 +34,10 @@ use tailback_base::work::done;
 use tailback_base::{Duration, Time};
 use tailback_queue::DropReason;
 
-/// An entry of a way from this number on is a choice and not a port.
+/// An entry of a route with this number or a higher one is a choice and not a port.
 pub const CHOICE: u32 = 1 << 31;
-/// Of a choice: it is made for a flowlet, or by the hash of the flow, and else for a packet.
+/// Flags of a choice: it is made for a flowlet, or by the hash of the flow. Without both flags it is made for each
+/// packet.
 const FLOWLET: u32 = 1 << 30;
 const BY_HASH: u32 = 1 << 29;
 /// The number of a goal within a choice.
@@ -46,10 +47,10 @@ const NOWHERE: u32 = u32::MAX;
 
 /// The next hops of a node on equal paths.
 struct NextHops {
-    /// In ascending order.
+    /// The ports in ascending order.
     ports: Vec<u32>,
     seed: u64,
-    /// Packets, or flowlets, that have been sent on.
+    /// The number of packets, or flowlets, that have been sent on.
     turn: u64,
 }
 
@@ -74,28 +75,28 @@ impl NextHops {
 
 /// The flowlet of a flow at a node.
 struct Flowlet {
-    /// Of the connection: another one may have its place.
+    /// The opening time of the connection: a later connection may have the same slot.
     opened: Time,
     last: Time,
     port: u32,
 }
 
-/// Where a packet goes from a node.
+/// The next place of a packet that leaves a node.
 pub(super) enum Next {
     Port(u32),
     /// The packet is at its destination.
     End,
-    /// No way is left.
+    /// No path is left.
     Lost,
 }
 
-/// The ports that a way with choices may use.
+/// The ports that a route with choices may use.
 struct Within {
     from: u32,
     ports: Vec<u32>,
 }
 
-/// Next hops on equal paths, and the ways laid over them.
+/// Next hops on equal paths, and the routes that consist of them.
 #[derive(Default)]
 pub struct EqualPaths {
     /// The seed of the hash of each node.
@@ -103,27 +104,27 @@ pub struct EqualPaths {
     /// A longer pause ends a flowlet.
     pub gap: Duration,
     sets: Vec<NextHops>,
-    /// The set of each node with these ports.
+    /// The number of the set with these ports, which belong to one node.
     set_of: BTreeMap<Vec<u32>, u32>,
     /// Links may fail, so that all choices are made on the way.
     pub may_fail: bool,
     /// The directions that routes leave out, by port.
     down: Vec<bool>,
-    /// Where links may fail: the bits of each flow.
+    /// The hash bits of each flow, if links may fail.
     bits: Vec<u64>,
-    /// For each goal the set of next hops of each node.
+    /// The set of next hops of each node, for each goal.
     goals: Vec<Vec<u32>>,
     goal_nodes: Vec<u32>,
     goal_of: BTreeMap<u32, u32>,
     /// The place of this node's entries in the table of routes.
     laid: BTreeMap<(u32, Vec<u32>), u32>,
-    /// By their start in that table: the ways with choices.
+    /// The routes with choices, by their start in that table.
     within: BTreeMap<u32, Within>,
     flowlets: HashMap<(u32, u32, bool), Flowlet>,
 }
 
 impl EqualPaths {
-    /// The number of a goal, whose next hops are found by breadth-first search from it.
+    /// The number of a destination. Its next hops are found by breadth-first search from it.
     fn goal(&mut self, graph: &Graph, goal: u32) -> u32 {
         if let Some(g) = self.goal_of.get(&goal) {
             return *g;
@@ -173,7 +174,7 @@ impl EqualPaths {
         self.down.get(port as usize).is_some_and(|down| *down)
     }
 
-    /// Routes follow a link that has failed or returned: this direction of it.
+    /// Let routes follow this direction of a link that has failed or returned.
     fn follow(&mut self, graph: &Graph, port: u32, up: bool) {
         if self.down.len() <= port as usize {
             self.down.resize(port as usize + 1, false);
@@ -184,7 +185,7 @@ impl EqualPaths {
         }
     }
 
-    /// The bits of the flow in this slot.
+    /// Note the hash bits of the flow in this slot.
     pub fn note_bits(&mut self, slot: usize, bits: u64) {
         if self.may_fail {
             self.bits.resize(self.bits.len().max(slot + 1), 0);
@@ -243,7 +244,7 @@ impl EqualPaths {
 }
 
 impl Sim {
-    /// Where a packet goes whose way has a choice: after the port that it came over, or from its source.
+    /// The next place of a packet with a choice in its route, after the port that it came over or from its source.
     #[inline(never)]
     pub(super) fn choose(&mut self, entry: u32, came: Option<u32>, p: &mut WirePacket) -> Next {
         let id = p.flow_id().0;
@@ -274,17 +275,17 @@ impl Sim {
         }
     }
 
-    /// A packet is at the far end of this port, and no way is left, or the link has failed while it was on it.
+    /// A packet at the far end of this port is lost: no path is left, or the link failed while the packet was on it.
     #[cold]
     pub(super) fn lose_at_far_end(&mut self, port: u32, p: &WirePacket) {
         let far = self.net.peer[port as usize];
-        // It has left the port before.
+        // The packet has already left the port.
         let mut p = *p;
         p.next_hop();
         self.outlet(far).drop_before(&p, DropReason::Impairment);
     }
 
-    /// A packet that its source has just sent has no way.
+    /// A packet that its source has just sent has no path.
     #[cold]
     pub(super) fn lose_at_source(&mut self, p: &WirePacket) {
         let way = self.net.ways[p.flow_id().0 as usize][usize::from(p.is_backward())];

@@ -1,4 +1,4 @@
-//! A flow: its ends, its way through the network, and what is counted of it.
+//! A flow: its ends, its routes through the network, and its counters.
 
 use crate::measure::convergence::{ConvergenceMeter, ConvergenceTimes};
 use crate::measure::frames::FrameStats;
@@ -18,12 +18,12 @@ use tailback_transport::SenderReport;
 pub struct Route {
     pub start: u32,
     pub len: u8,
-    /// The code point of what a flow sends along it, where a TOS byte has it.
+    /// The code point of the packets that a flow sends along it, in the position that it has in a TOS byte.
     pub tos: u8,
 }
 
 impl Route {
-    /// The same way for packets of this code point.
+    /// The same route for packets of this code point.
     #[must_use]
     pub fn marked(self, dscp: Dscp) -> Route {
         let tos = dscp.0 << 2;
@@ -40,12 +40,13 @@ pub enum Carrier {
         echo: Echo,
         next_seq: u64,
     },
-    /// No ends of its own: an application that opens connections while the run goes on, whose counters are folded in
+    /// A flow without ends of its own: an application that opens connections during the run. Their counters are added
     /// here.
     Member(Box<Closed>),
-    /// Ends outside the simulator: packets come by [`Sim::inject`](super::Sim::inject), and leave to whoever drives it.
+    /// Ends outside the simulator: packets come by [`Sim::inject`](super::Sim::inject), and the program that drives the
+    /// simulator takes them out.
     Injected(Box<Injected>),
-    /// A slot whose connection is over; the id may be given out again once nothing of it is in flight.
+    /// A slot whose connection is over. The id may be used again once no packet of the connection is in flight.
     Closed,
 }
 
@@ -55,7 +56,7 @@ pub enum Echo {
     Nothing,
     /// An answer of the same size.
     Same,
-    /// An answer of so many bytes.
+    /// An answer of this number of bytes.
     Bytes(u32),
 }
 
@@ -82,26 +83,27 @@ impl Closed {
     }
 }
 
-/// The events of its ends that a flow's application gets.
+/// The events of the flow's ends that its application gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hears {
-    /// The start and the stop of the flow alone.
+    /// Only the start and the stop of the flow.
     Nothing,
-    /// The last byte of each transfer, bytes of no transfer's data, and the end of the connection.
+    /// The last byte of each transfer, bytes that belong to no transfer, and the end of the connection.
     Transfers,
     /// Every event.
     Everything,
 }
 
-/// Data of a transfer that one side of a connection waits for. Only for applications that hear of transfers.
+/// Data of a transfer that one side of a connection waits for. This is only for applications that get events of
+/// transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coming {
-    /// How many bytes have not been delivered; 0 if there is no such transfer, or more than one.
+    /// The number of bytes that have not been delivered; 0 if there is no such transfer, or more than one.
     bytes: u64,
-    /// Its row.
+    /// The row of the transfer.
     transfer: u32,
     to: Side,
-    /// There was more than one at once. From then on the application hears of all bytes.
+    /// There was more than one transfer at once. From then on the application gets events of all bytes.
     several: bool,
 }
 
@@ -113,8 +115,8 @@ impl Coming {
         several: false,
     };
 
-    /// These bytes of a transfer are sent to a side. If another transfer is on its way, the application hears of all
-    /// bytes.
+    /// These bytes of a transfer are sent to a side. If another transfer is on its way, the application gets events of
+    /// all bytes.
     pub fn add(&mut self, bytes: u64, transfer: u32, to: Side) {
         let several = self.several || self.bytes > 0;
         let bytes = if several { 0 } else { bytes };
@@ -126,13 +128,13 @@ impl Coming {
         };
     }
 
-    /// How many bytes this side waits for.
+    /// The number of bytes that this side waits for.
     #[inline]
     pub fn bytes_to(&self, side: Side) -> u64 {
         if self.to == side { self.bytes } else { 0 }
     }
 
-    /// These bytes have come, and not the last one. Returns the row of the transfer.
+    /// These bytes have arrived, and not the last one. Returns the row of the transfer.
     #[inline]
     pub fn take(&mut self, bytes: u64) -> usize {
         self.bytes -= bytes;
@@ -146,7 +148,7 @@ pub const NOTHING_AWAITED: u64 = u64::MAX;
 /// No application.
 pub const NO_APP: u32 = u32::MAX;
 
-/// Fields in the order of use: what every arrival touches fills the first three cache lines.
+/// The fields are in the order of use: those that every arrival needs fill the first three cache lines.
 #[repr(C, align(64))]
 pub struct Flow {
     pub carrier: Carrier,
@@ -155,22 +157,22 @@ pub struct Flow {
     pub app: u32,
     /// Times of the pending timer events of source and destination.
     pub timers: [Time; 2],
-    /// Its application leaves it alone until then.
+    /// Until this time its application does not call it.
     pub free_until: Time,
     /// Whether its source and its destination may be called ahead of time (see `sim/ahead.rs`).
     pub runs_ahead: [bool; 2],
-    /// Its destination shares the port of its answers with some that run ahead: its timers keep their place among
-    /// theirs.
+    /// Its destination shares the port of its answers with other destinations that run ahead, so the timers of all of
+    /// them run in one order.
     pub in_order: bool,
     /// A conditioner follows the state of one of its senders.
     pub followed: bool,
-    /// One of its senders gives each segment its code point.
+    /// One of its senders sets the code point of each segment.
     pub colours: bool,
-    /// One of its senders limits what it has in its host.
+    /// One of its senders limits its data in its host.
     pub limits_host: bool,
     pub hears: Hears,
     pub watched: bool,
-    /// Of what its source and its destination have written: how many bytes have to be acknowledged until the first
+    /// For its source and its destination: how many of the written bytes have to be acknowledged until the first
     /// transfer is complete; or [`NOTHING_AWAITED`].
     pub awaits: [u64; 2],
     pub stats: FlowStats,
@@ -179,31 +181,32 @@ pub struct Flow {
     pub keys: Keys,
     pub opened: Time,
     pub coming: Coming,
-    /// It is declared in the scenario, and has a row in the results. Applications open other flows during the run.
+    /// The flow is declared in the scenario, and has a row in the results. Applications open other flows during the
+    /// run.
     pub declared: bool,
-    /// Whether it is between its start and its stop; the queues on its way know of it.
+    /// Whether the flow is between its start and its stop, and has been announced to the queues on its way.
     pub present: bool,
 }
 
-/// Counted where things happen, since the start of statistics.
+/// The counters of a flow since the start of statistics, counted where the events happen.
 #[derive(Default, Debug, Clone)]
 #[repr(C)]
 pub struct FlowStats {
     /// Data from the source to the destination.
     pub forward: DataStats,
-    /// Data from the destination to the source; most connections carry none, and nothing is kept for those.
+    /// Data from the destination to the source; `None` for most connections, which carry no such data.
     pub reverse: Option<Box<DataStats>>,
     /// Datagrams sent.
     pub datagrams: u64,
-    /// Bursts that ended, of a source that sends such.
+    /// The bursts that ended, if the source sends bursts.
     pub bursts: Option<Box<BurstStats>>,
-    /// How a listener or a viewer is served, of a flow that has a deadline or is answered.
+    /// Measures how a listener or a viewer is served, if the flow has a deadline or is answered.
     pub media: Option<Box<Media>>,
-    /// How soon the flow gets the rate reserved for it, if the scenario asks.
+    /// Measures how soon the flow gets the rate reserved for it, if the scenario asks for this.
     pub meter: Option<Box<ConvergenceMeter>>,
 }
 
-/// What is measured of single datagrams and frames.
+/// The measurements of single datagrams and frames.
 #[derive(Debug, Clone, Default)]
 pub struct Media {
     /// The state of a source of datagrams.
@@ -230,7 +233,7 @@ tailback_base::counters! {
         pub received_packets: u64,
         pub received_wire_bytes: u64,
         pub received_payload_bytes: u64,
-        /// Lost on the way, and marked: everything but pure ACKs and control packets.
+        /// Packets that were lost on the way, and packets that were marked, except pure ACKs and control packets.
         pub dropped: u64,
         pub marked: u64,
         /// Data packets that arrived and were retransmissions.
@@ -249,18 +252,18 @@ impl FlowStats {
         }
     }
 
-    /// What is counted of video frames.
+    /// The counters of video frames.
     pub fn frames(&mut self) -> Option<&mut FrameStats> {
         self.media.as_mut()?.frames.as_mut()
     }
 
-    /// What is counted of datagrams that have a deadline or are answered.
+    /// The counters of datagrams, if they have a deadline or are answered.
     #[inline]
     pub fn quality(&mut self) -> Option<&mut Quality> {
         self.media.as_mut()?.quality.as_mut()
     }
 
-    /// Forget what is not a difference of totals, at the start of statistics.
+    /// Reset all values that are not differences of totals, at the start of statistics.
     pub fn restart(&mut self, now: Time) {
         self.forward.delay.clear();
         if let Some(r) = &mut self.reverse {
@@ -293,24 +296,24 @@ tailback_base::counters! {
         pub delay_count: u64,
         /// Values of the interval that ends at the snapshot.
         pub convergence: ConvergenceTimes,
-        /// The same of the data from the destination to the source, if there have been any.
+        /// The same totals of the data from the destination to the source, if there have been such data.
         pub reverse: Option<Box<Snapshot>>,
     }
 }
 
 impl Flow {
-    /// Whether one of these ends gives its segments code points, and whether one limits what it has in its host.
+    /// Whether one of these ends sets the code points of its segments, and whether one limits its data in its host.
     pub fn wishes(ends: &Ends) -> [bool; 2] {
         [ends.iter().any(|e| e.colours()), ends.iter().any(|e| e.limits_host())]
     }
 
-    /// Its connection is over and nothing of it is in flight.
+    /// The connection is over and none of its packets is in flight.
     pub fn is_reusable(&self) -> bool {
         self.in_flight == 0 && matches!(self.carrier, Carrier::Closed)
     }
 
-    /// Whether an end may handle this segment by prediction: nothing looks at the end, and its application does not
-    /// hear of the segment.
+    /// Whether an end may handle this segment by prediction: nothing observes the end, and its application gets no
+    /// event of the segment.
     #[inline]
     pub fn may_be_predicted(&self, at: Side, p: &WirePacket) -> bool {
         let unheard = match self.hears {
@@ -409,7 +412,7 @@ impl Snapshot {
         }
     }
 
-    /// Add what the destination has sent, and the source has got of it, if there is anything.
+    /// Add what the destination has sent, and what the source has received of it, if anything was sent.
     fn answered(&mut self, s: &FlowStats, sender: SenderReport, arrived: u64) {
         if s.reverse.is_some() || sender.sent_packets > 0 {
             let back = s.reverse.as_deref().map(Snapshot::of).unwrap_or_default();
@@ -430,7 +433,7 @@ impl Snapshot {
         }
     }
 
-    /// What a flow starts statistics with: delays are counted afresh from here on.
+    /// The totals of a flow at the start of statistics. Delays are counted anew from here on.
     pub fn without_delays(mut self) -> Snapshot {
         (self.delay_count, self.delay_sum) = (0, 0.0);
         self.reverse = self.reverse.map(|r| Box::new(r.without_delays()));

@@ -1,11 +1,13 @@
-//! The time of a transfer on an empty path: by the papers' ideal, and with the same sender alone.
+//! The time of a transfer on an empty path: by the ideal of the papers, and with the same sender alone.
 //!
 //! The ideal has no handshake and no window: the source sends its packets back to back at the rate of its line from the
 //! first byte on, each link stores a packet before it sends it on, and the last byte arrives after the delays of all
-//! links. So it is the time of the slowest link for all packets, and of each other link for one.
+//! links. The ideal time is therefore the time of the slowest link for all packets, plus the time of each other link
+//! for one packet.
 //!
-//! The same sender alone is run once for each kind of path (`build/lone.rs`), for the largest transfer on it: a sender
-//! does not know how much will follow, so a smaller transfer is done when this one has delivered as much.
+//! The same sender runs alone once for each kind of path (`build/lone.rs`), with the largest transfer on that path. The
+//! behaviour of a sender does not depend on how much data will follow, so a smaller transfer is done when this transfer
+//! has delivered as many bytes.
 //!
 //! State: the kinds of paths that transfers have taken, each with the bytes that the lone sender had delivered at each
 //! instant. Cost: a look-up for each transfer of a workload; nothing for others.
@@ -28,7 +30,7 @@ pub struct PathKind {
     pub transport: u32,
 }
 
-/// A kind of path, and what a lone sender did on it.
+/// A kind of path, and the deliveries of a lone sender on it.
 #[derive(Debug)]
 pub struct LoneSender {
     pub kind: PathKind,
@@ -37,7 +39,7 @@ pub struct LoneSender {
     /// Bytes of a full packet, and of its header.
     pub packet: u64,
     pub header: u64,
-    /// How much had been delivered when; in order.
+    /// The bytes that had been delivered at each instant, in order.
     pub delivered: Vec<(u64, Time)>,
 }
 
@@ -48,13 +50,13 @@ pub struct LoneSenders {
     by_kind: BTreeMap<PathKind, u32>,
 }
 
-/// When the last byte arrives of so many bytes, in packets of `packet` bytes with a header of `header`, that leave back
-/// to back.
+/// The time at which the last of this number of bytes arrives, if they leave back to back in packets of `packet` bytes
+/// with a header of `header` bytes.
 pub fn ideal(bytes: u64, [packet, header]: [u64; 2], links: &[(BitRate, Duration)]) -> Duration {
     let full = bytes.div_ceil(packet).saturating_sub(1);
     let last = (bytes - full * packet + header) as f64 * 8.0;
     let whole = (packet + header) as f64 * 8.0;
-    // When the packet before the last, and the last, have been sent by each link; seconds without delays.
+    // The times at which each link has sent the packet before the last and the last packet, in seconds without delays.
     let (mut first, mut slowest, mut end) = (0.0, 0.0_f64, 0.0_f64);
     let mut delay = Duration::ZERO;
     for (rate, link_delay) in links {
@@ -79,7 +81,8 @@ impl LoneSender {
         let (delivered, at) = *self.delivered.get(after)?;
         let missing = delivered - bytes;
         let rates = self.kind.there.iter().map(|l| l.0.bits_per_second());
-        // The last packet is shorter: it is sent behind the one before it, or it comes earlier by what each link saves.
+        // The last packet is shorter. It is sent right behind the packet before it, or it comes earlier by the time
+        // that each link saves.
         let saved: f64 = rates.clone().map(|r| missing as f64 * 8.0 / r).sum();
         let earlier = at.seconds() - saved;
         let behind = match after.checked_sub(1).map(|i| self.delivered[i]) {
@@ -130,7 +133,7 @@ impl Sim {
     }
 
     /// The ports of data and of ACKs on one path of a flow. Where links may fail it is the first path of the whole
-    /// network: a flow may begin while no way is left.
+    /// network, because a flow may begin while no path is left.
     fn compared_path(&mut self, flow: FlowId) -> [Vec<u32>; 2] {
         if !self.net.router.equal.may_fail {
             return self.net.ways[flow.0 as usize].map(|way| self.net.one_path(way).into_owned());
@@ -153,18 +156,18 @@ mod tests {
         rates.iter().map(|r| (BitRate(*r), Duration(1000))).collect()
     }
 
-    /// By hand: one packet is stored by each link; many take the slowest link for all but one.
+    /// Calculated by hand: each link stores one packet; many packets take the time of the slowest link for all but one.
     #[test]
     fn the_ideal_is_that_of_store_and_forward() {
         let ten = links(&[10_000_000_000; 4]);
         // 1500 B take 1200 ns a link.
         assert_eq!(ideal(1460, [1460, 40], &ten), Duration(4 * 1200 + 4000));
         assert_eq!(ideal(14_600, [1460, 40], &ten), Duration(4 * 1200 + 9 * 1200 + 4000));
-        // One byte more: 41 B behind the others on the last link, 33 ns there.
+        // With one byte more, a packet of 41 B follows the others on the last link and takes 33 ns there.
         assert_eq!(ideal(14_601, [1460, 40], &ten), Duration(13 * 1200 + 33 + 4000));
         let slow = links(&[10_000_000_000, 1_000_000_000, 10_000_000_000]);
         assert_eq!(ideal(14_600, [1460, 40], &slow), Duration(1200 + 120_000 + 1200 + 3000));
-        // 61 B: 49 ns, 488 ns and 49 ns.
+        // The 61 B take 49 ns, 488 ns and 49 ns on the links.
         assert_eq!(ideal(21, [1460, 40], &slow), Duration(586 + 3000));
     }
 }

@@ -1,5 +1,5 @@
-//! What is known of flows whose ends are outside the simulator: what their packets show. How packets come and go is in
-//! `injected/inject.rs`.
+//! The state of flows whose ends are outside the simulator, as their packets show it. The file `injected/inject.rs`
+//! handles how packets come and go.
 
 mod inject;
 
@@ -9,35 +9,35 @@ use tailback_base::{Dscp, Ecn, FlowId, Time};
 use tailback_transport::tcp::reassembly::Reassembly;
 use tailback_transport::{Flags, Segment, SenderReport};
 
-/// What the ends of an injected flow have sent and received, as their packets show it; source first. What packets do
-/// not show (round-trip times, timeouts) whoever drives the simulator adds.
+/// The data that the ends of an injected flow have sent and received, as their packets show them; source first. The
+/// program that drives the simulator adds what packets do not show (round-trip times, timeouts).
 #[derive(Clone, Debug, Default)]
 pub struct Injected {
     pub senders: [SenderReport; 2],
-    /// The ends measure their datagrams themselves, as their packets also wait outside the simulator: delays and
-    /// arrivals are those that [`Sim::measures`](super::Sim::measures) is given.
+    /// The ends measure their datagrams themselves, because their packets also wait outside the simulator. Delays and
+    /// arrivals are those that [`Sim::measures`](super::Sim::measures) gets.
     pub measured: bool,
     streams: [Stream; 2],
     repairs: [Repair; 2],
 }
 
-/// How far one end is with repairing losses (RFC 6582 section 3.2, RFC 6675 section 5): a recovery begins with the
-/// first segment that is sent again after a duplicate acknowledgement, and ends when all is acknowledged that had been
-/// sent until then. What is sent again without a duplicate was called for by a timer, for which kernels have counts of
-/// their own.
+/// The progress of one end in repairing losses (RFC 6582 section 3.2, RFC 6675 section 5). A recovery begins with the
+/// first segment that is sent again after a duplicate acknowledgement. It ends when all data that had been sent until
+/// then are acknowledged. A retransmission without a duplicate acknowledgement comes from a timer, and kernels have
+/// counts of their own for timeouts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repair {
     /// One past the last byte sent.
     sent: u64,
     acknowledged: u64,
-    /// Whether an acknowledgement without news came while data were on their way.
+    /// Whether an acknowledgement that acknowledges nothing new came while data were on their way.
     duplicate: bool,
-    /// Acknowledged up to here a repair is over.
+    /// A repair is over when all data up to here are acknowledged.
     until: u64,
 }
 
 impl Repair {
-    /// Data are sent; true if that begins a recovery.
+    /// Data are sent. Returns true if a recovery begins with them.
     fn send(&mut self, from: u64, payload: u32, again: bool) -> bool {
         let begins = again && self.acknowledged >= self.until;
         if begins {
@@ -74,12 +74,12 @@ impl Injected {
         stream.delivered + stream.beyond.bytes_below(u64::MAX)
     }
 
-    /// The same in order.
+    /// New payload from this side that has reached the other in order, bytes.
     pub fn delivered(&self, from: Side) -> u64 {
         self.streams[from as usize].delivered
     }
 
-    /// Another conversation takes the place of the one before: its bytes begin at the first.
+    /// A new conversation replaces the one before; its bytes begin at the first one.
     pub fn begin_again(&mut self) {
         (self.streams, self.repairs) = Default::default();
     }
@@ -96,12 +96,12 @@ impl Injected {
         if !s.flags.has(Flags::ACK) {
             return;
         }
-        // New data after a reduction say so (RFC 3168 section 6.1.2).
+        // New data after a reduction carry CWR (RFC 3168 section 6.1.2).
         sender.ecn_reductions += u64::from(s.flags.has(Flags::CWR) && !again);
         sender.fast_retransmits += u64::from(self.repairs[from as usize].send(s.seq, s.payload, again));
     }
 
-    /// A packet has reached the other end; `ack` is what it acknowledges, of a connection.
+    /// A packet has reached the other end; `ack` is the number that it acknowledges if it belongs to a connection.
     pub(super) fn arrive(&mut self, p: &WirePacket, ack: Option<u64>) {
         if let Some(ack) = ack {
             self.repairs[side(!p.is_backward()) as usize].hear(ack, p.payload() > 0);
@@ -136,13 +136,13 @@ pub(super) fn side(backward: bool) -> Side {
 /// A packet of an injected flow that has reached its destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Emitted {
-    /// When it was injected.
+    /// The time of injection.
     pub born: Time,
-    /// When it arrived.
+    /// The time of arrival.
     pub at: Time,
     pub flow: FlowId,
     pub backward: bool,
-    /// As they are after the last queue.
+    /// The ECN bits after the last queue.
     pub ecn: Ecn,
     pub dscp: Dscp,
 }
@@ -188,13 +188,13 @@ mod tests {
         let mut r = sender(10);
         r.hear(1, false);
         assert!(r.send(1, MSS, true));
-        // Further holes, partial acknowledgements, new data meanwhile.
+        // Further holes, partial acknowledgements and new data follow meanwhile.
         assert!(!r.send(2001, MSS, true));
         r.send(10_001, MSS, false);
         r.hear(2001, false);
         r.hear(2001, false);
         assert!(!r.send(2001, MSS, true));
-        // All that had been sent is there: what follows is another loss.
+        // All data that had been sent have arrived, so the next loss is another one.
         r.hear(10_001, false);
         r.hear(10_001, false);
         assert!(r.send(10_001, MSS, true));

@@ -1,17 +1,18 @@
 //! Laws that hold in every run. `--check-laws` checks them during the run.
 //!
-//! * No line idles while a packet waits that its discipline would give: a line that is free has asked, and where the
-//!   discipline waits it is asked again at the instant that it named. What was due has happened.
-//! * A line sends one packet after the other, none faster than its rate; and in all at most what it offered.
-//! * Packets that came to a port went out, were dropped, or are there. Packets that left their ends arrived, were
+//! * No line idles while its discipline would give it a waiting packet. A free line has asked its discipline; a
+//!   discipline that waits is asked again at the instant that it named. Everything that was due has happened.
+//! * A line sends one packet after the other, never faster than its rate, and in all at most the bits that it offered.
+//! * Packets that came to a port went out, were dropped, or are still there. Packets that left their ends arrived, were
 //!   dropped, or are in the network.
-//! * What arrives at the ends has come over their links ([`carried`]).
+//! * Data that arrive at the ends have come over their links ([`carried`]).
 //!
 //! The checks of a port read two things: the state of its server after each call (`wire/port`), and the last answer of
 //! its discipline ([`Witness`](tailback_queue::witness::Witness)). A run that does not check laws pays for neither.
 //!
-//! State, a port: its answer, what is due, and when the packet before has left. Costs some thirty instructions for each
-//! call of an explicit port; a fused one, whose departures are arithmetic, is looked at at the end.
+//! State for each port: its answer, what is due, and when the packet before has left. The checks cost some thirty
+//! instructions for each call of an explicit port. A fused port, whose departures are arithmetic, is checked at the
+//! end.
 
 mod carried;
 
@@ -40,7 +41,7 @@ pub struct Laws {
 #[derive(Default)]
 struct PortLaw {
     answer: Option<Rc<Cell<Answer>>>,
-    /// When it is to be served.
+    /// The time at which the port is to be served.
     due: Time,
     free_at: Time,
 }
@@ -62,7 +63,7 @@ struct Served {
 }
 
 impl PortLaw {
-    /// What is broken, in words that follow the name of the queue.
+    /// The broken law, in words that follow the name of the queue.
     fn check(&mut self, s: Served) -> Result<(), String> {
         if self.due < s.now {
             return Err(format!(
@@ -102,7 +103,7 @@ impl PortLaw {
 }
 
 impl Laws {
-    /// For a network with this number of ports. `answers` has the states of explicit ports, by number.
+    /// The laws for a network with this number of ports. `answers` has the states of explicit ports, by number.
     pub fn new(ports: usize, answers: impl IntoIterator<Item = (u32, Rc<Cell<Answer>>)>) -> Laws {
         let law = || PortLaw {
             due: Time::NEVER,
@@ -121,7 +122,7 @@ impl Laws {
 }
 
 impl Sim {
-    /// A port was served, or a packet came.
+    /// Check a port that was served, or that a packet came to.
     pub(super) fn check_service(&mut self, port: u32) {
         let Some(laws) = &mut self.watch.laws else { return };
         let Queue::Explicit(e) = &self.net.ports[port as usize].queue else {
@@ -137,7 +138,7 @@ impl Sim {
         }
     }
 
-    /// The rate of a line has changed, and with it when the line is to be served.
+    /// The rate of a line has changed, and with it the time at which the line is to be served.
     pub(super) fn note_due(&mut self, port: u32) {
         let Some(laws) = &mut self.watch.laws else { return };
         if let Queue::Explicit(e) = &self.net.ports[port as usize].queue {
@@ -145,7 +146,7 @@ impl Sim {
         }
     }
 
-    /// Counting begins: note how many packets each port holds, since they arrived before.
+    /// Counting begins: note how many packets each port contains, because these arrived before.
     pub(super) fn note_inside(&mut self) {
         if self.watch.laws.is_none() {
             return;
@@ -186,7 +187,7 @@ impl Sim {
                         let does = format!("was to be asked for a packet at {} and was not", law.due.seconds());
                         broken.get_or_insert((port, does));
                     }
-                    // Sums of billionths, read as bits.
+                    // The bits are sums of billionths.
                     if sent > offered * (1.0 + 1e-9) + 1.0 {
                         broken
                             .get_or_insert((port, format!("has sent {sent} bits of {offered} that its line offered")));
@@ -242,7 +243,7 @@ fn served<P: tailback_base::Packet>(server: &Server<P>, answer: Answer, now: Tim
 mod tests {
     use super::*;
 
-    /// A packet of 1000 B waits at 10 ms on a line of 8 Mb/s that is free since 5 ms, and is asked for at once.
+    /// A packet of 1000 B waits at 10 ms on a line of 8 Mb/s that has been free since 5 ms, and is asked for at once.
     fn idle() -> Served {
         Served {
             now: Time(10_000_000),

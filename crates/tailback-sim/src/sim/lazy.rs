@@ -1,26 +1,26 @@
 //! Lazy ports: a queue is served when its state is needed, not when its line is free.
 //!
 //! A port with a discipline (an explicit port) needs an event each time its line is free, and one for each timer of the
-//! discipline. If nothing can see the queue between two packets, these events are not needed. What was due is done when
-//! the next packet comes: in order, and each call as of the time at which it was due. A port is lazy if
+//! discipline. If nothing can see the queue between two packets, these events are not needed. The actions that were due
+//! are done when the next packet comes: in order, and each call as of the time at which it was due. A port is lazy if
 //!
 //! 1. nothing looks at its queue: no series, no tap, no conditioner, and no check of laws. If all losses of the run are
 //!    logged, in the order of time, no port is lazy;
 //! 2. its discipline shares no state with others ([`QueueDiscipline::is_shared`]) and sends no requests;
 //! 3. no value of the network changes during the run, because at one instant a change comes before a service. No
 //!    packets come from outside, because the program that brings them asks when the next packet comes out;
-//! 4. its delay is not zero. So a packet that the line takes now can be nowhere else now.
+//! 4. its delay is not zero. A packet that the line takes now can therefore be nowhere else now.
 //!
-//! What was due is done before anything that can see the difference: before a packet enters the queue, before a flow
-//! joins or leaves, before the counts of a closed connection are added up, before the number of a closed connection is
-//! used again, before a tick that looks at everything, and at the end of the time that may be run. Each port has one
-//! event. It comes one delay after the next service or timer, because nothing that is sent then can be at the far end
-//! before. Then what was due is done, and the event is set again. While something is on the port's wire, its arrival is
-//! that event: what is sent later arrives later.
+//! The actions that were due are done before anything that can see the difference: before a packet enters the queue,
+//! before a flow joins or leaves, before the counts of a closed connection are added up, before the number of a closed
+//! connection is used again, before a tick that looks at everything, and at the end of the time that may be run. Each
+//! port has one event. This event comes one delay after the next service or timer, because nothing that is sent then
+//! can be at the far end before. Then the actions that were due are done, and the event is set again. While a packet is
+//! on the port's wire, its arrival is that event, because packets that are sent later arrive later.
 //!
 //! At one instant the order is that of events: line, timer, arrivals. There is one special case: a service may be due
-//! at the instant at which it was set (after a transmission of no length). It waits for its event, because the rest of
-//! the burst arrives before that. Benefit: with 100 flows, half of all events would be services.
+//! at the instant at which it was set (after a transmission of no length). This service waits for its event, because
+//! the rest of the burst arrives before that. Benefit: with 100 flows, half of all events would be services.
 //!
 //! State: a flag of each port, the time of the event of an [`Explicit`](crate::wire::port::Explicit) one, and the list
 //! of lazy ports.
@@ -64,7 +64,7 @@ impl Sim {
         }
     }
 
-    /// Do what was due by now at a lazy port. No effect at other ports.
+    /// Do the actions that were due by now at a lazy port. It has no effect at other ports.
     #[inline]
     pub(super) fn catch_up(&mut self, port: u32) {
         let at = &self.net.ports[port as usize];
@@ -77,7 +77,7 @@ impl Sim {
         }
     }
 
-    /// Do what was due by now at all lazy ports.
+    /// Do the actions that were due by now at all lazy ports.
     pub(super) fn catch_up_all(&mut self) {
         for i in 0..self.ahead.lazy.len() {
             self.catch_up(self.ahead.lazy[i]);
@@ -110,7 +110,8 @@ impl Sim {
         }
     }
 
-    /// The last packet on the wire of a lazy port has arrived, which was its event: see what is due.
+    /// The last packet on the wire of a lazy port has arrived, and its arrival was the port's event: do the due
+    /// actions.
     pub(super) fn look_behind(&mut self, port: u32) {
         self.catch_up(port);
         self.await_service(port);

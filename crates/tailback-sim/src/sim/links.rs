@@ -15,13 +15,13 @@ use tailback_queue::{DropReason, MarkReason, Place, Server};
 /// Wires shorter than this, in slots, belong to small networks, whose state fits in the processor's cache: nothing is
 /// fetched ahead.
 const LONG_WIRE: usize = 8192;
-/// How many slots ahead a flow's own state is fetched, and what its state points to.
+/// The distances, in slots, at which a flow's own state and the data that it points to are fetched.
 const AHEAD_FAR: usize = 8;
 const AHEAD_NEAR: usize = 4;
 
 impl Sim {
-    /// A packet reaches the head of a port that has something before its queue: conditioner, impairments, tap. When it
-    /// arrives at the far end, if the port knows that now; if not, the rest is for later.
+    /// A packet reaches the head of a port that has something before its queue: conditioner, impairments, tap. Returns
+    /// its arrival at the far end if the port knows that now; otherwise the rest is for later events.
     #[inline(never)]
     pub(super) fn take_before(&mut self, port: u32, mut p: WirePacket) -> (Option<Time>, WirePacket) {
         if self.net.ports[port as usize].before & Before::DOWN != 0 {
@@ -90,7 +90,7 @@ impl Sim {
         again
     }
 
-    /// One more of a packet on its way.
+    /// A copy of a packet on its way.
     fn copy(&mut self, p: WirePacket) -> WirePacket {
         self.flows.all[p.flow_id().0 as usize].in_flight += 1;
         self.extras.duplicate(p)
@@ -206,14 +206,14 @@ impl Sim {
         }
     }
 
-    /// Whether an event still holds: a server that has changed its mind leaves the old one in the list, and a lazy port
-    /// has an event of its own.
+    /// Whether an event is still valid. A server whose time has changed leaves the old event in the list, and a lazy
+    /// port has an event of its own.
     fn is_due(&self, port: u32, at: impl FnOnce(&Server<SimPacket>) -> Time) -> bool {
         let port = &self.net.ports[port as usize];
         matches!(&port.queue, Queue::Explicit(e) if !port.lazy && at(&e.server) == self.now)
     }
 
-    /// Call an explicit port's server because of an event, if one was due; then the packet that begins its
+    /// Call an explicit port's server because of an event, if one was due. Then handle the packet that begins its
     /// transmission, new events, statistics, requests and recording.
     #[inline]
     pub(super) fn work(
@@ -231,7 +231,7 @@ impl Sim {
             lazy,
         } = self.at(port);
         let Queue::Explicit(e) = queue else { return };
-        // The event that is due has left the list: what wants this instant again needs another one.
+        // The due event has left the list, so another one is needed for the same instant.
         let listed = |kind, at| if due == Some(kind) { Time::NEVER } else { at };
         let service_at = listed(EventKind::Service, e.server.service_at());
         let timer_at = listed(EventKind::QueueTimer, e.server.timer_at());
@@ -275,7 +275,7 @@ impl Sim {
             let arrives = (sent.end + delay).max(not_before);
             self.depart(port, sent.packet.wire.without_stamp(), arrives);
         }
-        // After a service that was made up for, more may be due: the event is set when all is done.
+        // After a service that was late, more may be due, so the event is set when everything is done.
         if lazy && due.is_none() {
             self.await_service(port);
         }
@@ -296,8 +296,8 @@ impl Sim {
     pub(super) fn deliver(&mut self, port: u32) {
         let p = &mut self.net.ports[port as usize];
         let hands_ahead = p.hands_ahead;
-        // Where packets may be handed on it keeps its place until that is done: what this brings to the port waits
-        // behind it.
+        // If packets may be handed on, this packet keeps its place until that is done. Packets that it brings to the
+        // port wait behind it.
         let head = if hands_ahead { p.wire.front() } else { p.wire.pop() };
         let Some(f) = head else { return };
         let mut packet = f.packet;
@@ -346,7 +346,7 @@ impl Sim {
         if self.net.ports[port as usize].before & Before::TAP_AT_EXIT != 0 {
             self.show(port, &p, |tap, at| tap.delivered(at));
         }
-        // The conditioner of the opposite port sees what this one delivers.
+        // The conditioner of the opposite port sees the packets that this port delivers.
         let edge = self.net.ports[self.net.peer[port as usize] as usize].edge;
         if edge != NO_EDGE {
             self.show_reverse(edge, p);
@@ -354,7 +354,7 @@ impl Sim {
         true
     }
 
-    /// Bring near what the next packets of a long wire will need.
+    /// Prefetch what the next packets of a long wire will need.
     fn look_ahead(&self, port: u32) {
         let wire = &self.net.ports[port as usize].wire;
         if let Some((id, ..)) = wire.peek(AHEAD_FAR) {

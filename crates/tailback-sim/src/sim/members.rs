@@ -1,8 +1,8 @@
 //! Members: applications that open connections during the run, with their counts. A member has its own row among the
-//! declared flows, without ends ([`Carrier::Member`]). Each connection it opens takes a free slot behind those rows;
-//! when the connection is over, what it counted is added to the member's row and the slot is given back. So memory
-//! follows the connections that are open at one time, and the end of the warm-up and the intervals apply to a member as
-//! to any flow: its totals are those of the connections that are over and of those still open.
+//! declared flows, without ends ([`Carrier::Member`]). Each connection that it opens takes a free slot behind those
+//! rows. When the connection is over, its counts are added to the member's row and the slot is given back. Memory
+//! therefore depends on the connections that are open at one time. The end of the warm-up and the intervals apply to a
+//! member as to any flow, because its totals are those of the connections that are over and of those still open.
 
 use super::{Broken, Sim, Topology};
 use crate::declare::paths::Paths;
@@ -16,17 +16,17 @@ use tailback_base::work::{counted_as, done};
 use tailback_base::{FlowId, Stream, Time};
 use tailback_transport::path::Path;
 
-/// Makes both ends of a connection. It may ask for the path, and draws from the stream what is left to chance.
+/// Makes both ends of a connection. It may ask for the path, and draws its random numbers from the stream.
 pub(crate) type MakeEnds = Rc<dyn Fn(&mut dyn FnMut() -> Path, &mut Stream) -> Ends>;
 
 /// A registered way to make connections.
 pub(crate) struct TransportMaker {
     pub make: MakeEnds,
     pub stream: Stream,
-    /// Sources and destinations of all connections that will be made with it; without them any may be.
+    /// Sources and destinations of all connections that will be made with it; `None` if any pair is possible.
     pub between: Option<Vec<[NodeId; 2]>>,
     pub paths: Paths,
-    /// Its ends are somebody else's code.
+    /// The ends are code from outside.
     pub from_outside: bool,
     /// The hash input of its connections for the choice of paths; it changes after each connection.
     pub bits: u64,
@@ -46,7 +46,8 @@ pub struct Retired {
 }
 
 impl Sim {
-    /// Rows of the results: the flows and members that the scenario made. They come before all other slots.
+    /// The number of rows of the results: the flows and members that the scenario made. They come before all other
+    /// slots.
     pub(crate) fn declared(&self) -> usize {
         self.flows.all.partition_point(|f| f.declared)
     }
@@ -78,13 +79,12 @@ impl Sim {
         sum
     }
 
-    /// Number of slots for connections, in use or free: does not grow while closed connections are replaced by new
-    /// ones.
+    /// The number of slots for connections, in use or free. It does not grow while new connections replace closed ones.
     pub fn flow_slots(&self) -> usize {
         self.flows.all.len() - self.declared()
     }
 
-    /// The ways of a connection that an application opens.
+    /// The routes of a connection that an application opens.
     pub(super) fn ways_between(&mut self, from: NodeId, to: NodeId, paths: Paths, bits: u64) -> (Route, Route) {
         let Topology {
             router, routes, peer, ..
@@ -117,7 +117,7 @@ impl Sim {
         let was_declared = between.as_ref().is_none_or(|all| all.contains(&[from, to]))
             && self.apps.all[app as usize].transport.is_none_or(|own| own == transport);
         if !was_declared && self.ahead.has_any() {
-            // Work that was done ahead of time could not know of it.
+            // Work that was done ahead of time did not take this connection into account.
             self.give_up(Broken {
                 port: self.net.one_path(forward).first().copied().unwrap_or(0),
                 does: "is on the way of a connection that an application opened and had not said that it would".into(),
@@ -131,8 +131,8 @@ impl Sim {
             ends.reverse();
         }
         self.apps.transports[transport.0 as usize].stream = stream;
-        // The row of the application passes on its name, its weight and its code point; the aggregate is that of the
-        // ends.
+        // The connection has the name, the weight and the code point of the application's row; its aggregate is that of
+        // its ends.
         let member = self.apps.all[app as usize].own_flow;
         let [forward, backward] = match member {
             Some(member) => {
@@ -208,7 +208,7 @@ impl Sim {
         self.flows.reuse_if_done(id, self.now);
     }
 
-    /// Add what a connection counted to the row of its member. The connection is no more.
+    /// Add the counts of a connection to the row of its member. The connection is over.
     fn fold(&mut self, id: FlowId) -> Option<&mut Closed> {
         for way in self.net.ways[id.0 as usize] {
             for hop in 0..self.net.ports_within(way).len() {
@@ -236,7 +236,7 @@ impl Sim {
         Some(closed)
     }
 
-    /// The run is over: what open connections counted belongs to their members.
+    /// The run is over: add the counts of open connections to their members.
     pub(super) fn fold_open(&mut self) {
         for i in counted_as(32, self.declared()..self.flows.all.len()) {
             if matches!(self.flows.all[i].carrier, Carrier::Connection(_)) {
@@ -245,7 +245,8 @@ impl Sim {
         }
     }
 
-    /// A member has finished its requests. When all have, a run that ends with its sessions ends after this instant.
+    /// A member has finished its requests. When all members have finished, a run that ends with its sessions ends after
+    /// this instant.
     pub(super) fn member_finished(&mut self, app: u32) {
         let slot = &mut self.apps.all[app as usize];
         if std::mem::replace(&mut slot.finished, true) {
@@ -257,7 +258,7 @@ impl Sim {
         }
     }
 
-    /// When the run ended with its sessions, before its duration was over.
+    /// The time at which the run ended with its sessions, if that was before its duration was over.
     pub fn ended(&self) -> Option<Time> {
         self.ended
     }

@@ -1,9 +1,9 @@
-//! The driver: virtual time, and the calls every object of the network gets.
+//! The driver: virtual time, and the calls that every object of the network gets.
 //!
-//! One event is taken at a time, in the order of [`crate::wire::event`]. What an object does in a call takes effect at
-//! once (a packet enters the next queue) or as an event of its own. Objects never see each other, only what the driver
-//! hands them. Here: the state of a run and its loop; one file each for the way of a packet, links, lazy ports,
-//! conditioners, endpoints, applications, clients, recording.
+//! One event is taken at a time, in the order of [`crate::wire::event`]. An action of an object in a call takes effect
+//! at once (a packet enters the next queue) or as an event of its own. Objects never see each other; they only see the
+//! data that the driver hands them. This file has the state of a run and its loop. The way of a packet, links, lazy
+//! ports, conditioners, endpoints, applications, clients and recording have one file each.
 
 pub(crate) mod ahead;
 mod applications;
@@ -53,7 +53,7 @@ pub struct EngineCounters {
     /// Packets, data or ACK, fully received at the far end of a link.
     pub packet_hops: u64,
     pub events: u64,
-    /// Packet-hops without an event, since the packet was handed on ahead of time.
+    /// Packet-hops without an event, because the packet was handed on ahead of time.
     pub handed_ahead: u64,
     /// Services of lines and timers of disciplines without an event (`sim/lazy.rs`).
     pub made_up: u64,
@@ -70,7 +70,7 @@ impl EngineCounters {
     }
 }
 
-/// The memory of each application beside its own state, bytes.
+/// The memory of each application in addition to its own state, bytes.
 pub const APPLICATION_BYTES: usize = size_of::<AppSlot>();
 
 pub(crate) struct AppSlot {
@@ -80,7 +80,7 @@ pub(crate) struct AppSlot {
     pub start: Time,
     pub stop: Option<Time>,
     pub wake_at: Time,
-    /// Time of the pending event for it; not later.
+    /// Time of the pending event for the wake, which is not later than the wake.
     pub armed: Time,
     pub started: bool,
     pub stopped: bool,
@@ -92,14 +92,14 @@ pub(crate) struct AppSlot {
     pub hears: Hears,
     /// The transport of all connections that it opens, if that is known.
     pub transport: Option<TransportId>,
-    /// How many of its connections are open.
+    /// The number of its open connections.
     pub open: u32,
     /// Only its connections use the ports next to its client (rule 3 of `sim/clients.rs`).
     pub alone: bool,
 }
 
 impl AppSlot {
-    /// When it will be stopped.
+    /// The time at which it will be stopped.
     pub fn next_stop(&self) -> Time {
         self.stop.filter(|_| !self.stopped).unwrap_or(Time::NEVER)
     }
@@ -129,7 +129,7 @@ pub(crate) enum Tick {
 #[derive(Clone, Debug)]
 pub(crate) struct Broken {
     pub port: u32,
-    /// Its activity; the word follows its name.
+    /// What the discipline does, in words that follow its name.
     pub does: String,
     pub remedy: String,
 }
@@ -165,29 +165,29 @@ pub(crate) struct Topology {
     pub peer: Vec<u32>,
     /// The ports of all ways, one way after the other.
     pub routes: Vec<u32>,
-    /// The ways of each flow there and back. They are separate from its other state, since a packet on its way needs
+    /// The ways of each flow there and back. They are separate from its other state, because a packet on its way needs
     /// only them.
     pub ways: Vec<[Route; 2]>,
     pub router: route::Router,
-    /// What is on the way over a link that fails still arrives.
+    /// Packets that are on the way over a link when it fails still arrive.
     pub keeps_under_way: bool,
 }
 
-/// Flows, and what their ends leave to be done.
+/// Flows, and the work that their ends leave to be done.
 #[derive(Default)]
 pub(crate) struct Flows {
     pub all: Vec<Flow>,
     /// Free slots of closed connections, with the time at which the last packet of the connection left the network. The
-    /// slot with the latest time is used first. A lazy port finds out late that a packet was lost, so the order of
-    /// finding out does not count.
+    /// slot with the latest time is used first. A lazy port finds out late that a packet was lost, so the order in
+    /// which slots become free does not count.
     free: BinaryHeap<(Time, u32)>,
-    /// How many closed connections still have packets in the network.
+    /// The number of closed connections that still have packets in the network.
     pub closing: u32,
     /// Packets that ends have to send after predicted segments.
     outbox: Vec<Plain>,
     /// Packets of injected flows that have reached their destinations.
     emitted: Vec<injected::Emitted>,
-    /// Ends that have been told what leaves their host, and whose timers have not been looked at since.
+    /// Ends that have been notified of packets that leave their host, and whose timers have not been checked since.
     told: Vec<(FlowId, Side)>,
 }
 
@@ -217,7 +217,7 @@ impl Flows {
     }
 }
 
-/// Applications, what they have asked for, and what they have not heard yet.
+/// Applications, what they have requested, and the events that they have not got yet.
 #[derive(Default)]
 pub(crate) struct Applications {
     pub all: Vec<AppSlot>,
@@ -229,11 +229,11 @@ pub(crate) struct Applications {
     pub alone: ideal::LoneSenders,
     pub pages: Vec<transfers::PageRow>,
     pub awaited: transfers::Awaited,
-    /// Members that may still ask for something.
+    /// The number of members that may still make requests.
     pub unfinished: u32,
-    /// News, delivered when the call that caused it is over.
+    /// Events for applications, delivered when the call that caused them is over.
     news: Vec<(u32, AppInput)>,
-    /// News is being delivered further up the stack.
+    /// Events are being delivered further up the stack.
     telling: bool,
 }
 
@@ -241,12 +241,13 @@ pub(crate) struct Applications {
 #[derive(Default)]
 pub(crate) struct Edges {
     pub all: Vec<EdgeSlot>,
-    /// The edges that follow the ends of flows, source first; as long as the last flow that has one.
+    /// The edges that follow the ends of each flow, source first. The list ends with the last flow that has such an
+    /// edge.
     pub followers: Vec<[Vec<u32>; 2]>,
     /// Propagation delay between edges, by (from, to).
     pub delay: Vec<Vec<Duration>>,
     pub messages: Vec<Option<Message>>,
-    /// Places among them that are free: the first is taken, since its number breaks ties.
+    /// The free places among the messages. The first one is taken, because its number breaks ties.
     pub free_messages: BinaryHeap<Reverse<u32>>,
     /// Packets that a conditioner lets through during its call.
     forwarded: Vec<SimPacket>,
@@ -306,7 +307,7 @@ impl Sim {
         while !self.run_some(until, u32::MAX) {}
     }
 
-    /// As [`Sim::run_until`], but at most this many events. True when there are no more to run.
+    /// Like [`Sim::run_until`], but run at most this many events. Returns true when there are no more events to run.
     pub fn run_some(&mut self, until: Time, most: u32) -> bool {
         let mut left = most;
         self.sent = 0;

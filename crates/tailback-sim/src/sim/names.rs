@@ -1,8 +1,8 @@
 //! The names of links and ports, without a string for each of a million private links.
 //!
-//! The private links of a group have the beginning of their names in common, their stem, and differ by a number:
-//! "flows.bulk.", 17, ".access". A link with a name of its own is a stem alone. The port of the reverse direction has
-//! ".reverse" after the name of its link. Names are put together when they are asked for.
+//! The names of the private links of a group have a common beginning, their stem, and differ by a number:
+//! "flows.bulk.", 17, ".access". A link with a name of its own has only a stem. The port of the reverse direction has
+//! ".reverse" after the name of its link. Names are assembled when they are requested.
 //!
 //! State: the stems, and a few bytes a port.
 
@@ -55,7 +55,7 @@ impl PrivateEnd {
 /// A link's name; orders those of one stem naturally.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct LinkName {
-    /// Its place in the list.
+    /// The place of its stem in the list.
     pub stem: u32,
     pub private: Option<(u32, PrivateEnd)>,
 }
@@ -81,7 +81,7 @@ impl PortName {
         natural(&a, &b)
     }
 
-    /// Say the name.
+    /// Append the name to `named`.
     pub fn say(self, named: Named, stems: &[String]) -> Named {
         let mut named = named.text(&stems[self.link.stem as usize]);
         if let Some((number, end)) = self.link.private {
@@ -107,8 +107,8 @@ impl fmt::Display for WrittenName<'_> {
     }
 }
 
-/// The names of the ports of a network: `bottleneck`, `bottleneck.reverse`. They are in natural order, each is there
-/// once.
+/// The names of the ports of a network: `bottleneck`, `bottleneck.reverse`. The names are in natural order, and each
+/// name occurs once.
 #[derive(Clone, Debug, Default)]
 pub struct PortNames {
     pub(crate) stems: Vec<String>,
@@ -116,7 +116,7 @@ pub struct PortNames {
 }
 
 impl PortNames {
-    /// How many ports there are.
+    /// The number of ports.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.ports.len()

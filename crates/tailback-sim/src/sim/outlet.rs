@@ -159,7 +159,7 @@ pub(super) struct WorkingPort<'a> {
 }
 
 impl Sim {
-    /// A port, and what it reports to.
+    /// A port, and the receivers of its reports.
     #[inline(always)]
     pub(super) fn at(&mut self, port: u32) -> WorkingPort<'_> {
         let at = &mut self.net.ports[port as usize];

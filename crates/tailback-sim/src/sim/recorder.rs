@@ -50,7 +50,8 @@ pub enum Source {
         flow: u32,
         by: Side,
     },
-    /// A time of the packet of a flow of datagrams that arrived last. It is not read: each arrival says it.
+    /// A time that belongs to the last arrival of a flow of datagrams. It is not read from the simulator; each arrival
+    /// reports it.
     Arrival {
         flow: u32,
         what: Arrival,
@@ -70,8 +71,8 @@ pub enum Arrival {
     RoundTrip,
 }
 
-/// This many values of a sample are always written; of the others only those that are not 0. So the number of rows
-/// depends on what a million queues hold, not on what they may hold.
+/// This many values of a sample are always written. Of the other values only those that are not 0 are written. The
+/// number of rows therefore depends on what a million queues contain, not on what they may contain.
 pub const ALWAYS: u32 = 4096;
 
 /// Whether a value at an index has its own row.
@@ -124,7 +125,7 @@ pub struct Series {
     pub on_change: bool,
     pub times: Vec<Time>,
     pub values: Vec<f64>,
-    /// Which of several values (queue, colour), for indexed probes.
+    /// The index among several values (queue, colour), for indexed probes.
     pub indices: Vec<u32>,
     /// The discipline reports every change, so the value need not be polled.
     pub told: bool,
@@ -160,7 +161,8 @@ impl Series {
         self.values.push(value);
     }
 
-    /// An arrival has this value. Recorded on change, each arrival has a point, equal values too.
+    /// An arrival has this value. If the series is recorded on change, each arrival makes a point, also with an equal
+    /// value.
     pub fn arrival(&mut self, now: Time, value: f64) {
         self.last = value;
         if self.on_change {
@@ -175,8 +177,8 @@ impl Series {
         }
     }
 
-    /// The same for one of several indices. The first value is written together with the first change, because until
-    /// then a discipline may begin to report changes itself.
+    /// Take a point for one of several indices if its value differs from the last one. The first value is written
+    /// together with the first change, because until then a discipline may begin to report changes itself.
     pub fn change_at(&mut self, now: Time, index: u32, value: f64) {
         let Some(seen) = self.seen.get_mut(index as usize) else {
             match self.times.is_empty() {
@@ -230,7 +232,7 @@ pub struct LogRow {
 pub struct Recorder {
     pub series: Vec<Series>,
     pub log: Option<Vec<LogRow>>,
-    /// For each port, flow and edge that is checked after every event: its series.
+    /// The series of each port, flow and edge that is checked after every event.
     pub port_series: Vec<Vec<u32>>,
     pub flow_series: Vec<Vec<u32>>,
     pub edge_series: Vec<Vec<u32>>,

@@ -10,7 +10,7 @@ use tailback_base::{Dscp, Time};
 use tailback_queue::ProbeId;
 
 /// The most values that a sample of an indexed probe has: more queues than any discipline may have, and as many flows
-/// as a scenario may.
+/// as a scenario may have.
 const MOST_INDICES: u32 = 1 << 22;
 
 impl Sim {
@@ -66,7 +66,7 @@ impl Sim {
         }
     }
 
-    /// For an indexed source: read every index up to the first without a value.
+    /// Read every index of an indexed source, up to the first index without a value.
     fn record_changes_at(&mut self, series: u32, source: Source) {
         let now = self.now;
         for index in counted(0..u32::MAX) {
@@ -117,7 +117,7 @@ impl Sim {
         }
     }
 
-    /// A datagram or an answer of a flow has arrived: what its series say of it.
+    /// A datagram or an answer of a flow has arrived: give its value to the series that record it.
     pub(super) fn record_arrival(&mut self, flow: u32, what: Arrival, value: f64) {
         let Some(r) = &mut self.watch.recorder else { return };
         let Recorder {
@@ -193,7 +193,7 @@ impl Sim {
         }
     }
 
-    /// A point of a series; of an indexed one, a point for each index up to the first that has no value.
+    /// Take a point of a series. An indexed series gets a point for each index up to the first index without a value.
     fn sample(&mut self, series: u32, source: Source) {
         let now = self.now;
         if let (Source::Arrival { .. }, Some(r)) = (source, &mut self.watch.recorder) {

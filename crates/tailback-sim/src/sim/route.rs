@@ -1,10 +1,11 @@
 //! Static shortest-path routes.
 //!
-//! A path has the fewest hops; among those the least propagation delay; among those the first by name. Data and ACKs
-//! take the same links in opposite directions. Hosts with a single link are peeled off first, so that ten thousand of
-//! them cost no more than the core they hang on; paths through the core are found once for each pair of its ends.
+//! A route takes a path with the fewest hops. Among several such paths it takes the one with the least propagation
+//! delay, and among equal ones the first by name. Data and ACKs take the same links in opposite directions. Hosts with
+//! a single link are removed from the graph first, so that ten thousand of them cost no more than the core to which
+//! they are attached. Paths through the core are found once for each pair of its ends.
 //!
-//! Where flows share all shortest paths, `equal/ways.rs` lays their ways.
+//! Where flows share all shortest paths, `equal/ways.rs` sets up their routes.
 //!
 //! State: the graph, and the paths found so far.
 
@@ -30,11 +31,12 @@ pub struct Arc {
 /// The directions of links, by the node they leave.
 #[derive(Default)]
 pub(super) struct Graph {
-    /// By node, then in order of port.
+    /// The arcs by node, and then in order of port.
     arcs: Vec<Arc>,
-    /// Where the arcs of each node begin; after the last node, where they end.
+    /// The position where the arcs of each node begin, and after the last node the position where they end.
     starts: Vec<u32>,
-    /// The place of each port's arc: a million hosts may hang on a node, so that none is looked for among them.
+    /// The place of each port's arc. A million hosts may be attached to a node, so that no search among its arcs is
+    /// needed.
     places: Vec<u32>,
 }
 
@@ -44,7 +46,7 @@ pub struct Router {
     pub(super) graph: Graph,
     core: BTreeMap<(u32, u32), Option<Vec<Arc>>>,
     found: BTreeMap<(u32, u32), (Route, Route)>,
-    /// The path looked for last.
+    /// The path that was searched last.
     way: Vec<Arc>,
     pub(crate) equal: EqualPaths,
 }
@@ -160,7 +162,7 @@ impl Router {
         (!self.way.is_empty() && self.way.len() <= MAX_HOPS).then_some(&self.way)
     }
 
-    /// Both directions as stretches of the table of routes; unknown pairs give an empty route.
+    /// Both directions of a path as stretches of the table of routes; unknown pairs give an empty route.
     pub fn routes(&mut self, from: NodeId, to: NodeId, table: &mut Vec<u32>, peer: &[u32]) -> (Route, Route) {
         if let Some(r) = self.found.get(&(from.0, to.0)) {
             return *r;
@@ -170,7 +172,7 @@ impl Router {
         routes
     }
 
-    /// Like [`Router::routes`], for a pair that is asked for only once.
+    /// Like [`Router::routes`], for a pair that is requested only once.
     pub fn lay(&mut self, from: NodeId, to: NodeId, table: &mut Vec<u32>, peer: &[u32]) -> (Route, Route) {
         let path = self.path(from, to, peer).unwrap_or_default();
         let route = |table: &Vec<u32>| Route {
@@ -187,7 +189,7 @@ impl Router {
 }
 
 impl Sim {
-    /// The data about its lines that the endpoints of a flow get.
+    /// The data about the lines of a path that the endpoints of a flow get.
     pub(crate) fn path(&mut self, from: NodeId, to: NodeId) -> Path {
         let mut path = Path::default();
         let (ports, peer) = (&self.net.ports, &self.net.peer);

@@ -1,9 +1,10 @@
-//! Transfers: what applications asked for, when it came, when its sender knew, and what it would take on an empty path.
+//! Transfers: the data that applications requested, when the data arrived, when the sender got the acknowledgement, and
+//! the time that they would take on an empty path.
 //!
-//! An application says which bytes it writes for which transfer ([`Net::send`]). The end of a transfer in its
-//! connection's stream is remembered until that is acknowledged, so that a delayed ACK for one transfer is not taken
-//! for one of the next. The ends that are remembered grow with the transfers under way; the rows grow with the
-//! transfers that were asked for.
+//! An application gives the transfer for the bytes that it writes ([`Net::send`]). The end of a transfer in its
+//! connection's stream is stored until it is acknowledged, so that a delayed ACK for one transfer is not taken for one
+//! of the next. The number of stored ends grows with the transfers under way; the number of rows grows with the
+//! transfers that were requested.
 //!
 //! [`Net::send`]: crate::traffic::application::Net::send
 
@@ -18,12 +19,12 @@ use tailback_transport::{Amount, AppEvent, Endpoint};
 /// The state of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct TransferRow {
-    /// Slot of the flow or member whose application asked for it.
+    /// Slot of the flow or member whose application requested it.
     pub member: u32,
     pub transfer: Transfer,
     /// Bytes that have arrived.
     pub arrived: u64,
-    /// For a transfer of a workload: its least time by the papers, and the kind of its path.
+    /// The least time by the papers and the kind of path, for a transfer of a workload.
     pub ideal: Duration,
     pub path: u32,
 }
@@ -47,7 +48,7 @@ pub struct PageRow {
 /// A transfer that has been written, and whose end has not been acknowledged yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenTransfer {
-    /// How many bytes had been written to its side, up to and including its last byte.
+    /// The number of bytes that had been written to its side, up to and including its last byte.
     written: u64,
     id: TransferId,
     /// The counts of its sender before the transfer.
@@ -57,7 +58,8 @@ pub(crate) struct OpenTransfer {
 /// The transfers that wait for their last acknowledgement, by flow and side.
 pub(crate) type Awaited = BTreeMap<(u32, bool), VecDeque<OpenTransfer>>;
 
-/// When to look whether a transfer is acknowledged: an end that keeps no count may be at its end with any segment.
+/// The sequence number from which on to check whether a transfer is acknowledged. An end that keeps no count may
+/// complete it with any segment.
 fn threshold(written: u64) -> u64 {
     if written == u64::MAX { 0 } else { written }
 }
@@ -121,8 +123,9 @@ impl Sim {
         self.pump(flow, side);
     }
 
-    /// How long these bytes take from one side to the other if nothing else is on the way and no window holds them
-    /// back: a round trip if the connection is not open yet, the delay, and the time on the slowest line.
+    /// The time that these bytes take from one side to the other if nothing else is on the way and no window holds them
+    /// back. It is the sum of a round trip if the connection is not open yet, the delay, and the time on the slowest
+    /// line.
     fn least(&self, flow: FlowId, side: Side, bytes: u64) -> Duration {
         let ways = self.net.ways[flow.0 as usize];
         let Carrier::Connection(ends) = &self.flows.all[flow.0 as usize].carrier else {
@@ -180,7 +183,7 @@ impl Sim {
         let acknowledged = match ends[side as usize].progress() {
             Some(p) => p.acknowledged,
             None => {
-                // An end that keeps no count says when everything is acknowledged.
+                // An end that keeps no count reports when everything is acknowledged.
                 let event = AppEvent::AllAcknowledged;
                 let all = AppInput::Transport { flow, side, event };
                 if self.apps.news.iter().any(|n| n.1 == all) {
@@ -215,7 +218,7 @@ impl Sim {
         self.flows.all[flow.0 as usize].awaits[side as usize] = next;
     }
 
-    /// A connection is over: what is not acknowledged will not be.
+    /// A connection is over: bytes that are not acknowledged by now never will be.
     pub(super) fn forget_awaited(&mut self, flow: FlowId) {
         let awaits = std::mem::replace(&mut self.flows.all[flow.0 as usize].awaits, [NOTHING_AWAITED; 2]);
         for backward in [false, true] {

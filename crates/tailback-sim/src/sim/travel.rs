@@ -1,14 +1,13 @@
-//! One loop follows a packet: over ports and through ends, as long as its next arrival may be handled now. What may be
-//! handled now is in `sim/ahead.rs`.
+//! One loop follows a packet over ports and through ends, as long as its next arrival may be handled now. The file
+//! `sim/ahead.rs` has the rules for what may be handled now.
 //!
 //! A port takes the packet and says when it arrives at the far end. If nothing else can happen there before, the packet
 //! enters the next port, or meets its end, at once and as of that time. Otherwise it is put on the wire, and an event
 //! brings it on. From an end the loop goes on with the last packet that the end sends. If the end sends several, each
-//! of the others has a loop of its own before that. These loops stop at the first port of a source. So the stack does
-//! not grow with the length of the route.
+//! of the others has a loop of its own before that. These loops stop at the first port of a source. The stack therefore
+//! does not grow with the length of the route.
 //!
-//! What would be lost without: a dozen nested calls for a data packet and its ACK; 5 % of the instructions of plain
-//! TCP.
+//! The loop saves a dozen nested calls for a data packet and its ACK, and 5 % of the instructions of plain TCP.
 
 use super::Sim;
 use super::equal::Next;
@@ -28,7 +27,7 @@ impl Sim {
         self.travel(port, p, None);
     }
 
-    /// Follow a packet that a port has taken and that arrives at the far end then.
+    /// Follow a packet that a port has taken and that arrives at the far end at `arrives`.
     pub(super) fn depart(&mut self, port: u32, p: WirePacket, arrives: Time) {
         self.travel(port, p, Some(arrives));
     }
@@ -39,7 +38,7 @@ impl Sim {
         let mut way = self.way_of(&p);
         let waits = loop {
             let Some(at) = self.net.ports.get_mut(port as usize) else {
-                // No port, but a choice at the source.
+                // This is no port, but a choice at the source.
                 match self.choose(port, None, &mut p) {
                     Next::Port(first) => port = first,
                     Next::End | Next::Lost => {
@@ -61,7 +60,7 @@ impl Sim {
                 None => match at.offer_fused(&p, self.now) {
                     Offer::Taken(arrives) => arrives,
                     Offer::Marked(arrives) => {
-                        // It goes on as one that is taken.
+                        // The packet goes on like one that the port has taken.
                         p = self.mark_by_step(port, p);
                         taken = Some(arrives);
                         continue;
@@ -82,7 +81,7 @@ impl Sim {
             let hop = p.hop() + 1;
             if hop < usize::from(way.len) {
                 let next = self.net.routes[way.start as usize + hop];
-                // Never where the way has a choice.
+                // A port takes no packets ahead where the route has a choice.
                 if !self.ahead.takes.get(next as usize).is_some_and(|takes| *takes) {
                     break Some(arrives);
                 }

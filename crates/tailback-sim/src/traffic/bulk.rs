@@ -1,8 +1,8 @@
 //! Bulk transfer: a connection that always has data to send, in one direction or both, or with pauses.
 //!
-//! In a pause the source takes back what it has not sent; what is outstanding is still delivered. Then it writes to the
-//! same connection again. The connection decides what its window is after the pause (`idle_after` and `idle_forgets`
-//! of tcp; RFC 2861, RFC 7661).
+//! In a pause the source takes back the data that it has not sent; outstanding data are still delivered. Then it writes
+//! to the same connection again. The connection decides the size of its window after the pause (`idle_after` and
+//! `idle_forgets` of tcp; RFC 2861, RFC 7661).
 //!
 //! State: how many turns are over. A turn costs one wake.
 
@@ -52,7 +52,7 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// A source has one pending wake: it uses it for the other direction or for its turns.
+/// A source has one pending wake, which it uses either for the other direction or for its turns.
 fn one_clock(s: &Settings) -> Result<(), Conflict> {
     if s.get(&BACK).is_none() || s.get(&TURNS).is_empty() {
         return Ok(());
@@ -68,7 +68,7 @@ fn one_clock(s: &Settings) -> Result<(), Conflict> {
 struct Bulk {
     back: Option<Duration>,
     turns: Vec<Duration>,
-    /// How many turns have begun.
+    /// The number of turns that have begun.
     over: usize,
 }
 

@@ -1,13 +1,13 @@
 //! Bursts with pauses: a source sends some data over its one connection, waits until all of it is acknowledged, thinks
 //! for a while, and does so again.
 //!
-//! From Kantawala and Turner, WUCSE-2005-11, chapter 3, where 256 packets and a mean pause of 2 s represent short
-//! transfers. The time of a burst runs from the instant at which its data is written to the connection to the
-//! acknowledgement of its last byte. The connection decides what the window does after the pause (`idle_after` of
-//! tcp).
+//! The model is that of Kantawala and Turner, WUCSE-2005-11, chapter 3, where 256 packets and a mean pause of 2 s
+//! represent short transfers. The time of a burst runs from the instant at which its data is written to the connection
+//! to the acknowledgement of its last byte. The connection decides the size of the window after the pause (`idle_after`
+//! of tcp).
 //!
 //! State: whether a burst is in progress and since when. A burst costs one wake. The pauses are drawn from the flow's
-//! own stream, so a change of discipline does not change the lengths of the pauses, though it changes their instants.
+//! own stream, so another discipline does not change the lengths of the pauses, though it changes their instants.
 
 use super::application::{AppInput, Application, Net, Side};
 use super::conflict::Conflict;
@@ -48,7 +48,7 @@ pub static ENTRY: Entry = Entry {
         let size = match s.turn(&SIZE, context.index) {
             Size::Packets(n) => n.saturating_mul(u64::from(context.segment)),
             Size::Bytes(n) => n,
-            // It is refused.
+            // An unlimited size is refused.
             Size::Unlimited => u64::MAX,
         };
         let bursts = Bursts::new(size, s.get(&MEAN_THINK), s.get(&DISTRIBUTION));
@@ -138,7 +138,7 @@ impl BurstStats {
 }
 
 choice! {
-    /// How a flow begins.
+    /// The behaviour at the beginning of a flow.
     pub enum First {
         Burst = "burst",
         Pause = "pause",
@@ -157,7 +157,7 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// `think`: the mean pause. It begins with a burst.
+    /// `think`: the mean pause. The source begins with a burst.
     pub fn new(size: u64, think: Duration, distribution: Distribution) -> Bursts {
         Bursts {
             size,

@@ -1,8 +1,8 @@
 //! Poisson arrivals with changing addresses: each flow sends to a random destination label and draws a new one after
-//! exponential times. So one flow ends and another begins, while the number of sources is constant.
+//! exponential times. One flow therefore ends and another begins, while the number of sources is constant.
 //!
-//! From Kantawala and Turner, WUCSE-2005-11, chapter 5. Packets and address changes form one Poisson process whose
-//! rate is the sum of both rates; a draw decides the type of each event.
+//! The model is that of Kantawala and Turner, WUCSE-2005-11, chapter 5. Packets and address changes form one Poisson
+//! process whose rate is the sum of both rates; a draw decides the type of each event.
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};

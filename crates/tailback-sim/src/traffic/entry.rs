@@ -35,7 +35,7 @@ pub enum Offer {
     Elastic,
     /// This many bytes at a time, once or repeatedly, each after a pause of this many seconds.
     Portions { bytes: f64, pause: f64, once: bool },
-    /// At its own rate, whatever happens to its packets.
+    /// Packets at its own rate, whatever happens to them.
     Paced {
         /// Bit/s on the wire, headers included.
         rate: f64,
@@ -71,7 +71,7 @@ pub struct Facts {
 /// The output of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
-    /// Bytes, for a transport that decides when to send them and how to cut them: the source needs a connection.
+    /// Bytes, for a transport that decides when to send them and how to segment them: the source needs a connection.
     Stream,
     /// Packets at its own rate (usually the parameter `rate`) and with its own sizes: datagrams, or writes to a
     /// connection.
@@ -79,12 +79,12 @@ pub enum Output {
     /// Packets whose sizes the source decides, and which only datagrams carry. Their delays are compared with a
     /// deadline.
     Datagrams,
-    /// The same, over datagrams or written to a connection.
+    /// The same as datagrams, or written to a connection.
     Media,
 }
 
 impl Output {
-    /// Whether somebody listens or watches: delays are compared with a deadline, and the source decides the sizes.
+    /// Whether there is a listener or a viewer: delays are compared with a deadline, and the source decides the sizes.
     pub fn is_media(self) -> bool {
         matches!(self, Output::Datagrams | Output::Media)
     }
@@ -109,7 +109,7 @@ pub struct Context<'a> {
     pub group: &'a superposed::Shared,
 }
 
-/// The random streams of one source, one for each quantity. Holds the name of the flow.
+/// The random streams of one source, one for each quantity. It contains the name of the flow.
 pub struct Streams(pub Named);
 
 impl Streams {

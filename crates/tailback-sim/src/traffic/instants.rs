@@ -1,8 +1,8 @@
-//! Packets at given instants: how a capture or a list of packets is replayed.
+//! Packets at given instants, for the replay of a capture or of a list of packets.
 //!
 //! A packet is sent at each instant, whatever the network does with earlier ones. With
-//! `packet_size = { kind = "listed", bytes = [...] }` each has its own size, in turn. Over a connection each is a write
-//! of that size.
+//! `packet_size = { kind = "listed", bytes = [...] }` each packet has its own size, in turn. Over a connection each
+//! packet is a write of that size.
 
 use super::application::Net;
 use super::conflict::Conflict;
@@ -79,7 +79,7 @@ impl Pattern for Instants {
         self.step(pacer, net);
     }
 
-    /// Sends what is due. The first call may come before the first instant.
+    /// Send the packets that are due. The first call may come before the first instant.
     fn step(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
         while let Some(after) = self.at.get(self.next) {
             let due = self.start + *after;

@@ -27,7 +27,7 @@ pub trait Draw {
 }
 
 choice! {
-    /// How the lengths of a source's times lie around their mean.
+    /// The distribution of the lengths of a source's times around their mean.
     pub enum Distribution {
         Constant = "constant",
         Exponential = "exponential",
@@ -55,13 +55,13 @@ pub struct Law {
 }
 
 impl Law {
-    /// A law without parameters has values of its own, which are bytes.
+    /// Whether the law is one of pauses too. A law without parameters has values of its own, which are bytes.
     pub fn is_of_pauses(&self) -> bool {
         !self.pause.params.is_empty()
     }
 }
 
-/// Known by its model of sizes; that of pauses has the same name.
+/// A law is registered under the name of its model of sizes; the model of pauses has the same name.
 impl Registered for &'static Law {
     const FAMILY: &'static str = "transfer-size";
     const WHAT: &'static str = "law";
@@ -164,7 +164,7 @@ pub fn known_mean(s: &Settings) -> Option<f64> {
     (law.build)(s).mean()
 }
 
-/// Bytes, and shares up to them.
+/// Sizes in bytes, and the share of transfers up to each size.
 const WEB_SEARCH: [(f64, f64); 12] = [
     (0.0, 0.0),
     (10e3, 0.15),
@@ -201,13 +201,13 @@ const WEIGHT: Kind = Kind::Real { min: 0.0, max: 1e9 };
 const SHAPE: Kind = Kind::Real { min: 0.0, max: 10.0 };
 const SHAPE_OVER_1: Kind = Kind::Real { min: 1.001, max: 100.0 };
 
-/// The law among these that a parameter of these settings holds; `None` if the value is `none`.
+/// The law among these that a parameter of these settings contains; `None` if the value is `none`.
 pub fn of(laws: &[&'static Law], s: &Settings, param: &Param) -> Option<Box<dyn Draw>> {
     let own = s.nested(param.name)?;
     Some((row_of(laws, own).build)(own))
 }
 
-/// The law that a parameter always holds.
+/// The law that a parameter always contains.
 pub fn within(laws: &[&'static Law], s: &Settings, param: &Param) -> Box<dyn Draw> {
     let own = s.within(param.name);
     (row_of(laws, own).build)(own)
@@ -230,7 +230,7 @@ pub fn anything(_: &Settings) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// The conflict inside a law that a parameter of these settings holds: the parameter, and the conflict.
+/// The conflict inside a law that a parameter of these settings contains: the parameter, and the conflict.
 pub fn conflict(laws: &[&'static Law], s: &Settings) -> Option<(&'static Param, Conflict)> {
     let holds = |p: &&Param| matches!(p.kind, Kind::Model("transfer-size" | "pause"));
     let held = s.model.params.iter().filter(holds);
@@ -454,7 +454,7 @@ fn body_and_tail_fits(s: &Settings) -> Result<(), Conflict> {
 
 struct Listed {
     values: Vec<f64>,
-    /// The sum of the weights of the values up to each.
+    /// For each value, the sum of the weights of all values up to it.
     up_to: Vec<f64>,
 }
 

@@ -1,8 +1,8 @@
 //! On-off source: packets at a constant rate during on-times, nothing during off-times; both lengths are drawn, or
 //! constant.
 //!
-//! It begins with an on-time. A packet that would be sent after the end of an on-time is sent at the start of the
-//! next.
+//! The source begins with an on-time. A packet that would be sent after the end of an on-time is sent at the start of
+//! the next.
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};

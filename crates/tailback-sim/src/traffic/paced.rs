@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use tailback_base::{BitRate, Key, Kind, Per, Time};
 use tailback_transport::{Amount, AppEvent};
 
-/// The parameter that every such source has; most sources have their own description of it.
+/// The parameter that every such source has; most sources describe it in their own words.
 pub const RATE: Key<Vec<BitRate>> = Key::new(
     "rate",
     Kind::Each(Per::Flow, &kinds::RATE),
@@ -62,7 +62,7 @@ impl<P: Pattern> Paced<P> {
         }
     }
 
-    /// Over a connection, each write is a transfer: from the write to the delivery of its last byte.
+    /// Over a connection, each write is a transfer, which lasts from the write to the delivery of its last byte.
     pub fn with_rows(mut self) -> Paced<P> {
         self.pacer.rows = self.pacer.connection.then(VecDeque::new);
         self
@@ -160,7 +160,7 @@ impl Pacer {
     }
 }
 
-/// How long a packet takes at a rate, ns.
+/// The time that a packet takes at a rate, ns.
 pub fn even_gap(bytes: f64, rate: BitRate) -> f64 {
     bytes * 8e9 / rate.bits_per_second()
 }

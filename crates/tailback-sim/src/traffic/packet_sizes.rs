@@ -123,7 +123,7 @@ pub static EXPONENTIAL: Entry = Entry {
     check: |s| in_order(s, &MIN, &MAX),
 };
 
-/// Rounded to whole bytes and limited to the range.
+/// The sizes are rounded to whole bytes and limited to the range.
 struct Exponential {
     mean: f64,
     min: u32,
@@ -134,7 +134,7 @@ impl Sizes for Exponential {
     fn draw(&mut self, rng: &mut Stream) -> u32 {
         (libm::round(rng.exponential(self.mean)) as u32).clamp(self.min, self.max)
     }
-    /// min + the sum of P(size >= k) over k above min: whole bytes, after the cut.
+    /// The mean is min + the sum of P(size >= k) over k above min, for whole bytes after the limits are applied.
     fn mean(&self) -> f64 {
         let (min, max) = (f64::from(self.min), f64::from(self.max));
         let above = |bytes: f64| libm::exp(-bytes / self.mean);

@@ -1,6 +1,6 @@
 //! The list of traffic sources a scenario can name.
 //!
-//! To add a source: a file with its `MODEL` and its [`Entry`], and a row here.
+//! To add a source, write a file with its `MODEL` and its [`Entry`], and add a row here.
 
 use super::entry::Entry;
 use super::{bulk, bursts, cbr, churn, instants, on_off, poisson, telnet, trains, transfer, video, voice};

@@ -1,17 +1,17 @@
-//! One Poisson process for a whole group: its rate is the sum over the flows that have started and not stopped, and
-//! each event is of a drawn flow.
+//! One Poisson process for a whole group. Its rate is the sum over the flows that have started and not stopped, and
+//! each event belongs to a flow that is drawn.
 //!
-//! The superposition of independent Poisson processes is a Poisson process of the summed rate, whose events belong to
-//! each of them with a probability in proportion to its rate (D. R. Cox, "Renewal Theory", 1962, chapter 6). So the law
-//! is that of flows with processes of their own. The draws are others, and a group of another size has other arrivals
-//! from the first packet on: runs that compare such groups have no common random numbers.
+//! The superposition of independent Poisson processes is a Poisson process of the summed rate. An event belongs to each
+//! of the processes with a probability in proportion to its rate (D. R. Cox, "Renewal Theory", 1962, chapter 6). The
+//! distribution is therefore that of flows with processes of their own. The draws are different, and a group of another
+//! size has other arrivals from the first packet on, so runs that compare such groups have no common random numbers.
 //!
 //! The process has no memory. Therefore the flow that starts or stops last draws the next gap anew, from its own
-//! stream, and leads until the next such change: the wake of the leader before it means nothing.
+//! stream, and leads until the next such change. The pending wake of the leader before it is ignored.
 //!
-//! State of a group: the flows that take part, 4 bytes each, with their places, and the sum of their rates, bit/s.
-//! Cost of an event: one wake, three draws; with unequal rates the number of draws grows by the largest rate over the
-//! mean. A start or a stop costs the same.
+//! State of a group: the flows that take part, with their places, 4 bytes each, and the sum of their rates, bit/s. Cost
+//! of an event: one wake, three draws; with unequal rates the number of draws grows by the largest rate over the mean.
+//! A start or a stop costs the same.
 
 use super::application::{AppInput, Application, Net, Side};
 use super::entry::Context;
@@ -43,9 +43,9 @@ enum NextEvent {
 pub struct Superposition {
     /// Numbers of the flows that take part, in any order.
     members: Vec<u32>,
-    /// By number of a flow: its place in `members`, and the flow.
+    /// The place in `members`, and the flow, by number of a flow.
     places: Vec<(usize, FlowId)>,
-    /// Sum of the members' rates, bit/s, and the largest of all flows.
+    /// Sum of the members' rates, bit/s, and the largest rate of all flows.
     total: f64,
     largest: f64,
     /// The rates that flows have in turn, bit/s.
@@ -57,7 +57,7 @@ pub struct Superposition {
     next: NextEvent,
 }
 
-/// Where a group's flows find what they share.
+/// The state that the flows of a group share.
 pub type Shared = Rc<RefCell<Superposition>>;
 
 impl Default for Superposition {
@@ -82,13 +82,13 @@ pub struct Superposed {
     sizes: Box<dyn Sizes>,
     header: u32,
     connection: bool,
-    /// Mean time an address is kept, of sources that change theirs.
+    /// Mean time for which a source keeps an address, if it changes its address.
     hold: Option<Duration>,
     stopped: bool,
 }
 
 impl Superposed {
-    /// The flow that `context` says. All flows of a group are made with the same rates and the same mean hold.
+    /// The flow with the index in `context`. All flows of a group are made with the same rates and the same mean hold.
     pub fn new(rates: &[BitRate], hold: Option<Duration>, context: &Context) -> Superposed {
         let group = Rc::clone(context.group);
         if group.borrow().rates.is_empty() {
@@ -127,7 +127,7 @@ impl Superposed {
         net.wake(Time(group.last_ns as u64));
     }
 
-    /// The group is another from now on: this flow leads.
+    /// The group has changed: from now on this flow leads.
     fn lead(&self, net: &mut dyn Net) {
         let mut group = self.group.borrow_mut();
         group.leader = self.index;
@@ -182,14 +182,14 @@ impl Application for Superposed {
         }
     }
 
-    /// Others of the group write to its connection: a run must not go ahead there.
+    /// Other flows of the group write to its connection, so a run must not go ahead there.
     fn listens(&self) -> bool {
         self.connection
     }
 }
 
 impl Superposition {
-    /// A wake of this flow is an event of the group.
+    /// Whether a wake of this flow is an event of the group.
     fn is_led_by(&self, number: u32) -> bool {
         self.leader == number && !self.members.is_empty()
     }
@@ -228,12 +228,12 @@ impl Superposition {
         true
     }
 
-    /// Each member with the same probability.
+    /// A member, each with the same probability.
     fn any(&self, rng: &mut Stream) -> FlowId {
         self.flow(self.members[rng.below(self.members.len() as u64) as usize])
     }
 
-    /// Each member with a probability in proportion to its rate.
+    /// A member, each with a probability in proportion to its rate.
     fn by_rate(&self, rng: &mut Stream) -> FlowId {
         loop {
             let number = self.members[rng.below(self.members.len() as u64) as usize];

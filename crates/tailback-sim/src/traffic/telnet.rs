@@ -2,13 +2,13 @@
 //! come from measurements.
 //!
 //! The gaps are those of originators in tcplib: half of them are below 0.24 s, one in a hundred above 20 s. They are
-//! drawn by inversion of 26 quantiles, linear in the gap up to the median, and linear in its logarithm above it.
-//! Their mean is 1.12 s; that of the measured table itself is 1.09 s. `gaps = "exponential"` uses independent gaps of
-//! 1 s instead.
+//! drawn by inversion of 26 quantiles. The interpolation is linear in the gap up to the median, and linear in its
+//! logarithm above the median. Their mean is 1.12 s; that of the measured table itself is 1.09 s.
+//! `gaps = "exponential"` uses independent gaps of 1 s instead.
 //!
 //! From: Danzig and Jamin, "tcplib: A library of TCP internetwork traffic characteristics", USC-CS-SYS-91-01, 1991.
 //!
-//! Over a connection each packet is a write of its size; what the window does not allow waits in the sender. With
+//! Over a connection each packet is a write of its size; data that the window does not allow wait in the sender. With
 //! `transfers = true` the table of transfers includes that wait.
 
 use super::application::Net;
@@ -84,7 +84,7 @@ choice! {
 }
 
 impl PacketGaps {
-    /// Nanoseconds.
+    /// A draw in nanoseconds.
     fn draw(self, rng: &mut Stream) -> f64 {
         match self {
             PacketGaps::Tcplib => 1e9 * quantile(rng.uniform()),
@@ -118,7 +118,8 @@ mod tests {
         for (share, gap) in QUANTILES {
             assert!((quantile(share) - gap).abs() < 1e-9 * gap, "{share}");
         }
-        // Half way between quantiles: of the gaps below the median, of their logarithms above it.
+        // Shares half way between two quantiles give the mean of the gaps below the median, and the mean of their
+        // logarithms above it.
         assert!((quantile(0.45) - (0.1938 + 0.2364) / 2.0).abs() < 1e-9);
         assert!((quantile(0.75) - (0.4215_f64 * 0.7259).sqrt()).abs() < 1e-9);
     }

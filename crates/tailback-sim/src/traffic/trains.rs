@@ -1,4 +1,4 @@
-//! Packet trains: trains arrive as a Poisson process, the packets of one at the same instant.
+//! Packet trains: trains arrive as a Poisson process, and the packets of one train come at the same instant.
 //!
 //! Traffic of local networks comes in trains rather than packet by packet: a block of a file, a frame of video. The
 //! number of packets in a train is geometric, so every packet has the same probability of being followed by another

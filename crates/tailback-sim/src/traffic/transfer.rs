@@ -1,5 +1,5 @@
-//! A transfer of a given size: this many bytes over the flow's connection, which is then closed. It has a row in the
-//! table of transfers.
+//! A transfer of a given size: this number of bytes over the flow's connection, which is then closed. It has a row in
+//! the table of transfers.
 
 use super::application::{AppInput, Application, Net, Part, Side, TransferId};
 use super::entry::{Entry, Facts, Offer, Output, anything};

@@ -1,4 +1,4 @@
-//! A voice call, one direction: a packet every 20 ms while somebody speaks.
+//! A voice call in one direction: a packet every 20 ms while somebody speaks.
 //!
 //! The defaults are G.711 (ITU-T): 160 B of samples every 20 ms after headers of RTP, UDP and IP, 80 kbit/s. With
 //! `speech = "on-off"` talk and silence have exponential lengths, by default with the means of ITU-T P.59 (1.004 and
@@ -6,13 +6,13 @@
 //! phase of a call relative to other calls does not change. The phase is drawn once, uniformly. A call in both
 //! directions is two flows.
 //!
-//! Over a transport that adapts, each packet has what the target of its rate control leaves for samples, between
+//! Over a transport that adapts its rate, the samples of each packet fill the target of the rate control, between
 //! `least` and `payload`: 6 to 64 kbit/s, the range in which Opus codes speech (RFC 6716 section 2.1.1). A codec
-//! changes its rate from one packet to the next. What has not arrived a second after it was made is lost to the
-//! listener.
+//! changes its rate from one packet to the next. A packet that has not arrived a second after it was made is lost to
+//! the listener.
 //!
-//! State: the talker's clock, the end of the present talk, and over a transport that adapts when the packets of the
-//! last second were made. Phase, talk and silence are drawn from separate streams.
+//! State: the talker's clock, the end of the present talk, and over a transport that adapts its rate the times at which
+//! the packets of the last second were made. Phase, talk and silence are drawn from separate streams.
 
 use super::application::{AppInput, Application, Net, Side};
 use super::entry::{Context, Entry, Facts, Offer, Output, anything};
@@ -73,17 +73,17 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// How long a packet of these settings is filled before it leaves, if they are of a call.
+/// The time for which a packet of these settings is filled before it leaves, if they are the settings of a call.
 pub fn filling(traffic: &Settings) -> Option<Duration> {
     std::ptr::eq(traffic.model, &MODEL).then(|| traffic.get(&PERIOD))
 }
 
-/// Whether these settings are of a call with silences.
+/// Whether these settings are those of a call with silences.
 pub fn has_silences(traffic: &Settings) -> bool {
     std::ptr::eq(traffic.model, &MODEL) && traffic.get(&SPEECH) == Talker::OnOff
 }
 
-/// After so long a packet that has not arrived is lost.
+/// A packet that has not arrived after this time is lost.
 const LOST_AFTER: Duration = Duration::from_millis(1000);
 
 struct Voice {
@@ -131,13 +131,14 @@ struct Followed {
     least: u32,
     most: u32,
     full: f64,
-    /// When packets were made whose fate is open, and the number of the first of them.
+    /// The times at which packets with an open fate were made, and the number of the first of these packets.
     made: VecDeque<Time>,
     first: u64,
 }
 
 impl Followed {
-    /// Bytes of samples where the transport would like this rate of payload, bit/s, of full packets.
+    /// The bytes of samples in a packet for a target of the transport, which is the payload rate of full packets,
+    /// bit/s.
     fn samples(&self, target: f64, headers: u32, period: Duration) -> u32 {
         let headers = f64::from(headers);
         let wire = target * (self.full + headers) / self.full * period.seconds() / 8.0;
@@ -261,8 +262,8 @@ impl Application for Voice {
 mod tests {
     use super::*;
 
-    /// 80 kbit/s on the wire are 160 B of samples each 20 ms after 40 B of headers; the wish is for the payload of full
-    /// packets of 1200 B, which is 1200/1240 of that. Less than 22 kbit/s leaves the least.
+    /// 80 kbit/s on the wire are 160 B of samples each 20 ms after 40 B of headers. The target is the payload rate of
+    /// full packets of 1200 B, which is 1200/1240 of that. A target below 22 kbit/s gives the least size.
     #[test]
     fn samples_are_what_a_target_leaves_after_the_headers() {
         let call = Followed {
@@ -277,7 +278,7 @@ mod tests {
         assert_eq!([2e6, f64::INFINITY, 10e3].map(samples), [160, 160, 15]);
     }
 
-    /// The clock continues during silences: packets are sent only at its ticks, and none in a silence.
+    /// The clock continues during silences: packets are sent only at its ticks, and no packet is sent in a silence.
     #[test]
     fn packets_stay_on_the_talkers_clock() {
         let period = Duration::from_millis(20);
@@ -302,7 +303,7 @@ mod tests {
             (a_talk - 50.2).abs() < 4.0 * 50.2 / libm::sqrt(f64::from(gaps)),
             "{a_talk}"
         );
-        // 100,000 packets of 20 ms at an activity of 0.3875.
+        // The 100,000 packets of 20 ms have an activity of 0.3875.
         let activity = f64::from(packets) * 0.020 / tick.seconds();
         assert!((activity - 0.3875).abs() < 4.0 * 0.0077, "{activity}");
     }

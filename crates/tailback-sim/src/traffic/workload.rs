@@ -1,21 +1,22 @@
 //! Workloads: an application that opens a connection for each flow between two of many hosts, at random or from a list.
 //!
-//! Flows arrive at times of a process of their own, whatever becomes of those before (an open loop). Each is a transfer
-//! over a connection of its own, from its source to its destination, which closes when all is acknowledged. Who sends
-//! to whom is the pattern:
+//! Flows arrive at times of a process of their own, whatever happens to earlier flows (an open loop). Each flow is a
+//! transfer over a connection of its own, from its source to its destination. The connection closes when all data are
+//! acknowledged. The pattern says who sends to whom:
 //!
 //! * all to all: source and destination are drawn for each flow;
-//! * permutation: each host sends to one other and receives from one, drawn once (Sattolo's algorithm: one cycle over
-//!   all hosts);
-//! * pairs: each host sends to one other, drawn once; several may send to the same;
-//! * incast: a destination and so many different sources are drawn for each event, and all send at the same instant.
+//! * permutation: each host sends to one other host and receives from one, drawn once (Sattolo's algorithm: one cycle
+//!   over all hosts);
+//! * pairs: each host sends to one other host, drawn once; several hosts may send to the same one;
+//! * incast: a destination and a given number of different sources are drawn for each event, and all sources send at
+//!   the same instant.
 //!
-//! Connections may be kept: one whose flow is done waits for the next between the same hosts, which takes the one that
-//! has become idle last. What carries no flow then is closed at the end.
+//! Connections may be kept: a connection whose flow is done waits for the next flow between the same hosts. That flow
+//! takes the connection that has become idle last. Connections that carry no flow at the end are closed then.
 //!
-//! State: the flows under way, by connection, idle connections by their ends, and the permutation. What flows came
-//! to is in the table of transfers. Times, pairs and sizes are drawn from separate streams: a discipline or a sender
-//! changes none of them.
+//! State: the flows under way, by connection, idle connections by their ends, and the permutation. The results of flows
+//! are in the table of transfers. Times, pairs and sizes are drawn from separate streams, so another discipline or
+//! sender changes none of them.
 
 use super::application::{AppInput, Application, Net, NodeId, Part, Side, TransferId, TransportId};
 use super::laws::Draw;
@@ -25,13 +26,13 @@ use std::sync::Arc;
 use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::AppEvent;
 
-/// When flows arrive.
+/// The process of the arrivals of flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Gaps {
     pub arrivals: Arrivals,
     /// Mean time from one arrival to the next, seconds.
     pub mean: f64,
-    /// For log-normal times: the standard deviation of the logarithm.
+    /// The standard deviation of the logarithm, for log-normal times.
     pub shape: f64,
 }
 
@@ -55,7 +56,7 @@ pub struct ListedFlow {
     pub bytes: u64,
 }
 
-/// Where flows come from.
+/// The origin of flows.
 pub enum Flows {
     Drawn {
         pattern: Pattern,
@@ -63,7 +64,7 @@ pub enum Flows {
         gaps: Gaps,
         sizes: Box<dyn Draw>,
     },
-    /// In the order of their times.
+    /// The flows of a list, in the order of their times.
     Listed(Arc<[ListedFlow]>),
 }
 
@@ -98,12 +99,13 @@ pub struct Workload {
     sizes: Stream,
     /// The destination of each host, if it is drawn once.
     partners: Vec<u32>,
-    /// When the next flow, or event, comes.
+    /// The time of the next flow or event.
     next: Time,
     /// The next flow of a list.
     listed: usize,
     open: BTreeMap<u32, Carried>,
-    /// By source and destination, the one that has become idle last at the end; nothing unless connections are kept.
+    /// The idle connections by source and destination. The one that has become idle last is at the end. The map is
+    /// empty unless connections are kept.
     idle: BTreeMap<(u32, u32), Vec<FlowId>>,
     keeps: bool,
     over: bool,
@@ -163,7 +165,7 @@ impl Workload {
                     Pattern::AllToAll => vec![(host, other(host, n, &mut self.pairs), size())],
                     Pattern::Permutation | Pattern::Pairs => vec![(host, self.partners[host as usize], size())],
                     Pattern::Incast => {
-                        // The first hosts of a shuffle of all but the destination.
+                        // The sources are the first hosts of a shuffle of all hosts except the destination.
                         let mut other_hosts: Vec<u32> = (0..n).filter(|other| *other != host).collect();
                         let count = (*fan_in as usize).min(other_hosts.len());
                         for i in 0..count {
@@ -211,7 +213,7 @@ fn other(host: u32, n: u32, rng: &mut Stream) -> u32 {
     drawn + u32::from(drawn >= host)
 }
 
-/// The host that each sends to, where that is drawn once.
+/// The host that each host sends to, if it is drawn once.
 fn partners(pattern: Pattern, n: usize, rng: &mut Stream) -> Vec<u32> {
     match pattern {
         Pattern::AllToAll | Pattern::Incast => vec![],
@@ -270,7 +272,7 @@ impl Application for Workload {
                 event: AppEvent::Closed,
                 ..
             } => {
-                // One that ends before its data have arrived has given up.
+                // A connection that ends before its data have arrived has given up.
                 self.open.remove(&flow.0);
                 self.idle.values_mut().for_each(|idle| idle.retain(|f| *f != flow));
             }

@@ -1,12 +1,12 @@
-//! The side table of what a packet carries beyond its 32 bytes: SACK blocks, a second sequence number, an old time
+//! The side table for the fields of a packet beyond its 32 bytes: SACK blocks, a second sequence number, an old time
 //! stamp, a window, a request, counts of marks.
 
 use super::packet::{ECHO, WirePacket};
 use tailback_base::{Request, Time};
 use tailback_transport::{EcnCounts, Plain, SackBlocks};
 
-/// In the word of a slot: what hangs there are no SACK blocks and no request, so that an ACK with it says nothing but
-/// its number, a window and time stamps.
+/// A flag in the word of a slot: the slot contains no SACK blocks and no request, so an ACK with it has only its
+/// number, a window and time stamps.
 pub(super) const BARE: u32 = 1 << 30;
 
 /// Fields of a packet that do not fit in 32 bytes.
@@ -22,7 +22,7 @@ pub struct Extra {
 }
 
 impl Extra {
-    /// The other number and time stamps, and nothing else.
+    /// The other number and time stamps only.
     #[inline]
     fn set_plain(&mut self, s: &Plain) {
         self.other_seq = s.other;
@@ -34,7 +34,7 @@ impl Extra {
     }
 }
 
-/// The side table. Slots are reused; it is as large as the largest number of such packets in flight.
+/// The side table. Slots are reused, so the table is as large as the largest number of such packets in flight.
 #[derive(Default)]
 pub struct Extras {
     pub(super) slots: Vec<Extra>,
@@ -42,7 +42,7 @@ pub struct Extras {
 }
 
 impl Extras {
-    /// The word that leads to it.
+    /// Add an entry and return the word that leads to it.
     pub(super) fn add(&mut self, e: Extra) -> u32 {
         let bare = if e.sack.is_empty() && e.request.is_none() && e.counts.is_none() {
             BARE
@@ -57,7 +57,7 @@ impl Extras {
         (self.slots.len() - 1) as u32 | bare
     }
 
-    /// The same of a segment without options except time stamps, written in place.
+    /// The same for a segment without options except time stamps, written in place.
     #[inline(never)]
     pub(super) fn add_plain(&mut self, s: &Plain) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -68,7 +68,7 @@ impl Extras {
         slot | BARE
     }
 
-    /// Forget what hangs on a packet that is gone.
+    /// Free the extras of a packet that has left the network.
     #[inline]
     pub fn release(&mut self, p: &WirePacket) {
         if p.extra < ECHO {

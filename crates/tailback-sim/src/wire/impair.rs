@@ -1,13 +1,14 @@
 //! Impairments before a link's queue: loss, marks, duplication, reordering and delay of packets.
 //!
-//! The impairments of a direction act in the order they are listed. Losses and marks follow arrival indices, which
-//! count every packet that reaches the impairment from 0. A send delay never reorders: a packet is released no earlier
-//! than the one before it. A reordered packet is held back alone; later ones overtake it. What `netem` does is in
-//! [`netem`](super::netem).
+//! The impairments of a direction act in the order in which they are listed. Losses and marks follow arrival indices,
+//! which count every packet that reaches the impairment from 0. A send delay never reorders: a packet is released no
+//! earlier than the one before it. A reordered packet is held back alone, so that later packets overtake it. The module
+//! [`netem`](super::netem) has the behaviour of `netem`.
 //!
 //! Each direction draws from its own stream, so that an impairment disturbs no other random choice.
 //!
-//! Cost: a branch on links without impairments; else a few instructions an impairment, and one event for a packet held.
+//! Cost: a branch on links without impairments. Otherwise each impairment costs a few instructions, and each packet
+//! that is held costs one event.
 
 use crate::declare::impairments::{Harm, Impairment};
 use crate::wire::netem::Emulator;
@@ -19,26 +20,26 @@ use tailback_base::{Stream, Time};
 struct ImpairmentState {
     what: Impairment,
     arrivals: u64,
-    /// Gilbert: in the bad state. By index: position in the sorted list.
+    /// For Gilbert: whether it is in the bad state. For a list of indices: the position in the sorted list.
     bad: bool,
     cursor: usize,
-    /// Send delay: the last release.
+    /// For a send delay: the last release.
     last: Time,
     emulator: Option<Box<Emulator>>,
 }
 
-/// All impairments of one direction of a link, and the packets they hold.
+/// All impairments of one direction of a link, and the packets that they delay.
 pub struct Impairments {
     stages: Vec<ImpairmentState>,
     rng: Stream,
-    /// Held packets, ordered by (release, order of arrival).
+    /// Delayed packets, ordered by (release, order of arrival).
     held: VecDeque<(Time, u64, WirePacket)>,
     held_so_far: u64,
     /// Time of the pending release event.
     pub release_at: Time,
 }
 
-/// A second copy of a packet: it meets all impairments again, and is not copied again.
+/// A second copy of a packet: it passes all impairments again, and is not copied again.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Again {
     /// The copy was made of a packet that had been marked.
@@ -51,9 +52,9 @@ pub struct Treatment {
     pub drop: bool,
     pub mark: bool,
     pub copy: bool,
-    /// A second copy arrives, also where this one is lost.
+    /// A second copy arrives, also if this packet is lost.
     pub again: Option<Again>,
-    /// Enter the queue at this time; `None` at once.
+    /// The time at which the packet enters the queue; `None` if it enters at once.
     pub hold_until: Option<Time>,
 }
 
@@ -111,8 +112,8 @@ impl Impairments {
         self.stages.iter().any(|s| s.what.copied() > 0.0)
     }
 
-    /// Decide about the packet of this size that arrives now. `capable` packets can be marked; `is_copy`: what
-    /// [`Treatment::again`] said.
+    /// Decide about the packet of this size that arrives now. `capable` packets can be marked; `is_copy` is the value
+    /// of [`Treatment::again`].
     pub fn judge(&mut self, now: Time, bytes: u32, capable: bool, is_copy: bool) -> Treatment {
         let mut v = Treatment {
             drop: false,
@@ -203,7 +204,7 @@ impl Impairments {
         self.held.insert(at, (key.0, key.1, p));
     }
 
-    /// How many packets are held back.
+    /// The number of packets that are held back.
     pub fn held(&self) -> u64 {
         self.held.len() as u64
     }
@@ -273,7 +274,7 @@ mod tests {
         };
         let lost = fates(what, 400_000);
         let share = lost.len() as f64 / 400_000.0;
-        // Share of time in the bad state: 0.01 / 0.26; mean burst: 4 packets.
+        // The share of time in the bad state is 0.01 / 0.26, and the mean burst is 4 packets.
         assert!((share - 0.01 / 0.26).abs() < 0.002, "{share}");
         let bursts = lost.windows(2).filter(|w| w[1] != w[0] + 1).count() + 1;
         let mean = lost.len() as f64 / bursts as f64;

@@ -1,4 +1,5 @@
-//! The classification keys of a flow's packets: what queues see of its ends, and what a tunnel leaves of that.
+//! The classification keys of a flow's packets: the fields of its ends that queues see, and the fields that are left in
+//! a tunnel.
 
 use crate::declare::tables::TunnelHash;
 use tailback_base::KeyField;
@@ -8,7 +9,7 @@ use tailback_base::KeyField;
 pub struct Keys {
     pub source: u32,
     pub destination: u32,
-    /// What the application may change; starts as the destination.
+    /// The label that the application may change; at the start it is the destination.
     pub label: u32,
     /// The edges at which the flow enters and leaves: source's and destination's.
     pub aggregate: [u16; 2],
@@ -16,9 +17,9 @@ pub struct Keys {
     pub weight: f64,
 }
 
-/// In the number of a host: it is an end of a tunnel.
+/// A flag in the number of a host: the host is an end of a tunnel.
 const TUNNEL_END: u32 = 1 << 30;
-/// In the number of a host, beside that: by the outer header all flows between two such ends are one.
+/// A second flag in the number of a host: by the outer header all flows between two such ends are one flow.
 const ONE_FLOW: u32 = 1 << 31;
 
 /// A tunnel that a flow is in.
@@ -33,7 +34,7 @@ impl Keys {
     #[inline]
     pub fn of(&self, field: KeyField, flow: u32, backward: bool) -> u64 {
         let pair = |a: u32, b: u32| (u64::from(a) << 32) | u64::from(b);
-        // The ACK stream of a conversation is another conversation.
+        // The ACK stream of a conversation counts as another conversation.
         let (from, to) = if backward {
             (self.destination, self.source)
         } else {
@@ -57,8 +58,8 @@ impl Keys {
         }
     }
 
-    /// The same keys, of a connection between these nodes. In a tunnel the hosts are its ends; the label of `self` is
-    /// the node behind the second one.
+    /// The same keys for a connection between these nodes. In a tunnel the hosts are the ends of the tunnel; the label
+    /// of `self` is the node behind the second end.
     #[must_use]
     pub fn between(self, from: u32, to: u32) -> Keys {
         let (source, destination) = match self.source & TUNNEL_END != 0 {
@@ -74,7 +75,7 @@ impl Keys {
         }
     }
 
-    /// The same keys, of a flow in a tunnel: queues see its ends as hosts.
+    /// The same keys for a flow in a tunnel: queues see the tunnel's ends as hosts.
     #[must_use]
     pub fn in_tunnel(self, t: Tunnel) -> Keys {
         let flag = match t.hash {

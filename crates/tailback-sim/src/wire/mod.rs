@@ -1,4 +1,4 @@
-//! The hot path: packets, the event list, ports and the stages before them. It does not know flows.
+//! The hot path: packets, the event list, ports and the stages before them. This module does not use flows.
 
 pub mod event;
 mod extras;

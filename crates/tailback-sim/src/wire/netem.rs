@@ -1,41 +1,41 @@
-//! `netem`, the emulator of networks of Linux, as a link's impairment: what becomes of a packet that arrives.
+//! `netem`, the emulator of networks of Linux, as a link's impairment: the fate of a packet that arrives.
 //!
-//! All of it is arithmetic of 32 bits on random numbers. A number that is *correlated* keeps a part of the last one:
+//! All of it is 32-bit arithmetic on random numbers. A number that is *correlated* keeps a part of the last one:
 //!
 //! ```text
 //! next = (drawn (2^32 - rho) + last rho) / 2^32        rho = 1 + the correlation as a part of 2^32 - 1
 //! ```
 //!
-//! So what it is compared with is met more seldom or more often than asked for, since such numbers are nearer to their
-//! mean. A delay takes a number modulo the length of the table of its distribution, or modulo twice the jitter. So
-//! neighbours that are correlated are nearly independent delays, as in Linux.
+//! Correlated numbers are nearer to their mean, so they are below a threshold more seldom or more often than the given
+//! probability says. A delay takes a number modulo the length of the table of its distribution, or modulo twice the
+//! jitter. Neighbours that are correlated therefore give nearly independent delays, as in Linux.
 //!
-//! In this order: a copy, a loss, a wrong bit, the limit, and then the delay, unless the packet is one that leaves at
-//! once. A loss takes one of two; a wrong bit is in one of two; where no place is left both are lost. A packet leaves
-//! at its own time, so that one with a shorter delay overtakes. With a rate it waits for the last that is held, and
-//! takes its own time after that.
+//! A packet passes these steps in order: a copy, a loss, a wrong bit, the limit, and then the delay, except for a
+//! packet that leaves at once. A loss takes one of two copies. A wrong bit is in one of two copies. If no place is
+//! left, both copies are lost. A packet leaves at its own time, so a packet with a shorter delay overtakes others. With
+//! a rate a packet waits for the last packet that is held, and takes its own time after that.
 //!
-//! From: tc-netem(8); S. Hemminger, "Network emulation with NetEm", 2005; Salsano, Ludovici and Ordine 2009 for the
-//! four states of losses; facts of net/sched/sch_netem.c for the arithmetic and the order; the tables follow from the
-//! formulas of NIST Net, which are in the public domain: 4096 values of the inverse of a distribution, in units of
-//! 1/8192 of the jitter.
+//! Sources: tc-netem(8); S. Hemminger, "Network emulation with NetEm", 2005; Salsano, Ludovici and Ordine 2009 for the
+//! four states of losses; facts of net/sched/sch_netem.c for the arithmetic and the order. The tables follow from the
+//! formulas of NIST Net, which are in the public domain. They have 4096 values of the inverse of a distribution, in
+//! units of 1/8192 of the jitter.
 //!
-//! State: the last number of each kind, the state of losses, and when the packets that are held leave.
+//! State: the last number of each kind, the state of losses, and the times at which the packets that are held leave.
 //!
-//! Departures: a packet with a wrong bit is lost here. Slots are not there. A clock ticks in nanoseconds.
+//! Departures: a packet with a wrong bit is lost here. Slots do not exist here. The clock ticks in nanoseconds.
 //!
-//! Cost of a packet: O(1), and the packets that it overtakes.
+//! Cost of a packet: O(1), plus the number of packets that it overtakes.
 
 use crate::declare::netem::{Correlated, Distribution, Losses, Netem};
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 use tailback_base::{Stream, Time};
 
-/// The part of the jitter that a value of a table counts.
+/// The number of units of a table's values in one jitter.
 const SCALE: i64 = 8192;
-/// Values of a table.
+/// The number of values of a table.
 const LENGTH: usize = 4096;
-/// How finely the formulas divide what the values are taken from.
+/// The number of parts into which the formulas divide the probability.
 const FINE: usize = 4 * LENGTH;
 
 /// The fate of a packet.
@@ -55,7 +55,7 @@ struct Numbers {
     last: u32,
 }
 
-/// A probability in parts of the largest number.
+/// A probability as a part of the largest number.
 fn part(probability: f64) -> u32 {
     (probability * f64::from(u32::MAX)).round() as u32
 }
@@ -98,19 +98,19 @@ impl Event {
         }
     }
 
-    /// Whether it happens; no number is drawn if it never does.
+    /// Whether the event happens. No number is drawn if it never happens.
     fn happens(&mut self, rng: &mut Stream) -> bool {
         self.part > 0 && self.part >= self.numbers.next(rng)
     }
 }
 
-/// Where losses are.
+/// The positions of losses.
 #[derive(Clone, Copy, Debug)]
 enum LossState {
     Random(Event),
     /// One of the four states, by its number, and the probabilities p13, p31, p32, p23, p14.
     States(u8, [u32; 5]),
-    /// Whether it is bad; and p, r, 1-h, 1-k.
+    /// Whether the state is bad; and p, r, 1-h, 1-k.
     Elliott(bool, [u32; 4]),
 }
 
@@ -136,13 +136,13 @@ impl LossState {
                     2 => 2,
                     3 if number < p32 => 2,
                     3 if number >= p32 + p31 => 3,
-                    // From 1 and 3 otherwise, and from 4 always.
+                    // From 1 and 3 in all other cases, and from 4 always.
                     _ => 1,
                 };
                 matches!(state, 3 | 4)
             }
             LossState::Elliott(bad, [p, r, lost_bad, lost_good]) => {
-                // The state moves with the packet, but the packet meets the one before.
+                // The state moves with the packet, but the loss of the packet depends on the state before.
                 let (turns, loses) = if *bad { (*r, *lost_bad) } else { (*p, *lost_good) };
                 *bad ^= drawn(rng) < turns;
                 let number = drawn(rng);
@@ -161,9 +161,9 @@ pub struct Emulator {
     duplicate: Event,
     corrupt: Event,
     reorder: Event,
-    /// Packets since the last that left at once.
+    /// The number of packets since the last one that left at once.
     since: u64,
-    /// When the packets that are held leave, the first first.
+    /// The times at which the packets that are held leave, the earliest first.
     held: VecDeque<Time>,
 }
 
@@ -195,7 +195,7 @@ impl Emulator {
             if self.of.ecn && capable {
                 marked = true;
             } else if copied {
-                // One of the two is lost.
+                // One of the two copies is lost.
                 copied = false;
             } else {
                 return lost(false, false);
@@ -221,7 +221,7 @@ impl Emulator {
         }
     }
 
-    /// When a packet that arrives now leaves.
+    /// The time at which a packet that arrives now leaves.
     fn leaves(&mut self, now: Time, bytes: u32, rng: &mut Stream) -> Time {
         let gap = self.of.gap;
         let is_delayed = gap == 0 || self.since + 1 < gap || self.reorder.part < self.reorder.numbers.next(rng);
@@ -242,7 +242,7 @@ impl Emulator {
         }
     }
 
-    /// A delay, nanoseconds; negative where the distribution goes further down than the mean.
+    /// A delay, nanoseconds; negative where the distribution goes further down than the mean delay.
     fn delay(&mut self, rng: &mut Stream) -> i64 {
         let (mean, jitter) = (self.of.delay.0 as i64, self.of.jitter.0 as i64);
         if jitter == 0 {
@@ -253,14 +253,14 @@ impl Emulator {
             None => i64::from(number) % (2 * jitter) + mean - jitter,
             Some(table) => {
                 let value = i64::from(table[number as usize % table.len()]);
-                // To the nearest, and away from zero between two.
+                // Rounded to the nearest value, and away from zero if two values are equally near.
                 let rest = (jitter % SCALE) * value;
                 (rest + if rest >= 0 { SCALE / 2 } else { -SCALE / 2 }) / SCALE + (jitter / SCALE) * value + mean
             }
         }
     }
 
-    /// Bytes that a packet counts at the rate.
+    /// The number of bytes that a packet has for the rate.
     fn length(&self, bytes: u32) -> u64 {
         let length = u64::from(bytes) + self.of.overhead;
         match self.of.cell_size {
@@ -283,15 +283,15 @@ fn table(of: Distribution) -> Option<&'static [i16]> {
         Distribution::Uniform => None,
         Distribution::Normal => Some(NORMAL.get_or_init(|| all(normal))),
         Distribution::Pareto => Some(PARETO.get_or_init(|| all(pareto))),
-        // A quarter of the one and three of the other.
+        // A quarter of the one distribution and three quarters of the other.
         Distribution::ParetoNormal => Some(BOTH.get_or_init(|| all(|i| (normal(i) + 3 * pareto(i)) / 4))),
     }
 }
 
-/// The inverse of the normal distribution, on a grid: the largest of these numbers whose probability, in whole parts,
-/// is not above that of this value.
+/// The inverse of the normal distribution on a grid: the largest grid value whose probability, in whole parts, is not
+/// above the probability of this entry.
 fn normal(i: usize) -> i64 {
-    /// From -10 to 10 in so many steps of 1/20000.
+    /// The grid goes from -10 to 10 in this number of steps of 1/20000.
     const STEPS: u32 = 400_000;
     let at = |step: u32| -10.0 + 0.000_05 * f64::from(step);
     let parts = |x: f64| (FINE as f64 * (0.5 + 0.5 * libm::erf(x / std::f64::consts::SQRT_2))).round();
@@ -306,7 +306,8 @@ fn normal(i: usize) -> i64 {
     (at(low) * SCALE as f64).round() as i64
 }
 
-/// The inverse of Pareto's distribution with exponent 3, its mean taken away and its deviation scaled to nearly one.
+/// The inverse of Pareto's distribution with exponent 3, after its mean is subtracted and its deviation is scaled to
+/// nearly one.
 fn pareto(i: usize) -> i64 {
     let rest = 1.0 - i as f64 / LENGTH as f64;
     let value = (1.0 / libm::cbrt(rest) - 1.5) * (4.0 / 3.0) * SCALE as f64;

@@ -1,9 +1,9 @@
 //! The packet in the simulator.
 //!
-//! [`WirePacket`] is what flies: 32 bytes, `Copy`, the unit of every ring. [`SimPacket`] is what a discipline or a
-//! conditioner holds: the same packet with the classification keys of its flow, added when it reaches a queue. What a
-//! segment carries beyond that (SACK blocks, a second sequence number, an old time stamp) hangs on a side table,
-//! [`Extras`].
+//! [`WirePacket`] is the packet on its way: 32 bytes, `Copy`, the unit of every ring. [`SimPacket`] is the packet in a
+//! discipline or a conditioner: the same packet with the classification keys of its flow, which are added when it
+//! reaches a queue. Further fields of a segment (SACK blocks, a second sequence number, an old time stamp) are in a
+//! side table, [`Extras`].
 
 use super::extras::BARE;
 pub use super::extras::{Extra, Extras};
@@ -15,16 +15,16 @@ use tailback_queue::registry::{Group, HeldPacket, groups_for};
 use tailback_transport::segment::MOST_HEADER;
 use tailback_transport::{Flags, Plain, SackBlocks, Segment};
 
-/// What a packet keeps on all its hops, and others do not have: no sender puts two packets of one flow, direction and
-/// sequence number on its first link at one instant. Two exceptions are alike in every respect: the copy that an
-/// impairment makes, and a pure ACK that is sent twice at once.
+/// The identity of a packet: the fields that it keeps on all its hops and that no other packet has. No sender puts two
+/// packets of one flow, direction and sequence number on its first link at one instant. There are two exceptions, whose
+/// packets are alike in every respect: the copy that an impairment makes, and a pure ACK that is sent twice at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PacketId {
     pub flow: FlowId,
-    /// From the flow's destination to its source.
+    /// Whether it goes from the flow's destination to its source.
     pub backward: bool,
     pub sequence: u64,
-    /// When its source sent it.
+    /// The time at which its source sent it.
     pub born: Time,
 }
 
@@ -35,22 +35,21 @@ const SEQ_BITS: u32 = 48;
 const LOW48: u64 = (1 << 48) - 1;
 /// Routes are at most this long, hops.
 pub const MAX_HOPS: usize = 60;
-/// In the hop byte: a control packet, whose request is in the extras.
+/// A flag in the hop byte: a control packet, whose request is in the extras.
 const CONTROL: u8 = 1 << 7;
-/// In the hop byte: this packet travels from the flow's destination to its source.
+/// A flag in the hop byte: this packet travels from the flow's destination to its source.
 const BACKWARD: u8 = 1 << 6;
 const HOP: u8 = BACKWARD - 1;
-/// In the header byte: this packet has no payload, however long it is.
+/// A value of the header byte: this packet has no payload, whatever its length.
 const NO_PAYLOAD: u8 = u8::MAX;
 const _: () = assert!(MOST_HEADER < NO_PAYLOAD as u32);
 pub const NO_EXTRA: u32 = u32::MAX;
-/// From here on the word is no slot of the side table: less this it is how much older than the packet its echo is, ns.
-/// The value of its time stamp is its birth.
+/// A word of this value or more is no slot of the side table. The word minus this value is the age of the packet's echo
+/// relative to the packet, ns. The value of the packet's time stamp is its birth.
 pub const ECHO: u32 = 1 << 31;
 
-/// A packet on its way. Four words:
-/// sequence (48) and bytes (16); queue stamp (48), hop (8), header bytes (8); birth (48), flags (8), TOS (8);
-/// flow (32) and extra (32).
+/// A packet on its way. It has four words: sequence (48) and bytes (16); queue stamp (48), hop (8), header bytes (8);
+/// birth (48), flags (8), TOS (8); flow (32) and extra (32).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WirePacket {
     seq_bytes: u64,
@@ -67,8 +66,8 @@ pub struct SimPacket {
     pub keys: Keys,
 }
 
-/// The sequence number that is not in a packet without extras: 1 with an acknowledgement, as in every segment of a
-/// connection whose data flow one way, and otherwise 0.
+/// The sequence number that is not stored in a packet without extras. It is 1 with an acknowledgement, as in every
+/// segment of a connection whose data flow one way, and otherwise 0.
 #[inline(always)]
 fn other_of(flags: Flags) -> u64 {
     u64::from(flags.has(Flags::ACK))
@@ -86,7 +85,7 @@ fn way(backward: bool) -> u64 {
     (backward as u64) << (8 + BACKWARD.trailing_zeros())
 }
 
-/// Time stamps in the word beside the flow: of a packet that is sent at its stamp's value, and echoes nothing old.
+/// Time stamps in the word beside the flow, for a packet that is sent at its stamp's value and echoes no old time.
 #[inline]
 fn beside(value: Time, echo: Time, now: Time) -> Option<u32> {
     let age = now.0.wrapping_sub(echo.0);
@@ -94,7 +93,7 @@ fn beside(value: Time, echo: Time, now: Time) -> Option<u32> {
 }
 
 impl WirePacket {
-    /// Pack a segment that `flow` sends now. Its SACK blocks go with the packet.
+    /// Pack a segment that `flow` sends now. Its SACK blocks stay with the packet.
     #[inline]
     pub fn from_segment(s: &mut Segment, flow: FlowId, backward: bool, now: Time, extras: &mut Extras) -> WirePacket {
         let carries = s.occupies();
@@ -148,11 +147,11 @@ impl WirePacket {
         }
     }
 
-    /// Unpack it, if it is one without options except time stamps. What hangs on it stays.
+    /// Unpack the packet, if it is a segment without options except time stamps. Its entry in the side table stays.
     #[inline]
     pub fn to_plain(&self, extras: &Extras) -> Option<Plain> {
         let (other, echo) = if self.extra >= ECHO {
-            // Without a slot the other number is 0 or 1.
+            // Without an entry in the side table the other number is 0 or 1.
             (other_of(self.flags()), self.echo())
         } else {
             let e = extras
@@ -197,7 +196,7 @@ impl WirePacket {
         }
     }
 
-    /// It has left a queue: when it entered that is over.
+    /// The packet has left a queue: clear the time at which it entered.
     #[inline]
     #[must_use]
     pub fn without_stamp(self) -> WirePacket {
@@ -214,7 +213,7 @@ impl WirePacket {
         WirePacket { born_flags_tos, ..self }
     }
 
-    /// The same packet, which has no code point yet, with that of its way: a TOS byte without ECN.
+    /// The same packet, which has no code point yet, with the code point of its way: a TOS byte without ECN.
     #[inline]
     #[must_use]
     pub fn with_tos(self, tos: u8) -> WirePacket {
@@ -235,8 +234,9 @@ impl WirePacket {
         }
     }
 
-    /// The answer to a datagram that has arrived now: `bytes` on the wire, of which as many as in the datagram carry no
-    /// payload, as long as one is left that does. Its time stamp echoes when the datagram was sent.
+    /// The answer to a datagram that has arrived now. It has `bytes` on the wire. As many of these bytes as in the
+    /// datagram carry no payload, as long as one byte is left that does. Its time stamp echoes the time at which the
+    /// datagram was sent.
     #[must_use]
     pub fn answered(&self, bytes: u32, ecn: Ecn, now: Time, extras: &mut Extras) -> WirePacket {
         let header = (self.stamp_hop_header & 0xff).min(u64::from(bytes.saturating_sub(1)));
@@ -266,7 +266,7 @@ impl WirePacket {
         }
     }
 
-    /// How packets of a flow look to a queue, in one of its directions: nothing that is ever sent.
+    /// The fields of a flow's packets as a queue sees them, in one of the flow's directions. This packet is never sent.
     pub fn look(flow: FlowId, backward: bool) -> WirePacket {
         let mut p = WirePacket::datagram(0, 0, 0, Ecn::NotEct, flow, Time::ZERO);
         p.stamp_hop_header |= way(backward);
@@ -288,7 +288,8 @@ impl WirePacket {
         }
     }
 
-    /// Unpack the segment at its destination, where the packet ends: its SACK blocks come with it, its slot is free.
+    /// Unpack the segment at its destination, where the packet ends. Its SACK blocks are returned with it, and its slot
+    /// becomes free.
     #[inline]
     pub fn into_segment(self, extras: &mut Extras) -> Segment {
         let sack = match extras.of_mut(&self) {
@@ -303,13 +304,13 @@ impl WirePacket {
         segment
     }
 
-    /// The segment that it carries, which goes on.
+    /// The segment that the packet carries; the packet goes on.
     #[inline]
     pub fn to_segment(&self, extras: &Extras) -> Segment {
         let payload = self.payload();
         let flags = self.flags();
         let carries = payload > 0 || flags.has(Flags::SYN) || flags.has(Flags::FIN);
-        // One question, since most packets have no slot.
+        // One comparison is enough for most packets, because they have no slot.
         let (other, sack, timestamps, window, counts) = if self.extra >= ECHO {
             let stamps = self.echo().map(|echo| (self.born(), echo));
             (other_of(flags), SackBlocks::new(), stamps, None, None)
@@ -398,7 +399,8 @@ impl WirePacket {
         (self.stamp_hop_header >> 8) as u8 & CONTROL != 0
     }
 
-    /// Whether its loss or mark counts for its flow: anything but a pure ACK, a report or a control packet.
+    /// Whether its loss or mark counts for its flow. This holds for all packets except pure ACKs, reports and control
+    /// packets.
     pub fn is_counted(&self) -> bool {
         let flags = self.flags();
         let opens_or_closes = flags.has(Flags::SYN) || flags.has(Flags::FIN);
@@ -406,7 +408,7 @@ impl WirePacket {
         (opens_or_closes || !answers) && !self.is_control()
     }
 
-    /// When it was first put on its first link.
+    /// The time at which it was first put on its first link.
     #[inline]
     pub fn born(&self) -> Time {
         Time(self.born_flags_tos >> 16)
@@ -422,7 +424,7 @@ impl WirePacket {
         }
     }
 
-    /// How many links it has left behind.
+    /// The number of links that it has passed.
     #[inline]
     pub fn hop(&self) -> usize {
         ((self.stamp_hop_header >> 8) as u8 & HOP) as usize
@@ -583,7 +585,7 @@ mod tests {
             ..data.clone()
         };
         assert_eq!(round_trip(&ack), ack);
-        // A report about thousands of packets is longer than a header byte can say.
+        // A report about thousands of packets is longer than a header byte can express.
         for bytes in [254, 255, 256, 32_816] {
             let report = Segment { bytes, ..ack.clone() };
             assert_eq!(round_trip(&report), report);
@@ -612,7 +614,7 @@ mod tests {
         assert_eq!(round_trip(&syn), syn);
     }
 
-    /// CAKE's filter replaces neither an ACK with AE nor one with an option that it does not know.
+    /// CAKE's filter replaces neither an ACK with AE nor an ACK with an unknown option.
     #[test]
     fn an_ack_that_counts_is_not_bare() {
         let mut extras = Extras::default();

@@ -1,9 +1,9 @@
 //! A capture's tap: the packets at each port, as events occur.
 //!
 //! The driver reports to a [`Tap`] every packet that arrives at a port's queue, is marked or dropped there, leaves it
-//! for the line, or reaches the far end of the line. For each port the tap says how much it needs to see ([`Looks`]).
-//! A run without a tap has no cost: the bits that say whether a port has one are tested together with those for its
-//! conditioner and impairments.
+//! for the line, or reaches the far end of the line. For each port the tap declares the events that it needs to see
+//! ([`Looks`]). A run without a tap has no extra cost: the bits that say whether a port has a tap are tested together
+//! with those for its conditioner and impairments.
 //!
 //! A port whose queue alone is observed may run ahead (`sim/ahead.rs`): its events are then reported before their
 //! time. The events of one port always come in the order of time. An observer of several ports must sort them;
@@ -51,7 +51,7 @@ impl Sight<'_> {
     }
 }
 
-/// How much of a port a tap sees.
+/// The events of a port that a tap sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looks {
     Nothing,
@@ -63,7 +63,7 @@ pub enum Looks {
 
 /// Receives the events of packets at ports.
 pub trait Tap {
-    /// How much it sees of a port; asked once, before the run.
+    /// The events of this port that the tap sees. This is called once, before the run.
     fn looks(&self, _port: u32) -> Looks {
         Looks::Whole
     }
@@ -76,7 +76,7 @@ pub trait Tap {
     fn marked(&mut self, at: &Sight<'_>, why: MarkReason);
     /// The packet is dropped. If a conditioner or an impairment drops it, it has not arrived at the queue.
     fn dropped(&mut self, at: &Sight<'_>, place: Place, why: DropReason);
-    /// Nothing more happens to the packet at the queue: the line takes it, now or when its turn comes.
+    /// Nothing more happens to the packet at the queue: the line takes it now, or will take it in its turn.
     fn sent(&mut self, _at: &Sight<'_>) {}
     /// The packet reaches the far end of the line.
     fn delivered(&mut self, at: &Sight<'_>);
@@ -84,10 +84,10 @@ pub trait Tap {
 
 /// The names for the numbers in a [`Sight`].
 pub struct Names {
-    /// By the number of the port: `bottleneck`, `bottleneck.reverse`, `flows.bulk.0.access`.
+    /// The names of the ports by number: `bottleneck`, `bottleneck.reverse`, `flows.bulk.0.access`.
     pub ports: Vec<String>,
-    /// By [`FlowId`], as in the table of flows: `bulk.0`. Connections that an application
-    /// opens during the run have numbers after these, and no name.
+    /// The names of the flows by [`FlowId`], as in the table of flows: `bulk.0`. Connections that an application opens
+    /// during the run have numbers after these, and no name.
     pub flows: Vec<String>,
 }
 

@@ -1,5 +1,6 @@
-//! Warnings about a congestion control and a use of ECN that do not go together: a control that needs marks and gets
-//! no marks, or one that ignores marks and is spared the drops. A warning for each control names all groups concerned.
+//! Warnings about a congestion control and a use of ECN that do not go together: a control that needs marks and gets no
+//! marks, or one that ignores marks and gets marks instead of drops. A warning for each control names all groups
+//! concerned.
 
 use crate::check::{Reader, join};
 use crate::document::Node;
@@ -17,7 +18,7 @@ struct Concerned {
     control: &'static str,
     misfit: Misfit,
     at: At,
-    /// As in `flows.web`.
+    /// The names of the groups, as in `flows.web`.
     groups: Vec<String>,
 }
 
@@ -67,7 +68,7 @@ fn of_flows(control: &str, misfit: Misfit) -> String {
     }
 }
 
-/// What to say of a control that takes over connections which are open.
+/// The warning about a control that takes over open connections.
 pub fn of_change(control: &str, misfit: Misfit) -> String {
     match misfit {
         Misfit::NeedsMarks => {

@@ -1,5 +1,5 @@
-//! Warnings about flows: a source that waits for a signal which no queue on its way gives; flows that a queue which
-//! shares between conversations takes for one; a setpoint above the window.
+//! Warnings about flows: about a source that waits for a signal that no queue on its way gives, about several flows
+//! that a queue with a share for each conversation takes for one, and about a setpoint above the window.
 
 use crate::read::marking;
 use crate::read::routes::Hop;
@@ -12,7 +12,7 @@ use tailback_queue::shaped;
 use tailback_sim::spec::LinkSpec;
 use tailback_transport::keshav::params::{SETPOINT, WMAX};
 
-/// A warning about flows of this transport over these hops, in a network that marks or does not.
+/// A warning about flows of this transport over these hops, in a network that marks packets or does not.
 pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec], network_marks: bool) -> Option<String> {
     let way = || {
         hops.iter().map(|h| {
@@ -41,7 +41,8 @@ pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec], network_mar
     }
 }
 
-/// A warning about a packet-pair source that can never reach its setpoint. Not an error: a study has one on purpose.
+/// A warning about a packet-pair source that can never reach its setpoint. This is not an error, because a study has
+/// such a source on purpose.
 pub fn out_of_reach(transport: &Settings) -> Option<String> {
     if transport.model.name != "packet-pair" {
         return None;

@@ -13,12 +13,12 @@ use tailback_sim::spec::{DirectionSpec, GroupSpec, LinkSpec, SessionSpec, Worklo
 
 /// Flows whose windows fill less than this share of their line are warned of.
 const FAR_BELOW: f64 = 0.5;
-/// A line that carries nothing for the rest of the run, if that is more than this share of it.
+/// A line that carries nothing for the rest of the run is warned of, if that rest is more than this share of the run.
 const REST: f64 = 0.05;
 /// The smallest packet of data, bits: a line that carries less in a run carries none.
 const PACKET_BITS: u128 = 40 * 8;
 
-/// Warn of links and directions that the flows leave out or cannot fill.
+/// Warn of links and directions that the flows do not use or cannot fill.
 pub fn of_use(
     r: &mut Reader,
     (groups, sessions, workloads): (&[GroupSpec], &[SessionSpec], &[WorkloadSpec]),
@@ -134,8 +134,8 @@ fn direction(link: &LinkSpec, reverse: bool) -> &DirectionSpec {
     if reverse { &link.reverse } else { &link.forward }
 }
 
-/// The most that the windows of a group let through when no queue delays it, bit/s: a window in each round trip. `None`
-/// if its windows do not limit it.
+/// The largest rate that the windows of a group allow when no queue delays it, bit/s: one window in each round trip.
+/// `None` if its windows do not limit it.
 fn at_most(g: &GroupSpec, path: Duration) -> Option<f64> {
     let bulk = g.traffic.model.name == tailback_sim::traffic::bulk::MODEL.name;
     let window = of_transport(&g.transport).1.filter(|_| bulk)?;
@@ -184,7 +184,7 @@ fn shut_from(d: &DirectionSpec, end: Time) -> Option<Time> {
         if offered < PACKET_BITS * 1_000_000_000 {
             return Some(Time::ZERO);
         }
-        // The first instant by which everything is offered.
+        // The first instant by which the line has offered everything.
         let (mut low, mut high) = (0, end.0);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -206,7 +206,8 @@ fn shut_from(d: &DirectionSpec, end: Time) -> Option<Time> {
 /// A change that sets more rates than this is not followed to its end.
 const MOST_INSTANTS: usize = 1 << 20;
 
-/// When a change sets its last rate before the end, and which; no rate if it sets too many to follow.
+/// The time at which a change sets its last rate before the end, and that rate; no rate if the change sets too many to
+/// follow.
 fn last_rate(c: &Change, end: Time) -> Option<(Time, Option<BitRate>)> {
     let Values::Rate(rates) = &c.to else { return None };
     let taken = (0..).map_while(|n| c.when.nth(n)).take_while(|t| *t < end).enumerate();

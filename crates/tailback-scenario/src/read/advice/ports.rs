@@ -1,6 +1,6 @@
-//! What the queues on the way of data cannot do: a rule without a limit to act on, a buffer that holds no packet, a
-//! threshold or a target that is never reached. Each is a warning with its line and not an error, since studies switch
-//! a rule off in this way.
+//! Warnings about queues on the way of data: a rule without a limit to act on, a buffer that holds no packet, a
+//! threshold or a target that is never reached. Each is a warning with its line and not an error, because studies
+//! switch a rule off in this way.
 
 use crate::check::Reader;
 use crate::error::At;
@@ -24,7 +24,7 @@ use tailback_transport::tcp::params::{HEADER, PAYLOAD, RWND, WINDOW_CAP};
 
 /// Flows that cross a port, as far as its queue is concerned.
 struct Crossing {
-    /// As in `flows.web`.
+    /// The name of the flows, as in `flows.web`.
     name: String,
     flows: u64,
     /// The smallest and the largest data packet, bytes on the wire.
@@ -59,7 +59,7 @@ impl Crossing {
     }
 }
 
-/// A full data packet of a transport, and what may be outstanding: bytes on the wire.
+/// A full data packet of a transport, and the largest outstanding amount: bytes on the wire.
 pub fn of_transport(t: &Settings) -> (Option<u64>, Option<u64>) {
     let Some(data) = t.find_key(&PAYLOAD).or_else(|| t.find_key(&PACKET)) else {
         return (None, None);
@@ -76,7 +76,7 @@ pub fn of_transport(t: &Settings) -> (Option<u64>, Option<u64>) {
     (Some(packet), window.map(|n| n.saturating_mul(packet)))
 }
 
-/// Warn of what the ports on the way of data cannot do, each port and each thing once.
+/// Warn of such settings at the ports on the way of data, once for each port and each setting.
 pub fn warn(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], around: &Around, routes: &mut Routes) {
     let of_groups = groups.iter().map(|g| {
         let hops = routes.taken([&g.from, &g.to], g.paths, &g.via);
@@ -115,12 +115,12 @@ fn at(around: &Around, link: &LinkSpec, reverse: bool, path: &[&str]) -> At {
         let whole: Vec<&str> = std::iter::once(key.name).chain(path.iter().copied()).collect();
         table.filter(|t| t.given(key).is_some()).map(|t| place(t, &whole))
     };
-    // The way back may have the queue of the way there.
+    // The reverse direction may have the queue of the forward direction.
     let own = if reverse { of(&link::REVERSE_QUEUE) } else { None };
     own.or_else(|| of(&link::QUEUE)).unwrap_or(At::Nowhere)
 }
 
-/// Where in the table of the discipline whose packets wait, and what is to be said.
+/// The place in the table of the discipline whose packets wait, and the message.
 type Said = (Vec<&'static str>, String);
 
 fn of_port(port: &DirectionSpec, crossing: &[&Crossing]) -> Vec<Said> {
@@ -158,7 +158,7 @@ struct Most {
     /// The largest packet that crosses.
     packet: u64,
     buffer: Size,
-    /// Its bound, as the subject of a sentence, and the remedy.
+    /// The bound, as the subject of a sentence, and the remedy.
     because: String,
     remedy: &'static str,
     /// The buffer bounds it, not the windows.
@@ -168,7 +168,7 @@ struct Most {
 }
 
 impl Most {
-    /// None where nothing is known to bound it.
+    /// `None` if no bound is known.
     fn of(port: &DirectionSpec, crossing: &[&Crossing]) -> Option<Most> {
         let packet = crossing
             .iter()
@@ -209,8 +209,8 @@ impl Most {
         })
     }
 
-    /// The lowest threshold, if all that are given lie above what the flows' windows let wait. What lies above the
-    /// buffer is said for each by itself.
+    /// The lowest threshold, if all given thresholds are above the backlog that the flows' windows allow. Each
+    /// threshold above the buffer has a message of its own.
     fn thresholds(&self, queue: &Settings) -> Option<(&'static str, String)> {
         if self.by_buffer {
             return None;
@@ -236,7 +236,7 @@ impl Most {
         }
     }
 
-    /// A wait that is the model's signal to act, and that no packet can have.
+    /// A waiting time at which the model acts and that no packet can have.
     fn target(&self, settings: &Settings) -> Option<(&'static str, String)> {
         let waits = facts(settings.model.name)?.waits.iter();
         let targets = waits.filter_map(|name| match settings.find(name)? {
@@ -244,7 +244,7 @@ impl Most {
             _ => None,
         });
         let (target, name) = targets.min()?;
-        // To the microsecond, for people.
+        // Rounded up to the microsecond, for people.
         let us = (self.bytes as f64 * 8e6 / self.rate.bits_per_second()).ceil() as u64;
         let drained = Duration(us.saturating_mul(1000));
         (drained < target).then(|| {
@@ -257,14 +257,14 @@ impl Most {
                 settings.model.name,
                 self.remedy
             );
-            // Without a target of its own in the file, what bounds the queue is what was written.
+            // If the file gives no target, the value that it gives is the bound of the queue.
             (if settings.is_given(name) { name } else { BUFFER.name }, text)
         })
     }
 }
 
 /// A warning about the queue of a port that data cross: an unlimited buffer leaves its discipline nothing to do. Ports
-/// that only ACKs cross are built so on purpose.
+/// that only ACKs cross have unlimited buffers on purpose.
 fn endless(queue: &Settings) -> Option<String> {
     let name = queue.model.name;
     let Unlimited { leaves, why, unless } = facts(name)?.unlimited?;
@@ -277,7 +277,7 @@ fn endless(queue: &Settings) -> Option<String> {
     ))
 }
 
-/// The thresholds of the backlog that a queue is given.
+/// The thresholds of the backlog in the settings of a queue.
 fn levels(queue: &Settings) -> impl Iterator<Item = (&'static str, Level)> {
     let params = queue.model.params.iter().filter(|p| queue.is_given(p.name));
     params.filter_map(|p| match queue.find(p.name)? {
@@ -295,7 +295,7 @@ fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
         Size::Packets(n) | Size::Bytes(n) => n as f64,
         Size::Unlimited => return vec![],
     };
-    // What a packet counts where a threshold is in packets and the buffer in bytes, if the discipline says.
+    // The size of a packet for a threshold in packets and a buffer in bytes, if the discipline gives it.
     let mean_packet = queue.find_key(&MEAN_PACKET);
     let reached = |level: Level| match (level, buffer) {
         (Level::Packets(n), Size::Bytes(_)) => mean_packet.is_none_or(|m| n * m as f64 <= most),

@@ -1,13 +1,13 @@
-//! Playout: when what has arrived is played or shown.
+//! Playout: the times at which data that have arrived are played or shown.
 //!
-//! A receiver holds what arrives until a playout delay has passed since it was made, so that jitter is not heard. What
-//! is late for that and what is lost are then one number: it is missing. A long delay makes less of it missing, and a
-//! conversation harder.
+//! A receiver holds data until a playout delay has passed since they were made, so that jitter is not heard. Late data
+//! and lost data are then counted together as missing. A longer delay makes less data missing, and a conversation
+//! harder.
 //!
 //! * `fixed`: the delay is the same for the whole run;
 //! * `adaptive`: each talk has its own delay, the smoothed delay of packets plus four times its smoothed deviation
-//!   (Ramjee, Kurose, Towsley and Schulzrinne, INFOCOM 1994, algorithm 1). Within a talk the delay stays, as it cannot
-//!   change without being heard.
+//!   (Ramjee, Kurose, Towsley and Schulzrinne, INFOCOM 1994, algorithm 1). The delay does not change within a talk,
+//!   because a change would be heard.
 //!
 //! `packets` plays datagrams; `pictures` shows the frames of video.
 

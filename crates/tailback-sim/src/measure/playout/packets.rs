@@ -1,6 +1,6 @@
 //! Playout of datagrams, such as those of a call.
 //!
-//! State: the delay of the present talk, two averages (ns), when the last packet was sent, and two bits for each
+//! State: the delay of the present talk, two averages (ns), the sending time of the last packet, and two bits for each
 //! packet.
 
 use super::{DEVIATIONS, START, WEIGHT, fixed_delay};
@@ -8,7 +8,7 @@ use crate::measure::histogram::Histogram;
 use crate::measure::numbers::Numbers;
 use tailback_base::{Duration, Settings, Time};
 
-/// How the delay of each talk is found.
+/// The rule for the delay of each talk.
 #[derive(Clone, Debug)]
 struct Adaptive {
     start: f64,
@@ -17,9 +17,9 @@ struct Adaptive {
     /// The spacing of packets, ns.
     mean: f64,
     deviation: f64,
-    /// A pause between packets that is longer is a silence.
+    /// A longer pause between packets is a silence.
     pause: Duration,
-    /// When the last packet of the present talk was sent.
+    /// The sending time of the last packet of the present talk.
     sent: Option<Time>,
 }
 
@@ -29,11 +29,11 @@ pub struct PacketPlayout {
     adaptive: Option<Adaptive>,
     /// The time from sending to playing.
     delay: Duration,
-    /// How long a packet is filled before it is sent; where that is known the flow is a call.
+    /// The time for which a packet is filled before it is sent. If it is known, the flow is a call.
     filling: Option<Duration>,
     /// Packets that came too late, by number minus the first that counts.
     late: Numbers,
-    /// Delays of what was played.
+    /// Delays of the packets that were played.
     played: Histogram,
 }
 
@@ -59,7 +59,7 @@ impl PacketPlayout {
         }
     }
 
-    /// Statistics begin; what the receiver has learnt stays.
+    /// Statistics begin; the receiver keeps its averages.
     pub fn restart(&mut self) {
         (self.late, self.played) = (Numbers::default(), Histogram::default());
     }
@@ -85,14 +85,14 @@ impl PacketPlayout {
         &self.played
     }
 
-    /// How long a packet is filled; `None` if the flow is no call.
+    /// The time for which a packet is filled; `None` if the flow is no call.
     pub fn filling(&self) -> Option<Duration> {
         self.filling
     }
 }
 
 impl Adaptive {
-    /// The delay with which this packet is played, when that of the talk before it was `delay`.
+    /// The playout delay of this packet, if that of the talk before was `delay`.
     fn arrived(&mut self, delay: Duration, sent: Time, took: f64) -> Duration {
         let delay = match self.sent {
             None => {
@@ -153,7 +153,7 @@ mod tests {
         assert!((0..1000).all(|n| !p.is_late(n)));
     }
 
-    /// A step of the delay makes a talk late, and the next ones follow.
+    /// A step of the delay makes a talk late, and the delays of the next talks follow.
     #[test]
     fn a_longer_way_is_late_until_the_next_talks() {
         let s = Settings::defaults(&ADAPTIVE)

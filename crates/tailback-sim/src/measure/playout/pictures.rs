@@ -1,12 +1,12 @@
-//! Playout of video: when frames are shown, and for how long the picture freezes.
+//! Playout of video: the times at which frames are shown, and how long the picture freezes.
 //!
-//! A frame is shown at the later of two times: its own and the playout delay, and when it is complete. Frames are shown
-//! in their order; one that is complete after a later one was shown is missing, and so is a frame that needs the one
-//! before it if that is missing.
+//! A frame is shown at the later of two times: its own time plus the playout delay, and the time at which it is
+//! complete. Frames are shown in their order. A frame that is complete only after a later frame was shown is missing. A
+//! frame that needs the frame before it is missing too if that frame is missing.
 //!
-//! A freeze and a pause are those of W3C's webrtc-stats: with m as the mean time between the last 30 frames shown, a
-//! frame that is shown max(3 m, m + 150 ms) or more after the one before it ends a freeze, which lasted for that time;
-//! more than 5 s are a pause. At least five times make a mean, as in libwebrtc.
+//! Freezes and pauses are those of W3C's webrtc-stats. Let m be the mean time between the last 30 frames shown. A frame
+//! that is shown max(3 m, m + 150 ms) or more after the frame before it ends a freeze, which lasted for that time. A
+//! time of more than 5 s is a pause. The mean needs at least five times, as in libwebrtc.
 //!
 //! State: the frames that are complete and not yet shown, and the last 30 times between frames.
 
@@ -14,7 +14,7 @@ use crate::measure::histogram::Histogram;
 use std::collections::VecDeque;
 use tailback_base::{Duration, Time};
 
-/// How many times between frames make a mean, at most and at least.
+/// The largest and the smallest number of times between frames that make a mean.
 const MEAN_OF: usize = 30;
 const LEAST_OF: usize = 5;
 /// The least excess of a freeze over the mean gap, and the length of a pause.
@@ -39,16 +39,16 @@ pub struct CompleteFrame {
 pub struct PicturePlayout {
     delay: Duration,
     from: Time,
-    /// Complete and not shown, by number: when each is shown.
+    /// The frames that are complete and not shown yet, by number, with the time at which each is shown.
     waiting: VecDeque<(Time, CompleteFrame)>,
-    /// The last frame shown, and when.
+    /// The last frame shown, and the time at which it was shown.
     last: Option<(u64, Time)>,
     /// Seconds between frames, the newest last.
     between: VecDeque<f64>,
     /// The first frame that counts, and the last whose time has come.
     first: Option<u64>,
     due: Option<u64>,
-    /// How many frames were told of; of these, those that are not yet due.
+    /// The number of frames that were reported; of these, those that are not yet due.
     told: u64,
     coming: VecDeque<(u64, Time)>,
     pub shown: u64,
@@ -96,7 +96,7 @@ impl PicturePlayout {
         };
     }
 
-    /// The next frame was made; told some time later.
+    /// The next frame was made; this is called some time later.
     pub fn made(&mut self, made: Time, now: Time) {
         let number = self.told;
         self.told += 1;
@@ -123,7 +123,7 @@ impl PicturePlayout {
         self.show_until(now);
     }
 
-    /// Show what is to be shown until now.
+    /// Show the frames that are due until now.
     pub fn show_until(&mut self, now: Time) {
         // The order of numbers is the order of times: a late frame is shown at once.
         while self.waiting.front().is_some_and(|(at, _)| *at <= now)
@@ -203,7 +203,8 @@ mod tests {
         }
     }
 
-    /// A frame each 40 ms, complete 20 ms later, shown after 50 ms; those of some numbers never complete.
+    /// There is a frame each 40 ms, which is complete 20 ms later and shown after 50 ms. Frames with some numbers are
+    /// never complete.
     fn shown(lost: impl Fn(u64) -> bool, needs_previous: bool) -> PicturePlayout {
         let mut p = PicturePlayout::new(Duration::from_millis(50));
         for number in 0..100 {
@@ -229,7 +230,8 @@ mod tests {
         assert!((p.latency.max() - 0.05).abs() < 1e-9);
     }
 
-    /// The mean is 40 ms: four missing frames are 200 ms, as long as 190 ms; three are 160 ms, which is no freeze.
+    /// The mean is 40 ms. Four missing frames make 200 ms, which is at least 190 ms; three make 160 ms, which is no
+    /// freeze.
     #[test]
     fn a_freeze_is_that_of_webrtc_stats() {
         let three = shown(|n| (50..53).contains(&n), false);
@@ -241,7 +243,7 @@ mod tests {
         assert_eq!(shown(|n| (2..30).contains(&n), false).freezes, 0);
     }
 
-    /// All that builds on a missing frame is missing.
+    /// Every frame that builds on a missing frame is missing.
     #[test]
     fn a_frame_that_needs_a_missing_one_is_missing() {
         let p = shown(|n| n == 50, true);

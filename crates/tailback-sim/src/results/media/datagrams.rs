@@ -21,9 +21,9 @@ struct DatagramRow {
     delay: Spread,
     /// The value at the end, the mean, and the maximum.
     jitter: [f64; 3],
-    /// Whether anything can be late.
+    /// Whether a datagram can be late.
     has_deadline: bool,
-    /// Answered, and answers lost.
+    /// The number of answered datagrams, and the number of lost answers.
     answers: [f64; 2],
     round_trip: Spread,
 }

@@ -1,4 +1,5 @@
-//! The tables of what arrives as it was sent: datagrams, frames of video, and what is played of both.
+//! The tables of data that arrive in the units in which they were sent: datagrams, frames of video, and the playout of
+//! both.
 
 pub(super) mod datagrams;
 pub(super) mod frames;

@@ -1,4 +1,4 @@
-//! The table `playout`: what is played of calls and shown of video, one row per flow with a playout delay.
+//! The table `playout`: the playout of calls and of video, one row per flow with a playout delay.
 
 use crate::measure::e_model;
 use crate::measure::playout::{PacketPlayout, PicturePlayout};
@@ -22,7 +22,7 @@ struct PlayoutRow {
     delay: Spread,
     rating: f64,
     shown_bps: f64,
-    /// Number, seconds in all, the longest, pauses.
+    /// The number of freezes, their seconds in all, the longest, and the number of pauses.
     freezes: [f64; 4],
     seconds: f64,
 }

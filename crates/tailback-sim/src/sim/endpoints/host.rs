@@ -1,14 +1,17 @@
-//! What connections have in the queues of their own hosts, for those that limit it ([`Endpoint::limits_host`]).
+//! The data that connections have in the queues of their own hosts, for connections that limit it
+//! ([`Endpoint::limits_host`]).
 //!
-//! The host's queue is the first port of a packet's way. Such an end hears of each segment when the time is known at
-//! which the line has sent it: from a port that is arithmetic when it takes the segment, from any other when the line
-//! begins to send it, and when it is lost there. The end waits for that time by its timer, so nothing else is called.
+//! The host's queue is the first port of a packet's way. Such an end gets a notice of each segment as soon as the time
+//! at which the line has sent the segment is known. A port that is arithmetic gives the notice when it takes the
+//! segment. Any other port gives it when the line begins to send the segment, or when the segment is lost there. The
+//! end waits for that time with its timer, so nothing else is called.
 //!
-//! A lazy port would tell too late: it is served by events from the first such packet on. Such ends are not predicted,
-//! since they look at their host before each segment. Where a source chooses among several ports of its own, what it
-//! sends counts as sent at once.
+//! A lazy port would give the notice too late, so events serve it from the first such packet on. Segments of such ends
+//! are not predicted, because these ends check their host's queue before each segment. If a source chooses among
+//! several ports of its own, its segments count as sent at once.
 //!
-//! A run without such ends has a flag for each flow and each explicit port, and a compare for each service and drop.
+//! A run without such ends only costs a flag for each flow and each explicit port, and a comparison for each service
+//! and drop.
 //!
 //! [`Endpoint::limits_host`]: tailback_transport::Endpoint::limits_host
 
@@ -22,7 +25,7 @@ use crate::wire::port::Queue;
 use tailback_base::{FlowId, Time};
 
 impl Flows {
-    /// Tell the end that sent a packet when that leaves the host.
+    /// Notify the end that sent a packet of the time at which the packet leaves the host.
     #[cold]
     pub(in crate::sim) fn tell_sender(&mut self, p: &WirePacket, at: Time) {
         if p.hop() > 0 || p.payload() == 0 {
@@ -40,7 +43,7 @@ impl Flows {
 }
 
 impl Outlet<'_> {
-    /// The line of a port that tells sends a packet until then.
+    /// The line of a port that gives such notices sends a packet until this time.
     #[cold]
     pub(in crate::sim) fn sent_until(&mut self, p: &WirePacket, at: Time) {
         if self.flows.all[p.flow_id().0 as usize].limits_host {
@@ -50,10 +53,10 @@ impl Outlet<'_> {
 }
 
 impl Sim {
-    /// An end has sent so much payload into the first port of its way.
+    /// An end has sent this number of bytes of payload into the first port of its way.
     #[cold]
     pub(in crate::sim) fn note_in_host(&mut self, (id, side): (FlowId, Side), first: u32, payload: u32) {
-        // It was lost there, and the end has been told: it has left the host once.
+        // The packet was lost there, and the end has already been notified. A packet leaves the host only once.
         if self.flows.told.last() == Some(&(id, side)) {
             self.flows.told.pop();
             return;
@@ -68,7 +71,8 @@ impl Sim {
         }
     }
 
-    /// A packet of an end that limits its host comes to a port with a discipline: from now on the port tells.
+    /// A packet of an end that limits its data in the host arrives at a port with a discipline. From now on the port
+    /// gives notices.
     #[cold]
     pub(in crate::sim) fn let_port_tell(&mut self, number: u32) {
         let port = &mut self.net.ports[number as usize];
@@ -88,7 +92,7 @@ impl Sim {
         self.ahead.lazy.retain(|p| *p != number);
     }
 
-    /// Arm the timers of ends that have been told.
+    /// Arm the timers of ends that have been notified.
     #[cold]
     pub(in crate::sim) fn look_at_told(&mut self) {
         while let Some((id, side)) = self.flows.told.pop() {

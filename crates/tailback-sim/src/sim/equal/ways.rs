@@ -1,10 +1,10 @@
-//! How ways are laid over equal paths: as ports, and as choices where several ports are next.
+//! The set-up of routes over equal paths: as ports, and as choices where several next ports are possible.
 //!
-//! An entry of a way is a port, or a choice: a mark and the number of the node that the packet goes to. Where a hash
-//! chooses, and no link may fail, the choices are made once, when the way is laid. Where links may fail, a way is
-//! choices alone between the switches of its ends, as many as the longest detour.
+//! An entry of a route is a port or a choice. A choice is a mark and the number of the node that the packet goes to.
+//! Where a hash chooses, and no link may fail, the choices are made once, when the route is set up. Where links may
+//! fail, a route consists only of choices between the switches of its ends, as many as the longest detour needs.
 //!
-//! Cost: a look-up for a way that has been laid before.
+//! Cost: a look-up for a route that has been set up before.
 
 use super::{BY_HASH, CHOICE, FLOWLET, GOAL, Within};
 use crate::declare::paths::Paths;
@@ -16,12 +16,12 @@ use crate::wire::packet::MAX_HOPS;
 use std::borrow::Cow;
 use tailback_base::rng::mixed;
 
-/// The number of choices of a way if links may fail, which bounds the longest detour.
+/// The number of choices of a route if links may fail, which bounds the longest detour.
 const DETOUR: usize = 24;
 
 impl Router {
-    /// Ways there and back over equal paths; empty if no path exists. `bits` stand for the flow where paths are chosen
-    /// by a hash.
+    /// The routes in both directions over equal paths; empty if no path exists. `bits` represent the flow where paths
+    /// are chosen by a hash.
     pub(crate) fn spread(
         &mut self,
         [from, to]: [NodeId; 2],
@@ -104,7 +104,7 @@ impl Router {
     pub fn equal_ports(&mut self, from: NodeId, to: NodeId, peer: &[u32]) -> Vec<u32> {
         let mut table = Vec::new();
         let way = self.one_direction(from, to, Paths::Packet, 0, &mut table, peer);
-        // Ways are found again by what they consist of, and this table is gone.
+        // Routes are looked up by their entries, and the table with these entries is replaced.
         self.equal.laid.clear();
         match self.equal.within.remove(&way.start) {
             Some(within) => within.ports,
@@ -112,7 +112,7 @@ impl Router {
         }
     }
 
-    /// A way over given nodes, and back over the same links; between two nodes along the first path.
+    /// A route over given nodes, and back over the same links. Between two nodes it follows the first path.
     pub(crate) fn lay_over(&mut self, nodes: &[NodeId], table: &mut Vec<u32>, peer: &[u32]) -> (Route, Route) {
         let mut ports = Vec::new();
         for pair in nodes.windows(2).filter(|pair| pair[0] != pair[1]) {
@@ -129,7 +129,7 @@ impl Router {
         (self.stretch(from, ports, table), self.stretch(to, back, table))
     }
 
-    /// The stretch of the table of routes with these entries. A choice does not say where a way begins, so ways of
+    /// The stretch of the table of routes with these entries. A choice does not say where a route begins, so routes of
     /// different nodes have stretches of their own.
     fn stretch(&mut self, from: NodeId, entries: Vec<u32>, table: &mut Vec<u32>) -> Route {
         let len = entries.len() as u8;
@@ -147,17 +147,17 @@ impl Router {
 }
 
 impl Topology {
-    /// The elements of a way: ports and choices.
+    /// The elements of a route: ports and choices.
     pub fn entries(&self, way: Route) -> &[u32] {
         &self.routes[way.start as usize..][..usize::from(way.len)]
     }
 
-    /// Whether a way has choices.
+    /// Whether a route has choices.
     pub fn is_spread(&self, way: Route) -> bool {
         way.len > 0 && self.router.equal.within.contains_key(&way.start)
     }
 
-    /// All ports that packets may pass on a way: in the order of travel if there are no choices.
+    /// All ports that packets may pass on a route: in the order of travel if there are no choices.
     pub fn ports_within(&self, way: Route) -> &[u32] {
         match self.router.equal.within.get(&way.start).filter(|_| way.len > 0) {
             Some(within) => &within.ports,
@@ -165,8 +165,8 @@ impl Topology {
         }
     }
 
-    /// The ports of one path that packets may take on a way, in the order of travel. A way without choices is one: each
-    /// transfer asks.
+    /// The ports of one path that packets may take on a route, in the order of travel. A route without choices is
+    /// returned without a copy, because each transfer calls this.
     pub fn one_path(&self, way: Route) -> Cow<'_, [u32]> {
         let Router { graph, equal, .. } = &self.router;
         let Some(within) = equal.within.get(&way.start).filter(|_| way.len > 0) else {
@@ -181,7 +181,7 @@ impl Topology {
                     let set = equal.goals[(choice & GOAL) as usize][at as usize];
                     match equal.sets.get(set as usize) {
                         Some(hops) => hops.ports[0],
-                        // The packet is at its destination, or no way is left.
+                        // The packet is at its destination, or no path is left.
                         None => continue,
                     }
                 }
@@ -193,7 +193,7 @@ impl Topology {
     }
 }
 
-/// The entry of a way where paths are chosen by this rule.
+/// The entry of a route where paths are chosen by this rule.
 fn choice(paths: Paths, goal: u32) -> u32 {
     let rule = match paths {
         Paths::Flowlet => FLOWLET,

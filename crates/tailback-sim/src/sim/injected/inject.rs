@@ -1,10 +1,11 @@
-//! Packets from outside: a gateway gives the simulator what real senders have sent, and forwards what comes out.
+//! Packets from outside: a gateway gives the simulator the packets of real senders, and forwards the packets that come
+//! out.
 //!
-//! A flow whose ends are outside ([`Carrier::Injected`]) has a way through the network as any other, and its packets
-//! meet the same conditioners, impairments, queues and lines. Whoever drives the simulator hands a packet in at the
-//! instant at which it came ([`Sim::inject`]), lets time go on ([`Sim::run_until`]), and takes what has arrived
-//! ([`Sim::take_emitted`]). A packet's bytes stay outside; its instant of birth, which no two injected packets share,
-//! tells which it was.
+//! A flow whose ends are outside ([`Carrier::Injected`]) has a way through the network like any other flow, and its
+//! packets meet the same conditioners, impairments, queues and lines. The program that drives the simulator hands a
+//! packet in at the instant of its arrival ([`Sim::inject`]), lets time go on ([`Sim::run_until`]), and takes the
+//! packets that have arrived ([`Sim::take_emitted`]). A packet's bytes stay outside. Its instant of birth, which no two
+//! injected packets share, identifies the packet.
 //!
 //! State: the packets that have arrived and have not been taken.
 
@@ -17,13 +18,13 @@ use tailback_base::{Dscp, Duration, FlowId, Time};
 use tailback_transport::Segment;
 
 impl Sim {
-    /// When something happens next without a packet from outside.
+    /// The time of the next event if no packet comes from outside.
     pub fn next_event(&mut self) -> Option<Time> {
         self.events.next_time()
     }
 
-    /// The ports at the ends of the ways of all flows, and the shortest delay of one: so much later than an event
-    /// inside the network a packet that it lets go can come out at the earliest.
+    /// The ports at the ends of the ways of all flows, and the shortest delay of one of these ports. A packet that an
+    /// event inside the network lets go comes out at least this much later.
     pub fn last_ports(&self) -> (Vec<u32>, Duration) {
         let ways = self.net.ways.iter().flatten().filter(|r| r.len > 0);
         let last = |r: &Route| match self.net.is_spread(*r) {
@@ -38,13 +39,14 @@ impl Sim {
         (ports, shortest)
     }
 
-    /// When the first of the packets comes out that are on these wires already.
+    /// The time at which the first packet comes out of those that are already on these wires.
     pub fn next_out(&self, ports: &[u32]) -> Option<Time> {
         let heads = ports.iter().filter_map(|p| self.net.ports[*p as usize].wire.front());
         heads.map(|f| f.arrives).min()
     }
 
-    /// A packet comes from one end of an injected flow, now: its headers as a segment, and its code point.
+    /// Inject a packet from one end of an injected flow now. Its headers are given as a segment, together with its code
+    /// point.
     pub fn inject(&mut self, flow: FlowId, backward: bool, s: &Segment, dscp: Dscp) {
         let f = &mut self.flows.all[flow.0 as usize];
         let Carrier::Injected(ends) = &mut f.carrier else {
@@ -69,7 +71,7 @@ impl Sim {
         std::mem::swap(into, &mut self.flows.emitted);
     }
 
-    /// What is known of the ends of an injected flow.
+    /// The state of the ends of an injected flow.
     pub fn ends_mut(&mut self, flow: FlowId) -> Option<&mut Injected> {
         match &mut self.flows.all[flow.0 as usize].carrier {
             Carrier::Injected(ends) => Some(ends),
@@ -77,9 +79,9 @@ impl Sim {
         }
     }
 
-    /// What the ends of an injected flow of datagrams have measured: the number and the delay of each datagram that
-    /// arrived, and the number and the round trip of each whose answer is back; in the order of arrival. A flow's
-    /// packets do not overtake one another: what has not come before a later one is lost.
+    /// Take over the measurements of the ends of an injected flow of datagrams, in the order of arrival: the number and
+    /// the delay of each datagram that arrived, and the number and the round trip of each datagram whose answer is
+    /// back. A flow's packets do not overtake one another, so a packet that has not come before a later one is lost.
     pub fn measures(&mut self, flow: FlowId, there: &[(u64, Duration)], back: &[(u64, Duration)]) {
         let f = &mut self.flows.all[flow.0 as usize];
         let Some(quality) = f.stats.quality() else { return };
@@ -87,7 +89,7 @@ impl Sim {
         for (number, delay) in there {
             (next..*number).for_each(|n| quality.lose(n));
             next = number + 1;
-            // When it was sent is not told: all of a flow is one talk.
+            // The sending time is not given, so all datagrams of a flow belong to one talk.
             quality.deliver(*number, Time::ZERO, *delay);
         }
         next = 0;
@@ -102,7 +104,7 @@ impl Sim {
         }
     }
 
-    /// When a flow starts, and when it stops producing data if that is before the end.
+    /// The time at which a flow starts, and the time at which it stops producing data if that is before the end.
     pub fn schedule(&self, flow: FlowId) -> (Time, Option<Time>) {
         let app = |a: &AppSlot| (a.start, a.stop);
         match self.flows.all[flow.0 as usize].app {

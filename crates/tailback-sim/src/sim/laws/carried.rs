@@ -1,11 +1,12 @@
-//! A law of goodput: what arrives at the ends has come over their links.
+//! A law of goodput: data that arrive at the ends have come over their links.
 //!
-//! * Data that a link's far end received are at most what the link carried, in bytes; over each link of a way, at most
-//!   what it carried and what was under way when counting began, in packets. A copy that a later link makes has not
-//!   passed the links before it, so links before a copying one are left out.
+//! * The data that the far end of a link received are, in bytes, at most what the link carried. Over each link of a
+//!   route they are, in packets, at most what the link carried plus what was under way when counting began. A copy that
+//!   a later link makes has not passed the links before it, so links before a copying one are left out.
 //! * Goodput counts each byte once: it is at most the payload that arrived.
 //!
-//! State, a flow: what had arrived and what was under way when counting began. Costs nothing while the run lasts.
+//! State for each flow: what had arrived and what was under way when counting began. The law costs nothing during the
+//! run.
 
 use crate::sim::Sim;
 use crate::sim::flow::{Carrier, Flow, Snapshot};
@@ -14,7 +15,7 @@ use tailback_base::work::counted_as;
 /// A flow when counting began.
 #[derive(Clone, Copy, Default)]
 pub struct FlowBefore {
-    /// By direction: data packets that had arrived, and their bytes.
+    /// The data packets that had arrived, and their bytes, by direction.
     received: [(u64, u64); 2],
     under_way: u64,
 }
@@ -79,9 +80,9 @@ impl Sim {
             {
                 let entries = self.net.entries(way);
                 for (left, &port) in (0..entries.len()).rev().zip(entries) {
-                    // Of the ports of a choice each may have carried any part.
+                    // Each port of a choice may have carried any part of the data.
                     let Some(g) = got.get_mut(port as usize) else { continue };
-                    // A connection whose place was taken by a later one counts anew.
+                    // The count begins anew if a later connection has taken the slot.
                     g.packets += now.0.saturating_sub(then.0);
                     g.under_way += b.under_way;
                     if left == 0 {
@@ -101,7 +102,8 @@ impl Sim {
         }
         let rows = &self.flows.all[..self.declared()];
         for (id, f) in counted_as(32, rows).enumerate() {
-            // What a session's connections received is counted where they are, until their places are taken.
+            // The data that a session's connections received are counted in the connections' slots, until later
+            // connections take the slots.
             if matches!(f.carrier, Carrier::Member(_)) {
                 continue;
             }

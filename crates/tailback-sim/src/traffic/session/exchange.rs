@@ -27,7 +27,7 @@ params! {
         "Whether connections are kept from one request to the next, or opened anew for each.", "");
 }
 
-/// Where one side of a connection writes.
+/// The connection and the side on which an end writes.
 type End = (FlowId, Side);
 
 /// The exchanges of one client.
@@ -39,7 +39,7 @@ pub struct Exchanges {
     keep: bool,
     /// Bytes of a request.
     request: u64,
-    /// How long the server needs for a response.
+    /// The time that the server needs for a response.
     server_time: Option<Box<dyn Draw>>,
     server_times: Stream,
     lanes: Vec<Lane>,
@@ -50,7 +50,7 @@ pub struct Exchanges {
 /// The connections of a lane; they carry one exchange at a time.
 struct Lane {
     server: NodeId,
-    /// Where the client and the server write, while the connections are open.
+    /// The ends on which the client and the server write, while the connections are open.
     up: Option<End>,
     down: Option<End>,
     present: Option<Present>,
@@ -84,7 +84,7 @@ pub enum Step {
 }
 
 impl Exchanges {
-    /// Of a member, whose kind of session has the parameters above.
+    /// Made for a member, whose kind of session has the parameters above.
     pub fn new(s: &Settings, context: &Context) -> Exchanges {
         Exchanges {
             server: context.server,
@@ -128,7 +128,7 @@ impl Exchanges {
         transfer
     }
 
-    /// A lane to the server that carries nothing now. One without a connection may go to any server.
+    /// The index of a lane to the server that carries nothing now. A lane without a connection may go to any server.
     fn lane(&mut self) -> usize {
         let server = self.server;
         let free = |l: &Lane| l.present.is_none() && (l.server == server || (l.up.is_none() && l.down.is_none()));
@@ -223,7 +223,7 @@ impl Exchanges {
         let up = lane.up.take_if(|e| e.0 == flow).is_some();
         let down = lane.down.take_if(|e| e.0 == flow).is_some();
         match &lane.present {
-            // A connection that ends before its data has arrived has given up.
+            // A connection that ends before its data have arrived has given up.
             Some(p) if (up && p.missing > 0) || down => {
                 let transfer = p.transfer;
                 self.over(at, transfer, false)

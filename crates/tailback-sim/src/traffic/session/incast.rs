@@ -1,14 +1,14 @@
-//! Requests to many servers at once: a client asks all servers of its table, waits until the last answer is there,
-//! pauses, and asks again.
+//! Requests to many servers at once: a client sends requests to all servers of its table, waits until the last answer
+//! has arrived, pauses, and sends the next requests.
 //!
-//! This is the pattern of partition and aggregate in search, of striped storage and of the shuffle of a sort: the
-//! answers arrive together at the client's port, where they meet (incast). The next request waits for the slowest
-//! answer, so one server that loses its last packet holds up all of them for a timeout. V. Vasudevan et al., "Safe and
-//! Effective Fine-grained TCP Retransmissions for Datacenter Communication", SIGCOMM 2009, section 2; M. Alizadeh et
-//! al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 4.2.1.
+//! This is the pattern of partition and aggregate in search, of striped storage and of the shuffle of a sort. The
+//! answers arrive together at the client's port (incast). The next request waits for the slowest answer, so one server
+//! that loses its last packet delays all of them by a timeout. V. Vasudevan et al., "Safe and Effective Fine-grained
+//! TCP Retransmissions for Datacenter Communication", SIGCOMM 2009, section 2; M. Alizadeh et al., "Data Center TCP
+//! (DCTCP)", SIGCOMM 2010, section 4.2.1.
 //!
-//! A transfer is the answer of one server; a request with all its answers is a page, so its completion time stands in
-//! the table of pages. [`super::exchange`] decides which connections are used: each server has its own.
+//! A transfer is the answer of one server. A request with all its answers is a page, so the table of pages has its
+//! completion time. [`super::exchange`] decides which connections are used: each server has its own.
 //!
 //! Pauses, the servers' times and the sizes of answers are drawn from separate streams.
 
@@ -59,7 +59,7 @@ pub static ENTRY: Entry = Entry {
         most: s.number(REQUESTS.name).unwrap_or(f64::INFINITY),
         transfers: 1.0,
         at_once: 1.0,
-        // Of `total` each server has its part, which depends on their number.
+        // Each server has its part of `total`, which depends on the number of servers.
         bytes: median_of(s, &RESPONSE).or(s.number(TOTAL.name)).unwrap_or(1.0),
         new_connections: s.get(&CONNECTION) == Connections::New,
     },
@@ -83,14 +83,14 @@ fn sized_once(s: &Settings) -> Result<(), Conflict> {
     })
 }
 
-/// How much each server answers.
+/// The size of each server's answer.
 enum AnswerSizes {
     Drawn(Box<dyn Draw>, Stream),
     PartOf(u64),
 }
 
 impl AnswerSizes {
-    /// Of server `i` of `n`. The first ones take what does not divide.
+    /// The bytes of server `i` of `n`. The first servers take the remainder of the division.
     fn of(&mut self, i: u64, n: u64) -> u64 {
         match self {
             AnswerSizes::Drawn(law, stream) => law.whole(stream),
@@ -114,7 +114,7 @@ struct FanIn {
     agenda: Agenda<FanInDue>,
     /// The request in progress, the answers that are missing, and whether one was given up.
     present: Option<(PageId, usize, bool)>,
-    /// How many requests are left to make; `None` for no limit.
+    /// The number of requests that are left to make; `None` for no limit.
     left: Option<u64>,
     stopped: bool,
 }

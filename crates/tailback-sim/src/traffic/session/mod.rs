@@ -1,10 +1,10 @@
-//! Sessions: applications that open connections during the run. The list of kinds that a scenario can name, and what
-//! each is built with.
+//! Sessions: applications that open connections during the run. This file has the list of kinds that a scenario can
+//! name, and the context with which each is built.
 //!
 //! A table `[sessions.NAME]` makes one member for each client. A member has its own application, its own random
 //! streams and its own row in the results, however many connections it opens one after another.
 //!
-//! To add a kind: a file with its `MODEL` and its [`Entry`], and a row here.
+//! To add a kind, write a file with its `MODEL` and its [`Entry`], and add a row here.
 
 pub mod exchange;
 pub mod incast;
@@ -31,10 +31,10 @@ pub struct Entry {
     pub asks: fn(&Settings) -> Asks,
 }
 
-/// Which of the servers of its table a client asks.
+/// The servers of its table to which a client sends requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ServersAsked {
-    /// One; the clients take the servers in turn.
+    /// One server; the clients take the servers in turn.
     One,
     All,
 }
@@ -54,19 +54,19 @@ pub struct Asks {
     pub gap: f64,
     /// Requests come at their own times, independent of earlier ones.
     pub open: bool,
-    /// The most requests.
+    /// The largest number of requests.
     pub most: f64,
     /// Mean number of transfers per request.
     pub transfers: f64,
-    /// How many of them may be in progress at one time.
+    /// The number of these transfers that may be in progress at one time.
     pub at_once: f64,
-    /// Bytes of a transfer: about the median.
+    /// The bytes of a transfer: about the median.
     pub bytes: f64,
     /// Each transfer has its own connection.
     pub new_connections: bool,
 }
 
-/// The mean of the law that a parameter holds, bytes or seconds.
+/// The mean of the law that a parameter contains, bytes or seconds.
 pub(crate) fn mean_of(s: &Settings, param: &Param) -> Option<f64> {
     let law = s.nested(param.name)?;
     law.number("mean")
@@ -102,11 +102,11 @@ pub struct Context<'a> {
     /// The node of its data's source, and the node of their destination.
     pub server: NodeId,
     pub client: NodeId,
-    /// Every server, for a kind that asks all of them.
+    /// Every server, for a kind that sends requests to all of them.
     pub servers: &'a [NodeId],
     /// Each page draws its server from these, if there are any.
     pub page_servers: Vec<NodeId>,
-    /// How its connections are made.
+    /// The transport of its connections.
     pub transport: TransportId,
     /// Whether both ends of a connection may send.
     pub two_way: bool,
@@ -118,12 +118,12 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The law that a parameter holds; `None` if the value is `none`.
+    /// The law that a parameter contains; `None` if the value is `none`.
     pub fn law(&self, s: &Settings, param: &Param) -> Option<Box<dyn Draw>> {
         laws::of(self.laws, s, param)
     }
 
-    /// The law that a parameter always holds.
+    /// The law that a parameter always contains.
     pub fn law_within(&self, s: &Settings, param: &Param) -> Box<dyn Draw> {
         laws::within(self.laws, s, param)
     }

@@ -1,4 +1,5 @@
-//! How many objects a page has in addition to its main one: the models of the family `object-count`, and their draws.
+//! The number of objects of a page in addition to its main object: the models of the family `object-count`, and their
+//! draws.
 
 use crate::traffic::conflict::Conflict;
 use tailback_base::{Key, Kind, Model, Settings, Stream, choice, params};

@@ -1,11 +1,11 @@
 //! Requests and responses: a client sends a request, waits for the whole response, pauses, and sends the next
 //! request.
 //!
-//! Closed mode, as for people with a browser or programs that call each other: the next request waits for the
-//! previous response, so a slow network gets fewer requests. Open mode, as for a crowd that is too large to be
-//! affected by its own waits: requests are a Poisson process, and a request that finds all connections taken opens
-//! another. The time of a transfer runs from the request to the last byte of the response, on one clock; it includes
-//! the opening of a connection, if one is opened.
+//! In closed mode, as for people with a browser or programs that call each other, the next request waits for the
+//! previous response, so a slow network gets fewer requests. In open mode, as for a crowd that is too large to be
+//! affected by its own waits, requests are a Poisson process. A request opens another connection if all connections are
+//! busy. The time of a transfer runs from the request to the last byte of the response, on one clock; it includes the
+//! opening of a connection, if one is opened.
 //!
 //! [`super::exchange`] decides which connection is used. Sizes, pauses, the server's times and the times between
 //! requests are drawn from separate streams.
@@ -72,7 +72,7 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// Exactly one parameter must say when the next request comes.
+/// Exactly one parameter must give the time of the next request.
 fn paced_once(s: &Settings) -> Result<(), Conflict> {
     let open = s.get(&MODE) == Mode::Open;
     let wrong = |param: &'static str, problem: &str, remedy: &'static str| {
@@ -103,7 +103,7 @@ fn paced_once(s: &Settings) -> Result<(), Conflict> {
     }
 }
 
-/// When the next request comes.
+/// The rule for the time of the next request.
 enum NextRequest {
     /// After the previous response, and this pause.
     AfterResponse(Option<Box<dyn Draw>>, Stream),
@@ -124,14 +124,14 @@ struct Requests {
     sizes: Stream,
     next: NextRequest,
     agenda: Agenda<RequestDue>,
-    /// How many requests are left to make; `None` for no limit.
+    /// The number of requests that are left to make; `None` for no limit.
     left: Option<u64>,
     stopped: bool,
 }
 
 impl Requests {
     fn new(s: &Settings, context: &Context) -> Requests {
-        // It is given in mode open, and in no other.
+        // The gap is given only in the open mode.
         let next = match s.get(&MEAN_GAP) {
             None => NextRequest::AfterResponse(context.law(s, &THINK), (context.stream)(THINK.name)),
             Some(mean) => NextRequest::AtRandom(mean, (context.stream)("gap")),

@@ -1,8 +1,8 @@
 //! Transfers at given instants: each opens a connection, sends its bytes from the server to the client, and closes.
 //!
-//! With `at` no transfer waits: it begins at its instant whether the earlier ones have ended or not. With `after`
-//! each transfer waits for the previous one and a pause, like a source that is on and off. This is the way to replay
-//! a recorded list of transfers.
+//! With `at` no transfer waits: each begins at its instant, whether the earlier ones have ended or not. With `after`
+//! each transfer waits for the previous one and a pause, like a source that is on and off. This is the way to replay a
+//! recorded list of transfers.
 
 use super::{Asks, Context, Entry, ServersAsked};
 use crate::declare::kinds::TIME;
@@ -77,12 +77,12 @@ struct Schedule {
     server: NodeId,
     client: NodeId,
     transport: TransportId,
-    /// When the transfers begin, after `since`, and their bytes.
+    /// The time of each transfer's beginning, counted from `since`, and its bytes.
     transfers: Vec<(Duration, u64)>,
     next: usize,
-    /// The start; with `after` the end of the previous transfer.
+    /// The start, or with `after` the end of the previous transfer.
     since: Time,
-    /// With `after`: the transfer that the next one waits for.
+    /// The transfer that the next one waits for, with `after`.
     waits_for: Option<FlowId>,
     in_turn: bool,
     /// Transfers in progress.
@@ -165,7 +165,7 @@ impl Application for Schedule {
                 };
                 let over = match event {
                     AppEvent::Delivered(bytes) => net.arrived(self.open[i].1, bytes).is_some(),
-                    // It ended before its data arrived: it has given up.
+                    // The connection ended before its data arrived, so it has given up.
                     AppEvent::Closed => true,
                     AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed | AppEvent::Packet(_) => {
                         false

@@ -1,18 +1,18 @@
 //! People who read pages: a main object, a pause while it is parsed, the objects embedded in it, and a pause while
 //! the page is read.
 //!
-//! Published mixes are available as presets. `3gpp` is the browsing model of 3GPP2 C.R1002-0 and 3GPP TR 25.892,
-//! which many simulators use: sizes outside their bounds are drawn again, and the number of objects is clipped at its
-//! largest value; only the clipping gives the mean of 5.64 that the source states. `surge` is Barford and Crovella,
-//! "Generating Representative Web Workloads for Network and Server Performance Evaluation", SIGMETRICS 1998:
-//! log-normal sizes with a Pareto tail, a number of objects that includes the main one, and heavy-tailed pauses.
+//! Published mixes are available as presets. `3gpp` is the browsing model of 3GPP2 C.R1002-0 and 3GPP TR 25.892, which
+//! many simulators use. Sizes outside their bounds are drawn again, and the number of objects is clipped at its largest
+//! value. Only the clipping gives the mean of 5.64 that the source states. `surge` is Barford and Crovella, "Generating
+//! Representative Web Workloads for Network and Server Performance Evaluation", SIGMETRICS 1998: log-normal sizes with
+//! a Pareto tail, a number of objects that includes the main one, and heavy-tailed pauses.
 //!
 //! A client fetches one object after the other over one kept connection, as in HTTP/1.1 without pipelining, or up to
-//! `parallel` at once over that many connections, as browsers do. Or it requests each object a `gap` after the
-//! previous one, over a separate connection, as in HTTP/1.0 and in ns-2's web traffic (presets `ns2-large`,
-//! `ns2-small`). A page is complete when its last object is delivered; its time begins with the request for the main
-//! one. All sizes, numbers and pauses of a client come from separate streams, and the sizes of a page are drawn when
-//! it begins, so that another transport gets the same pages.
+//! `parallel` at once over that many connections, as browsers do. Or it requests each object a `gap` after the previous
+//! one, over a separate connection, as in HTTP/1.0 and in ns-2's web traffic (presets `ns2-large`, `ns2-small`). A page
+//! is complete when its last object is delivered; its time begins with the request for the main object. All sizes,
+//! numbers and pauses of a client come from separate streams, and the sizes of a page are drawn when it begins, so that
+//! another transport gets the same pages.
 
 use super::exchange::{self, Connections, Exchanges, PendingAnswer, REQUEST, Step};
 use super::objects::{self, Objects};
@@ -184,7 +184,7 @@ fn draws_servers_for_new_connections(s: &Settings) -> Result<(), Conflict> {
     })
 }
 
-/// Objects come at fixed gaps, or they wait for the main one and for connections; not both.
+/// Objects come at fixed gaps, or they wait for the main object and for connections, but not both.
 fn waits_for_one_thing(s: &Settings) -> Result<(), Conflict> {
     let waits = [PARSE.name, PARALLEL.name].into_iter().find(|p| s.is_given(p));
     let Some(param) = waits.filter(|_| s.nested(GAP.name).is_some()) else {
@@ -241,7 +241,7 @@ struct Web {
     gap: Option<Source<Box<dyn Draw>>>,
     think: Option<Source<Box<dyn Draw>>>,
     parallel: usize,
-    /// How many pages are left to fetch; `None` for no limit.
+    /// The number of pages that are left to fetch; `None` for no limit.
     left: Option<u64>,
     /// Each page draws its server from these, if there are any.
     servers: Source<Vec<NodeId>>,
@@ -298,7 +298,7 @@ impl Web {
         self.page = Some(Page {
             id,
             left,
-            // With gaps the next object does not wait for this.
+            // With gaps the next object does not wait for the parsing.
             parsed: self.gap.is_some(),
             failed: false,
         });

@@ -1,12 +1,12 @@
 //! An encoder that follows a target rate (RFC 8593 section 5, the statistical model).
 //!
-//! A new target is obeyed `reaction` after it was set, and targets that come meanwhile count only by the last of them.
+//! A new target takes effect `reaction` after it was set. Of the targets that come meanwhile only the last one counts.
 //! Between changes a frame's mean size is the rate divided by the frame rate. A change by more than a share of the rate
-//! is a transient: its first frame is an I frame of a stated size, and the frames after it share what is left of the
-//! mean of all of them, each at least a fifth of a mean frame.
+//! is a transient: its first frame is an I frame of a stated size. The frames after it share the rest of the mean size
+//! of all frames of the transient, and each has at least a fifth of a mean frame.
 //!
-//! State: the rate that is obeyed, the change that is due, and how many frames of a transient are left, with their
-//! factor. Departures: the RFC leaves open which change begins a transient; here it is a parameter.
+//! State: the rate in effect, the change that is due, and how many frames of a transient are left, with their factor.
+//! Departure: the RFC leaves open which change begins a transient; here this is a parameter.
 
 use super::params::{CHANGE, I_FRAME, REACTION, TRANSIENT};
 use super::sizes::Sort;
@@ -18,19 +18,20 @@ const LEAST: f64 = 0.2;
 /// The kind of the next frame.
 pub(super) struct NextFrame {
     pub sort: Option<Sort>,
-    /// Its mean size, as a share of that at the nominal rate.
+    /// Its mean size, as a share of the mean size at the nominal rate.
     pub factor: f64,
 }
 
 pub(super) struct Encoder {
     reaction: Duration,
-    /// Frames of a transient, the bytes of its first one, and the share of the rate whose change begins one.
+    /// The number of frames of a transient, the bytes of its first frame, and the share of the rate by which a change
+    /// begins a transient.
     frames: u64,
     i_frame: f64,
     change: f64,
     /// The mean frame at the nominal rate, bytes.
     nominal: f64,
-    /// The rate that is obeyed, as a share of the nominal.
+    /// The rate in effect, as a share of the nominal rate.
     scale: Option<f64>,
     due: Option<Time>,
     /// Frames of the present transient that are left after its first, and their factor.
@@ -52,7 +53,7 @@ impl Encoder {
         }
     }
 
-    /// The next frame, when the target is so many times the nominal rate.
+    /// The next frame, when the target is this multiple of the nominal rate.
     pub fn next(&mut self, target: f64, now: Time) -> NextFrame {
         let mut scale = *self.scale.get_or_insert(target);
         if target != scale && self.due.is_none() {
@@ -93,7 +94,8 @@ mod tests {
     use super::super::MODEL;
     use super::*;
 
-    /// 2 Mbit/s and 25 frames a second: 10 kB. Half the target, and a transient of eight frames.
+    /// The rate is 2 Mbit/s at 25 frames a second: 10 kB a frame. The target is then halved, which begins a transient
+    /// of eight frames.
     #[test]
     fn a_step_shows_after_the_reaction_with_its_mean_kept() {
         let s = Settings::defaults(&MODEL)
@@ -108,14 +110,14 @@ mod tests {
             sizes.push(10_000.0 * next.factor);
             now += frame;
         }
-        // Set at 80 ms, obeyed at 280 ms, the eighth frame.
+        // The target is set at 80 ms and takes effect at 280 ms, at the eighth frame.
         assert_eq!(sizes[..7], [10_000.0; 7]);
         let transient = &sizes[7..15];
         assert!((transient[0] - 13_500.0).abs() < 1e-9 && (transient.iter().sum::<f64>() - 40_000.0).abs() < 1e-6);
         assert!(sizes[15..].iter().all(|x| (x - 5_000.0).abs() < 1e-9));
     }
 
-    /// An I frame that takes nearly all leaves a fifth of a mean frame to each other one.
+    /// An I frame that takes nearly all of the size leaves a fifth of a mean frame to each other frame.
     #[test]
     fn frames_of_a_transient_have_a_least_size() {
         let s = Settings::defaults(&MODEL)

@@ -6,11 +6,10 @@ use crate::measure::playout::CompleteFrame;
 use std::collections::VecDeque;
 use tailback_base::Time;
 
-/// How many frames after they were judged are still remembered, so that a frame that is completed late still has a
-/// delay.
+/// The number of judged frames that are still stored, so that a frame that is completed late still has a delay.
 const REMEMBERED: usize = 1000;
 
-/// The most memory of a source that has made this many frames, bytes: its ring doubles, and each frame has a list.
+/// The largest memory of a source that has made this many frames, bytes. Its ring doubles, and each frame has a list.
 pub fn remembered_bytes(made: f64) -> f64 {
     let ring = made.min(2.0 * REMEMBERED as f64) * size_of::<Frame>() as f64;
     ring + made.min(2.0 * REMEMBERED as f64) * 48.0
@@ -19,13 +18,13 @@ pub fn remembered_bytes(made: f64) -> f64 {
 /// A frame.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// In the order of making.
+    /// The number of the frame in the order of making.
     number: u64,
     pub made: Time,
     pub sort: Sort,
     /// Payload.
     pub bytes: u64,
-    /// Its datagrams: the number of the first, and how many there are; none over a connection.
+    /// Its datagrams: the number of the first, and how many there are; no datagrams over a connection.
     first: u64,
     packets: u64,
     /// Packets that have arrived, by number minus `first`.
@@ -42,13 +41,13 @@ pub struct Frames {
     chain: bool,
     made: u64,
     all: VecDeque<Frame>,
-    /// How many of them, counted from the first, have been judged.
+    /// The number of frames, counted from the first, that have been judged.
     judged: usize,
     /// Bytes of a connection that have arrived after the last complete frame.
     beyond: u64,
-    /// For a connection: how many frames, counted from the first, are complete or skipped.
+    /// The number of frames, counted from the first, that are complete or skipped, for a connection.
     read: usize,
-    /// A frame on which others build was not shown.
+    /// A frame that other frames need was not shown.
     broken: bool,
 }
 
@@ -72,7 +71,7 @@ impl Frames {
         }
     }
 
-    /// A frame is made, to be sent in this many datagrams starting at a number, or in none.
+    /// A frame is made, to be sent in this number of datagrams starting at a number, or in no datagrams.
     pub fn make(&mut self, made: Time, sort: Sort, bytes: u64, (first, packets): (u64, u64)) {
         self.all.push_back(Frame {
             number: self.made,
@@ -125,24 +124,24 @@ impl Frames {
         whole
     }
 
-    /// The oldest frame that is not judged.
+    /// The oldest frame that is not judged yet.
     pub fn next(&self) -> Option<&Frame> {
         self.all.get(self.judged)
     }
 
-    /// Bytes of the frames after that one.
+    /// Bytes of the frames after the oldest frame that is not judged.
     pub fn behind_next(&self) -> u64 {
         self.all.iter().skip(self.judged + 1).map(|f| f.bytes).sum()
     }
 
-    /// The sender has taken that frame back.
+    /// The sender has taken back the oldest frame that is not judged.
     pub fn skip_next(&mut self) {
         if let Some(frame) = self.all.get_mut(self.judged) {
             frame.skipped = true;
         }
     }
 
-    /// Judge that frame at its deadline.
+    /// Judge the oldest frame that is not judged, at its deadline.
     pub fn judge(&mut self) -> Option<(Frame, Fate)> {
         let frame = self.all.get(self.judged)?.clone();
         self.broken &= frame.sort == Sort::P;

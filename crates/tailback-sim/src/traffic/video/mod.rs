@@ -6,13 +6,13 @@
 //! 60 large frames per second with a bounded normal size, from an encoder that is not always on time.
 //!
 //! Over datagrams the packets of a frame are sent at once, or evenly over a share `spread` of the time to the next
-//! frame. Over a connection a frame is written when it is made, and late frames queue behind each other; with `skip`
-//! a frame is taken back if no byte of it has been sent by its deadline. A frame fails if it is not complete by its
-//! deadline; with `chain` the P frames after a failed one fail too until the next I frame, as in a decoder without
+//! frame. Over a connection a frame is written when it is made, and late frames queue behind each other. With `skip` a
+//! frame is taken back if no byte of it has been sent by its deadline. A frame fails if it is not complete by its
+//! deadline. With `chain` the P frames after a failed one fail too until the next I frame, as in a decoder without
 //! concealment.
 //!
-//! Over a transport that says which rate it would like, the encoder follows (`encoder`): sizes of frames are in
-//! proportion to the rate.
+//! Over a transport that requests a rate of its source, the encoder follows that rate (`encoder`): sizes of frames are
+//! in proportion to the rate.
 //!
 //! State: the frames that are incomplete or not yet judged. Sizes and times are drawn from separate streams, so that
 //! another transport gets the same frames.
@@ -38,7 +38,7 @@ pub static ENTRY: Entry = Entry {
         let (rate, frames) = (s.get(&RATE).bits_per_second(), s.get(&FPS));
         let header_bytes = f64::from(s.get(&HEADERS));
         let frame = rate / 8.0 / frames;
-        // A frame ends in a packet that is not full; most frames are smaller than the mean.
+        // Each frame ends with a packet that is not full; most frames are smaller than the mean.
         let packets = 0.5 + (frame / s.get(&PAYLOAD) as f64).max(0.5);
         Offer::Paced {
             rate: rate + frames * packets * 8.0 * header_bytes,

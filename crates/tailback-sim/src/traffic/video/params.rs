@@ -15,8 +15,8 @@ const PRESETS: &[Profile] = &[
     Profile {
         name: "80211ax",
         doc: "buffered video of IEEE 802.11ax at 2 Mbit/s: Weibull sizes with scale 6950 B and shape 0.8099",
-        // The rate divided by the mean size, 6950 B times Gamma(1 + 1 / 0.8099). The scale follows the rate, as in
-        // the source.
+        // The scale is the rate divided by the mean size, 6950 B times Gamma(1 + 1 / 0.8099). The scale follows the
+        // rate, as in the source.
         values: &[
             ("fps", "32.025441"),
             ("group", "1"),
@@ -104,7 +104,7 @@ params! {
 /// The largest mean frame, bytes: a hundred thousand packets.
 const LARGEST: f64 = 120e6;
 
-/// Whether the settings go together.
+/// Whether the settings are consistent.
 pub fn check(s: &Settings) -> Result<(), Conflict> {
     let conflict = |param: &'static str, problem: String, remedy: &'static str| {
         Err(Conflict {

@@ -1,4 +1,5 @@
-//! How the sizes of video frames vary: the models of the family `frame-size`. Each draws a factor whose mean is 1.
+//! The variation of the sizes of video frames: the models of the family `frame-size`. Each draws a factor whose mean is
+//! 1.
 
 use crate::traffic::conflict::Conflict;
 use tailback_base::{Key, Kind, Model, Settings, Stream, params};
@@ -142,7 +143,7 @@ impl Factor {
     }
 }
 
-/// Refuses bounds that hardly any draw satisfies.
+/// Refuse bounds that hardly any draw satisfies.
 pub fn check(s: &Settings) -> Result<(), Conflict> {
     let is_gaussian = std::ptr::eq(s.model, &GAUSSIAN);
     if !is_gaussian || s.get(&MAX) - s.get(&MIN) >= 0.01 * s.get(&VARIATION) {

@@ -27,7 +27,7 @@ enum FrameDue {
 pub(super) struct Video {
     /// Mean sizes of I and P frames, bytes.
     means: [f64; 2],
-    /// Of all frames.
+    /// The mean size of all frames, bytes.
     mean: f64,
     factor: Factor,
     sizes: Stream,
@@ -43,11 +43,11 @@ pub(super) struct Video {
     skip: bool,
     deadline: Duration,
     connection: bool,
-    /// Bit/s without a target.
+    /// The rate without a target, bit/s.
     rate: f64,
     encoder: Encoder,
-    /// Over a transport that says which rate it would like: packets written so far. It numbers them, and reports them
-    /// by number.
+    /// Over a transport that requests a rate: the number of packets written so far. The transport numbers the packets,
+    /// and reports them by number.
     packets: Option<u64>,
     /// The payload of its packets.
     segment: u64,
@@ -92,8 +92,8 @@ impl Video {
         }
     }
 
-    /// Set when the next frame is made. Frames of an uneven source vary around nominal times, which begin late enough
-    /// for the first frame.
+    /// Plan the time at which the next frame is made. Frames of an uneven source vary around nominal times, which begin
+    /// late enough for the first frame.
     fn put_next(&mut self, net: &mut dyn Net) {
         let place = self.made as f64 * self.interval;
         let [sd, most] = self.jitter;
@@ -153,7 +153,7 @@ impl Video {
     /// Send packets of a frame, starting with the present one, `gap` apart.
     fn send(&mut self, flow: FlowId, mut left: u64, (now, gap): (f64, f64), net: &mut dyn Net) {
         while left > 0 {
-            // A frame may have any size.
+            // Each packet counts as work, because a frame may have any size.
             done(32);
             let payload = left.min(self.payload);
             left -= payload;
@@ -176,7 +176,7 @@ impl Video {
         }
     }
 
-    /// The frame whose deadline has come, if no byte of it has been sent.
+    /// Take back the frame whose deadline has come, if no byte of it has been sent.
     fn take_back(&mut self, flow: FlowId, net: &mut dyn Net) {
         let Some(bytes) = self.frames.next().map(|f| f.bytes) else {
             return;

@@ -1,6 +1,7 @@
 //! An implicit 4-ary heap with a hole at the root.
 //!
-//! A pop only leaves a hole at the root. If a push follows, it starts down from the hole: one walk instead of two.
+//! A pop only leaves a hole at the root. If a push follows, the new entry starts down from the hole: one walk instead
+//! of two.
 //!
 //! Cost: a pop and a push are about log4(n) levels of 4 comparisons of 128-bit keys.
 
@@ -45,7 +46,7 @@ impl Heap {
     fn fill(&mut self) {
         self.hole = false;
         if let Some(last) = self.heap.pop() {
-            // Otherwise the hole was the only entry.
+            // Otherwise the hole was the only entry of the heap.
             if !self.heap.is_empty() {
                 self.sink(last);
             }
@@ -84,8 +85,8 @@ impl Heap {
         heap[i] = key;
     }
 
-    /// Fill the hole at the root with the last leaf, which belongs near the bottom: move the hole all the way down
-    /// without comparing, then let the key rise by one step or none.
+    /// Fill the hole at the root with the last leaf, which belongs near the bottom. Move the hole all the way down
+    /// without comparing, then let the key rise by at most one step.
     fn sink(&mut self, key: EventKey) {
         let heap = &mut self.heap[..];
         let mut i = 0;

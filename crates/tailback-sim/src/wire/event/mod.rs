@@ -5,22 +5,22 @@
 //! Events are ordered by (time, kind, age, entity), never by insertion; kinds put departures before arrivals at the
 //! same instant.
 //!
-//! Why age: of packets that arrive at one instant the younger comes first, and only then the name decides. Senders
-//! that are clocked by ACKs send equal packets on the grid of the bottleneck's departures, so such ties are common,
-//! and a full drop-tail buffer has only one free place. If the name decided, the same flows would get that place
-//! again and again: the reference case (100 flows, 500 Mb/s) then has a standard deviation over flows of 1.3 Mb/s,
-//! and the public simulator 0.5. In the public simulator the event scheduled first wins. That is the packet that
-//! passed its access link without waiting, not the one that queued there behind another packet of its own flow: the
-//! younger one.
+//! The age decides between packets that arrive at one instant: the younger packet comes first, and the name decides
+//! only between equal ages. Senders that are clocked by ACKs send equal packets on the grid of the bottleneck's
+//! departures, so such ties are common, and a full drop-tail buffer has only one free place. If the name decided, the
+//! same flows would get that place again and again. The reference case (100 flows, 500 Mb/s) would then have a standard
+//! deviation over flows of 1.3 Mb/s, instead of 0.5 in the public simulator. In the public simulator the event
+//! scheduled first wins. That event belongs to the packet that passed its access link without waiting, not to the one
+//! that queued there behind another packet of its own flow. The former is the younger packet.
 //!
-//! The heads of wires are due within microseconds to a few milliseconds and are nearly all of the traffic. They go
-//! into the wheel: slots of equal width, each with a sorted list that usually holds one event. A tree of bitmaps
-//! finds the occupied slots. Timers and distant events go into the heap, and are popped from there when their time
-//! comes. Width and number of slots follow the density of events; the order never depends on them. If very many
-//! events share one instant (a million flows that start together), a list would become long in spite of this; further
-//! events then go into the heap.
+//! The heads of wires are due within microseconds to a few milliseconds and are nearly all of the events. They go into
+//! the wheel: slots of equal width, each with a sorted list that usually holds one event. A tree of bitmaps finds the
+//! occupied slots. Timers and distant events go into the heap, and are popped from there when their time comes. Width
+//! and number of slots follow the density of events; the order never depends on them. If very many events share one
+//! instant (a million flows that start together), a list would become long in spite of this; further events then go
+//! into the heap.
 //!
-//! Cost: about 100 instructions for a push and a pop, whatever the size of the network; log4(n) levels in the heap.
+//! Cost: about 100 instructions for a push and a pop, whatever the size of the network, and log4(n) levels in the heap.
 
 mod heap;
 
@@ -49,7 +49,7 @@ pub enum EventKind {
     Endpoint,
     /// An application's wake.
     Application,
-    /// Recording and the end of the warm-up; these see the state after everything else at this instant.
+    /// Recording and the end of the warm-up. They see the state after everything else at this instant.
     Tick,
 }
 
@@ -67,7 +67,7 @@ impl EventKind {
         EventKind::Tick,
     ];
 
-    /// The same by number, as far as four bits allow.
+    /// The kinds by number, as far as four bits allow.
     const BY_NUMBER: [EventKind; 16] = {
         let mut all = [EventKind::Tick; 16];
         let mut i = 0;
@@ -117,12 +117,12 @@ const NONE: u32 = u32::MAX;
 /// Width of a slot at the start, as a power of two of nanoseconds.
 const WIDTH_BITS: u32 = 12;
 const WIDTH_RANGE: (u32, u32) = (1, 24);
-/// An event that would come after this many others of its slot goes into the heap.
+/// An event that would come after this number of other events of its slot goes into the heap.
 const LONGEST_WALK: u32 = 32;
 /// The width is reviewed after this many pushes.
 const REVIEW: u32 = 8192;
 
-/// How many slots the scouts look ahead of the present one.
+/// The number of slots that the scouts look ahead of the present slot.
 const SCOUTS: [u64; 4] = [32, 24, 16, 8];
 
 #[derive(Clone, Copy)]
@@ -143,13 +143,14 @@ pub struct EventList {
     /// Time of the last event popped; no earlier event is pushed. The wheel holds the slots from this time on.
     now: u64,
     width: u32,
-    /// The heap's first event is not due before this; 0 if the time has to be found.
+    /// The heap's first event is not due before this time; 0 if the time has to be found.
     far_from: u64,
     heap: Heap,
     pushes: u32,
-    /// How far the scouts have looked, as absolute slot numbers.
+    /// The slots up to which the scouts have looked, as absolute slot numbers.
     scouts: [u64; SCOUTS.len()],
-    /// Counts since the last review: list nodes walked past, and pushes that were too far away for the wheel.
+    /// Counts since the last review: the list nodes that were walked past, and the pushes that were too far away for
+    /// the wheel.
     walked: u32,
     far: u32,
 }
@@ -251,7 +252,7 @@ impl EventList {
         self.heap.push(key);
     }
 
-    /// Insert into a slot's list, in order; into the heap if the way is long.
+    /// Insert into a slot's list, in order, or into the heap if the walk is long.
     #[inline(never)]
     fn place_among(&mut self, key: EventKey, slot: usize) {
         let first = self.slots[slot];
@@ -275,7 +276,7 @@ impl EventList {
         self.heap.push(key);
     }
 
-    /// Insert a new node between two nodes of a slot's list; at its head after `NONE`.
+    /// Insert a new node between two nodes of a slot's list, or at its head after `NONE`.
     #[inline(always)]
     fn link(&mut self, key: EventKey, slot: usize, after: u32, next: u32) {
         let node = self.node(key);
@@ -311,7 +312,7 @@ impl EventList {
         self.occupied.at_or_around(from)
     }
 
-    /// When the earliest event is due.
+    /// The time at which the earliest event is due.
     pub fn next_time(&mut self) -> Option<Time> {
         let soon = self.first_slot().map(|slot| self.nodes[self.slots[slot] as usize].key);
         let earliest = soon.into_iter().chain(self.heap.peek()).min();
@@ -320,7 +321,7 @@ impl EventList {
 
     /// Take the earliest event, if it is not later than `until`.
     ///
-    /// Nearly always it is in the wheel, and earlier than everything in the heap.
+    /// Nearly always this event is in the wheel, and earlier than everything in the heap.
     #[inline]
     pub fn pop_until(&mut self, until: Time) -> Option<(Time, EventKind, u32)> {
         let Some(slot) = self.first_slot() else {
@@ -361,14 +362,14 @@ impl EventList {
             return None;
         }
         self.heap.take();
-        // Not now: a later push may take the place of what was popped.
+        // The time is not searched now, because a later push may fill the place of the event that was popped.
         self.far_from = 0;
         self.now = self.now.max(key.time());
         Some(key.event())
     }
 
     /// Show each scout the events that have come into its view since its last call: the first events of the slots
-    /// ahead. Changes nothing. A scout does not see events that are pushed later in front of it.
+    /// ahead. This changes nothing. A scout does not see events that are pushed later in front of it.
     #[inline]
     pub fn scout(&mut self, mut seen: impl FnMut(usize, EventKind, u32)) {
         let here = self.now >> self.width;
@@ -376,7 +377,7 @@ impl EventList {
         for (i, lead) in SCOUTS.iter().enumerate() {
             let end = here + lead;
             let mut at = self.scouts[i].max(here) + 1;
-            // After a change of width this number may be anywhere.
+            // After a change of width this number may have any value.
             while at <= end {
                 let from = at as usize & mask;
                 let Some(slot) = self.occupied.next(from) else { break };
@@ -424,7 +425,7 @@ impl EventList {
     }
 }
 
-/// Which slots are occupied: a bit for each slot, a bit for each word of these, and a bit for each word of those.
+/// The occupied slots: a bit for each slot, a bit for each word of these bits, and a bit for each word of the latter.
 struct Bitmap {
     bits: Vec<u64>,
     words: Vec<u64>,

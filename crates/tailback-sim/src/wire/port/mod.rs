@@ -1,15 +1,15 @@
 //! One direction of a link: a queue, a line and a wire.
 //!
-//! Two forms. *Fused*: a FIFO that decides at arrivals alone (drop-tail, a step) does not act when a packet leaves, so
-//! a packet's departure is known when it arrives; the port is arithmetic at enqueue. *Explicit*: any other discipline,
-//! asked for a packet each time the line falls free.
+//! There are two forms. *Fused*: a FIFO that decides only at arrivals (drop-tail, a step) does not act when a packet
+//! leaves. A packet's departure is therefore known when it arrives, and the port is arithmetic at enqueue. *Explicit*:
+//! any other discipline, which is asked for a packet each time the line becomes free.
 //!
-//! State: the line falls free at `free_at`; the wire holds packets with their time of arrival at the far end, ns.
-//! Counters run from `since`; what reaches past an instant (a transmission in progress, a departure already computed)
-//! is taken off when the counters are read, so that means are exact for any interval.
+//! State: the line becomes free at `free_at`; the wire holds packets with their time of arrival at the far end, ns.
+//! Counters run from `since`. Parts that reach past an instant (a transmission in progress, a departure already
+//! computed) are subtracted when the counters are read, so that means are exact for any interval.
 //!
-//! Cost: fused, at most one event a packet-hop, and none for a packet that is handed on ahead of time; explicit, one
-//! more.
+//! Cost: a fused port needs at most one event for each packet-hop, and no event for a packet that is handed on ahead of
+//! time. An explicit port needs one more.
 
 pub mod prefetch;
 pub mod ring;
@@ -32,7 +32,7 @@ pub const WAITING_BYTES: usize = size_of::<Waiting>();
 /// A packet that waits in a fused queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
-    /// When its transmission starts.
+    /// The time at which its transmission starts.
     start: Time,
     arrived: Time,
     bytes: u32,
@@ -42,10 +42,11 @@ struct Waiting {
 #[derive(Debug)]
 pub struct Fused {
     limit: Size,
-    /// A packet that finds so many waiting meets a step, which marks it or drops it; never without a step.
+    /// The number of waiting packets from which on a packet meets a step, which marks it or drops it; never without a
+    /// step.
     step_at: u64,
     marks: bool,
-    /// The packets that wait, drained lazily.
+    /// The packets that wait; packets whose transmission has started are removed lazily.
     waiting: Ring<Waiting>,
     waiting_bytes: u64,
 }
@@ -66,7 +67,7 @@ impl Fused {
         }
     }
 
-    /// Count the packets whose transmission has started, and forget them. At one instant departures come first.
+    /// Count the packets whose transmission has started, and remove them. At one instant departures come first.
     #[inline(always)]
     fn drain(&mut self, now: Time, sojourn: &mut Option<Box<Histogram>>) {
         while let Some(&w) = self.waiting.front() {
@@ -85,13 +86,13 @@ impl Fused {
 /// Any other discipline, before its line.
 pub struct Explicit {
     pub server: Server<SimPacket>,
-    /// No packet arrives earlier, since one that was sent before the delay fell arrives then.
+    /// No packet arrives earlier than this, because a packet that was sent before the delay fell arrives then.
     pub not_before: Time,
     /// The bits that its line had sent and offered at the beginning of the count; only for a line whose rate changes.
     carried: Option<(f64, f64)>,
-    /// Ends that limit their hosts send into it (see `sim/endpoints/host.rs`).
+    /// Whether ends that limit their hosts send into it (see `sim/endpoints/host.rs`).
     pub tells: bool,
-    /// When the event of a lazy port comes; [`Time::NEVER`] without one.
+    /// The time of the event of a lazy port; [`Time::NEVER`] without an event.
     pub armed: Time,
     backlog: u64,
     changed: Time,
@@ -103,7 +104,7 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// The least number of bytes that do not enter an empty buffer by arithmetic. A packet may have no length.
+    /// The smallest packet size that does not enter an empty buffer by arithmetic. A packet may have zero length.
     fn too_long_alone(&self) -> u32 {
         match self {
             Queue::Explicit(_) => 0,
@@ -119,11 +120,11 @@ impl Queue {
 
 /// The fate of a packet that was offered to an arithmetic port.
 pub enum Offer {
-    /// It is on its way, and arrives then.
+    /// The packet is on its way, and arrives at this time.
     Taken(Time),
-    /// The same, and a step marks it.
+    /// The same as `Taken`, and a step marks the packet.
     Marked(Time),
-    /// The buffer is full, or a step drops what it cannot mark.
+    /// The buffer is full, or a step drops a packet that it cannot mark.
     Refused(DropReason),
     /// This port has a discipline.
     Explicit,
@@ -137,14 +138,14 @@ pub struct PortStats {
     pub arrived_bytes: u64,
     pub delivered_packets: u64,
     pub delivered_bytes: u64,
-    /// Time the line was busy, ns; may reach into the future.
+    /// Time the line was busy, ns; may include future time.
     busy_ns: u64,
-    /// Packets whose transmission began when they arrived. They are most, and not in `sojourn`, which is elsewhere in
-    /// memory.
+    /// Packets whose transmission began when they arrived. Most packets do so. They are not in `sojourn`, which is
+    /// elsewhere in memory.
     at_once: u64,
     pub sojourn: Option<Box<Histogram>>,
     pub losses: Option<Box<Losses>>,
-    /// Integral of the waiting packets over time, packet-ns; fused: may reach into the future.
+    /// Integral of the waiting packets over time, packet-ns; for a fused port it may include future time.
     queue_ns: Wide,
     pub max_queue: u64,
     pub since: Time,
@@ -195,7 +196,7 @@ impl From<u128> for Wide {
     }
 }
 
-/// How many packets, and their bytes on the wire.
+/// A number of packets, and their bytes on the wire.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
     pub packets: u64,
@@ -256,10 +257,10 @@ impl PortStats {
     }
 }
 
-/// No conditioner.
+/// The value for no conditioner.
 pub const NO_EDGE: u32 = u32::MAX;
 
-/// The optional stages before a queue. Most ports have none; one test finds that.
+/// The optional stages before a queue. Most ports have none of them; one test shows that.
 pub struct Before;
 
 impl Before {
@@ -277,28 +278,28 @@ impl Before {
     pub const LOSES: u8 = 1 << 6;
 }
 
-/// Fields in the order of use: where nothing waits, a packet touches the first two cache lines.
+/// The fields are in the order of use: where nothing waits, a packet touches the first two cache lines.
 #[repr(C, align(64))]
 pub struct Port {
     pub wire: Wire,
     pub delay: Duration,
-    /// Fused: when the line has sent everything it was given.
+    /// Fused: the time at which the line has sent everything it was given.
     free_at: Time,
     /// Fused: the times on the line.
     clock: LineClock,
     /// The stages between an offered packet and the queue: bits of [`Before`].
     pub before: u8,
-    /// Something sees what the far end gets: a conditioner at the opposite port, a tap.
+    /// Something observes the packets at the far end: a conditioner at the opposite port, or a tap.
     pub watched_exit: bool,
     /// Some probe of this port is recorded at every change.
     pub watched: bool,
     /// It may hand packets on before they have arrived (see `sim/ahead.rs`).
     pub hands_ahead: bool,
-    /// Fused: a packet of fewer bytes enters an empty buffer; 0 for a port that is not.
+    /// Fused: a packet of fewer bytes enters an empty buffer; 0 for a port that is not fused.
     too_long_alone: u32,
     /// Fused: some packets may wait.
     waits: bool,
-    /// Fused, without limit, and nobody will ask what waits here.
+    /// Fused and without limit, and the number of waiting packets is never read.
     uncounted: bool,
     /// Explicit: it is served when its state is needed (see `sim/lazy.rs`).
     pub lazy: bool,
@@ -334,13 +335,14 @@ impl Port {
         }
     }
 
-    /// Nobody will ask for this port's queue: one without limit need not be kept.
+    /// The queue of this port will never be read, so a queue without limit need not be kept.
     pub fn leave_queue_uncounted(&mut self) {
         let takes_all = matches!(&self.queue, Queue::Fused(f) if f.takes_all());
         self.uncounted = takes_all && self.stats.sojourn.is_none();
     }
 
-    /// Take a packet, if this port is arithmetic: when it arrives. It is for the caller to put it on the wire.
+    /// Take a packet, if this port is arithmetic, and return its arrival time. The caller has to put the packet on the
+    /// wire.
     #[inline(always)]
     pub fn offer_fused(&mut self, p: &WirePacket, now: Time) -> Offer {
         let (bytes, idle) = (p.size(), !self.waits & (self.free_at <= now));
@@ -376,7 +378,8 @@ impl Port {
         let idle = *free_at <= now;
         let start = if idle { now } else { *free_at };
         fused.drain(now, &mut stats.sojourn);
-        // Also on an idle line: a packet that does not fit into the empty buffer never enters, with any discipline.
+        // This also holds on an idle line: a packet that does not fit into the empty buffer never enters, with any
+        // discipline.
         let found = fused.waiting.len() as u64;
         let full = match fused.limit {
             Size::Unlimited => false,
@@ -400,7 +403,8 @@ impl Port {
             stats.at_once += 1;
         }
         *waits = !fused.waiting.is_empty();
-        // A packet that comes at the instant the line falls free continues the busy period, as in `transmit`.
+        // A packet that arrives at the instant at which the line becomes free continues the busy period, as in
+        // `transmit`.
         let service = clock.service(bytes, *free_at < now);
         stats.busy_ns += service.0;
         *free_at = start + service;
@@ -439,7 +443,7 @@ impl Port {
             || matches!(&self.queue, Queue::Explicit(e) if e.server.queue.sends_requests())
     }
 
-    /// When the line has sent everything it was given.
+    /// The time at which the line has sent everything it was given.
     pub fn free_at(&self) -> Time {
         match &self.queue {
             Queue::Fused(_) => self.free_at,
@@ -464,7 +468,7 @@ impl Port {
         }
     }
 
-    /// The rate of its line changes during the run. Explicit ports only.
+    /// Note that the rate of its line changes during the run. For explicit ports only.
     pub fn rate_changes(&mut self) {
         if let Queue::Explicit(e) = &mut self.queue {
             e.carried = Some((0.0, 0.0));
@@ -479,7 +483,8 @@ impl Port {
         Some((all_sent - sent, all_offered - offered))
     }
 
-    /// Packets on the way keep their delay and are not overtaken. Explicit ports only.
+    /// Change the delay of the wire. Packets on the way keep their delay and are not overtaken. For explicit ports
+    /// only.
     pub fn set_delay(&mut self, delay: Duration) {
         if let Queue::Explicit(e) = &mut self.queue {
             e.not_before = e.not_before.max(e.server.free_at() + self.delay);
@@ -557,9 +562,10 @@ impl Explicit {
         }
     }
 
-    /// The event that a lazy port needs now: one delay after what is due next, because a packet that is sent then is at
-    /// the far end no earlier. What is due now gets an event now. `None` if the port has an event that comes no later,
-    /// or if something is on its `wire`, whose arrival comes before that of what is sent later.
+    /// The event that a lazy port needs now. It comes one delay after the next due action, because a packet that is
+    /// sent then is at the far end no earlier. An action that is due now gets an event now. `None` if the port has an
+    /// event that comes no later, or if something is on its `wire`, because its arrival comes before that of packets
+    /// sent later.
     #[inline]
     pub fn needs_event(&mut self, now: Time, delay: Duration, wire: &Wire) -> Option<Time> {
         let due = self.server.next().filter(|due| *due <= now || wire.is_empty())?;

@@ -1,9 +1,9 @@
-//! Telling the processor what will be needed soon.
+//! Tells the processor which data will be needed soon.
 //!
-//! With ten thousand flows the state of the network is far larger than any near cache, and every hop goes to another
-//! flow. But the packets on a long wire are known in advance: the next ones say whose state comes next.
+//! With ten thousand flows the state of the network is far larger than any near cache, and every hop belongs to another
+//! flow. But the packets on a long wire are known in advance, so the next packets show whose state is needed next.
 
-/// Start to bring the cache lines of `x` near. Changes nothing but time.
+/// Prefetch the cache lines of `x`. This changes only the computing time.
 #[inline(always)]
 pub fn prefetch<T: ?Sized>(x: &T) {
     #[cfg(target_arch = "x86_64")]

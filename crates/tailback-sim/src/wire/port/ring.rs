@@ -1,10 +1,10 @@
 //! A first-in first-out ring that gives its memory back after a burst.
 //!
 //! State: the slots, the position of the oldest entry, the number of entries. A push or pop costs two comparisons and a
-//! copy. Growing and shrinking copy everything: growing, by a half, when all slots are taken; shrinking when it is
-//! under an eighth of the capacity at the end of a round (the oldest stands in the first slot again) or, in a long
-//! ring, when it is empty. So the ring of a private link, which bursts now and then, does not keep the memory
-//! of its largest burst, and pays for that at most once a round.
+//! copy. Growing and shrinking copy everything. The ring grows by a half when all slots are taken. It shrinks if it is
+//! under an eighth of the capacity at the end of a round (the oldest entry is in the first slot again) or, in a long
+//! ring, when it is empty. The ring of a private link, which bursts now and then, therefore does not keep the memory of
+//! its largest burst, and pays for that at most once a round.
 
 /// Smallest capacity that is kept, entries.
 const KEEP: usize = 8;
@@ -27,7 +27,7 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy + Default> Ring<T> {
-    /// A position of less than two rounds.
+    /// The slot of a position of less than two rounds.
     #[inline]
     fn wrapped(&self, at: usize) -> usize {
         if at < self.slots.len() {
@@ -47,7 +47,7 @@ impl<T: Copy + Default> Ring<T> {
         self.len += 1;
     }
 
-    /// Two entries, one after the other.
+    /// Push two entries, one after the other.
     #[inline]
     pub fn push_two(&mut self, x: T, y: T) {
         if self.len() + 2 > self.slots.len() {
@@ -60,7 +60,7 @@ impl<T: Copy + Default> Ring<T> {
         self.len += 2;
     }
 
-    /// The oldest entry, and what lies in the slot behind it.
+    /// The oldest entry, and the content of the slot behind it.
     #[inline]
     pub fn front_two(&self) -> Option<(&T, &T)> {
         if self.len == 0 {
@@ -80,14 +80,14 @@ impl<T: Copy + Default> Ring<T> {
         Some(x)
     }
 
-    /// Take the `n` oldest away; there are as many.
+    /// Remove the `n` oldest entries; the ring has at least `n` entries.
     #[inline]
     pub fn skip(&mut self, n: usize) {
         let at = self.head as usize + n;
         let round = at >= self.slots.len();
         self.head = self.wrapped(at) as u32;
         self.len -= n as u32;
-        // Asked once a round and when a long ring runs empty, not at every pop.
+        // This is checked once a round and when a long ring runs empty, not at every pop.
         if (round || self.len == 0) && self.slots.len() > KEEP && self.len() < self.slots.len() / 8 {
             self.shrink(round);
         }
@@ -102,8 +102,8 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// Move the entries to `capacity` slots. The empty ones hold defaults, not the entry at hand, which can so stay in
-    /// registers.
+    /// Move the entries to `capacity` slots. The empty slots get default values and not the present entry, so that this
+    /// entry can stay in registers.
     #[cold]
     fn resize(&mut self, capacity: usize) {
         let mut slots = Vec::with_capacity(capacity);
@@ -161,7 +161,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Against the library's deque, under any interleaving.
+        /// Compared with the library's deque, under any interleaving.
         #[test]
         fn first_in_first_out(ops in prop::collection::vec(prop::bool::weighted(0.6), 1..600)) {
             let (mut ring, mut model, mut n) = (Ring::default(), VecDeque::new(), 0u32);

@@ -1,4 +1,4 @@
-//! The totals of a port at one instant; differences give what happened in an interval.
+//! The totals of a port at one instant; differences give the values of an interval.
 
 use super::{Port, Queue};
 use tailback_base::Time;
@@ -12,7 +12,7 @@ tailback_base::counters! {
         pub delivered_packets: u64,
         pub delivered_bytes: u64,
         pub dropped: u64,
-        /// Drops for [`DropReason::Early`], of the drops.
+        /// The drops for [`DropReason::Early`] among all drops.
         pub dropped_early: u64,
         pub marked: u64,
         /// The used capacity of the line: seconds, or bits if its rate changes.
@@ -28,7 +28,7 @@ tailback_base::counters! {
 }
 
 impl PortSnapshot {
-    /// The used share of the line's capacity in an interval of so many seconds; NaN if it had no capacity.
+    /// The used share of the line's capacity in an interval of this many seconds; NaN if the line had no capacity.
     pub fn utilisation(&self, seconds: f64) -> f64 {
         match self.offered.is_nan() {
             true => self.used / seconds,

@@ -1,9 +1,9 @@
-//! What is on its way to the far end of a link, in order of arrival, in as few bytes as it needs.
+//! The packets on their way to the far end of a link, in order of arrival, in as few bytes as possible.
 //!
-//! Where packets are handed on ahead of time, a whole round trip of a flow lies on one wire, its own: equal packets
-//! that differ in number and age alone. Such a packet takes one slot of 16 bytes; what is the same stands once, in the
-//! wire. Any other takes two slots, as one with time stamps does, and three if it is older than four seconds or keeps
-//! the time at which it entered a queue.
+//! Where packets are handed on ahead of time, a whole round trip of a flow is on one wire, which only this flow uses:
+//! the packets are equal except for number and age. Such a packet takes one slot of 16 bytes; the common fields are
+//! stored once, in the wire. Any other packet takes two slots, as does one with time stamps. It takes three slots if it
+//! is older than four seconds or keeps the time at which it entered a queue.
 //!
 //! | slot | first word | second word |
 //! |---|---|---|
@@ -12,8 +12,9 @@
 //! | 2 | age (32), hop (8), header (8), TOS (8), tag (8) | flow (32), extra (32) |
 //! | 3 | time of entry (48), zeros, tag (8) | age beyond 32 bits |
 //!
-//! State: the slots, and what the last packet that came and the last one that left had in common with their neighbours.
-//! Times in ns, numbers and sizes in bytes. A packet costs a comparison and a copy of 16 bytes each way, or of 32.
+//! State: the slots, and the fields that the last packet that came and the last one that left had in common with their
+//! neighbours. Times are in ns, numbers and sizes in bytes. A packet costs a comparison and a copy of 16 or 32 bytes
+//! each way.
 
 use crate::wire::packet::{NO_EXTRA, WirePacket};
 use crate::wire::port::prefetch::prefetch;
@@ -41,7 +42,7 @@ impl Tag {
     /// The first of two slots, or of three.
     const TWO: u64 = 1;
     const THREE: u64 = 2;
-    /// The second, and the third.
+    /// The second slot, and the third.
     const SECOND: u64 = 3;
     const THIRD: u64 = 4;
 
@@ -53,7 +54,7 @@ impl Tag {
 const LOW32: u64 = 0xffff_ffff;
 const LOW16: u64 = 0xffff;
 
-/// A packet's number, and all that is usually the same in the next one.
+/// A packet's number, and all fields that are usually the same in the next packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Last {
     seq: u64,
@@ -72,7 +73,7 @@ impl Last {
         }
     }
 
-    /// The words of a packet like this one with another number and birth.
+    /// The words of a packet that differs from this one only in number and birth.
     #[inline(always)]
     fn words(&self, seq: u64, born: u64) -> [u64; 4] {
         [
@@ -88,7 +89,7 @@ impl Last {
 #[derive(Debug, Default)]
 pub struct Wire {
     slots: Ring<Slot>,
-    /// Of the packet that came last, and of the one that left last.
+    /// The values of the packet that came last, and those of the packet that left last.
     came: Last,
     left: Last,
 }
@@ -152,7 +153,7 @@ impl Wire {
         Some(Flying { packet, arrives })
     }
 
-    /// When the packet arrives that arrives next, and when it was born.
+    /// The arrival time of the packet that arrives next, and its birth.
     #[inline]
     pub fn next_arrival(&self) -> Option<(Time, Time)> {
         let (slot, second) = self.slots.front_two()?;
@@ -174,7 +175,8 @@ impl Wire {
         Some(Flying { packet, arrives })
     }
 
-    /// Whose packet lies about so many slots behind the first, its direction, and how many hops it has made.
+    /// The flow of the packet that is about this many slots behind the first, its direction, and the number of hops it
+    /// has made.
     pub fn peek(&self, k: usize) -> Option<(FlowId, bool, usize)> {
         let slot = self.slots.peek(k)?;
         let (place, whose) = match Tag::of(slot) {
@@ -189,7 +191,7 @@ impl Wire {
         Some((p.flow_id(), p.is_backward(), p.hop()))
     }
 
-    /// Bring the slot at the head near.
+    /// Prefetch the slot at the head.
     pub fn prefetch_head(&self) {
         if let Some(slot) = self.slots.front() {
             prefetch(slot);
@@ -253,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Packets that are mostly equal, as those of a connection are.
+    /// Packets that are mostly equal, like those of a connection.
     fn drawn() -> impl Strategy<Value = Drawn> {
         let odd = (0..4u64, 0..3u64, 0..2u64, 0..2u64, prop::bool::weighted(0.2), 0..3u64);
         let drawn = (prop::bool::weighted(0.7), 0..1u64 << 48, odd);
@@ -277,7 +279,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the library's deque, under any interleaving.
+        /// Compared with the library's deque, under any interleaving.
         #[test]
         fn what_goes_in_comes_out(
             ops in prop::collection::vec((prop::bool::weighted(0.6), drawn(), 0..10_000_000_000u64), 1..400),
