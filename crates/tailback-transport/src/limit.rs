@@ -1,4 +1,4 @@
-//! The limits of a sender, and how long each was in effect. A change is noted at the end of a burst.
+//! The limits of a sender, and the time for which each limit was in effect. A change is recorded at the end of a burst.
 
 use crate::endpoint::SenderReport;
 use tailback_base::{Duration, Time};

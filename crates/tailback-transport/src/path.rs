@@ -1,7 +1,7 @@
 //! The data about its path that an endpoint gets when it is made.
 //!
-//! Modern endpoints measure their path. The sources of the REAL simulator start from the round trip of an empty path,
-//! and a rate control needs to know the rate of its host's own line.
+//! Modern endpoints measure their path. The sources of the REAL simulator, however, start from the round trip of an
+//! empty path, and a rate control needs the rate of its host's own line.
 
 use smallvec::SmallVec;
 use tailback_base::{BitRate, Duration};

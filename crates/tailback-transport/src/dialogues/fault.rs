@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The most characters of a word that are shown.
+/// The largest number of characters of a word that a message shows.
 const SHOWN: usize = 60;
 
 /// A text that cannot be read.
@@ -10,7 +10,7 @@ const SHOWN: usize = 60;
 pub struct Fault {
     /// The line, from 1.
     pub line: u32,
-    /// The word at which reading ended, shortened; empty at the end of the text.
+    /// The word at which reading ended, shortened. It is empty at the end of the text.
     pub word: String,
     /// What is wrong, and the remedy.
     pub what: String,

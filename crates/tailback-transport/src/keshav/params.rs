@@ -1,4 +1,4 @@
-//! The declarations of the sources: every parameter once, and the probes.
+//! The declarations of all parameters and probes of the sources.
 //!
 //! "Keshav 1991" is S. Keshav, Congestion Control in Computer Networks, thesis, Berkeley 1991, chapter 6. A parameter
 //! without a source is not stated in that chapter; its default is our choice.
