@@ -54,7 +54,7 @@ impl Backlog {
         self.writes.len() > 1 || self.writes.front().is_some_and(|n| *n > u64::from(most))
     }
 
-    /// Take the next packet; returns its size in bytes.
+    /// Take the next packet. Returns its size in bytes.
     pub fn take(&mut self, most: u32) -> Option<u32> {
         let left = self.writes.front_mut()?;
         let n = (*left).min(u64::from(most));
@@ -68,7 +68,7 @@ impl Backlog {
         Some(n as u32)
     }
 
-    /// Drop the write without end; writes of a given length stay.
+    /// Drop the write without end. Writes of a given length stay.
     pub fn end(&mut self) {
         self.writes.retain(|n| *n != ENDLESS);
     }

@@ -1,9 +1,9 @@
-//! Datagrams (RFC 768). One end sends what the application writes, and the other end counts what arrives.
+//! Datagrams (RFC 768). One end sends what the application writes, and the other end counts the datagrams that arrive.
 //!
 //! There is no window, no acknowledgement and no timer. The application decides when to send. The simulator carries
-//! datagram flows without endpoints. The two endpoints of this file are for drivers that know only [`Endpoint`], such
-//! as a test. Each write is cut into datagrams of at most `payload` bytes. A datagram's `seq` is the offset of its
-//! first byte.
+//! datagram flows without endpoints. The two endpoints of this file are for drivers that use only [`Endpoint`], such as
+//! a test. Each write is cut into datagrams of at most `payload` bytes. A datagram's `seq` is the offset of its first
+//! byte.
 
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
 use crate::entry::{Carries, Entry};
@@ -157,7 +157,7 @@ impl Endpoint for DatagramSender {
     }
 }
 
-/// The receiving end, which counts what arrives.
+/// The receiving end, which counts the datagrams that arrive.
 #[derive(Default)]
 pub struct DatagramReceiver {
     bytes: u64,

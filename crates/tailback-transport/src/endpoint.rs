@@ -1,8 +1,8 @@
 //! The contract between a transport endpoint and its driver.
 //!
-//! After every call the driver calls [`Endpoint::poll_transmit`] until it returns no more segments. Then it asks
-//! [`Endpoint::next_timeout`] and makes sure that [`Endpoint::on_timeout`] is called at that instant, or later. The
-//! endpoint checks the time itself.
+//! After every call the driver calls [`Endpoint::poll_transmit`] until it returns no more segments. Then it calls
+//! [`Endpoint::next_timeout`] and makes sure that [`Endpoint::on_timeout`] is called at the returned instant, or later.
+//! The endpoint checks the time itself.
 
 use crate::segment::{Plain, Segment};
 use crate::tcp::ControlChange;
@@ -42,7 +42,7 @@ pub enum AppEvent {
     Delivered(u64),
     /// The packet with this number arrived. Only a transport that numbers packets and repeats none reports this event.
     Packet(u64),
-    /// Everything written so far is acknowledged.
+    /// All data written so far are acknowledged.
     AllAcknowledged,
     /// The other side will send no more.
     PeerClosed,
@@ -112,22 +112,22 @@ impl Wake {
 pub trait Endpoint {
     /// The application writes data.
     fn write(&mut self, n: Amount, now: Time);
-    /// No more data will be written; what is written is still delivered.
+    /// No more data will be written. Data already written are still delivered.
     fn close(&mut self, now: Time);
-    /// Give up the data not sent yet. What is outstanding is still recovered, and then the connection is over.
+    /// Give up the data not sent yet. Losses of outstanding data are still repaired, and then the connection is over.
     fn abort(&mut self, now: Time) {
         self.close(now);
     }
     /// The application will close this end itself. Without this call a two-way end closes when its peer has closed.
     fn stay_open(&mut self) {}
-    /// Whether the application reads what arrives. While the application does not read, the receive buffer of a two-way
-    /// end fills.
+    /// Set whether the application reads arriving data. While the application does not read, the receive buffer of a
+    /// two-way end fills.
     fn set_reading(&mut self, _on: bool, _now: Time) {}
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents);
     /// Header prediction: handles a common segment in one call. The segment has no options except time stamps, the
     /// answer needs no other options either, and there is nothing to report to the application. The effect is the same
     /// as that of [`Endpoint::on_segment`], [`Endpoint::poll_transmit`] until it is idle, and
-    /// [`Endpoint::next_timeout`]. Returns `None` if this is not such a segment; then nothing has changed.
+    /// [`Endpoint::next_timeout`]. Returns `None`, and changes nothing, if this is not such a segment.
     fn predict(&mut self, _s: &Plain, _now: Time, _out: &mut Vec<Plain>) -> Option<Wake> {
         None
     }
@@ -154,8 +154,8 @@ pub trait Endpoint {
     /// A router on the path sends a request.
     fn on_request(&mut self, _r: Request, _now: Time) {}
     /// From now on another congestion control controls the data of this end. This control was made for the parameters
-    /// of this connection. Its random choices are drawn from `rng`. Returns false if the end cannot change its control;
-    /// then nothing has changed.
+    /// of this connection. Its random choices are drawn from `rng`. Returns false, and changes nothing, if the end
+    /// cannot change its control.
     fn set_congestion(&mut self, _to: &ControlChange, _rng: &mut Stream, _now: Time) -> bool {
         false
     }
@@ -173,7 +173,7 @@ pub trait Endpoint {
     fn arrived_bytes(&self) -> u64 {
         self.received_bytes()
     }
-    /// How far the written data has come; `None` from an endpoint that does not count it.
+    /// How many of the written bytes have been sent and acknowledged; `None` from an endpoint that does not count it.
     fn progress(&self) -> Option<Progress> {
         None
     }
@@ -181,8 +181,8 @@ pub trait Endpoint {
     fn wire_bytes(&self, payload: u64) -> u64 {
         payload
     }
-    /// Take back this many of the bytes written last, as far as they have not been sent. `u64::MAX` also takes back a
-    /// write without end.
+    /// Take back this many of the bytes written last, except bytes that have already been sent. `u64::MAX` also takes
+    /// back a write without end.
     fn withdraw(&mut self, _bytes: u64) {}
     /// The rate of payload that this end asks its application for, bit/s; `None` from an end that asks for no rate.
     fn target(&self) -> Option<f64> {

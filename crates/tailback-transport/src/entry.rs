@@ -31,10 +31,10 @@ impl Registered for Entry {
 /// The data that an application gives to a transport.
 #[derive(Clone, Copy, Debug)]
 pub enum Carries {
-    /// A stream of bytes between two endpoints. This function also checks the settings against each other;
+    /// A stream of bytes between two endpoints. This function also checks the settings against each other.
     /// `controllers` are the congestion controls that the settings may name.
     Stream(fn(&Settings, controllers: &[&'static Controller]) -> Result<Connection, Refusal>),
-    /// Packets between two endpoints; lost packets are not sent again.
+    /// Packets between two endpoints. Lost packets are not sent again.
     Lossy(fn(&Settings) -> Result<Connection, Refusal>),
     /// Packets as in `Lossy`, but the source also tells its application the rate at which to send.
     Adapting(fn(&Settings, controllers: &model::Registry<&'static RateController>) -> Result<Connection, Refusal>),

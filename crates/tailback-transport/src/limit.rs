@@ -15,7 +15,7 @@ pub enum Limit {
     Application,
 }
 
-/// The present limit, and since when.
+/// The present limit, and the time since which it has been in effect.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitClock {
     limit: Limit,

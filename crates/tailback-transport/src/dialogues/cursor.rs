@@ -171,7 +171,7 @@ impl<'a> Cursor<'a> {
         Ok(seconds * 1_000_000_000 + nanoseconds)
     }
 
-    /// Read what is inside brackets or operands, unless it is nested too deep.
+    /// Read the text inside brackets or operands, unless it is nested too deep.
     pub fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         if self.depth >= MOST_NESTED {
             return Err(self.fault(format!("more than {MOST_NESTED} brackets are nested")));

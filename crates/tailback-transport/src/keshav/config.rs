@@ -1,4 +1,4 @@
-//! The parameters of a source, checked and in the units the endpoints use: packets, bytes, seconds.
+//! The parameters of a source, checked and in the units that the endpoints use: packets, bytes and seconds.
 
 use super::fuzzy::Rules;
 use super::params::*;
@@ -163,7 +163,7 @@ impl PacketPairConfig {
 }
 
 impl Config {
-    /// Read the parameters that all sources share; `kind` holds those of one source.
+    /// Read the parameters that all sources share. `kind` has the parameters of one source.
     ///
     /// # Errors
     /// Some parameters contradict each other.
@@ -218,7 +218,7 @@ impl Config {
         })
     }
 
-    /// The first estimate of the round trip, seconds; `base` is the round trip of the empty path.
+    /// The first estimate of the round trip, seconds. `base` is the round trip of the empty path.
     pub fn first_estimate(&self, base: Duration) -> f64 {
         self.rtt0.max(self.rtt0_path * base.seconds())
     }
@@ -244,7 +244,7 @@ impl Config {
         }
     }
 
-    /// Whether the source reacts to the congestion bit; switches may set this bit only if the source reacts to it.
+    /// Whether the source reacts to the congestion bit. Switches may set this bit only if the source reacts to it.
     pub fn reads_bit(&self) -> bool {
         matches!(self.kind, SourceKind::DecBit(_))
     }

@@ -130,7 +130,7 @@ mod tests {
         assert!((g.gap() - 0.3).abs() < 0.01, "{}", g.gap());
     }
 
-    /// A permanent change from 0.3 s to 0.6 s: estimate and weight after each gap, computed by hand from the
+    /// A permanent change from 0.3 s to 0.6 s: estimate and weight after each gap, computed separately from the
     /// equations.
     #[test]
     fn a_lasting_step_is_followed() {

@@ -1,8 +1,8 @@
 //! The generic source: a fixed window, and a timer for each packet or one timer for the oldest packet.
 //!
-//! From Keshav's thesis, chapter 6: "generic" stands for the flow control of many networks of its time. The window is
-//! always `wmax`; only a timer detects a loss. See [`super::timers`] for a timer for each packet, and
-//! [`super::oldest_timer`] for one timer.
+//! The source is Keshav's thesis, chapter 6, in which "generic" stands for the flow control of many networks of the
+//! time. The window is always `wmax`, and only a timer detects a loss. See [`super::timers`] for a timer for each
+//! packet, and [`super::oldest_timer`] for one timer.
 
 use super::config::Config;
 use super::oldest_timer::OldestTimer;

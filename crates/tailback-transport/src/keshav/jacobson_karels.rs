@@ -20,7 +20,7 @@
 //! acknowledgement of such a packet does not change the backoff. If it ended the backoff, a path whose round trip
 //! exceeds the first timeout would never yield a sample, because every packet would always be sent twice.
 //!
-//! With `repair = "timers"` only the windows are those of Jacobson and Karels: Each packet has a timer as in a generic
+//! With `repair = "timers"` only the windows are those of Jacobson and Karels. Each packet has a timer as in a generic
 //! source ([`super::timers`]), and is sent again when this timer expires. An expiry also shuts the window. The
 //! `dupthresh`-th duplicate shuts the window and repeats nothing. `k`, `timer`, `go_back` and `first_samples` then have
 //! no effect on repeats.

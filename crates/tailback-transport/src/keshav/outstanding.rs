@@ -29,7 +29,7 @@ pub struct SentPacket {
     pub again: bool,
     /// An acknowledgement named it.
     pub heard: bool,
-    /// When its own timer expires, for sources with a timer for each packet; [`Time::NEVER`] if none runs.
+    /// When the packet's own timer expires, for sources with a timer for each packet; [`Time::NEVER`] if none runs.
     pub deadline: Time,
     /// Factor on its timeout.
     pub backoff: f64,

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! S is the number of packets sent and not known to have arrived. P is the round trip of the very first packet and
-//! never changes; T is the round trip of the first packet of this pair. In addition at most `wmax` packets may be
+//! never changes. T is the round trip of the first packet of this pair. In addition at most `wmax` packets may be
 //! outstanding. A source blocked by this limit sends at once when an acknowledgement makes room. If there is room for
 //! only one packet, the first of a pair is sent and the second waits. A blocked source then always has `wmax` packets
 //! outstanding, and the gaps between its packets are those between its acknowledgements. These gaps show the rate of
@@ -177,7 +177,7 @@ impl PacketPair {
         }
     }
 
-    /// Whether the window has room for this many packets more; if not, the source waits for an acknowledgement.
+    /// Whether the window has room for this many packets more. If not, the source waits for an acknowledgement.
     fn fits(&mut self, packets: usize, state: &SenderState) -> bool {
         self.blocked = state.in_network() + packets > self.wmax as usize;
         !self.blocked

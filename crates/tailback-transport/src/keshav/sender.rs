@@ -59,7 +59,7 @@ impl<C: FlowControl> Sender<C> {
         self.state.sent.is_empty() && self.state.backlog.is_empty()
     }
 
-    /// Report to the application what has happened.
+    /// Report events to the application.
     fn report_up(&mut self, up: &mut dyn AppEvents) {
         self.wake = Time::NEVER;
         if !self.connected_told {

@@ -1,4 +1,4 @@
-//! The acknowledging sink: it answers each data packet at once, duplicates and packets out of order included.
+//! The acknowledging sink, which answers each data packet at once, including duplicates and packets out of order.
 //!
 //! The sink is that of Keshav's REAL simulator. An acknowledgement names the next packet expected. For DECbit it also
 //! carries the congestion bit of the packet that it answers. We added two things: the acknowledgement names the packet

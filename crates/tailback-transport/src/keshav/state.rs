@@ -66,7 +66,7 @@ impl SenderState {
         }
     }
 
-    /// Take an acknowledgement; returns `None` if it names a packet that was never sent.
+    /// Take an acknowledgement. Returns `None` if it names a packet that was never sent.
     pub fn take(&mut self, s: &Segment, now: Time) -> Option<AckSeen> {
         if s.ack > self.sent.end() || s.seq >= self.sent.end() {
             return None;

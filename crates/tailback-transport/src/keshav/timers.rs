@@ -138,7 +138,7 @@ impl PacketTimers {
         }
     }
 
-    /// Find the packets whose timer has expired; returns whether there are any.
+    /// Find the packets whose timer has expired. Returns whether there are any.
     pub fn expire(&mut self, state: &mut SenderState, now: Time) -> bool {
         let SenderState { cfg, sent, report, .. } = state;
         let mut expired = 0;
@@ -197,7 +197,7 @@ mod tests {
 
     const PACKETS: u64 = 3000;
 
-    /// A source that sent its packets `apart` seconds one after another, and whose timers all run.
+    /// A source that sent its packets `apart` seconds after each other. All timers run.
     fn sent(apart: f64) -> (PacketTimers, SenderState) {
         let cfg = Config::resolve(&Settings::defaults(&GENERIC), SourceKind::Generic).expect("good parameters");
         let mut timers = PacketTimers::new(&cfg, Duration::from_seconds(0.1));
@@ -212,7 +212,7 @@ mod tests {
         (timers, state)
     }
 
-    /// Go to the next instant at which timers expire; returns the packets sent again.
+    /// Go to the next instant at which timers expire. Returns the packets sent again.
     fn next(timers: &mut PacketTimers, state: &mut SenderState) -> Vec<u64> {
         let now = timers.earliest();
         timers.expire(state, now);

@@ -60,7 +60,7 @@ impl MediaReceiver {
         }
     }
 
-    /// Store an arrival; returns whether it is the first copy.
+    /// Store an arrival. Returns whether it is the first copy.
     fn place(&mut self, a: ReportedArrival, now: Time) -> bool {
         let Some(i) = a.number.checked_sub(self.begin) else {
             let late = self.missing.binary_search(&a.number);
@@ -88,8 +88,8 @@ impl MediaReceiver {
         }
     }
 
-    /// Report what has arrived so far, and begin at `begin`. Packets that are missing before `begin` are not reported
-    /// again.
+    /// Report the packets that have arrived so far, and let the next report begin at `begin`. Packets that are missing
+    /// before `begin` are not reported again.
     fn skip_to(&mut self, begin: u64, now: Time) {
         if self.news > 0 {
             self.write_report(now);

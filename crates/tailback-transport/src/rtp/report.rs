@@ -103,7 +103,7 @@ fn ecn_of(bits: u64) -> Ecn {
     }
 }
 
-/// What a data packet carries.
+/// The contents of a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contents {
     pub payload: u32,

@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_base::{Duration, Ecn, ProbeDef, Time};
 
-/// How long a sender that has nothing more to send, or whose window is full, waits for a report.
+/// The time for which a sender that has nothing more to send, or has a full window, waits for a report.
 const PATIENCE: Duration = Duration::from_millis(1000);
 
 /// A packet that was sent.

@@ -1,7 +1,7 @@
 //! A change of the congestion control of open connections.
 //!
 //! The change is made once for all connections of a group, when a scenario is read, and these connections share it.
-//! Each connection only needs a new controller. Window and threshold stay, and the new controller goes on from these
+//! Each connection only needs a new controller. Window and threshold stay, and the new controller continues from these
 //! values ([`CongestionControl::take_over`](super::CongestionControl::take_over)).
 
 use super::config::{Asked, Config, EcnMode, Misfit};

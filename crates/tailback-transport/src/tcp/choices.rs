@@ -44,7 +44,7 @@ tailback_base::choice! {
 
     pub enum BackoffEnds { Sample = "sample", Ack = "ack" }
 
-    /// What is counted to decide when an ACK is due.
+    /// The quantity that decides when an ACK is due.
     pub enum DelayedAckCount { Segments = "segments", Bytes = "bytes" }
 
     /// The event that starts the timer of a delayed ACK.

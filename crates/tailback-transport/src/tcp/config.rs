@@ -39,7 +39,7 @@ tailback_base::choice! {
 
     pub enum RackForm { Rfc8985 = "rfc8985", Linux = "linux" }
 
-    /// What is restored if a repair turns out to be spurious.
+    /// The values that are restored if a repair turns out to be spurious.
     pub enum UndoForm { Off = "off", Full = "full", Rfc4015 = "rfc4015" }
 
     /// Which reductions of the window are spread over a round trip.
@@ -74,7 +74,8 @@ pub enum Misfit {
     IgnoresMarks,
 }
 
-/// How losses are detected in addition to duplicates, what a repair sends, and what is restored.
+/// The rules for detecting losses in addition to duplicates, for the segments that a repair sends, and for undoing a
+/// repair.
 #[derive(Clone, Copy, Debug)]
 pub struct RepairRules {
     /// The records of sent segments that this recovery needs.
@@ -83,7 +84,7 @@ pub struct RepairRules {
     /// Tail loss probes.
     pub tlp: bool,
     pub tlp_ack_delay: Duration,
-    /// What is restored after a spurious repair.
+    /// The values that are restored after a spurious repair.
     pub undo: UndoForm,
     /// Whether timeouts are tested for being spurious.
     pub frto: bool,

@@ -2,8 +2,8 @@
 //!
 //! Windows and amounts are in whole segments, rounded down if the sender has fractions. Times are in microseconds.
 //! While a reduction is spread (RFC 9937), Linux's window is the amount in the network plus the amount that the last
-//! acknowledgement releases. The value `snd_cwnd` here is the same. A probe that repeats a segment while nothing is
-//! lost does not count this segment as lost.
+//! acknowledgement releases. The value `snd_cwnd` here is the same. A segment that a probe repeats while nothing is
+//! lost does not count as lost.
 //!
 //! Nothing is stored for these values, because every value is computed when it is read. The buffers of sockets, the
 //! delayed-ACK timer and the path's MTU are not shown, because no sender here has these.

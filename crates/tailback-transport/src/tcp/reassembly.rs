@@ -35,7 +35,7 @@ impl Reassembly {
         self.held.iter().map(|(lo, hi)| hi.min(&end) - lo.min(&end)).sum()
     }
 
-    /// Take `[from, to)`; returns whether any byte of it is new.
+    /// Take `[from, to)`. Returns whether any byte of it is new.
     pub fn insert(&mut self, from: u64, to: u64) -> bool {
         if to <= from {
             return false;
@@ -91,7 +91,7 @@ fn find(held: &[(u64, u64)], p: u64) -> Option<(u64, u64)> {
     held.get(i).copied().filter(|(lo, _)| *lo <= p)
 }
 
-/// Add `[from, to)` to sorted, disjoint intervals; returns the number of new bytes.
+/// Add `[from, to)` to sorted, disjoint intervals. Returns the number of new bytes.
 pub(crate) fn insert(held: &mut Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
     // Usually the last interval grows or a new last one is added.
     match held.last_mut() {

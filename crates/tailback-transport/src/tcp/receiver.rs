@@ -61,7 +61,7 @@ impl Echoes {
 /// The receiving end of a one-way connection.
 pub struct Receiver {
     cfg: Arc<Config>,
-    /// Next byte expected; the SYN is unit 0, so data start at 1.
+    /// The next byte expected. The SYN is unit 0, so data start at 1.
     next: u64,
     held: Reassembly,
     due: AckDue,

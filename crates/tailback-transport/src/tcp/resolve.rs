@@ -215,7 +215,7 @@ fn times(s: &Settings) -> Result<(Duration, Duration, Option<Duration>), Refusal
     Ok((min_rto, max_rto, idle_after))
 }
 
-/// How losses are detected, what a repair sends, and what is restored after a spurious repair.
+/// The rules for detecting losses, for the segments that a repair sends, and for undoing a spurious repair.
 fn repair(s: &Settings, recovery: Algorithm) -> Result<RepairRules, Refusal> {
     let (undo, frto) = undo(s)?;
     Ok(RepairRules {

@@ -1,10 +1,10 @@
 //! The sending end. It opens the connection, sends what window and recovery allow, and reports to the application. Its
 //! states are drawn in `handshake`.
 //!
-//! The sender has three parts: `ControlBlock` (sequence space, timer, ECN, window), `Recovery` (what is lost, what is
-//! sent next) and, inside the block, the congestion controller (how much may be outstanding). This file has the
-//! connection and the [`Endpoint`] contract. A data segment with its ACK costs a few hundred instructions. Nothing is
-//! allocated while nothing is lost.
+//! The sender has three parts: `ControlBlock` (sequence space, timer, ECN, window), `Recovery` (which data are lost,
+//! and which are sent next) and, inside the block, the congestion controller (how much may be outstanding). This file
+//! has the connection and the [`Endpoint`] contract. A data segment with its ACK costs a few hundred instructions.
+//! Nothing is allocated while nothing is lost.
 //!
 //! The limit of the sender (network, window cap, application) is recorded when it changes, at the end of a burst.
 
@@ -112,7 +112,7 @@ impl Sender {
         }
     }
 
-    /// Report to the application what has happened.
+    /// Report events to the application.
     fn report_up(&mut self, now: Time, up: &mut dyn AppEvents) {
         self.wake = Time::NEVER;
         if self.state != Connecting::Open {
@@ -484,7 +484,7 @@ impl Sender {
             && c.nxt() == c.max_sent()
             && !c.resend_is_due()
             && !self.recovery.in_recovery()
-            // Repairs after a timeout do not wait, and not every recovery goes back to repair them.
+            // Repairs after a timeout do not wait, and not every recovery goes back for these repairs.
             && c.phase() == Phase::Open
             && c.piece(c.nxt()).is_some_and(|p| p.len < c.cfg().payload && !p.fin)
     }

@@ -165,7 +165,7 @@ impl RateControl {
         self.received = SmallVec::from_slice(&[(now, most)]);
     }
 
-    /// Compute X from what is known, at most `limit`.
+    /// Compute X from the present estimates, at most `limit`.
     fn compute(&mut self, limit: f64, now: Time) {
         if self.loss_event_rate > 0.0 {
             self.allowed = self.path.rate(self.loss_event_rate).min(limit).max(self.least());

@@ -76,7 +76,7 @@ impl Receiver {
         }
     }
 
-    /// Store a packet's arrival; returns whether it is the first copy.
+    /// Store a packet's arrival. Returns whether it is the first copy.
     fn place(&mut self, number: u64, now: Time) -> bool {
         if number < self.end {
             let i = self.missing.iter().position(|m| m.number == number);
@@ -154,7 +154,7 @@ impl Receiver {
         }
         self.due = Time::NEVER;
         if self.news {
-            // The last report already covered what arrived exactly one round trip ago.
+            // The last report already covered the packets that arrived exactly one round trip ago.
             self.forget(self.rtt + Duration(1), now);
             self.write_report(now);
         }

@@ -63,7 +63,7 @@ impl Report {
     }
 }
 
-/// A data packet that is sent now; `rtt` is zero while the sender knows no round trip.
+/// A data packet that is sent now. `rtt` is zero while the sender knows no round trip.
 pub fn packet(number: u64, payload: u32, header: u32, ecn: Ecn, now: Time, rtt: Duration) -> Segment {
     Segment {
         seq: number,

@@ -259,8 +259,8 @@ fn set_file(line: u32, word: &str) -> Result<CommandKind, Fault> {
     }
 }
 
-/// `echo 3 > /sys/module/tcp_cubic/parameters/hystart_detect`: the parameter of a module is named as at boot,
-/// `tcp_cubic.hystart_detect`.
+/// `echo 3 > /sys/module/tcp_cubic/parameters/hystart_detect`: the parameter of a module has its name from the boot
+/// options, `tcp_cubic.hystart_detect`.
 fn echo(line: u32, words: &[String]) -> Result<CommandKind, Fault> {
     let wrong = |word: &str| {
         Fault::new(

@@ -1,11 +1,11 @@
-//! The scripts of packetdrill: text in, a [`Script`] out.
+//! The reader of packetdrill's scripts, which turns text into a [`Script`].
 //!
 //! Source: Cardwell et al., "packetdrill: scriptable network stack testing", USENIX ATC 2013. The language is the one
 //! that the scripts of google/packetdrill, nplab/packetdrill and Linux use. A script consists of option lines, followed
 //! by steps. Each step has a time and a segment, a system call, commands in backticks, or a block of code.
 //!
 //! Nothing of a script is run. Commands are read as settings (`commands`), and code as assertions (`code`). Some
-//! features are left out. A message refuses each of them by name: packets that are not TCP over IP, headers around
+//! features are not supported, and a message refuses each one by name: packets that are not TCP over IP, headers around
 //! packets, TCP options other than those of [`TcpOption`], loops and imports of Python, and other programs.
 //!
 //! Each kind of step has a file. Words are read as in all dialogues. A text of n bytes costs O(n), and [`MOST_NESTED`]

@@ -253,7 +253,8 @@ fn blocks(c: &mut Cursor) -> Result<Vec<(u32, u32)>, Fault> {
     Ok(blocks)
 }
 
-/// `e1b 1 ceb 0 e0b 1`: the order is e0b, ceb, e1b or the reverse, and an unchanged tail may be left out.
+/// `e1b 1 ceb 0 e0b 1`: the fields are in the order e0b, ceb, e1b or the reverse, and an unchanged tail may be left
+/// out.
 fn counts(c: &mut Cursor) -> Result<Vec<(&'static str, u32)>, Fault> {
     let mut fields_read: Vec<(&'static str, u32)> = Vec::new();
     while let Some(name) = COUNTS.iter().find(|name| c.take_word(name)) {

@@ -94,7 +94,7 @@ pub enum TcpOption {
     Counts(Vec<(&'static str, u32)>),
 }
 
-/// A system call with its arguments and what it returns.
+/// A system call with its arguments and its result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {
     pub name: String,
@@ -130,7 +130,7 @@ pub struct Command {
     pub kind: CommandKind,
 }
 
-/// The commands that are known. Each is read as a setting and is never run.
+/// The supported commands. Each is read as a setting and is never run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CommandKind {
     /// A value of `sysctl`. Dots separate the parts of its name.

@@ -158,7 +158,7 @@ pub struct PathStep {
 pub enum Act {
     /// Bytes; `None`: without end.
     Write(Option<u64>),
-    /// Takes back what was not sent.
+    /// Takes back the data that were not sent.
     Withdraw,
     Close,
     Abort,

@@ -19,7 +19,7 @@ pub trait PlayedEnd {
     fn advance(&mut self, now: Time);
     /// The segments that this end has sent since the last call.
     fn take(&mut self) -> Vec<Sent>;
-    /// A state by its name; times count from `zero`.
+    /// The value of the state with this name. Times count from `zero`.
     fn value(&self, name: &str, now: Time, zero: Time) -> Option<f64>;
     fn names(&self) -> Vec<&'static str>;
 }
@@ -111,7 +111,7 @@ impl<'a> Net<'a> {
         self.collect()
     }
 
-    /// Let the time pass, and carry what is sent.
+    /// Let the time pass, and carry the segments that are sent.
     pub(super) fn run(&mut self, until: Time) -> Result<(), String> {
         loop {
             self.collect()?;

@@ -41,7 +41,7 @@ pub struct Broken {
     pub line: u32,
     /// The time on the dialogue's clock.
     pub at: Duration,
-    /// What was expected: the step.
+    /// The expectation, which is the text of the step.
     pub step: String,
     pub got: String,
 }

@@ -1,4 +1,4 @@
-//! The base delay of a path: the least one-way delay of some time (RFC 6817 section 2.4.2).
+//! The base delay of a path: the least one-way delay within a span of time (RFC 6817 section 2.4.2).
 //!
 //! The part of a packet's delay above the base delay is queueing. The minima of ten equal spans are kept, just as
 //! LEDBAT keeps those of ten minutes. If the route becomes longer, the base therefore rises when the last span with the

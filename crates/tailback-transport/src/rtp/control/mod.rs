@@ -14,7 +14,7 @@ use std::fmt;
 use tailback_base::model::Registered;
 use tailback_base::{Duration, Ecn, Model, Settings, Time};
 
-/// What the application and the transport give: rates in bit/s on the wire, and the code point of data packets.
+/// The settings from the application and the transport: rates in bit/s on the wire, and the code point of data packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Terms {
     pub min: f64,
@@ -105,7 +105,7 @@ pub struct Feedback<'a> {
     pub in_flight: u64,
 }
 
-/// What a rate control sets.
+/// The outputs of a rate control.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RateOutput {
     /// The rate that the encoder should have, bit/s on the wire.
@@ -130,7 +130,8 @@ pub trait RateControl: Send {
         None
     }
     fn on_timer(&mut self, _now: Time) {}
-    /// What the rate control sets now. `waiting` is the payload in the pacer, without that of a write without end.
+    /// The present outputs of the rate control. `waiting` is the payload in the pacer, without that of a write without
+    /// end.
     fn output(&self, waiting: u64) -> RateOutput;
     /// The present value of the probe with this index.
     fn read(&self, _probe: usize) -> f64 {

@@ -112,8 +112,9 @@ impl Delivered {
         std::mem::take(&mut self.unheard)
     }
 
-    /// Take a segment of the other end. `new` is what this segment shows to have arrived. Returns false if the segment
-    /// shows that something on the path clears the flags, because the first ACE is 0 (RFC 9768 section 3.2.2.4).
+    /// Take a segment of the other end. `new` is the data that this segment shows to have arrived. Returns false if the
+    /// segment shows that something on the path clears the flags, because the first ACE is 0 (RFC 9768 section
+    /// 3.2.2.4).
     pub fn take(&mut self, s: &Segment, new: Arrivals) -> bool {
         let newer = s.timestamps.is_some_and(|(value, _)| value > self.stamp);
         if let Some((value, _)) = s.timestamps.filter(|_| newer) {

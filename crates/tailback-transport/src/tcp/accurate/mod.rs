@@ -1,10 +1,10 @@
 //! More accurate feedback of congestion marks (RFC 9768): the receiver counts marks, and each of its segments carries
 //! the counts.
 //!
-//! With the echo of RFC 3168 a sender learns once a round trip that something was marked. Here the three flags AE, CWR
-//! and ECE of each segment are one number, ACE: how many packets have arrived marked, modulo 8. A lost acknowledgement
-//! therefore loses no information, and an acknowledgement of many packets still shows how many of these packets were
-//! marked. In addition a TCP option may carry the number of bytes that arrived with each codepoint.
+//! With the echo of RFC 3168 a sender is informed only once per round trip that something was marked. Here the three
+//! flags AE, CWR and ECE of each segment are one number, ACE: how many packets have arrived marked, modulo 8. A lost
+//! acknowledgement therefore loses no information, and an acknowledgement of many packets still shows how many of these
+//! packets were marked. In addition a TCP option may carry the number of bytes that arrived with each codepoint.
 //!
 //! ```text
 //!   data, marked            r.cep += 1 ; r.ceb += payload         at the receiver: `received.rs`
@@ -29,7 +29,7 @@ pub use received::{Received, padded};
 
 /// Where `r.cep` and `s.cep` begin (RFC 9768 section 3.2.1).
 pub const FIRST_ACE: u8 = 5;
-/// Where the counters of bytes with ECT(0) and ECT(1) begin (section 3.2.1); that of CE begins at 0.
+/// Where the counters of bytes with ECT(0) and ECT(1) begin (section 3.2.1). The counter of CE begins at 0.
 const FIRST_BYTES: u32 = 1;
 /// A field of the option has 24 bits.
 const MASK: u32 = 0xff_ffff;

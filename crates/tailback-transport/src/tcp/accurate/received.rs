@@ -33,7 +33,7 @@ pub struct Received {
     last: Ecn,
     /// The number of fields of the option up to the last field that has changed.
     changed: u8,
-    /// Whether this end sends the option if the other end knows it.
+    /// Whether this end sends the option if the other end supports it.
     may_say_bytes: bool,
     says_bytes: bool,
     /// The flags of the next acknowledgement. They do not have the counter but say with which code point the other
@@ -131,7 +131,7 @@ impl Received {
         (None, blocks)
     }
 
-    /// The option of a SYN-ACK, which is sent before the other end has shown that it knows the option.
+    /// The option of a SYN-ACK, which is sent before the other end has shown that it supports the option.
     pub fn first_option(&self) -> Option<EcnCounts> {
         self.may_say_bytes.then(|| self.counts(3))
     }

@@ -1,4 +1,5 @@
-//! BBR version 1: a model of the path instead of a reaction to losses (draft-cardwell-iccrg-bbr-congestion-control-00).
+//! BBR version 1, which uses a model of the path instead of a reaction to losses
+//! (draft-cardwell-iccrg-bbr-congestion-control-00).
 //!
 //! The sender keeps the greatest delivery rate of the last ten round trips, and the least round trip of the last ten
 //! seconds. It paces at this rate and keeps about twice the product of both outstanding. To find more capacity, it
@@ -108,7 +109,7 @@ const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 const WINDOW_GAIN: f64 = 2.0;
 /// Section 4.3.4: the cycle of ProbeBW.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// The phase of the cycle that drains; ProbeBW never begins with it.
+/// The phase of the cycle that drains. ProbeBW never begins with it.
 const DRAINING: usize = 1;
 /// Section 4.1.1.3: the rounds for which a rate counts.
 const RATE_ROUNDS: u64 = 10;
@@ -122,7 +123,7 @@ const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
 /// Linux counts ten segments, and one of them is the SYN.
 const LINUX_FIRST: f64 = 9.0;
-/// The share of the rate that Linux paces at; it leaves the rest free.
+/// The share of the rate at which Linux paces. The rest stays free.
 const LINUX_MARGIN: f64 = 0.99;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,9 +1,9 @@
-//! BBR version 3: a model of the path that also has a bound for the amount in flight (draft-ietf-ccwg-bbr-06).
+//! BBR version 3, which uses a model of the path that also bounds the amount in flight (draft-ietf-ccwg-bbr-06).
 //!
 //! As in version 1 the sender paces at the greatest delivery rate and keeps about two products of rate and round trip
 //! in flight. In version 3 losses also set bounds. A loss rate above 2 % during a probe sets `inflight_longterm`.
-//! Outside of probes, each round trip with a loss lowers `bw_shortterm` and `inflight_shortterm` towards what was
-//! delivered. Probes come every two to three seconds, or after as many round trips as Reno would take to probe.
+//! Outside of probes, each round trip with a loss lowers `bw_shortterm` and `inflight_shortterm` towards the delivered
+//! amounts. Probes come every two to three seconds, or after as many round trips as Reno would take to probe.
 //!
 //! ```text
 //!            no growth in three rounds,                in flight <= product,
@@ -18,7 +18,7 @@
 //! With `form = "linux"` the control is computed as in Google's branch of Linux. The file `linux` has the differences.
 //!
 //! The parts are `model` (rate, round trip, bursts of ACKs), `startup` (Startup, Drain, the full pipe),
-//! `probe_bandwidth` (the cycle), `probe_rtt`, `losses` (the bounds), `undo` (what is restored), `output` (rate,
+//! `probe_bandwidth` (the cycle), `probe_rtt`, `losses` (the bounds), `undo` (the restored values), and `output` (rate,
 //! window, quantum).
 //!
 //! The draft leaves some choices open. `Inflight(gain)` uses `max_bw`, as in Linux. `TargetInflight` in rounds is
@@ -102,7 +102,7 @@ pub const FACTS: Facts = Facts {
 /// Section 2.8, segments.
 const LEAST_WINDOW: f64 = 4.0;
 
-/// The states (section 5.3). Their numbers are those of the probe.
+/// The states (section 5.3), with their numbers in the probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum State {

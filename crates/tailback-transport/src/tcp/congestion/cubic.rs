@@ -12,8 +12,8 @@
 //! Growth depends on time, not on round trips. Flows of different round trips therefore share more evenly, and a path
 //! with a large rate-delay product fills sooner. In addition a Reno-friendly estimate grows as a linear window with the
 //! same reduction would. The window is never below this estimate. A loss or an echo multiplies the window by `beta`. A
-//! flow that is reduced below its last Wmax gives up a little more (fast convergence). After a timeout slow start
-//! follows, and then an epoch with K = 0.
+//! flow that is reduced below its last Wmax lowers its Wmax a little more (fast convergence). After a timeout slow
+//! start follows, and then an epoch with K = 0.
 //!
 //! When CUBIC takes over an open connection, Wmax is the window. The first ACK in avoidance begins an epoch from this
 //! window with K = 0, and the estimate grows as Reno does.
@@ -166,7 +166,7 @@ impl Cubic {
         self.window.cwnd / self.window.rules.segment
     }
 
-    /// The epoch in progress; the first ACK in avoidance begins one (section 4.2).
+    /// The epoch in progress. The first ACK in avoidance begins an epoch (section 4.2).
     fn epoch(&mut self, now: Time) -> Epoch {
         if let Some(epoch) = self.curve.epoch {
             return epoch;

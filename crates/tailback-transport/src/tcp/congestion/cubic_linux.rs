@@ -70,8 +70,8 @@ pub struct LinuxCubic {
     before: LinuxCurve,
     least: Option<Duration>,
     count: WholeSegments,
-    /// The window and the time at which the curve was last evaluated, and the number of acknowledged segments that add
-    /// one segment, which resulted.
+    /// The window and the time of the last evaluation of the curve, and the resulting number of acknowledged segments
+    /// that add one segment.
     last: (f64, Time, f64),
     /// The time of the last ACK, and the round trip that it measured.
     heard: Time,

@@ -179,7 +179,7 @@ mod tests {
         build(&own, &config(&values).window)
     }
 
-    /// One round trip of ACKs; `marked` says which of these ACKs echo a mark. Returns the window before the end of the
+    /// One round trip of ACKs. `marked` says which of these ACKs echo a mark. Returns the window before the end of the
     /// round, and alpha.
     fn round(c: &mut dyn CongestionControl, clock: &mut AckClock, marked: impl Fn(u64) -> bool) {
         let alpha = c.read(0);

@@ -1,4 +1,4 @@
-//! What a congestion control needs from its connection and from the path, as its entry in the list declares it.
+//! The needs of a congestion control from its connection and from the path, as declared in its entry of the list.
 //!
 //! All code that builds, estimates, checks, advises or configures a kernel reads these facts, so no other code depends
 //! on the name of a control. The facts are constant for the life of a connection.

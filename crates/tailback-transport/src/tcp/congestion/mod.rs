@@ -63,7 +63,7 @@ pub struct AckEvent<'a> {
     pub acked: u64,
     /// Newly reported by SACK.
     pub sacked: u64,
-    /// Judged lost since the last ACK.
+    /// Bytes judged lost since the last ACK.
     pub lost: u64,
     /// The part of the lost bytes that a timer found before this ACK.
     pub lost_by_timer: u64,
@@ -160,7 +160,7 @@ pub struct CongestionEvent {
 /// The kind of repair that proves to be a mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mistaken {
-    /// Fast recovery. No segment was lost; one only arrived late.
+    /// Fast recovery. No segment was lost, but one arrived late.
     Recovery,
     Timeout,
 }
@@ -362,7 +362,7 @@ tailback_base::choice! {
 pub struct WindowRules {
     /// Payload of a full segment.
     pub segment: f64,
-    /// A full segment on the wire, which is what pacing counts.
+    /// The size of a full segment on the wire, which pacing uses.
     pub wire: f64,
     pub initial_window: f64,
     /// Infinite when unlimited.

@@ -1,4 +1,4 @@
-//! A scalable control modelled on Prague: frequent marks, each with a small response
+//! A scalable control modelled on Prague, with frequent marks and a small response to each mark
 //! (draft-briscoe-iccrg-prague-congestion-control, RFC 9331).
 //!
 //! Like DCTCP the control keeps the smoothed fraction `alpha` of marked bytes and reduces the window by the share alpha
@@ -202,8 +202,8 @@ impl Prague {
 
     fn grow(&mut self, a: &AckEvent<'_>, unmarked: u64) {
         let (vrtt, w) = (self.vrtt().seconds(), &mut self.window);
-        // Pacing may hold the sender one segment below the window. What matters is that the application does not
-        // limit it.
+        // Pacing may hold the sender one segment below the window. It is only important that the application does not
+        // limit the sender.
         if a.limit != Limit::Network || a.phase == Phase::Recovery || self.lost.is_some() {
             return;
         }
@@ -363,8 +363,8 @@ mod tests {
         }
     }
 
-    /// At a round trip of 10 ms growth is (10 / 25)^2 = 0.16 segments; in the first rounds after slow start it is
-    /// one.
+    /// At a round trip of 10 ms growth is (10 / 25)^2 = 0.16 segments. In the first rounds after slow start it is one
+    /// segment.
     #[test]
     fn a_short_round_trip_grows_slowly() {
         let mut c = prague("50 packets", "1000B");

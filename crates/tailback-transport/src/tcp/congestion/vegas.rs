@@ -230,7 +230,7 @@ impl CongestionControl for Vegas {
         self.window.congested(e, |w| w * KEPT, |w| w * KEPT);
     }
 
-    /// Linux and ns-3 count the handshake's round trip; the paper counts only round trips of data.
+    /// Linux and ns-3 count the handshake's round trip. The paper counts only round trips of data.
     fn sending_begins(&mut self, _now: Time, srtt: Option<Duration>) {
         if self.rule != Queued::Expected
             && let Some(r) = srtt.filter(|_| self.base.is_infinite() && !self.repairing)

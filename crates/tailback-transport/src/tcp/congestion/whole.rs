@@ -43,7 +43,7 @@ impl WholeSegments {
         f64::from(u8::from(grows))
     }
 
-    /// Count `acked` more segments, of which `each` add one to the window; returns the number of segments by which the
+    /// Count `acked` more segments, of which `each` add one to the window. Returns the number of segments by which the
     /// window grows.
     pub fn count(&mut self, acked: f64, each: f64) -> f64 {
         let mut grown = 0.0;

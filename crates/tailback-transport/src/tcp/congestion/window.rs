@@ -133,7 +133,7 @@ impl CongestionWindow {
         advice
     }
 
-    /// Slow start by the rule; returns false if the window grows as usual.
+    /// Slow start by the rule. Returns false if the window grows as usual.
     #[cold]
     #[inline(never)]
     fn follows(&mut self, a: &AckEvent<'_>, least: Option<Duration>) -> bool {
@@ -169,7 +169,7 @@ impl CongestionWindow {
         };
     }
 
-    /// Slow start by this many whole segments, up to the threshold; returns the number of segments that are left.
+    /// Slow start by this many whole segments, up to the threshold. Returns the number of segments that are left.
     pub fn slow_start_whole(&mut self, a: &AckEvent<'_>, acked: f64, least: Option<Duration>) -> f64 {
         if self.start.is_some() && self.follows(a, least) {
             return 0.0;
@@ -261,8 +261,7 @@ impl CongestionWindow {
     fn lose(&mut self, flight: u64, left: impl Fn(f64) -> f64) {
         let left = left(self.at_loss(flight));
         self.set_ssthresh(left);
-        // With a threshold in whole segments the window keeps its fraction; otherwise recovery starts at the
-        // threshold.
+        // With a threshold in whole segments the window keeps its fraction. Otherwise recovery starts at the threshold.
         self.cwnd = if self.rules.whole_ssthresh {
             left.max(self.rules.least)
         } else {

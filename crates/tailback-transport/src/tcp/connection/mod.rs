@@ -63,7 +63,7 @@ impl AppEvents for OfData<'_> {
     }
 }
 
-/// Both ends of a connection; the first one opens it.
+/// Both ends of a connection. The first one opens the connection.
 pub fn new_pair(cfg: &Arc<Config>) -> (ConnectionEnd, ConnectionEnd) {
     let end = |opening| ConnectionEnd::new(cfg.clone(), cfg.build_controller(), opening);
     (end(Opening::Active), end(Opening::Passive))

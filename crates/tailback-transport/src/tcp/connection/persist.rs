@@ -17,7 +17,7 @@ use crate::tcp::config::Config;
 use crate::tcp::sender::Sender;
 use tailback_base::{Duration, Time};
 
-/// RFC 1122 section 4.2.2.17 leaves the longest interval open; 60 s is also the longest retransmission timeout.
+/// RFC 1122 section 4.2.2.17 leaves the longest interval open. 60 s is also the longest retransmission timeout.
 const LONGEST: Duration = Duration(60_000_000_000);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

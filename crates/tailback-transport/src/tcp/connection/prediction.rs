@@ -3,8 +3,9 @@
 //! nothing outstanding. The second kind is a pure ACK of a part of the outstanding data, at an end that has received
 //! everything in order. Most segments of a transfer are of these two kinds.
 //!
-//! The two halves predict as the ends of one-way connections do. This file checks that nothing else can happen. To this
-//! end the connection must be open, the end's own timers off, the window the constant one, and the other half at rest.
+//! The two halves predict as the ends of one-way connections do. This file checks that nothing else can happen. The
+//! connection must be open, the end's own timers must be off, the window must be the constant one, and the other half
+//! must be idle.
 //!
 //! Without header prediction, web sessions would need 9 % more instructions.
 

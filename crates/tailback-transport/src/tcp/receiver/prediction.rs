@@ -26,7 +26,7 @@ impl Receiver {
         }
     }
 
-    /// Like [`Receiver::acknowledge_on`], for a segment with data and a half at rest.
+    /// Like [`Receiver::acknowledge_on`], but for a segment with data at an end whose receiver has nothing to report.
     #[inline]
     pub(in crate::tcp) fn acknowledge_on_plain(&mut self, data: &mut Plain, now: Time) {
         data.other = self.next;

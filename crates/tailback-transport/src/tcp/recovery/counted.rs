@@ -28,7 +28,7 @@ use crate::tcp::congestion::Phase;
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::Time;
 
-/// The phase that duplicates belong to; `high` is the end of the outstanding data at its beginning.
+/// The phase to which duplicates belong. `high` is the end of the outstanding data at the beginning of this phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
     #[default]

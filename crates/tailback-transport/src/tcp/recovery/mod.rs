@@ -82,8 +82,8 @@ pub trait LossRecovery {
     /// The next ACK is of an original that seemed lost, while repeats are still in the network. Nothing is judged by
     /// this ACK.
     fn late(&mut self) {}
-    /// A tested timeout was not spurious. Everything outstanding at that time is lost. An algorithm that goes back
-    /// sends these data again anyway.
+    /// A tested timeout was not spurious. Everything outstanding at that time is lost. An algorithm that goes back to
+    /// the first segment sends these data again anyway.
     fn all_lost(&mut self, _c: &mut ControlBlock) {}
     /// Bytes above the ACK number that SACK has reported.
     fn sacked(&self, _c: &ControlBlock) -> u64 {
@@ -107,7 +107,7 @@ pub trait LossRecovery {
         false
     }
     fn in_recovery(&self) -> bool;
-    /// In Linux: whether the path reorders so much that reports open the window as acknowledgements do.
+    /// Whether the path reorders so much that in Linux SACK reports open the window as acknowledgements do.
     fn reports_open(&self) -> bool {
         false
     }

@@ -116,8 +116,8 @@ impl Prr {
         self.active = false;
     }
 
-    /// Up to `una` is acknowledged, and `reported` bytes above it are reported; returns how many of these bytes are
-    /// new. This function is called for each ACK, during a reduction or not.
+    /// Up to `una` is acknowledged, and `reported` bytes above it are reported. Returns the number of new bytes among
+    /// these. This function is called for each ACK, during a reduction or not.
     pub fn count(&mut self, una: u64, reported: u64) -> u64 {
         if una >= self.until {
             self.active = false;

@@ -36,7 +36,7 @@ pub const MOST_REORDERING: u32 = 300;
 /// The time for which a least round trip counts.
 const RTT_MEMORY: Duration = Duration::from_millis(300_000);
 
-/// The part of the reordering window that D-SACKs change: steps of a quarter of the least round trip.
+/// The part of the reordering window that D-SACKs change, in steps of a quarter of the least round trip.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     reordered: bool,
@@ -273,7 +273,7 @@ impl RackRecovery {
         }
     }
 
-    /// Handle D-SACKs and the answers to a probe; `acked` bytes of `flight` are newly acknowledged.
+    /// Handle D-SACKs and the answers to a probe. `acked` bytes of `flight` are newly acknowledged.
     fn hear_of_repeats(
         &mut self,
         c: &mut ControlBlock,

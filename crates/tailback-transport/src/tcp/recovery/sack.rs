@@ -144,7 +144,7 @@ impl LossRecovery for SackRecovery {
     #[inline]
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         let SackPhase::Recovery { rescue, .. } = &mut self.phase else {
-            // While going back after a timeout, data reported since then need not be sent again.
+            // When the sender goes back after a timeout, data reported since the timeout need not be sent again.
             if c.nxt() < c.max_sent() && !self.board.is_empty() {
                 c.skip_to(self.board.skip(c.nxt()));
             }

@@ -41,7 +41,7 @@ impl Scoreboard {
         self.total
     }
 
-    /// Take an ACK's blocks; returns the number of bytes not reported before.
+    /// Take an ACK's blocks. Returns the number of bytes not reported before.
     pub fn update(&mut self, una: u64, max_sent: u64, blocks: &[(u64, u64)]) -> u64 {
         self.advance(una);
         let before = self.total;

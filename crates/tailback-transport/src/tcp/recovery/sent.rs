@@ -97,7 +97,7 @@ pub struct Counts {
     pub again: u64,
 }
 
-/// What is kept in addition to the records.
+/// The data kept in addition to the records.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub enum Keep {
     Records,
@@ -140,7 +140,7 @@ pub struct SentList {
     /// Linux counts a segment that is reported as a duplicate as delivered once more, unless more duplicates are
     /// reported than were sent.
     duplicates: Option<Duplicates>,
-    /// Without SACK: segments that duplicates stand for, and their bytes.
+    /// Without SACK: segments for which duplicates stand, and their bytes.
     counted: (u32, u64),
     /// Losses not yet reported to the controller.
     losses: Option<Box<LossesBySegment>>,
@@ -377,7 +377,7 @@ impl SentList {
         r.len()
     }
 
-    /// Take an ACK up to `una` with these SACK blocks; returns the sample of the last-sent segment among those it
+    /// Take an ACK up to `una` with these SACK blocks. Returns the sample of the last-sent segment among those it
     /// delivers.
     #[inline(never)]
     pub fn acked(&mut self, una: u64, blocks: &[(u64, u64)], now: Time) -> Option<RateSample> {

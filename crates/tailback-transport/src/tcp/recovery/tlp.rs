@@ -43,7 +43,7 @@ pub struct Tlp {
 }
 
 impl Tlp {
-    /// The time at which to probe, while nothing is missing; never if no probe may be sent.
+    /// The time at which to probe, while nothing is missing; `NEVER` if no probe may be sent.
     pub fn deadline(&self, c: &ControlBlock) -> Time {
         let idle = c.outstanding() == 0 || c.sacked_bytes() > 0 || c.max_sent() <= self.probed;
         let Some(srtt) = c.rto().srtt().filter(|_| !idle && c.cfg().repair.tlp) else {
@@ -70,7 +70,7 @@ impl Tlp {
         self.probed = c.max_sent();
     }
 
-    /// The probe, if one is due: new data beyond the congestion window, or else the highest segment again.
+    /// The probe, if one is due: it is new data beyond the congestion window, or otherwise the highest segment again.
     pub fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         if !std::mem::take(&mut self.due) {
             return None;

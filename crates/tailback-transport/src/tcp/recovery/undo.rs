@@ -174,7 +174,7 @@ impl Undo {
         self.test != Test::None
     }
 
-    /// Take what may be sent now.
+    /// The segments that may be sent now, which count as sent after this call.
     pub fn next(&mut self) -> Allowed {
         match &mut self.test {
             Test::First { due } if *due => {
@@ -189,7 +189,7 @@ impl Undo {
         }
     }
 
-    /// RFC 5682 section 3.1; with SACK the form of section 3.2.
+    /// The test of RFC 5682 section 3.1, or with SACK that of section 3.2.
     pub fn judge(&mut self, a: &AckAfterTimeout<'_>) -> Proof {
         let original = || a.arrivals.iter().any(|s| !s.again && s.end <= a.recover);
         match self.test {

@@ -24,7 +24,7 @@ impl ControlBlock {
         match keep {
             None => self.sent = None,
             Some(keep) if self.sent.is_none() => self.sent = Some(Box::new(self.records_from_now(keep, known, now))),
-            // Recovery needs the same records as before, and these include what a controller needs.
+            // Recovery needs the same records as before, and these include the records that a controller needs.
             Some(_) => {}
         }
         if let Some(list) = &mut self.sent {

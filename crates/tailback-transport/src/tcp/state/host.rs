@@ -32,7 +32,7 @@ const LEAST: u64 = 2;
 /// The factors of the rate of a window for each round trip: below half the threshold, and above.
 const RATIOS: [f64; 2] = [2.0, 1.2];
 
-/// The known state of the host.
+/// The state of the host, as far as it is known.
 pub(super) struct Host {
     rules: HostRules,
     /// Bytes of payload that are in the host.

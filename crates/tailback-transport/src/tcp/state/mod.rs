@@ -110,7 +110,7 @@ pub struct ControlBlock {
     usage: Option<Box<Usage>>,
     /// Present if segments leave in trains.
     offload: Option<Box<Trains>>,
-    /// Present if the host limits or paces what is sent.
+    /// Present if the host limits or paces data.
     host: Option<Box<Host>>,
     /// RFC 7323: the value to echo back.
     ts_echo: Time,

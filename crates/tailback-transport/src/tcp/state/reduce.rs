@@ -59,7 +59,7 @@ impl ControlBlock {
     }
 
     /// Reduce the window once for a loss, unless an echo of the same window was already answered (RFC 3168 section
-    /// 6.1.2). Returns whether an episode begins, so that `recover` must be remembered.
+    /// 6.1.2). Returns whether an episode begins, so that `recover` must be set.
     pub fn reduce(&mut self, now: Time) -> bool {
         self.report.fast_retransmits += 1;
         let by_last_cut = self.cfg.echo_by_last_cut;
@@ -114,7 +114,7 @@ impl ControlBlock {
         self.report.ecn_reductions += 1;
     }
 
-    /// ns-2's rule: an echo counts if it is beyond `recover`, which losses set too, and always after a timeout.
+    /// ns-2's rule: an echo counts if it is beyond `recover`, and always after a timeout. Losses also set `recover`.
     fn on_echo_by_last_cut(&mut self, ack: u64, now: Time) {
         if ack <= self.seq.recover.max(FIRST) && self.ecn.last_cut != Cut::Timeout {
             return;
@@ -193,7 +193,7 @@ impl ControlBlock {
     }
 
     /// The part of an expiry of the retransmission timer that does not depend on recovery. `pipe` is the amount in the
-    /// network that recovery knows.
+    /// network, as recovery estimates it.
     pub fn timed_out(&mut self, pipe: u64, now: Time) {
         // After going back to the first segment, nothing counts as in the network.
         let left = match self.cfg.window.after_timeout {
@@ -212,8 +212,8 @@ impl ControlBlock {
         }
     }
 
-    /// The same as [`Self::timed_out`], but the records decide what is lost and is sent again. If the timeout continues
-    /// a repair that was in progress, it is not a further sign of congestion.
+    /// The same as [`Self::timed_out`], but the records decide which segments are lost and sent again. If the timeout
+    /// continues a repair that was in progress, it is not a further sign of congestion.
     pub fn timed_out_with_records(&mut self, pipe: u64, goes_on: bool, now: Time) {
         let left = self.sent.as_ref().map_or(0, |list| list.in_flight());
         self.expired(pipe, left, goes_on, now);

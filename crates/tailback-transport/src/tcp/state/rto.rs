@@ -266,8 +266,8 @@ impl Rto {
 
 /// A round trip in whole ticks, counted from the tick before the segment was sent.
 ///
-/// The phase of the clock gives the times of the ticks. In the reference each sender has a random phase; the sixteen
-/// traces, which log every change of srtt, show that it is between 5.54 and 5.58 ms after the last tick.
+/// The phase of the clock gives the times of the ticks. In the reference each sender has a random phase. The sixteen
+/// traces, which log every change of srtt, show that this phase is between 5.54 and 5.58 ms after the last tick.
 fn ticks_between(sent: Time, now: Time, phase: Duration, tick: f64) -> i32 {
     let round_trip = now.seconds() - sent.seconds();
     let started = sent.seconds() + phase.seconds();

@@ -46,10 +46,10 @@ impl Timers {
         self.deadline = now + self.rto.timeout(cfg);
     }
 
-    /// Whether the connection has been idle long enough to start with a small window again. By RFC 5681 section 4.1
-    /// this is after an idle time longer than the RTO. The parameters may give another time, which begins when
-    /// everything written is acknowledged. A sender with one segment outstanding has nothing in the network at each
-    /// ACK, but it is not idle.
+    /// Whether the connection has been idle long enough to restart with a small window. By RFC 5681 section 4.1 this is
+    /// after an idle time longer than the RTO. The parameters may give another time, which begins when everything
+    /// written is acknowledged. A sender with one segment outstanding has nothing in the network at each ACK, but it is
+    /// not idle.
     pub fn has_rested(&mut self, cfg: &Config, now: Time) -> bool {
         let rested = match cfg.idle_after {
             None => now.since(self.last_sent) > self.rto.timeout(cfg),

@@ -108,7 +108,7 @@ impl ControlBlock {
         let (una, recover, sack) = (self.seq.una, self.seq.recover, self.cfg.sack);
         let segment = u64::from(self.cfg.payload);
         let linux = self.cfg.repair.rack_form == RackForm::Linux;
-        // RFC 5682 section 2.1 step 2b: "transmit up to two new (previously unsent) segments"; in Linux the window
+        // RFC 5682 section 2.1 step 2b: "transmit up to two new (previously unsent) segments". In Linux the window
         // gives the number.
         let new = match (has_next, linux) {
             (false, _) => 0,

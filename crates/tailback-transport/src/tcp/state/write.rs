@@ -83,7 +83,7 @@ impl ControlBlock {
         self.cfg.window.cap.min(self.cfg.rwnd)
     }
 
-    /// Whether the last window that the other side advertised is this one.
+    /// Whether this is the last window that the other side advertised.
     #[inline]
     pub fn has_constant_window(&self) -> bool {
         self.window.limit == self.constant_window()
@@ -337,7 +337,7 @@ impl ControlBlock {
             self.ecn.cwr_pending = false;
             flags = flags.with(Flags::CWR);
         }
-        // RFC 3168 section 6.1.5: ECT is for data; a FIN without data is an ACK.
+        // RFC 3168 section 6.1.5: ECT is for data, and a FIN without data is an ACK.
         let carries = p.len > 0 || self.ecn.on_acks;
         let capable = self.ecn.agreed && (!again || self.ecn.capable_again) && carries;
         // RFC 6298 rule 5.1: start the timer if it is off.

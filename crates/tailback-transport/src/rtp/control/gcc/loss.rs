@@ -139,8 +139,8 @@ impl LossLimit {
         (self.partial, self.last, self.bound) = (Observation::default(), None, f64::INFINITY);
     }
 
-    /// Take the packets of a report. `proven` is a rate that the line is known to carry; the estimate does not exceed
-    /// this rate.
+    /// Take the packets of a report. `proven` is a rate that the line is known to carry, and the estimate does not
+    /// exceed this rate.
     pub fn update(&mut self, packets: &[ReportedPacket], delay: f64, arrived: Option<f64>, proven: Option<f64>) {
         self.delay = delay;
         self.proven = proven.unwrap_or(f64::INFINITY);

@@ -4,8 +4,8 @@
 //! There are two estimates of the rate, and the smaller one counts:
 //!
 //! * by delay: groups of packets (`groups`), the slope of their delay (`trendline`), and a rate that falls to 0.85 of
-//!   what arrives when the slope is positive for long, and grows otherwise (`increase`);
-//! * by loss: the rate that explains best which packets of the last seconds were lost (`loss`).
+//!   the arriving rate when the slope is positive for long, and grows otherwise (`increase`);
+//! * by loss: the rate that best explains which packets of the last seconds were lost (`loss`).
 //!
 //! `arrived` estimates the rate that arrives. `probes` says when a `cluster` of packets is sent faster than the
 //! estimate. A rate that a cluster proves replaces both estimates. `limited` says whether the application sends less

@@ -1,8 +1,8 @@
-//! Whether the line is used too much: the slope of the smoothed delay over the last 20 groups.
+//! Whether the line is overused. The sign is the slope of the smoothed delay over the last 20 groups.
 //!
 //! The scaled slope m = 4 min(n, 60) slope, after n differences, is compared with a threshold g that follows |m|
-//! slowly, faster downwards. Overuse: m > g for more than 10 ms and in more than one group, while the slope grows.
-//! Underuse: m < -g.
+//! slowly, faster downwards. The line is overused if m > g for more than 10 ms and in more than one group, while the
+//! slope grows. It is underused if m < -g.
 
 use super::groups::Difference;
 use std::collections::VecDeque;
@@ -101,7 +101,7 @@ impl Trendline {
         let before = std::mem::replace(&mut self.slope, slope);
         let m = self.scaled();
         if m > self.threshold {
-            // Half of the time since the last group counts as overused already.
+            // Half of the time since the last group already counts as overuse.
             let (time, groups) = self.over.map_or((d.sent / 2.0, 1), |(t, n)| (t + d.sent, n + 1));
             self.over = Some((time, groups));
             if time > LEAST_OVERUSE_MS && groups > 1 && slope > before {

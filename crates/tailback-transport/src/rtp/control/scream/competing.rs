@@ -60,7 +60,7 @@ impl DelayTarget {
         self.target
     }
 
-    /// Take a report; `is_lost` says whether it has losses.
+    /// Take a report. `is_lost` says whether the report has losses.
     pub fn report(&mut self, is_lost: bool, srtt: f64, now: Time) {
         self.has_loss |= is_lost;
         if now.since(self.round).seconds() > srtt {

@@ -43,7 +43,7 @@ fn linux() -> Delivered {
     Delivered::new(AccurateForm::Linux, SEGMENT, false)
 }
 
-/// What a connection counts after these ACKs.
+/// The number of marked packets that a connection counts after these ACKs.
 fn counted(mut d: Delivered, acks: impl IntoIterator<Item = (Segment, Arrivals)>) -> u32 {
     for (s, new) in acks {
         assert!(d.take(&s, new));

@@ -121,7 +121,7 @@ fn it_paces_before_the_first_round_trip() {
     assert!((rate(&b) / (HIGH_GAIN * 10_000.0 / 0.04) - 1.0).abs() < 1e-6);
 }
 
-/// Three rounds in which the rate grew by less than a quarter fill the pipe; growth restarts the count.
+/// Three rounds in which the rate grew by less than a quarter fill the pipe. Growth restarts the count.
 #[test]
 fn three_rounds_without_growth_end_startup() {
     let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
@@ -167,7 +167,7 @@ fn the_rate_is_the_greatest_of_ten_rounds() {
     assert_eq!(f.get(), 3.0);
 }
 
-/// The phase 1.25 lasts until a quarter more is outstanding or something is lost; the phase 0.75 lasts until the queue
+/// The phase 1.25 lasts until a quarter more is outstanding or something is lost. The phase 0.75 lasts until the queue
 /// is empty, and at most one round trip.
 #[test]
 fn phases_of_the_cycle_end_as_they_should() {

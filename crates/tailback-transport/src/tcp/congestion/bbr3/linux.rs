@@ -7,8 +7,8 @@
 //! table.
 //!
 //! The state is 64 bytes more. Some parts of Linux are not implemented. Linux checks whether the window was limiting at
-//! some time in the last window (`is_cwnd_limited`); here the present ACK decides, as in the draft's form. Linux also
-//! takes a tail that a probe repaired as limited by the application, and does not restore the window after fast
+//! some time in the last window (`is_cwnd_limited`). Here the present ACK decides this, as in the draft's form. Linux
+//! also takes a tail that a probe repaired as limited by the application, and does not restore the window after fast
 //! recovery. The fast path and PLB are not implemented either.
 
 use super::model::Sample;

@@ -104,7 +104,7 @@ impl Bbr3 {
         self.is_too_high(s.lost, s.in_flight_at_send) || self.marks.are_too_many(s)
     }
 
-    /// The rest of UpdateCongestionSignals, once per round.
+    /// The second part of UpdateCongestionSignals, once per round.
     pub(super) fn adapt_short_term(&mut self) {
         if !self.bounds.round_start {
             return;

@@ -141,7 +141,7 @@ impl PathModel {
         s.delivered_at_send >= self.next_round
     }
 
-    /// UpdateMaxBw with UpdateRound; returns whether a round begins.
+    /// UpdateMaxBw with UpdateRound. Returns whether a round begins.
     pub fn take_rate(&mut self, s: &Sample) -> bool {
         self.round_start = self.begins_round(s);
         if self.round_start {

@@ -3,7 +3,7 @@
 use super::{Bbr3, Bbr3Form, LEAST_WINDOW, State};
 use tailback_base::Duration;
 
-/// Section 2.5: the share of the rate that is left free.
+/// Section 2.5: the share of the rate that stays free.
 const MARGIN: f64 = 0.01;
 /// Section 5.6.3: the quantum is the bytes of the rate in this time (seconds), with a maximum in bytes and a minimum in
 /// segments.

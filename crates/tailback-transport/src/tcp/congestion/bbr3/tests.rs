@@ -195,7 +195,7 @@ fn it_paces_before_the_first_round_trip() {
     assert!((rate(&q) / (2.77 * 10_000.0 / 0.04) - 1.0).abs() < 1e-6);
 }
 
-/// Three rounds in which the rate grew by less than a quarter fill the pipe; growth restarts the count.
+/// Three rounds in which the rate grew by less than a quarter fill the pipe. Growth restarts the count.
 #[test]
 fn three_rounds_without_growth_end_startup() {
     let mut h = Hand::new();
@@ -341,8 +341,8 @@ fn a_round_with_a_loss_lowers_the_short_term() {
     assert!((h.q.pacing / 0.99e6 - 1.0).abs() < 0.01, "{}", h.q.pacing);
 }
 
-/// Startup ends by loss after a round of recovery in which six ranges and more than 2 % were lost; five ranges, or 2 %
-/// or less, do not end it. Without SACK any loss ends Startup.
+/// Startup ends by loss after a round of recovery in which six ranges and more than 2 % were lost. Five ranges, or 2 %
+/// or less, do not end Startup. Without SACK any loss ends Startup.
 #[test]
 fn startup_ends_by_loss() {
     let run = |values: &[(&str, &str)], ranges: u32, lost: u64, limited: bool| {
