@@ -40,7 +40,8 @@ pub enum AppEvent {
     Connected,
     /// This many new bytes arrived in order.
     Delivered(u64),
-    /// The packet with this number arrived. Only a transport that numbers packets and repeats none reports this event.
+    /// The packet with this number arrived. Only a transport that numbers packets and never repeats a packet reports
+    /// this event.
     Packet(u64),
     /// All data written so far are acknowledged.
     AllAcknowledged,
@@ -124,7 +125,7 @@ pub trait Endpoint {
     /// two-way end fills.
     fn set_reading(&mut self, _on: bool, _now: Time) {}
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents);
-    /// Header prediction: handles a common segment in one call. The segment has no options except time stamps, the
+    /// Header prediction handles a common segment in one call. The segment has no options except time stamps, the
     /// answer needs no other options either, and there is nothing to report to the application. The effect is the same
     /// as that of [`Endpoint::on_segment`], [`Endpoint::poll_transmit`] until it is idle, and
     /// [`Endpoint::next_timeout`]. Returns `None`, and changes nothing, if this is not such a segment.
@@ -173,7 +174,8 @@ pub trait Endpoint {
     fn arrived_bytes(&self) -> u64 {
         self.received_bytes()
     }
-    /// How many of the written bytes have been sent and acknowledged; `None` from an endpoint that does not count it.
+    /// How many of the written bytes have been sent and acknowledged; `None` from an endpoint that does not count these
+    /// bytes.
     fn progress(&self) -> Option<Progress> {
         None
     }

@@ -11,7 +11,7 @@ use tailback_base::{BitRate, Duration};
 pub struct OneWay {
     /// Rates of the lines, in order of travel.
     pub lines: SmallVec<[BitRate; 4]>,
-    /// Propagation delay of all of them.
+    /// The total propagation delay of the lines.
     pub delay: Duration,
 }
 

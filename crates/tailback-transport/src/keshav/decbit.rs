@@ -1,7 +1,8 @@
 //! The DECbit source: a window controlled by the congestion bit.
 //!
-//! From Ramakrishnan and Jain's scheme, as used in Keshav's thesis, chapter 6. Switches set a bit in data packets, and
-//! the sink copies this bit into the acknowledgement. The source changes its window once every two windows:
+//! The source is Ramakrishnan and Jain's scheme, as used in Keshav's thesis, chapter 6. Switches set a bit in data
+//! packets, and the sink copies this bit into the acknowledgement. The source changes its window once every two
+//! windows:
 //!
 //! ```text
 //! after each change from W_old to W_new:   ignore the acknowledgements of floor(W_old) packets,
@@ -188,8 +189,8 @@ mod tests {
         // With a window of 2 one acknowledgement is ignored, so its bit has no effect. Then one of two bits is set, and
         // the window decreases to 1.75.
         assert_eq!(trace(&mut w, &[1, 0, 1]), [2.0, 2.0, 1.75]);
-        // 2 are ignored. Then 1 (1.75 rounded down) is counted, and its bit is clear: 2.75. Then 1 is ignored and 2 are
-        // counted: 3.75.
+        // 2 are ignored. Then 1 (1.75 rounded down) is counted with a clear bit, and the window is 2.75. Then 1 is
+        // ignored and 2 are counted, and the window is 3.75.
         assert_eq!(trace(&mut w, &[1, 1, 0]), [1.75, 1.75, 2.75]);
         assert_eq!(trace(&mut w, &[1, 0, 0]), [2.75, 2.75, 3.75]);
     }

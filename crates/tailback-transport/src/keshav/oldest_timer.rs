@@ -168,8 +168,8 @@ mod tests {
         let (mut one, mut state) = source("restart");
         assert_eq!(expire(&mut one, &mut state), (6.0, vec![0]));
         assert_eq!(expire(&mut one, &mut state), (18.0, vec![0]));
-        // The sample is measured from the first transmission. The estimate is 3 + (20 - 3) / 8 s, and the timer expires
-        // twice this time after 20 s.
+        // The sample is measured from the first transmission. The estimate is 3 + (20 - 3) / 8 s. The timer expires at
+        // 20 s plus twice this estimate.
         acknowledged(&mut one, &mut state, 1, 20.0);
         assert_eq!(sends(&mut one, &mut state, 20.0), [4]);
         assert_eq!(expire(&mut one, &mut state), (30.25, vec![1]));

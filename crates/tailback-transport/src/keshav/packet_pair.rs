@@ -280,7 +280,7 @@ impl FlowControl for PacketPair {
     }
 
     fn window(&self) -> f64 {
-        // The rate limits it unless the window does.
+        // The rate limits the source unless the window does.
         if self.blocked { f64::from(self.wmax) } else { 0.0 }
     }
 

@@ -1,9 +1,9 @@
 //! The common part of all sources of the REAL simulator: packet numbers, outstanding packets, the writing of packets,
 //! and counters.
 //!
-//! A flow control gets from here the next new packet, or one that was sent before. The flow control itself decides
-//! whether its window or its clock allows a packet. The time of each packet's first transmission is kept here, so an
-//! acknowledgement only needs to carry the number of the packet.
+//! A flow control gets the next new packet, or one that was sent before, from this file. The flow control itself
+//! decides whether its window or its clock allows a packet. The time of each packet's first transmission is kept here,
+//! so an acknowledgement only needs to carry the number of the packet.
 //!
 //! The reported round-trip samples are those of the published tables. A sample is the time from the first transmission
 //! of a packet to the acknowledgement of its first copy that arrives, in order or not. Each packet gives one sample.

@@ -9,9 +9,9 @@
 //! | its number among those with media, or that it is padding | `timestamps`, second: twice the former; 2^63 | |
 //! | for each packet that arrived: number, arrival, ECN code point | | `sack` |
 //!
-//! A report is a datagram without flags. Its size on the wire: 20 B of IP, 8 B of UDP, 8 B of RTCP, 8 B for the source
-//! and the range, 2 B for each number in the range (rounded up to an even count of numbers), and 4 B of time stamp (RFC
-//! 8888 section 3.1). Arrival times are in units of 1/1024 s before the report, and at most 8189 units.
+//! A report is a datagram without flags. Its size on the wire is the sum of 20 B of IP, 8 B of UDP, 8 B of RTCP, 8 B
+//! for the source and the range, 2 B for each number in the range (rounded up to an even count of numbers), and 4 B of
+//! time stamp (RFC 8888 section 3.1). Arrival times are in units of 1/1024 s before the report, and at most 8189 units.
 
 use super::control::ReportRule;
 use crate::segment::{Flags, SackBlocks, Segment};

@@ -7,7 +7,7 @@
 //! * [`sender`], [`receiver`], [`reassembly`]: the two ends, and the data that the receiver holds out of order;
 //! * [`connection`]: one end of a two-way connection, with its opening and closing;
 //! * [`accurate`]: the counts of congestion marks at both ends (RFC 9768), and how these counts are read;
-//! * `state/`: the transmission control block: sequence space, window, retransmission timer, ECN;
+//! * `state/`: the transmission control block, with sequence space, window, retransmission timer and ECN;
 //! * `recovery/`: which segments are lost and which segment leaves next, with one file for each algorithm (Tahoe, Reno,
 //!   NewReno, SACK by reports and by time), and the parts that algorithms share: scoreboard, records of sent segments,
 //!   spread and undone reductions, probes;

@@ -1,8 +1,8 @@
 //! The receiving end, which puts bytes in order and acknowledges them.
 //!
-//! RFC 5681 section 4.2 and RFC 1122 section 4.2.3.2 define which segments it acknowledges at once and which ACKs it
-//! may delay. SACK blocks follow RFC 2018, and reports of duplicates follow RFC 2883. The congestion echo follows RFC
-//! 3168 section 6.1.3 or the counts of RFC 9768. The time stamp to echo follows RFC 7323 section 4.3.
+//! RFC 5681 section 4.2 and RFC 1122 section 4.2.3.2 define which segments the receiver acknowledges at once and which
+//! ACKs it may delay. SACK blocks follow RFC 2018, and reports of duplicates follow RFC 2883. The congestion echo
+//! follows RFC 3168 section 6.1.3 or the counts of RFC 9768. The time stamp to echo follows RFC 7323 section 4.3.
 //!
 //! ```text
 //!               in order, first            timer, or the n-th, or anything not in order

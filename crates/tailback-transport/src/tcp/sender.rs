@@ -82,7 +82,7 @@ impl Sender {
         self.block.outstanding()
     }
 
-    /// The number of ignored ACKs.
+    /// The number of ACKs ignored because they acknowledge data never sent, or less than before.
     pub fn ignored_acks(&self) -> u64 {
         self.ignored
     }
@@ -157,7 +157,7 @@ impl Sender {
     fn syn_acknowledged(&mut self, s: &Segment, ecn: Agreed, tries: u32, now: Time) {
         self.block.established(s, ecn, tries.saturating_sub(1), now);
         self.state = Connecting::Open;
-        // Nothing new is judged, so the controller gets no event.
+        // Nothing new is judged, so the controller gets no event. A window of data starts here.
         self.allow_burst();
     }
 

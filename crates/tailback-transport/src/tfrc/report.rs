@@ -14,7 +14,7 @@
 use crate::segment::{Flags, SackBlocks, Segment};
 use tailback_base::{Duration, Ecn, Time};
 
-/// The number of units that are a loss event rate of one.
+/// The number of units in a loss event rate of one.
 const ONE: f64 = 4_294_967_296.0;
 
 /// The contents of the receiver's report.

@@ -55,7 +55,7 @@ pub const PAYLOAD: u64 = 1000;
 /// The largest number of a segment, or of segments.
 pub const MOST_SEGMENTS: u64 = 1_000_000;
 
-/// The end that a step is about: the one that opens the connection, and the other.
+/// The end that a step is about: the end that opens the connection, or the other end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Who {
     A,

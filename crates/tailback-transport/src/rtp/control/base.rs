@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(seen[..5], [0; 5]);
         assert_eq!(seen[5..14], [40; 9]);
         assert_eq!(seen[14..], [0; 6]);
-        // After a pause of all spans.
+        // The pause before this packet is longer than all spans.
         assert_eq!(queueing(100), 0);
     }
 

@@ -74,8 +74,8 @@ impl Received {
         self.reflects = Some(crate::tcp::handshake::reflected(arrived));
     }
 
-    /// A packet of the other end. Returns whether the packet is acknowledged at once. It is if it has a mark after
-    /// packets without a mark (in Linux at every change), or if enough marks are not reported yet.
+    /// A packet of the other end. Returns whether the packet is acknowledged at once. This is so for a mark after
+    /// packets without a mark (in Linux for every change), or if enough marks are not reported yet.
     pub fn arrives(&mut self, ecn: Ecn, payload: u32) -> bool {
         let marked = ecn == Ecn::Ce;
         if marked {

@@ -1,4 +1,5 @@
-//! BBR version 3, which uses a model of the path that also bounds the amount in flight (draft-ietf-ccwg-bbr-06).
+//! BBR version 3, which uses a model of the path that also stores which amount in flight was too large
+//! (draft-ietf-ccwg-bbr-06).
 //!
 //! As in version 1 the sender paces at the greatest delivery rate and keeps about two products of rate and round trip
 //! in flight. In version 3 losses also set bounds. A loss rate above 2 % during a probe sets `inflight_longterm`.

@@ -130,7 +130,7 @@ pub struct Copa {
     competes: bool,
     standing: Least,
     least: Least,
-    /// Seconds, after the last ACK; NaN before the first.
+    /// The standing round trip after the last ACK, seconds; NaN before the first ACK.
     standing_rtt: f64,
     delay: f64,
     rising: bool,

@@ -45,8 +45,8 @@ pub struct Facts {
     pub hears_losses: Asks,
     /// Whether the control is called for [each segment that leaves](super::CongestionControl::sends).
     pub hears_departures: Asks,
-    /// Whether a reduction of the window may be spread over a round trip (RFC 9937). It may not if the control sets
-    /// window and rate from its own model.
+    /// Whether a reduction of the window may be spread over a round trip (RFC 9937). It may not be spread if the
+    /// control sets window and rate from its own model.
     pub spreads: bool,
     /// Whether the control chooses the code point of each segment in [`sends`](super::CongestionControl::sends), just
     /// before the segment leaves.

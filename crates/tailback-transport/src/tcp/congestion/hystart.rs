@@ -146,7 +146,7 @@ mod tests {
                 // Seven samples have full growth. The eighth and all others have a quarter of it.
                 let careful = round(&mut *c, &mut clock, 0.046);
                 assert!((careful - (32.0 + 7.0 + 25.0 / 4.0)).abs() < 1.1, "{careful}");
-                // The first eight samples of the next round still use the last verdict.
+                // The first eight samples of the next round still use the judgement of the last round.
                 let later = round(&mut *c, &mut clock, next);
                 let expected = careful + 8.0 * 0.25 + (careful - 8.0) * (grows - 1.0);
                 assert!((later - expected).abs() < 2.5, "{next}: {later}, not {expected}");

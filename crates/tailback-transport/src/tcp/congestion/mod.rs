@@ -1,4 +1,4 @@
-//! Congestion control: how much may be outstanding, and how fast it may leave.
+//! Congestion control: how much may be outstanding, and how fast data may leave.
 //!
 //! Loss recovery decides *what* to send and *that* something was lost. A controller decides the window. It gets one
 //! [`AckEvent`] for every ACK, after recovery has judged the ACK, and one [`CongestionEvent`] for every sign of

@@ -127,7 +127,7 @@ pub struct Prague {
     /// The periods of the present reductions, for marks and for losses, while they last.
     reduced: Option<Period>,
     lost: Option<Period>,
-    /// Whether a loss was reported. Its period begins with the next ACK.
+    /// Whether a loss was reported. The period of this loss begins with the next ACK.
     losing: bool,
     round: Round,
     /// The number of rounds since slow start.

@@ -71,7 +71,8 @@ impl LossRecovery for NewRenoRecovery {
                     }
                     *self = NewRenoRecovery::Recovery { partial: false };
                 }
-                // In this case data that were outstanding at a timeout are repaired as in a separate episode.
+                // With `inflates_window`, data that were outstanding at a timeout are repaired as in a separate
+                // episode.
                 NewRenoRecovery::Open if duplicates == threshold && c.cfg().inflates_window => {
                     *self = NewRenoRecovery::Recovery { partial: true };
                 }

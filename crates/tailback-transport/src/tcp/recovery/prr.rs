@@ -54,7 +54,7 @@ pub struct Prr {
     at_start: u64,
     delivered: u64,
     sent: u64,
-    /// What may still be sent in answer to the last ACK, bytes.
+    /// The bytes that may still be sent in answer to the last ACK.
     left: u64,
     /// The window that the last ACK left: the amount in the network after the ACK, plus the amount that the ACK
     /// released (RFC 9937 section 6.2: "cwnd = inflight + SndCnt"). If more is found lost before the next ACK, the
@@ -92,7 +92,7 @@ impl Prr {
         self.active
     }
 
-    /// What may still be sent in answer to the last ACK, bytes.
+    /// The bytes that may still be sent in answer to the last ACK.
     pub fn left(&self) -> u64 {
         self.left
     }

@@ -35,14 +35,15 @@ struct SentSegment {
     sacked: bool,
     /// Judged lost, and not sent again since.
     lost: bool,
-    /// Bytes delivered, lost and counted as marked when it was sent, and the time of the last delivery before that.
+    /// Bytes delivered, lost and counted as marked when the segment was sent, and the time of the last delivery before
+    /// that.
     delivered_before: u64,
     lost_before: u32,
     marked_before: u32,
     delivered_at: Time,
     /// When the first segment of the interval was sent.
     first_sent: Time,
-    /// Bytes in the network just after it was sent.
+    /// Bytes in the network just after the segment was sent.
     in_flight: u32,
     application_limited: bool,
 }
@@ -80,7 +81,7 @@ impl Arrived {
 pub struct TimedOut {
     /// Newly lost, bytes.
     pub lost: u64,
-    /// Segments that had been sent again are among them.
+    /// Whether repeats are among the lost.
     pub repeats: bool,
     /// The longest time that any of the others may still take.
     pub longest: Option<Duration>,
@@ -632,7 +633,7 @@ mod tests {
         assert!((fastest - 1e6).abs() < 1.0, "{fastest} B/s");
     }
 
-    /// Through losses and repairs, the amount in the network is that sent which neither arrived nor was lost.
+    /// Through losses and repairs, the amount in the network is the amount sent that neither arrived nor was lost.
     #[test]
     fn what_is_in_flight_is_counted() {
         let mut s = SentList::default();

@@ -11,7 +11,7 @@
 //! * `reduce`, `ecn`: the reductions of the window, at most one per window;
 //! * `spread`: reductions spread over a round trip; `undo`: undone reductions;
 //! * `offload`: segments that leave in trains; `pacing`: allowances of a pacer; `usage`: whether the window was full;
-//! * `host`: data in the own host;
+//! * `host`: data in the sender's host;
 //! * `control`: a change of the congestion control; `told`: its events other than ACKs.
 
 mod control;

@@ -3,9 +3,9 @@
 //!
 //! The RFC form keeps srtt and rttvar as real seconds. The clock granularity G is only the minimum of the variance
 //! term. The tick form is Van Jacobson's fixed-point code as in BSD and ns-2. A round trip is a whole number of ticks,
-//! counted from the tick before the segment was sent. The form keeps srtt in eighths and rttvar in quarters of a tick.
-//! After the fourth doubling srtt is added to rttvar and reset. Its timeouts are multiples of the tick. To reproduce a
-//! run of ns-2 this arithmetic must be the same to the bit.
+//! counted from the tick before the segment was sent. The tick form keeps srtt in eighths and rttvar in quarters of a
+//! tick. After the fourth doubling srtt is added to rttvar and reset. The timeouts of this form are multiples of the
+//! tick. To reproduce a run of ns-2 this arithmetic must be the same to the bit.
 //!
 //! The state is 48 bytes. A sample costs some twenty operations. Reading the timeout costs two.
 

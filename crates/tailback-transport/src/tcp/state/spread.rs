@@ -121,7 +121,7 @@ impl ControlBlock {
     }
 
     /// The timer of a recovery has judged the losses passed to [`ControlBlock::count_lost`]. These losses do not belong
-    /// to the next ACK. If a reduction `begins` with it, Linux counts one segment as delivered.
+    /// to the next ACK. If a reduction `begins` with this judgement, Linux counts one segment as delivered.
     pub fn judged_by_timer(&mut self, begins: bool) {
         self.lost_by_timer = self.newly_lost;
         let segment = u64::from(self.cfg.payload);

@@ -50,7 +50,7 @@ pub enum Bound {
 /// Why a cluster is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Why {
-    /// At the start, and the later clusters.
+    /// The clusters at the start, and the later clusters at a multiple of the estimate.
     Search,
     Fall,
     Limited,

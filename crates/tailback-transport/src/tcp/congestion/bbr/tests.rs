@@ -200,8 +200,8 @@ fn phases_of_the_cycle_end_as_they_should() {
     }
 }
 
-/// Linux looks ahead to the next departure: the phase 1.25 ends two segments (a batch) below its target of 58, and
-/// the phase 0.75 one segment above its target of 46 if one is delivered until then.
+/// Linux looks ahead to the next departure. The phase 1.25 therefore ends two segments (a batch) below its target of
+/// 58. The phase 0.75 ends one segment above its target of 46 if one segment is delivered until then.
 #[test]
 fn linux_counts_what_is_there_when_the_next_segment_leaves() {
     let phase = |h: &Hand| match h.bbr.mode {

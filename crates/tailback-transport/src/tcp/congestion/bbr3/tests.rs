@@ -276,7 +276,8 @@ fn a_probe_s_rate_lasts_for_two_cycles() {
     assert!((h.q.path.max_bw() / 1e6 - 1.0).abs() < 1e-9, "{}", h.q.path.max_bw());
 }
 
-/// Limited samples neither fill the pipe nor lower the rate, and while they last UP does not end (appendix A.7).
+/// Limited samples neither fill the pipe nor lower the rate, and UP does not end as long as samples are limited
+/// (appendix A.7).
 #[test]
 fn limited_samples_only_raise_the_rate() {
     let mut h = Hand::settle();
@@ -404,7 +405,7 @@ fn a_cautious_probe_is_followed_by_a_full_one() {
     assert_eq!(h.q.state, State::Up, "the second probe is not cautious");
 }
 
-/// With a full window at the bound, UP raises it by 1, 2, 4, ... segments a round.
+/// With a full window at the bound, UP raises the bound by 1, 2, 4, ... segments per round.
 #[test]
 fn the_bound_grows_twice_as_fast_each_round() {
     let mut h = Hand::settle();

@@ -7,7 +7,7 @@ use super::{SentList, SentSegment};
 use crate::tcp::congestion::Lost;
 use tailback_base::Time;
 
-/// The largest number of bytes, up to this one, that fits in a record.
+/// This number of bytes, or the largest number that fits in a record if this is less.
 pub(super) fn short(bytes: u64) -> u32 {
     bytes.min(u64::from(u32::MAX)) as u32
 }
