@@ -1,8 +1,8 @@
 //! Whether the application limits the rate, because it sends less than 65 % of the estimate.
 //!
-//! A budget fills at 65 % of the estimate and empties with the bytes of media that are sent. Its bounds are plus and
-//! minus 500 ms of that rate. If the budget rises above 80 % of its bound, the application limits the rate. If it falls
-//! below 50 %, the application no longer does. If no packet is sent, the budget is checked every 500 ms.
+//! A budget fills at 65 % of the estimate and empties only with the bytes of media that are sent. Its bounds are plus
+//! and minus 500 ms of that rate. If the budget rises above 80 % of its bound, the application limits the rate. If it
+//! falls below 50 %, the application no longer does. If no packet is sent, the budget is checked every 500 ms.
 
 use tailback_base::Time;
 
