@@ -1,19 +1,20 @@
 //! Data that the application wrote and the source has not sent yet.
 //!
-//! Each write stays separate, so that a packet never holds parts of two writes: a keystroke of 40 bytes is a packet
-//! of 40 bytes. A write longer than a packet is cut. State: one number for each waiting write, and their sum.
+//! Each write stays separate, so a packet never holds parts of two writes. A keystroke of 40 bytes is therefore a
+//! packet of 40 bytes. A write longer than a packet is cut into several packets. The state is one number for each
+//! waiting write, and the sum of these numbers.
 
 use crate::endpoint::Amount;
 use std::collections::VecDeque;
 
-/// How a write without end is stored among the writes.
+/// The number that stands for a write without end.
 const ENDLESS: u64 = u64::MAX;
 
 #[derive(Default)]
 pub struct Backlog {
     /// Bytes left of each write, oldest first.
     writes: VecDeque<u64>,
-    /// Their sum, without a write without end.
+    /// Bytes left of all writes, except a write without end.
     bytes: u64,
 }
 
@@ -29,17 +30,17 @@ impl Backlog {
         }
     }
 
-    /// How many writes wait, in part or whole.
+    /// The number of writes that wait, in part or whole.
     pub fn writes(&self) -> usize {
         self.writes.len()
     }
 
-    /// Bytes that wait, without a write without end.
+    /// Bytes that wait, except those of a write without end.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether the next packet is of a write without end.
+    /// Whether the next packet belongs to a write without end.
     pub fn is_endless(&self) -> bool {
         self.writes.front() == Some(&ENDLESS)
     }
@@ -53,7 +54,7 @@ impl Backlog {
         self.writes.len() > 1 || self.writes.front().is_some_and(|n| *n > u64::from(most))
     }
 
-    /// Take the next packet; returns its size in bytes.
+    /// Take the next packet. Returns its size in bytes.
     pub fn take(&mut self, most: u32) -> Option<u32> {
         let left = self.writes.front_mut()?;
         let n = (*left).min(u64::from(most));
@@ -67,7 +68,7 @@ impl Backlog {
         Some(n as u32)
     }
 
-    /// Drop the write without end; writes of a given length stay.
+    /// Drop the write without end. Writes of a given length stay.
     pub fn end(&mut self) {
         self.writes.retain(|n| *n != ENDLESS);
     }

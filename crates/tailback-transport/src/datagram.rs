@@ -1,8 +1,9 @@
-//! Datagrams (RFC 768): one end sends what the application writes, the other end counts what arrives.
+//! Datagrams (RFC 768). One end sends what the application writes, and the other end counts the datagrams that arrive.
 //!
-//! There is no window, no acknowledgement and no timer: the application decides when to send. The simulator carries
-//! datagram flows without endpoints; the two here are for drivers that know only [`Endpoint`], such as a test.
-//! Each write is cut into datagrams of at most `payload` bytes. A datagram's `seq` is the offset of its first byte.
+//! There is no window, no acknowledgement and no timer. The application decides when to send. The simulator carries
+//! datagram flows without endpoints. The two endpoints of this file are for drivers that use only [`Endpoint`], such as
+//! a test. Each write is cut into datagrams of at most `payload` bytes. A datagram's `seq` is the offset of its first
+//! byte.
 
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
 use crate::entry::{Carries, Entry};
@@ -69,7 +70,7 @@ pub const ROUND_TRIP: ProbeDef = ProbeDef {
     per: "",
 };
 
-/// Its row in the list of transports.
+/// The entry of datagrams in the list of transports.
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     carries: Carries::Datagrams,
@@ -156,13 +157,13 @@ impl Endpoint for DatagramSender {
     }
 }
 
-/// The receiving end, which counts what arrives.
+/// The receiving end, which counts the datagrams that arrive.
 #[derive(Default)]
 pub struct DatagramReceiver {
     bytes: u64,
     packets: u64,
     marked: u64,
-    /// One past the highest byte seen; shows which datagrams came late.
+    /// One past the highest byte seen. It shows which datagrams arrived late.
     highest: u64,
     late: u64,
 }

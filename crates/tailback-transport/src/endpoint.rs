@@ -1,8 +1,8 @@
 //! The contract between a transport endpoint and its driver.
 //!
-//! After every call the driver calls [`Endpoint::poll_transmit`] until it returns no more segments. Then it asks
-//! [`Endpoint::next_timeout`] and makes sure that [`Endpoint::on_timeout`] is called at that instant, or later: the
-//! endpoint checks the time itself.
+//! After every call the driver calls [`Endpoint::poll_transmit`] until it returns no more segments. Then it calls
+//! [`Endpoint::next_timeout`] and makes sure that [`Endpoint::on_timeout`] is called at the returned instant, or later.
+//! The endpoint checks the time itself.
 
 use crate::segment::{Plain, Segment};
 use crate::tcp::ControlChange;
@@ -26,7 +26,7 @@ pub enum Transmit {
     Idle,
 }
 
-/// When an endpoint wants to be called, after [`Endpoint::predict`].
+/// When an endpoint has to be called next, after [`Endpoint::predict`].
 #[derive(Clone, Copy, Debug)]
 pub struct Wake {
     pub timeout: Time,
@@ -40,9 +40,10 @@ pub enum AppEvent {
     Connected,
     /// This many new bytes arrived in order.
     Delivered(u64),
-    /// The packet with this number arrived, of a transport that numbers packets and repeats none.
+    /// The packet with this number arrived. Only a transport that numbers packets and never repeats a packet reports
+    /// this event.
     Packet(u64),
-    /// Everything written so far is acknowledged.
+    /// All data written so far are acknowledged.
     AllAcknowledged,
     /// The other side will send no more.
     PeerClosed,
@@ -50,7 +51,7 @@ pub enum AppEvent {
     Closed,
 }
 
-/// Where an endpoint reports to.
+/// The application to which an endpoint reports.
 pub trait AppEvents {
     fn event(&mut self, e: AppEvent);
 }
@@ -74,7 +75,7 @@ tailback_base::counters! {
         pub ecn_reductions: u64,
         /// Time during which the congestion window limited the sender.
         pub limited_by_network: Duration,
-        /// Time during which the advertised window or the window cap limited it.
+        /// Time during which the advertised window or the window cap limited the sender.
         pub limited_by_window_cap: Duration,
         /// Time during which there was nothing to send.
         pub limited_by_application: Duration,
@@ -85,7 +86,7 @@ tailback_base::counters! {
     }
 }
 
-/// How far the bytes that an application wrote to one end have come.
+/// How many of the bytes that an application wrote to one end have been sent and acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Progress {
     pub written: u64,
@@ -98,7 +99,7 @@ pub struct Progress {
 }
 
 impl Wake {
-    /// The same, but no later than `time`.
+    /// The same instants, but with a timeout no later than `time`.
     #[must_use]
     pub fn or_at(self, time: Option<Time>) -> Wake {
         Wake {
@@ -112,53 +113,56 @@ impl Wake {
 pub trait Endpoint {
     /// The application writes data.
     fn write(&mut self, n: Amount, now: Time);
-    /// No more data will be written; what is written is still delivered.
+    /// No more data will be written. Data already written are still delivered.
     fn close(&mut self, now: Time);
-    /// Give up the data not sent yet. What is outstanding is still recovered, and then the connection is over.
+    /// Give up the data not sent yet. Losses of outstanding data are still repaired, and then the connection is over.
     fn abort(&mut self, now: Time) {
         self.close(now);
     }
     /// The application will close this end itself. Without this call a two-way end closes when its peer has closed.
     fn stay_open(&mut self) {}
-    /// Whether the application reads what arrives. While it does not, the receive buffer of a two-way end fills.
+    /// Set whether the application reads arriving data. While the application does not read, the receive buffer of a
+    /// two-way end fills.
     fn set_reading(&mut self, _on: bool, _now: Time) {}
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents);
-    /// Header prediction: handles a common segment in one call. The segment has no options except time stamps, the
-    /// answer needs no others either, and there is nothing to report to the application. The effect is the same as
-    /// that of [`Endpoint::on_segment`], [`Endpoint::poll_transmit`] until it is idle, and
-    /// [`Endpoint::next_timeout`]. Returns `None` if this is not such a segment; then nothing has changed.
+    /// Header prediction handles a common segment in one call. The segment has no options except time stamps, the
+    /// answer needs no other options either, and there is nothing to report to the application. The effect is the same
+    /// as that of [`Endpoint::on_segment`], [`Endpoint::poll_transmit`] until it is idle, and
+    /// [`Endpoint::next_timeout`]. Returns `None`, and changes nothing, if this is not such a segment.
     fn predict(&mut self, _s: &Plain, _now: Time, _out: &mut Vec<Plain>) -> Option<Wake> {
         None
     }
-    /// Called until it returns no segment.
+    /// The next segment to send. The driver calls this function until it returns no segment.
     fn poll_transmit(&mut self, now: Time) -> Transmit;
-    /// Whether it gives each of its segments a code point.
+    /// Whether this end sets a code point in each of its segments.
     fn colours(&self) -> bool {
         false
     }
-    /// The code point of the segment that it has handed out last; `None` where that is the flow's.
+    /// The code point of the last segment that this end returned; `None` if this is the code point of the flow.
     fn code_point(&self) -> Option<Dscp> {
         None
     }
-    /// Whether it limits what it has in the queue of its own host, and so has to hear what leaves that.
+    /// Whether this end limits its data in the queue of its own host. Such an end has to be called when data leave the
+    /// host.
     fn limits_host(&self) -> bool {
         false
     }
-    /// A segment with so much payload will have left the host at this instant, or is lost there. If the end waits for
-    /// that, [`Endpoint::next_timeout`] says until when.
+    /// A segment with this much payload will have left the host at this instant, or is lost there. If the end waits for
+    /// this instant, [`Endpoint::next_timeout`] returns it.
     fn leaves_host(&mut self, _payload: u32, _at: Time) {}
     fn next_timeout(&self) -> Option<Time>;
     fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents);
     /// A router on the path sends a request.
     fn on_request(&mut self, _r: Request, _now: Time) {}
-    /// From now on its data are sent under another congestion control, which was made for the parameters of this
-    /// connection; what it leaves to chance is drawn from `rng`. False from an end that cannot: nothing has changed.
+    /// From now on another congestion control controls the data of this end. This control was made for the parameters
+    /// of this connection. Its random choices are drawn from `rng`. Returns false, and changes nothing, if the end
+    /// cannot change its control.
     fn set_congestion(&mut self, _to: &ControlChange, _rng: &mut Stream, _now: Time) -> bool {
         false
     }
     /// The number of the byte that this end expects next. `Some` only if the connection is open, no data are held out
     /// of order, and the application reads. Then a segment that begins with this byte, without SYN, FIN and RST,
-    /// delivers its payload, and the application hears of nothing else except acknowledgements.
+    /// delivers its payload, and the application gets no other events except those about acknowledgements.
     fn expects_next(&self) -> Option<u64> {
         None
     }
@@ -170,7 +174,8 @@ pub trait Endpoint {
     fn arrived_bytes(&self) -> u64 {
         self.received_bytes()
     }
-    /// How far the written data has come; `None` from an endpoint that does not count it.
+    /// How many of the written bytes have been sent and acknowledged; `None` from an endpoint that does not count these
+    /// bytes.
     fn progress(&self) -> Option<Progress> {
         None
     }
@@ -178,10 +183,10 @@ pub trait Endpoint {
     fn wire_bytes(&self, payload: u64) -> u64 {
         payload
     }
-    /// Take back this many of the bytes written last, as far as they have not been sent. `u64::MAX` takes back what
-    /// was written without end, too.
+    /// Take back this many of the bytes written last, except bytes that have already been sent. `u64::MAX` also takes
+    /// back a write without end.
     fn withdraw(&mut self, _bytes: u64) {}
-    /// The rate of payload that it would like its application to have, bit/s; `None` from one that has no such wish.
+    /// The rate of payload that this end asks its application for, bit/s; `None` from an end that asks for no rate.
     fn target(&self) -> Option<f64> {
         None
     }
@@ -197,12 +202,12 @@ pub trait Endpoint {
     fn report(&self, _now: Time) -> SenderReport {
         SenderReport::default()
     }
-    /// What `tcp_info` of Linux shows of a connection, under its names without the prefix `tcpi_`; empty from an
-    /// endpoint that is no sender of TCP.
+    /// The values of a connection that Linux's `tcp_info` shows, under its names without the prefix `tcpi_`. The list
+    /// is empty for an endpoint that is not a TCP sender.
     fn info(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
-    /// The values that can be recorded. Asked when a recording is declared, not during a run.
+    /// The values that can be recorded. This function is called when a recording is declared, not during a run.
     fn probes(&self) -> Vec<&'static ProbeDef> {
         vec![]
     }
@@ -210,9 +215,9 @@ pub trait Endpoint {
     fn read(&self, _probe: usize) -> f64 {
         f64::NAN
     }
-    /// Whether this end is done. A connection is forgotten once both ends are done. An end is not done while it still
-    /// has data to send, or while it waits in case its last ACK is lost (TIME-WAIT). An end that only answers is
-    /// always done.
+    /// Whether this end is done. A connection is removed once both ends are done. An end is not done while it still has
+    /// data to send, or while it waits in case its last ACK is lost (TIME-WAIT). An end that only answers is always
+    /// done.
     fn is_closed(&self) -> bool {
         true
     }

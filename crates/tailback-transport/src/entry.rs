@@ -1,4 +1,4 @@
-//! A row of the list of transports: what is known about the transport, and how to make it.
+//! An entry of the list of transports: the facts about a transport, and the functions that make its connections.
 
 use crate::endpoint::Endpoint;
 use crate::path::Path;
@@ -31,12 +31,12 @@ impl Registered for Entry {
 /// The data that an application gives to a transport.
 #[derive(Clone, Copy, Debug)]
 pub enum Carries {
-    /// A stream of bytes between two endpoints. This function also checks the settings against each other;
+    /// A stream of bytes between two endpoints. This function also checks the settings against each other.
     /// `controllers` are the congestion controls that the settings may name.
     Stream(fn(&Settings, controllers: &[&'static Controller]) -> Result<Connection, Refusal>),
-    /// Packets between two endpoints; lost packets are not sent again.
+    /// Packets between two endpoints. Lost packets are not sent again.
     Lossy(fn(&Settings) -> Result<Connection, Refusal>),
-    /// The same, and the source says which rate it would like its application to have.
+    /// Packets as in `Lossy`, but the source also tells its application the rate at which to send.
     Adapting(fn(&Settings, controllers: &model::Registry<&'static RateController>) -> Result<Connection, Refusal>),
     /// Packets, without endpoints. The model has the parameters `header` and `ecn`.
     Datagrams,
@@ -50,16 +50,17 @@ pub struct Connection(Arc<dyn Ends>);
 pub trait Ends {
     /// Payload of a full segment, bytes.
     fn segment_bytes(&self) -> u32;
-    /// Whether both ends may send. Then the first of `ends` is the one that opens the connection.
+    /// Whether both ends may send. If so, the first of `ends` opens the connection.
     fn is_two_way(&self) -> bool {
         false
     }
-    /// Whether its ends are somebody else's code. Then the second end is asked too when the flow starts, since a server
-    /// may speak first, and no end of the run is called ahead of time: ends may share what they know.
+    /// Whether the ends are code from outside tailback. If so, the second end is also called when the flow starts,
+    /// because a server may send first. In addition, no end of the run is called ahead of time, because ends may share
+    /// state.
     fn is_from_outside(&self) -> bool {
         false
     }
-    /// Both ends of a new connection, source first. `path` is called only if they need it; random choices that the
+    /// Both ends of a new connection, source first. `path` is called only if the ends need it. Random choices that the
     /// parameters leave open are drawn from `rng`.
     fn ends(&self, path: &mut dyn FnMut() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2];
 }

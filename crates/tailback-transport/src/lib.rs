@@ -1,7 +1,7 @@
 //! Transport endpoints, without clocks or I/O.
 //!
-//! An endpoint is one end of a connection, behind the trait [`Endpoint`]: segments go in through `on_segment` and
-//! come out of `poll_transmit`, and `next_timeout` says when the endpoint wants to be called again.
+//! An endpoint is one end of a connection, behind the trait [`Endpoint`]. Segments go in through `on_segment` and come
+//! out of `poll_transmit`. The function `next_timeout` says when the endpoint has to be called again.
 
 #![forbid(unsafe_code)]
 

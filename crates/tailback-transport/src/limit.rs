@@ -1,4 +1,4 @@
-//! The limits of a sender, and how long each was in effect. A change is noted at the end of a burst.
+//! The limits of a sender, and the time for which each limit was in effect. A change is recorded at the end of a burst.
 
 use crate::endpoint::SenderReport;
 use tailback_base::{Duration, Time};
@@ -15,7 +15,7 @@ pub enum Limit {
     Application,
 }
 
-/// The present limit, and since when.
+/// The present limit, and the time since which it has been in effect.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitClock {
     limit: Limit,

@@ -1,7 +1,7 @@
 //! The data about its path that an endpoint gets when it is made.
 //!
-//! Modern endpoints measure their path. The sources of the REAL simulator start from the round trip of an empty path,
-//! and a rate control needs to know the rate of its host's own line.
+//! Modern endpoints measure their path. The sources of the REAL simulator, however, start from the round trip of an
+//! empty path, and a rate control needs the rate of its host's own line.
 
 use smallvec::SmallVec;
 use tailback_base::{BitRate, Duration};
@@ -11,7 +11,7 @@ use tailback_base::{BitRate, Duration};
 pub struct OneWay {
     /// Rates of the lines, in order of travel.
     pub lines: SmallVec<[BitRate; 4]>,
-    /// Propagation delay of all of them.
+    /// The total propagation delay of the lines.
     pub delay: Duration,
 }
 

@@ -1,7 +1,7 @@
-//! The transports and congestion controls that a scenario can name: one list of rows for each, and the look-ups in
-//! these lists.
+//! The transports and congestion controls that a scenario can name: one list for transports, one for congestion
+//! controls, and the look-ups in both lists.
 //!
-//! A caller with additional rows adds them to a copy.
+//! A caller that has additional entries adds these entries to a copy of the lists.
 
 use crate::entry::{Carries, Connection, Entry};
 use crate::rtp::control::{RateController, list::RATE_CONTROLLERS};
@@ -11,7 +11,7 @@ use tailback_base::model;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Settings};
 
-/// In the order of the reference page.
+/// The transports, in the order of the reference page.
 pub static TRANSPORTS: &[&Entry] = &[
     &tcp::ENTRY,
     &keshav::GENERIC,
@@ -47,8 +47,8 @@ impl Registry {
             .is_some_and(|e| (e.capable)(settings, &self.controllers))
     }
 
-    /// The parameters of connections with these settings (profile applied), if the transport is TCP and they fit each
-    /// other.
+    /// The parameters of connections with these settings (profile applied), if the transport is TCP and its settings
+    /// fit each other.
     pub fn tcp(&self, settings: &Settings) -> Option<tcp::Config> {
         let is_tcp = std::ptr::eq(settings.model, &tcp::MODEL);
         is_tcp
@@ -56,7 +56,7 @@ impl Registry {
             .flatten()
     }
 
-    /// The row of a model.
+    /// The entry of a model.
     pub fn find(&self, model: &Model) -> Option<&'static Entry> {
         self.transports.iter().copied().find(|e| std::ptr::eq(e.model, model))
     }
@@ -73,7 +73,7 @@ impl Registry {
             .is_some_and(|e| matches!(e.carries, Carries::Stream(_)))
     }
 
-    /// Whether the transport of this model says which rate it would like its application to have, and numbers packets.
+    /// Whether the transport of this model tells its application the rate at which to send, and numbers packets.
     pub fn adapts(&self, model: &Model) -> bool {
         self.find(model)
             .is_some_and(|e| matches!(e.carries, Carries::Adapting(_)))
@@ -82,7 +82,7 @@ impl Registry {
     /// The connection that these settings describe; `None` for datagrams.
     ///
     /// # Errors
-    /// Parameters that contradict each other, or a model that is not in the list.
+    /// Some parameters contradict each other, or the model is not in the list.
     pub fn connection(&self, settings: &Settings) -> Result<Option<Connection>, Refusal> {
         match self.transports.row(settings.model.name)?.carries {
             Carries::Stream(make) => make(settings, &self.controllers).map(Some),

@@ -1,4 +1,4 @@
-//! Reads one word after the other, and makes the messages about words that do not fit.
+//! Reads one word after another, and makes the error messages about words that do not fit.
 
 use super::lex::{Kind, Token};
 use super::packetdrill::{MOST_NESTED, MOST_SECONDS};
@@ -50,7 +50,7 @@ impl<'a> Cursor<'a> {
         self.words.get(self.at).map_or(self.text.len(), |t| t.span.0)
     }
 
-    /// The text from there up to the last word taken, blanks as one.
+    /// The text from `begin` up to the last word taken, with one blank for each run of blanks.
     pub fn text_since(&self, begin: usize) -> String {
         let end = self.words[..self.at].last().map_or(begin, |t| t.span.1);
         let lines = self.text[begin..end.max(begin)].lines();
@@ -171,7 +171,7 @@ impl<'a> Cursor<'a> {
         Ok(seconds * 1_000_000_000 + nanoseconds)
     }
 
-    /// Read what is inside brackets or operands, unless it is nested too deep.
+    /// Read the text inside brackets or operands, unless it is nested too deep.
     pub fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         if self.depth >= MOST_NESTED {
             return Err(self.fault(format!("more than {MOST_NESTED} brackets are nested")));

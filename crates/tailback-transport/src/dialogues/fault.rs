@@ -1,8 +1,8 @@
-//! Why a text cannot be read: the line, the word, and what to write instead.
+//! The error of a text that cannot be read: the line, the word, and the text to write instead.
 
 use std::fmt;
 
-/// The most characters of a word that are shown.
+/// The largest number of characters of a word that a message shows.
 const SHOWN: usize = 60;
 
 /// A text that cannot be read.
@@ -10,9 +10,9 @@ const SHOWN: usize = 60;
 pub struct Fault {
     /// The line, from 1.
     pub line: u32,
-    /// The word at which reading ended, shortened; empty at the end of the text.
+    /// The word at which reading ended, shortened. It is empty at the end of the text.
     pub word: String,
-    /// What is wrong, and the remedy.
+    /// The error and its remedy.
     pub what: String,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// A word as a message shows it: one line, without control characters, not too long.
+/// A word in the form of a message: on one line, without control characters, and not too long.
 fn shown(word: &str) -> String {
     let mut clean: String = word
         .chars()

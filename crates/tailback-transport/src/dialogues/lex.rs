@@ -1,5 +1,5 @@
-//! Words of a dialogue. Comments are `//` to the end of the line and `/* */` in a script of packetdrill, `#` to the
-//! end of the line in our own language; a line end is a blank like any other.
+//! Words of a dialogue. In a script of packetdrill, comments are `//` to the end of the line and `/* */`. In our own
+//! language, comments are `#` to the end of the line. A line end is a blank like any other.
 
 use crate::dialogues::Fault;
 
@@ -7,7 +7,7 @@ use crate::dialogues::Fault;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Token<'a> {
     pub line: u32,
-    /// The first byte of it, and one past its last.
+    /// The place of the word's first byte, and one past the place of its last byte.
     pub span: (usize, usize),
     pub kind: Kind<'a>,
 }
@@ -79,7 +79,7 @@ impl<'a> Lexer<'a> {
         passed
     }
 
-    /// Pass blanks and comments; whether anything is left.
+    /// Skip blanks and comments. Returns whether anything is left.
     fn skip(&mut self) -> Result<bool, Fault> {
         loop {
             let rest = self.rest();
@@ -131,7 +131,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A number is not part of a longer word: `1a` is refused where it is read.
+    /// A number ends after its digits. The text `1a` is refused by the code that reads the number.
     fn number(&mut self) -> Kind<'a> {
         let rest = self.rest();
         let digits = |s: &str| s.len() - s.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -159,7 +159,7 @@ impl<'a> Lexer<'a> {
         Ok(Kind::Option(name, value))
     }
 
-    /// The text between two marks. A backslash takes the next character as it is.
+    /// The text between two marks. A backslash makes the next character literal.
     fn between(&mut self, open: &str, close: &str, called: &str) -> Result<&'a str, Fault> {
         let rest = self.rest();
         let inside = &rest[open.len()..];

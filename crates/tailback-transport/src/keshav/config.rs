@@ -1,4 +1,4 @@
-//! The parameters of a source, checked and in the units the endpoints use: packets, bytes, seconds.
+//! The parameters of a source, checked and in the units that the endpoints use: packets, bytes and seconds.
 
 use super::fuzzy::Rules;
 use super::params::*;
@@ -29,11 +29,11 @@ pub struct Config {
     /// For sources with a timer for each packet.
     pub beta: f64,
     pub gain: f64,
-    /// A round trip is measured from the last transmission of a packet, not from its first.
+    /// A round trip is measured from the last transmission of a packet, not from its first transmission.
     pub sample_last: bool,
     /// A generic source has one timer, for its oldest packet.
     pub one_timer: bool,
-    /// When that timer expires, all packets are repeated that were sent before it was started.
+    /// When the timer for the oldest packet expires, all packets sent before that timer was started are repeated.
     pub repeats_all: bool,
 }
 
@@ -79,7 +79,7 @@ pub struct PacketPairConfig {
     pub setpoint: f64,
     /// A pair leaves only when both packets fit in the window.
     pub whole_pairs: bool,
-    /// n is computed from the round trip, not from the number of outstanding packets.
+    /// The queue estimate n is computed from the round trip, not from the number of outstanding packets.
     pub queue_from_rtt: bool,
     /// The rate is computed at most once in this many round trips.
     pub control_round_trips: f64,
@@ -145,7 +145,7 @@ impl JacobsonKarelsConfig {
 
 impl PacketPairConfig {
     /// # Errors
-    /// Membership points of the estimator that do not rise.
+    /// The membership points of the estimator do not rise.
     pub fn read(s: &Settings) -> Result<PacketPairConfig, Refusal> {
         Ok(PacketPairConfig {
             setpoint: s.get(&SETPOINT),
@@ -163,10 +163,10 @@ impl PacketPairConfig {
 }
 
 impl Config {
-    /// Read the parameters that all sources share; `kind` holds those of one source.
+    /// Read the parameters that all sources share. `kind` has the parameters of one source.
     ///
     /// # Errors
-    /// Parameters that contradict each other.
+    /// Some parameters contradict each other.
     pub fn resolve(s: &Settings, kind: SourceKind) -> Result<Config, Refusal> {
         // Jacobson and Karels' source has one timer, with its own estimator.
         let (packet, header) = (s.get(&PACKET), s.get(&HEADER));
@@ -218,7 +218,7 @@ impl Config {
         })
     }
 
-    /// The first estimate of the round trip, seconds; `base` is the round trip of the empty path.
+    /// The first estimate of the round trip, seconds. `base` is the round trip of the empty path.
     pub fn first_estimate(&self, base: Duration) -> f64 {
         self.rtt0.max(self.rtt0_path * base.seconds())
     }
@@ -244,7 +244,7 @@ impl Config {
         }
     }
 
-    /// Whether the source reacts to the congestion bit; switches may only set it if so.
+    /// Whether the source reacts to the congestion bit. Switches may set this bit only if the source reacts to it.
     pub fn reads_bit(&self) -> bool {
         matches!(self.kind, SourceKind::DecBit(_))
     }

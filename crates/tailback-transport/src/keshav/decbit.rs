@@ -1,7 +1,8 @@
 //! The DECbit source: a window controlled by the congestion bit.
 //!
-//! From Ramakrishnan and Jain's scheme, as used in Keshav's thesis, chapter 6. Switches set a bit in data packets,
-//! the sink copies it into the acknowledgement, and the source changes its window once every two windows:
+//! The source is Ramakrishnan and Jain's scheme, as used in Keshav's thesis, chapter 6. Switches set a bit in data
+//! packets, and the sink copies this bit into the acknowledgement. The source changes its window once every two
+//! windows:
 //!
 //! ```text
 //! after each change from W_old to W_new:   ignore the acknowledgements of floor(W_old) packets,
@@ -10,12 +11,13 @@
 //!    fewer:                                win = min(wmax, win + `increase`)
 //! ```
 //!
-//! Every acknowledgement counts, also duplicates. The sources leave some points open; our choices are (see
-//! `docs/decisions/keshav-sources.md`): a timeout sets the window to `timeout_window` and begins a new cycle that
-//! ignores as many acknowledgements as packets are outstanding; at exactly the threshold the window shrinks; if the
-//! window cannot grow, a new cycle begins all the same. Timers are those of [`super::timers`].
+//! Every acknowledgement counts, including duplicates. The sources leave some points open, and the choices are ours
+//! (see `docs/decisions/keshav-sources.md`). A timeout sets the window to `timeout_window`. It begins a new cycle that
+//! ignores as many acknowledgements as packets are outstanding. At exactly the threshold the window shrinks. A new
+//! cycle begins even if the window cannot grow. Timers are those of [`super::timers`].
 //!
-//! State: the window, and how many acknowledgements to ignore and to count. An acknowledgement costs a few operations.
+//! The state is the window, the number of acknowledgements to ignore, and the number of acknowledgements to count. An
+//! acknowledgement costs a few operations.
 
 use super::config::{Config, DecBitConfig};
 use super::generic::{read_window, send_within};
@@ -32,7 +34,7 @@ pub struct BitWindow {
     wmax: f64,
     /// The window in packets, a real number.
     win: f64,
-    /// Acknowledgements still to be ignored, and then to be counted.
+    /// The number of acknowledgements still to be ignored, and the number to be counted after these.
     ignore: u64,
     count: u64,
     counted: u64,
@@ -58,7 +60,7 @@ impl BitWindow {
         self.win
     }
 
-    /// A new cycle after a change from `old`.
+    /// Begin a new cycle after a change of the window from `old`.
     fn begin(&mut self, old: f64) {
         self.ignore = old as u64;
         self.count = self.win as u64;
@@ -168,13 +170,14 @@ mod tests {
     #[test]
     fn one_change_in_two_windows() {
         let mut w = window(5.0);
-        // W_old = 0, W_new = 1: the first counts. Then 1 is ignored and 2 count; then 2 and 3; then 3 and 4; 4 and 5.
+        // With W_old = 0 and W_new = 1, the first acknowledgement counts. Then 1 is ignored and 2 count, then 2 and 3,
+        // then 3 and 4, then 4 and 5.
         let up = trace(&mut w, &[0; 1 + 3 + 5 + 7]);
         let mut expected = vec![2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0, 4.0];
         expected.extend([4.0; 6]);
         expected.push(5.0);
         assert_eq!(up, expected);
-        // At the cap the cycle continues: 4 ignored, 5 counted; then 5 and 5.
+        // At the cap the cycle continues: 4 are ignored and 5 counted, and then 5 are ignored and 5 counted.
         assert_eq!(trace(&mut w, &[0; 9 + 10]), [5.0; 19]);
         assert_eq!(trace(&mut w, &[1, 1, 1, 1, 1, 0, 0, 1, 1, 1]).last(), Some(&4.375));
     }
@@ -183,10 +186,11 @@ mod tests {
     fn half_of_the_bits_is_enough_and_ignored_ones_do_not_count() {
         let mut w = window(9.0);
         trace(&mut w, &[0]);
-        // Window 2: one is ignored (its bit has no effect), then one of two is set: decrease to 1.75.
+        // With a window of 2 one acknowledgement is ignored, so its bit has no effect. Then one of two bits is set, and
+        // the window decreases to 1.75.
         assert_eq!(trace(&mut w, &[1, 0, 1]), [2.0, 2.0, 1.75]);
-        // 2 are ignored, then 1.75 rounded down = 1 is counted and clear: 2.75. Then 1 is ignored and 2 are counted:
-        // 3.75.
+        // 2 are ignored. Then 1 (1.75 rounded down) is counted with a clear bit, and the window is 2.75. Then 1 is
+        // ignored and 2 are counted, and the window is 3.75.
         assert_eq!(trace(&mut w, &[1, 1, 0]), [1.75, 1.75, 2.75]);
         assert_eq!(trace(&mut w, &[1, 0, 0]), [2.75, 2.75, 3.75]);
     }
@@ -195,8 +199,8 @@ mod tests {
     fn marked_at_a_window_of_one_it_stays_at_one() {
         let mut w = window(5.0);
         assert_eq!(trace(&mut w, &[1; 20]), [1.0; 20]);
-        // From a window of one, one acknowledgement is ignored and the next counted, in turn; the very first was
-        // counted at once. 20 is even, so the last of these was ignored, and a clear bit opens the window now.
+        // With a window of one, acknowledgements are ignored and counted in turn, and the very first was counted. 20 is
+        // even, so the last of these was ignored. The next one is counted, and its clear bit opens the window.
         assert_eq!(trace(&mut w, &[0]), [2.0]);
     }
 
@@ -207,7 +211,7 @@ mod tests {
         assert_eq!(w.window(), 4.0);
         w.on_timeout(3);
         assert_eq!(w.window(), 1.0);
-        // Three that were outstanding are ignored.
+        // Three acknowledgements are ignored, because three packets were outstanding.
         assert_eq!(trace(&mut w, &[0, 0, 0, 0]), [1.0, 1.0, 1.0, 2.0]);
     }
 }

@@ -1,9 +1,9 @@
-//! The estimator of a packet-pair source: an exponential average of the gaps. The weight depends on how well it
-//! predicts.
+//! The estimator of a packet-pair source: an exponential average of the gaps. Its weight depends on how well the
+//! average predicts the next gap.
 //!
-//! From Keshav's thesis, chapter 6, and his papers of 1991 and 1994 on packet-pair flow control: the weight of the
-//! past is high while predictions are good and falls when the error is large, and a single spike is ignored. The
-//! papers give the rules in words. The equations and membership points are our choice, and the points are parameters
+//! The source is Keshav's thesis, chapter 6, and his papers of 1991 and 1994 on packet-pair flow control. The weight of
+//! the past is high while predictions are good, and falls when the error is large. A single spike is ignored. The
+//! papers give these rules in words. The equations and membership points are our choice, and the points are parameters
 //! (`docs/decisions/keshav-sources.md`).
 //!
 //! ```text
@@ -13,13 +13,13 @@
 //! a  = alpha(E);   G = a G + (1 - a) g
 //! ```
 //!
-//! An isolated spike makes d large, so the error filter keeps its value, E stays low and a stays high: G hardly
+//! An isolated spike makes d large. The error filter then keeps its value, so E stays low, a stays high, and G hardly
 //! changes. If the next gap agrees with the jump, d is near 0, E follows e, a falls, and G converges geometrically.
 //!
-//! State: four numbers. A gap costs some twenty operations.
+//! The state is four numbers. A gap costs some twenty operations.
 
 /// A controller with one input and three rules. The sets low, middle and high are triangles that peak at three points
-/// and sum to one everywhere; the output is the mean of three values, weighted by membership.
+/// and sum to one everywhere. The output is the mean of three values, weighted by membership.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rules {
     /// Rising.
@@ -28,7 +28,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Only two neighbouring sets overlap at any point, so the weighted mean is a straight line from rule to rule.
+    /// The output for the input `x`. Only two neighbouring sets overlap at any point, so the weighted mean is a
+    /// straight line from rule to rule.
     pub fn apply(&self, x: f64) -> f64 {
         let ([c0, c1, c2], [low, middle, high]) = (self.peaks, self.outputs);
         let between = |a: f64, b: f64, from: f64, to: f64| from + (to - from) * (x - a) / (b - a);
@@ -57,7 +58,7 @@ pub struct GapEstimator {
 }
 
 impl GapEstimator {
-    /// Starts with the first gap, seconds, above 0.
+    /// Start with the first gap, in seconds, which is above 0.
     pub fn new(alpha: Rules, filter: Rules, gap: f64) -> GapEstimator {
         GapEstimator {
             alpha_rules: alpha,
@@ -69,7 +70,7 @@ impl GapEstimator {
         }
     }
 
-    /// A new gap, seconds, above 0.
+    /// Take a new gap, in seconds, which is above 0.
     pub fn update(&mut self, g: f64) {
         let e = ((g - self.gap).abs() / g).min(1.0);
         let h = self.filter_rules.apply((e - self.error).abs());
@@ -129,7 +130,7 @@ mod tests {
         assert!((g.gap() - 0.3).abs() < 0.01, "{}", g.gap());
     }
 
-    /// A permanent change from 0.3 s to 0.6 s: estimate and weight after each gap, computed by hand from the
+    /// A permanent change from 0.3 s to 0.6 s: estimate and weight after each gap, computed separately from the
     /// equations.
     #[test]
     fn a_lasting_step_is_followed() {

@@ -1,8 +1,8 @@
-//! The generic source: a fixed window and a timer for each packet, or one for the oldest.
+//! The generic source: a fixed window, and a timer for each packet or one timer for the oldest packet.
 //!
-//! From Keshav's thesis, chapter 6: "generic" stands for the flow control of many networks of its time. The window is
-//! always `wmax`; only a timer detects a loss. See [`super::timers`] for a timer of each packet, and
-//! [`super::oldest_timer`] for one timer.
+//! The source is Keshav's thesis, chapter 6, in which "generic" stands for the flow control of many networks of the
+//! time. The window is always `wmax`, and only a timer detects a loss. See [`super::timers`] for a timer for each
+//! packet, and [`super::oldest_timer`] for one timer.
 
 use super::config::Config;
 use super::oldest_timer::OldestTimer;
@@ -102,7 +102,8 @@ impl Generic {
     }
 }
 
-/// Packets whose timer expired are sent first, even beyond the window; then new ones within `window` packets.
+/// Packets whose timer expired are sent first, even beyond the window. Then new packets are sent, and at most `window`
+/// packets are outstanding.
 pub fn send_within(window: f64, timers: &mut PacketTimers, state: &mut SenderState, now: Time) -> Transmit {
     if let Some(s) = timers.resend(state, now) {
         return Transmit::Segment(s);
@@ -117,7 +118,7 @@ pub fn send_within(window: f64, timers: &mut PacketTimers, state: &mut SenderSta
     Transmit::Idle
 }
 
-/// The probes of a source with a window and such an estimate.
+/// The probes of a source with a window and a path estimate.
 pub fn read_window(window: f64, estimate: &PathEstimate, state: &SenderState, probe: &str) -> f64 {
     match probe {
         "win" => window,

@@ -1,7 +1,7 @@
 //! The Jacobson-Karels source: slow start, congestion avoidance, fast retransmit, mean and deviation.
 //!
-//! From Jacobson and Karels, Congestion Avoidance and Control, 1988, as Keshav's thesis, chapter 6, uses it: the window
-//! opens exponentially, then linearly, and drops to one on a loss. There is no fast recovery.
+//! The source is Jacobson and Karels, Congestion Avoidance and Control, 1988, as used in Keshav's thesis, chapter 6.
+//! The window opens exponentially, then linearly, and drops to one on a loss. There is no fast recovery.
 //!
 //! ```text
 //! advance:    win = min(wmax, win + (1 if win < ssthresh else 1/win));  duplicates = 0
@@ -10,28 +10,28 @@
 //! shut:       ssthresh = max(2, min(win, wmax) / 2);  win = `shut_window`
 //! ```
 //!
-//! After duplicates the next packet to send does not change, as in 4.3BSD-Tahoe: a second loss in the same window
-//! waits for the timer, which sets the threshold from a window of one or two. With `go_back` the source also goes
-//! back after duplicates.
+//! After duplicates the next packet to send does not change, as in 4.3BSD-Tahoe. A second loss in the same window
+//! therefore waits for the timer. The expiry of this timer sets the threshold from a window of one or two. With
+//! `go_back` the source also goes back after duplicates.
 //!
-//! One timer runs for the oldest packet, (mean + k x deviation) x backoff, and restarts with each advance. With
-//! `timer = "packet"` each packet has its own timer, started at its own transmission, and the timer of the oldest one
-//! counts. No samples are taken from packets that were sent again (Karn), and an acknowledgement of such a packet
-//! does not change the backoff. Otherwise a path whose round trip exceeds the first timeout would never yield a
-//! sample: every packet would always be sent twice.
+//! One timer runs for the oldest packet. It lasts (mean + k x deviation) x backoff, and restarts with each
+//! acknowledgement that advances. With `timer = "packet"` each packet has its own timer, started at its own
+//! transmission, and the timer of the oldest one counts. Packets that were sent again yield no samples (Karn), and an
+//! acknowledgement of such a packet does not change the backoff. If it ended the backoff, a path whose round trip
+//! exceeds the first timeout would never yield a sample, because every packet would always be sent twice.
 //!
-//! With `repair = "timers"` only the windows are those of Jacobson and Karels: each packet has a timer as in a
-//! generic source ([`super::timers`]), and is sent again when that timer expires. An expiry also shuts the window.
-//! The `dupthresh`-th duplicate shuts the window and repeats nothing. `k`, `timer`, `go_back` and `first_samples`
-//! then have no effect on repeats.
+//! With `repair = "timers"` only the windows are those of Jacobson and Karels. Each packet has a timer as in a generic
+//! source ([`super::timers`]), and is sent again when this timer expires. An expiry also shuts the window. The
+//! `dupthresh`-th duplicate shuts the window and repeats nothing. `k`, `timer`, `go_back` and `first_samples` then have
+//! no effect on repeats.
 //!
-//! The sources leave some points open; our choices are (see `docs/decisions/keshav-sources.md`): the window grows
-//! once per acknowledgement; the first slow-start threshold is `wmax`; the first sample m gives mean m and deviation
-//! m/2; until there are `first_samples` samples, a timeout is at least the first estimate of [`super::timers`]; when
-//! going back after a timeout, packets that an acknowledgement named are skipped (with `use_echo`); the limits of the
-//! timeout are those of [`super::timers`].
+//! The sources leave some points open, and the choices are ours (see `docs/decisions/keshav-sources.md`). The window
+//! grows once per acknowledgement. The first slow-start threshold is `wmax`. The first sample m gives mean m and
+//! deviation m/2. Until there are `first_samples` samples, a timeout is at least the first estimate of
+//! [`super::timers`]. When the source goes back after a timeout, it skips packets that an acknowledgement named (with
+//! `use_echo`). The limits of the timeout are those of [`super::timers`].
 //!
-//! State: window and threshold, duplicates, mean and deviation, one deadline.
+//! The state is window and threshold, the number of duplicates, mean and deviation, and one deadline.
 
 use super::config::{Config, JacobsonKarelsConfig};
 use super::generic::send_within;
@@ -49,7 +49,7 @@ pub struct JacobsonKarels {
     win: f64,
     ssthresh: f64,
     duplicates: u32,
-    /// The next packet to send: a new one, or one that is sent again while going back.
+    /// The next packet to send: a new packet, or one that is sent again while the source goes back.
     nxt: u64,
     /// The oldest packet is sent again at once, independent of the window.
     resend: bool,
@@ -60,7 +60,7 @@ pub struct JacobsonKarels {
     first_estimate: f64,
     backoff: f64,
     deadline: Time,
-    /// The repair that replaces its own.
+    /// The timers of the repair that replaces the source's own repair.
     timers: Option<Box<PacketTimers>>,
 }
 
@@ -226,7 +226,7 @@ impl FlowControl for JacobsonKarels {
         self.backoff *= state.cfg.backoff;
         self.nxt = state.sent.una();
         if self.own.packet_timer {
-            // Everything is sent again: the old timers of the packets no longer count.
+            // Everything is sent again, so the old timers of the packets no longer count.
             let at = self.expiry(state, now);
             state.sent.iter_mut().for_each(|p| p.deadline = at);
         }

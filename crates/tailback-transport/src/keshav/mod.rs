@@ -1,27 +1,28 @@
 //! The sources of Keshav's REAL simulator, and their sink.
 //!
-//! Four flow controls from the time before TCP settled: a fixed window with a timer for each packet (`generic`),
-//! Jacobson and Karels' window of 1988 (`jacobson-karels`), a window controlled by a congestion bit (`decbit`), and a
-//! rate controlled by pairs of packets (`packet-pair`). They send packets of fixed size, numbered consecutively from
-//! 0, without handshake or options. A write becomes packets of at most `packet` bytes, so a keystroke becomes a
-//! separate packet.
+//! The four flow controls are from the time before TCP settled: a fixed window with a timer for each packet
+//! (`generic`), Jacobson and Karels' window of 1988 (`jacobson-karels`), a window controlled by a congestion bit
+//! (`decbit`), and a rate controlled by pairs of packets (`packet-pair`). The sources send packets of fixed size,
+//! numbered consecutively from 0, without handshake or options. A write becomes packets of at most `packet` bytes, so a
+//! keystroke becomes a separate packet.
 //!
 //! A source is a [`Sender`], which implements [`Endpoint`]. It contains a [`state`] (numbers, outstanding packets,
 //! waiting data, counters) and a flow control behind [`FlowControl`]:
 //!
-//! * `outstanding`: packets sent and not acknowledged; data written and not yet sent is in `backlog`, outside this
-//!   folder;
-//! * `timers`: a timer for each packet, with backoff, for all but `jacobson-karels`; `oldest_timer`: one for the oldest
-//!   packet, as `generic` may have it;
+//! * `outstanding`: packets sent and not acknowledged. Data that was written and not yet sent is in `backlog`, outside
+//!   this folder;
+//! * `timers`: a timer for each packet, with backoff, for all sources except `jacobson-karels`; `oldest_timer`: one
+//!   timer for the oldest packet, which is an option of `generic`;
 //! * `generic`, `decbit`, `jacobson_karels`, `packet_pair`: the flow controls, one file each; `fuzzy`: the estimator of
-//!   the last;
+//!   `packet_pair`;
 //! * `sink`: acknowledges each data packet at once with the next number expected, the number of that packet and its
 //!   congestion bit;
-//! * `params`, `config`: every parameter once, as data, and their values.
+//! * `params`, `config`: the declarations of all parameters, and the checked values.
 //!
-//! The parts of an acknowledgement in a [`Segment`](crate::Segment): `ack` is the next packet expected, `seq` the
-//! number of the packet that is answered (the source remembers when it was first sent), [`Flags::ECE`](crate::Flags)
-//! its congestion bit, and [`Flags::RETRANSMISSION`](crate::Flags) says that it was a repeat.
+//! An acknowledgement is a [`Segment`](crate::Segment). Its `ack` is the next packet expected, and its `seq` is the
+//! number of the packet that is answered (the source stores when this packet was first sent).
+//! [`Flags::ECE`](crate::Flags) is the congestion bit of that packet, and [`Flags::RETRANSMISSION`](crate::Flags) says
+//! that the packet was a repeat.
 
 pub mod config;
 mod decbit;
@@ -49,7 +50,7 @@ use std::sync::Arc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Settings, Stream};
 
-/// Rows in the list of transports, one for each flow control.
+/// Entries of the list of transports, one for each flow control.
 pub static GENERIC: Entry = Entry {
     model: &params::GENERIC,
     carries: Carries::Stream(|s, _| connection(s, SourceKind::Generic)),

@@ -1,15 +1,15 @@
 //! One retransmission timer, for the oldest packet that is not acknowledged.
 //!
-//! The other reading of Keshav's thesis, chapter 6, which does not say whether each packet of a generic source has a
-//! timer. The timer starts when a packet is sent and no timer runs, and starts again with each acknowledgement that
-//! advances. When it expires, the oldest packet alone is sent again, and the timeout backs off; an acknowledgement
-//! that advances ends the backoff. So of several packets that were lost together, one is repaired in each timeout.
-//! The timeout, its bounds and its estimate are those of [`super::timers`]. With `timer = "restart-all"` an expiry
-//! repeats all packets that were sent before the last start of the timer, except those that are known to have
-//! arrived. The oldest comes first.
+//! Keshav's thesis, chapter 6, does not say whether each packet of a generic source has a timer. This file implements
+//! the reading with only one timer. The timer starts when a packet is sent and the timer does not run. It restarts with
+//! each acknowledgement that advances. When it expires, only the oldest packet is sent again, and the timeout backs
+//! off. An acknowledgement that advances ends the backoff. If several packets were lost together, one of them is
+//! therefore repaired in each timeout. The timeout, its bounds and its estimate are those of [`super::timers`]. With
+//! `timer = "restart-all"` an expiry repeats all packets that were sent before the last start of the timer, except
+//! those that are known to have arrived. The oldest packet is repeated first.
 //!
-//! State: the estimate, the deadline and the start of the timer, the backoff, and which packets are due. Cost: O(1),
-//! except an expiry with `restart-all`, which looks at each packet that it repeats.
+//! The state is the estimate, the deadline and the start of the timer, the backoff, and the numbers of the packets that
+//! are due. Each call costs O(1), except an expiry with `restart-all`, which examines each packet that it repeats.
 
 use super::config::Config;
 use super::state::{AckSeen, SenderState};
@@ -20,7 +20,7 @@ use tailback_base::{Duration, Time};
 
 pub struct OldestTimer {
     pub estimate: PathEstimate,
-    /// [`Time::NEVER`] if it does not run.
+    /// The deadline of the timer; [`Time::NEVER`] if the timer does not run.
     pub deadline: Time,
     backoff: f64,
     /// An expiry repeats more than the oldest packet.
@@ -135,7 +135,7 @@ mod tests {
         .collect()
     }
 
-    /// Let the timer expire, and return when, and what is sent.
+    /// Let the timer expire. Returns the time of the expiry and the packets that are sent.
     fn expire(generic: &mut Generic, state: &mut SenderState) -> (f64, Vec<u64>) {
         let at = generic.deadline();
         generic.on_timer(state, at);
@@ -156,8 +156,9 @@ mod tests {
         generic.on_ack(&a, state, Time::from_seconds(at));
     }
 
-    /// A whole window is lost. With a timer for each packet all are sent again at 6 s; with one, the oldest alone, at
-    /// 6 s, again 12 s later, and the next one a whole timeout after the oldest has arrived.
+    /// A whole window is lost. With a timer for each packet, all packets are sent again at 6 s. With one timer, only
+    /// the oldest packet is sent again at 6 s, and once more 12 s later. The next packet follows a whole timeout after
+    /// the oldest has arrived.
     #[test]
     fn one_timer_repairs_one_loss_a_timeout() {
         let (mut each, mut state) = source("packet");
@@ -167,7 +168,8 @@ mod tests {
         let (mut one, mut state) = source("restart");
         assert_eq!(expire(&mut one, &mut state), (6.0, vec![0]));
         assert_eq!(expire(&mut one, &mut state), (18.0, vec![0]));
-        // Measured from the first transmission: 3 + (20 - 3) / 8 s, and twice that from 20 s on.
+        // The sample is measured from the first transmission. The estimate is 3 + (20 - 3) / 8 s. The timer expires at
+        // 20 s plus twice this estimate.
         acknowledged(&mut one, &mut state, 1, 20.0);
         assert_eq!(sends(&mut one, &mut state, 20.0), [4]);
         assert_eq!(expire(&mut one, &mut state), (30.25, vec![1]));
@@ -182,7 +184,8 @@ mod tests {
         assert_eq!(expire(&mut all, &mut state), (9.0, vec![1, 2, 3]));
     }
 
-    /// An acknowledgement of new data starts the timer again, one of everything stops it, a new packet starts it.
+    /// An acknowledgement of new data restarts the timer, an acknowledgement of everything stops it, and a new packet
+    /// starts it.
     #[test]
     fn the_timer_runs_while_something_is_outstanding() {
         let (mut one, mut state) = source("restart");

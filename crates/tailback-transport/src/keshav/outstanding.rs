@@ -1,7 +1,7 @@
 //! The packets that were sent and not yet acknowledged by number, oldest first.
 //!
-//! State: one record for each packet (40 bytes), and the number of the oldest. An acknowledgement costs one look-up
-//! and the removal of the packets it covers.
+//! The state is one record for each packet (40 bytes), and the number of the oldest packet. An acknowledgement costs
+//! one look-up and the removal of the packets that it covers.
 
 use std::collections::VecDeque;
 use tailback_base::Time;
@@ -22,13 +22,14 @@ pub enum Role {
 pub struct SentPacket {
     pub bytes: u32,
     pub role: Role,
-    /// When the packet was first sent; when it was last sent, if round trips are measured from the last transmission.
+    /// When the packet was first sent. If round trips are measured from the last transmission, this is when it was last
+    /// sent.
     pub first_sent: Time,
     /// The packet was sent again.
     pub again: bool,
     /// An acknowledgement named it.
     pub heard: bool,
-    /// When its own timer expires, for sources with a timer for each packet; [`Time::NEVER`] if none runs.
+    /// When the packet's own timer expires, for sources with a timer for each packet; [`Time::NEVER`] if none runs.
     pub deadline: Time,
     /// Factor on its timeout.
     pub backoff: f64,
@@ -39,7 +40,7 @@ pub struct Outstanding {
     /// Number of the first outstanding packet.
     una: u64,
     packets: VecDeque<SentPacket>,
-    /// How many outstanding packets an acknowledgement named.
+    /// The number of outstanding packets that an acknowledgement named.
     heard: usize,
     /// How many records were examined.
     #[cfg(test)]
@@ -66,7 +67,7 @@ impl Outstanding {
         self.packets.len()
     }
 
-    /// How many of them no acknowledgement has named.
+    /// The number of outstanding packets that no acknowledgement has named.
     pub fn unheard(&self) -> usize {
         self.packets.len() - self.heard
     }
@@ -97,7 +98,7 @@ impl Outstanding {
         self.packets.push_back(p);
     }
 
-    /// An acknowledgement names packet `number`. The first time, returns its record from before.
+    /// An acknowledgement names packet `number`. The first time, returns the record of the packet as it was before.
     pub fn hear(&mut self, number: u64) -> Option<SentPacket> {
         let p = self.get_mut(number)?;
         if p.heard {

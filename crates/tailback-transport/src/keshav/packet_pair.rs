@@ -1,10 +1,10 @@
 //! The packet-pair source with the control-theoretic rate law (PP_CTH).
 //!
-//! From Keshav's thesis, chapter 6, and his papers of 1991 and 1994. All data is sent in pairs, back to back. If a
-//! Fair Queueing switch is the bottleneck, it sends the two packets one round of service apart, so the gap between
-//! their acknowledgements is the inverse of the rate that this conversation gets. The source estimates that gap
-//! ([`super::fuzzy`]), and paces its pairs so that the bottleneck holds `setpoint` of its packets in about one round
-//! trip:
+//! The source is Keshav's thesis, chapter 6, and his papers of 1991 and 1994. All data is sent in pairs of packets,
+//! back to back. If a Fair Queueing switch is the bottleneck, it sends the two packets one round of service apart. The
+//! gap between their acknowledgements is then the inverse of the rate that this conversation gets. The source estimates
+//! this gap ([`super::fuzzy`]). It paces its pairs so that the queue of the bottleneck has `setpoint` packets of this
+//! source after about one round trip:
 //!
 //! ```text
 //! mu  = 1 / G                               rate of service, packets/s
@@ -14,28 +14,28 @@
 //! ```
 //!
 //! S is the number of packets sent and not known to have arrived. P is the round trip of the very first packet and
-//! never changes; T is the round trip of the first packet of this pair. In addition at most `wmax` packets may be
-//! outstanding; a source blocked by this limit sends at once when an acknowledgement makes room. If there is room for
-//! only one packet, the first of a pair is sent and the second waits. A blocked source then always has `wmax`
-//! outstanding, and the gaps between its packets are those of its acknowledgements; they show the rate of service as
-//! long as the bottleneck holds some of its packets. With `limit = "pair"` both packets are sent together or not at
-//! all. The published delays fit the first rule, see `docs/decisions/packet-pair-window.md`. With `queue_est =
-//! "rtt"`, n = mu (T - P) instead.
+//! never changes. T is the round trip of the first packet of this pair. In addition at most `wmax` packets may be
+//! outstanding. A source blocked by this limit sends at once when an acknowledgement makes room. If there is room for
+//! only one packet, the first of a pair is sent and the second waits. A blocked source then always has `wmax` packets
+//! outstanding, and the gaps between its packets are those between its acknowledgements. These gaps show the rate of
+//! service as long as some packets of the source wait at the bottleneck. With `limit = "pair"` both packets are sent
+//! together or not at all. The published delays fit the rule without `limit = "pair"`, see
+//! `docs/decisions/packet-pair-window.md`. With `queue_est = "rtt"`, n is mu (T - P).
 //!
-//! A gap is discarded if either packet was sent again, if the acknowledgements came out of order, or if either did
-//! not move the next packet expected. Each packet has a timer that detects its loss ([`super::timers`]). A lost
-//! packet takes the next slot of the pacer, before new data, as a single packet and not as a probe. A loss changes
+//! A gap is discarded if either packet was sent again, if the acknowledgements came out of order, or if one of them did
+//! not move the next packet expected. Each packet has a timer that detects its loss ([`super::timers`]). A lost packet
+//! takes the next slot of the pacer, before new data. It is sent as a single packet and not as a probe. A loss changes
 //! neither estimate nor window.
 //!
-//! The sources leave some points open; our choices are (see `docs/decisions/keshav-sources.md`): after `silence`
-//! round trips without a gap the rate is 1/T until there is a gap; if only one packet waits, it is sent alone and
-//! takes half a slot; while the first pair is out nothing else is sent, and if it yields no gap another first pair
-//! follows.
+//! The sources leave some points open, and the choices are ours (see `docs/decisions/keshav-sources.md`). After
+//! `silence` round trips without a gap the rate is 1/T until there is a gap. If only one packet waits, it is sent alone
+//! and takes half a slot. While the first pair is outstanding, nothing else is sent. If the first pair yields no gap,
+//! another first pair follows.
 //!
 //! In the published table of scenario 1, the source whose first probe was not delayed has the longer delay. With this
-//! law the other source has it, because an overestimate of P makes n too small and the queue longer.
+//! law the other source has the longer delay, because an overestimate of P makes n too small and the queue longer.
 //!
-//! State: the estimator, P, T, the rate and the last slot. An acknowledgement costs some fifty operations.
+//! The state is the estimator, P, T, the rate and the last slot. An acknowledgement costs some fifty operations.
 
 use super::config::{Config, PacketPairConfig};
 use super::fuzzy::GapEstimator;
@@ -53,7 +53,7 @@ use tailback_base::{Duration, ProbeDef, Time};
 struct Half {
     number: u64,
     at: Time,
-    /// Its round trip, seconds.
+    /// The round trip of this first packet, seconds.
     rtt: f64,
 }
 
@@ -63,10 +63,10 @@ pub struct PacketPair {
     timers: PacketTimers,
     /// `None` before the first gap.
     estimate: Option<GapEstimator>,
-    /// The first pair while it is out; the number is that of its second packet.
+    /// The number of the second packet of the first pair, while this pair is outstanding.
     first_pair: Option<u64>,
     half: Option<Half>,
-    /// The second packet of a pair waits, and is sent as soon as it fits.
+    /// The second packet of a pair waits. It is sent as soon as the window has room.
     second: bool,
     /// P and T, seconds.
     propagation: f64,
@@ -75,10 +75,10 @@ pub struct PacketPair {
     controlled: Time,
     /// Packets/s.
     rate: f64,
-    /// The last slot, and how many packets it held.
+    /// The last slot, and the number of packets sent in it.
     slot: Time,
     slot_packets: f64,
-    /// A slot came, but the window did not allow its use.
+    /// A slot came, but the window did not allow a packet.
     blocked: bool,
     /// The last gap, seconds, and the queue estimated from it, packets.
     gap: f64,
@@ -115,7 +115,8 @@ impl PacketPair {
         }
     }
 
-    /// The two acknowledgements of a pair came `gap` seconds apart; the first took `rtt` seconds.
+    /// The two acknowledgements of a pair arrived `gap` seconds apart. The round trip of the first packet was `rtt`
+    /// seconds.
     fn probe(&mut self, gap: f64, rtt: f64, state: &SenderState, now: Time) {
         self.gap = gap.max(self.least_gap);
         self.round_trip = rtt;
@@ -176,7 +177,7 @@ impl PacketPair {
         }
     }
 
-    /// Whether the window has room for this many packets more; if not, the source waits for an acknowledgement.
+    /// Whether the window has room for this many packets more. If not, the source waits for an acknowledgement.
     fn fits(&mut self, packets: usize, state: &SenderState) -> bool {
         self.blocked = state.in_network() + packets > self.wmax as usize;
         !self.blocked
@@ -279,7 +280,7 @@ impl FlowControl for PacketPair {
     }
 
     fn window(&self) -> f64 {
-        // The rate limits it unless the window does.
+        // The rate limits the source unless the window does.
         if self.blocked { f64::from(self.wmax) } else { 0.0 }
     }
 

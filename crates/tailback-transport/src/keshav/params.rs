@@ -1,7 +1,7 @@
-//! The declarations of the sources: every parameter once, and the probes.
+//! The declarations of all parameters and probes of the sources.
 //!
 //! "Keshav 1991" is S. Keshav, Congestion Control in Computer Networks, thesis, Berkeley 1991, chapter 6. A parameter
-//! without a source is not stated in that chapter; its default is our choice.
+//! without a source is not stated in that chapter, so its default is our choice.
 
 use crate::segment::MOST_HEADER;
 use tailback_base::model::{Key, Kind, Model, ProbeDef};
@@ -57,7 +57,7 @@ choice! {
     pub enum SampleFrom { First = "first", Last = "last" }
 }
 
-/// The parameters of all sources, followed by those of one source.
+/// The parameters of all sources, followed by the parameters of one source.
 macro_rules! source_params {
     ($wmax:expr; $($own:expr),* $(,)?) => {
         &[

@@ -1,6 +1,6 @@
 //! A source: the [`Endpoint`] around a flow control.
 //!
-//! It needs no handshake. The connection is over when it has been closed and everything written is acknowledged.
+//! A source needs no handshake. Its connection is over when it has been closed and everything written is acknowledged.
 
 use super::state::{AckSeen, SenderState};
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
@@ -8,15 +8,16 @@ use crate::limit::{Limit, LimitClock};
 use crate::segment::{Flags, Segment};
 use tailback_base::{Duration, ProbeDef, Time};
 
-/// Decides how much may be sent, and when, and what is sent again.
+/// A flow control decides how much may be sent and when, and which packets are sent again.
 pub trait FlowControl {
     const PROBES: &'static [ProbeDef];
 
     fn on_ack(&mut self, a: &AckSeen, state: &mut SenderState, now: Time);
-    /// The next packet; called again until it answers nothing. New ones come from [`SenderState::fresh`].
+    /// The next packet. This function is called again until it returns no packet. New packets come from
+    /// [`SenderState::fresh`].
     fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit;
-    /// When [`FlowControl::on_timer`] is to be called; [`Time::NEVER`] for never. At that time possibly nothing is
-    /// due yet.
+    /// When [`FlowControl::on_timer`] is to be called; [`Time::NEVER`] for never. It is possible that nothing is due at
+    /// that time.
     fn deadline(&self) -> Time;
     fn on_timer(&mut self, state: &mut SenderState, now: Time);
     /// Window, packets.
@@ -31,7 +32,7 @@ pub struct Sender<C> {
     state: SenderState,
     control: C,
     limit: LimitClock,
-    /// When to wake up because the application must get events although no packet arrived.
+    /// When the source must be called because the application must get events although no packet arrived.
     wake: Time,
     connected_told: bool,
     /// Everything up to here was reported as acknowledged.
@@ -58,7 +59,7 @@ impl<C: FlowControl> Sender<C> {
         self.state.sent.is_empty() && self.state.backlog.is_empty()
     }
 
-    /// Report to the application what has happened.
+    /// Report events to the application.
     fn report_up(&mut self, up: &mut dyn AppEvents) {
         self.wake = Time::NEVER;
         if !self.connected_told {
@@ -78,7 +79,7 @@ impl<C: FlowControl> Sender<C> {
         }
     }
 
-    /// Note what limits the source, now that it stops sending.
+    /// Record what limits the source when it stops sending.
     fn note_limit(&mut self, now: Time) {
         let limit = if self.state.backlog.is_empty() {
             Limit::Application

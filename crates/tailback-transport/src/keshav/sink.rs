@@ -1,12 +1,13 @@
-//! The acknowledging sink: it answers each data packet at once, duplicates and packets out of order included.
+//! The acknowledging sink, which answers each data packet at once, including duplicates and packets out of order.
 //!
-//! From Keshav's REAL simulator: an acknowledgement names the next packet expected, and for DECbit it carries the
-//! congestion bit of the packet that it answers. We added that it also names that packet and says whether it was a
-//! repeat (`use_echo` of the sources says whether they use this). Packets out of order are kept: published
-//! retransmission rates equal the drop rates, so receivers did not discard them. The window is unlimited.
+//! The sink is that of Keshav's REAL simulator. An acknowledgement names the next packet expected. For DECbit it also
+//! carries the congestion bit of the packet that it answers. We added two things: the acknowledgement names the packet
+//! that it answers, and says whether this packet was a repeat. The parameter `use_echo` of the sources says whether
+//! they use these additions. Packets out of order are kept, because published retransmission rates equal the drop
+//! rates, so receivers did not discard these packets. The window is unlimited.
 //!
-//! State: the next number expected, and the sizes of the packets held beyond it. A packet in order costs a few
-//! compares.
+//! The state is the next number expected, and the sizes of the packets held beyond this number. A packet in order costs
+//! a few compares.
 
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
 use crate::segment::{Flags, SackBlocks, Segment};

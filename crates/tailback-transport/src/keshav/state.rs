@@ -1,12 +1,13 @@
-//! The common part of all sources of the REAL simulator: numbers, outstanding packets, writing of packets, counters.
+//! The common part of all sources of the REAL simulator: packet numbers, outstanding packets, the writing of packets,
+//! and counters.
 //!
-//! A flow control asks for the next new packet, or for one that was sent before; it decides itself whether its window
-//! or its clock allows this. The time of each packet's first transmission is kept here, so an acknowledgement only
-//! needs to carry its number.
+//! A flow control gets the next new packet, or one that was sent before, from this file. The flow control itself
+//! decides whether its window or its clock allows a packet. The time of each packet's first transmission is kept here,
+//! so an acknowledgement only needs to carry the number of the packet.
 //!
-//! The reported round-trip samples are those of the published tables: from the first transmission of a packet to the
-//! acknowledgement of its first copy that arrives, in order or not, one sample per packet. Timers are not computed
-//! from them.
+//! The reported round-trip samples are those of the published tables. A sample is the time from the first transmission
+//! of a packet to the acknowledgement of its first copy that arrives, in order or not. Each packet gives one sample.
+//! Timers are not computed from these samples.
 
 use super::config::Config;
 use super::outstanding::{Outstanding, Role, SentPacket};
@@ -21,15 +22,15 @@ use tailback_base::{Duration, Ecn, Time};
 pub struct AckSeen {
     /// The next packet expected is later than before.
     pub advances: bool,
-    /// Whether it repeats the last acknowledgement while packets are outstanding.
+    /// Whether this acknowledgement repeats the last one while packets are outstanding.
     pub duplicate: bool,
-    /// The congestion bit of the packet it answers.
+    /// The congestion bit of the packet that the acknowledgement answers.
     pub bit: bool,
-    /// The number of the packet it answers.
+    /// The number of the packet that the acknowledgement answers.
     pub answered: u64,
-    /// If the next packet expected moved: the packet whose arrival moved it.
+    /// The packet whose arrival moved the next packet expected; `None` if this did not move.
     pub mover: Option<SentPacket>,
-    /// The packet it answers, if this is the first answer to it.
+    /// The packet that the acknowledgement answers, if this is the first answer to that packet.
     pub first_answer: Option<SentPacket>,
 }
 
@@ -65,7 +66,7 @@ impl SenderState {
         }
     }
 
-    /// Take an acknowledgement; returns `None` if it names a packet that was never sent.
+    /// Take an acknowledgement. Returns `None` if it names a packet that was never sent.
     pub fn take(&mut self, s: &Segment, now: Time) -> Option<AckSeen> {
         if s.ack > self.sent.end() || s.seq >= self.sent.end() {
             return None;
@@ -78,8 +79,8 @@ impl SenderState {
             self.sample(now.since(p.first_sent));
         }
         let advances = s.ack > una;
-        // The sink moves on when the packet it waits for arrives. Unless acknowledgements were lost, that is this
-        // packet.
+        // The sink moves on when the packet it waits for arrives. Unless acknowledgements were lost, this is the packet
+        // that the acknowledgement answers.
         let mover = if self.cfg.use_echo && s.seq >= una { s.seq } else { una };
         let mover = self.sent.get(mover).copied().filter(|_| advances);
         let duplicate = s.ack == una && !self.sent.is_empty();
@@ -101,7 +102,7 @@ impl SenderState {
         r.rtt_sum += rtt;
     }
 
-    /// The next new packet, if there is something to send. The flow control handles its timer.
+    /// The next new packet, if there is something to send. The flow control handles the timer of this packet.
     pub fn fresh(&mut self, role: Role, now: Time) -> Option<Segment> {
         let bytes = self.backlog.take(self.cfg.packet)?;
         let number = self.sent.end();

@@ -1,20 +1,20 @@
 //! A retransmission timer for each packet, with one estimate of the round trip.
 //!
-//! From Keshav's thesis, chapter 6: the timeout is `beta` times a smoothed round trip, samples are also taken from
-//! retransmitted packets (from their first transmission; `sample`), and repeated expiry backs off. We conclude that
-//! each packet has a timer, and not only the oldest: if a burst of losses were repaired at one packet per timeout, a
-//! source would stop for minutes, and the published throughputs would not be possible.
+//! The source is Keshav's thesis, chapter 6. The timeout is `beta` times a smoothed round trip. Samples are also taken
+//! from retransmitted packets, from their first transmission (see `sample`). Repeated expiry backs off. We conclude
+//! that each packet has a timer, and not only the oldest. If a burst of losses were repaired at one packet per timeout,
+//! a source would stop for minutes, and the published throughputs would not be possible.
 //!
-//! The thesis leaves some points open; our choices are (see `docs/decisions/keshav-sources.md`): the first estimate
-//! is max(`rtt0`, `rtt0_path` x the round trip of the empty path); a timeout is at least `rto_min`; with backoff it
-//! is at most `rto_max` or `rto_max_factor` x the first timeout, whichever is larger; an acknowledgement that
-//! advances ends all backoff, but does not change running timers.
+//! The thesis leaves some points open, and the choices are ours (see `docs/decisions/keshav-sources.md`). The first
+//! estimate is max(`rtt0`, `rtt0_path` x the round trip of the empty path). A timeout is at least `rto_min`. With
+//! backoff it is at most `rto_max` or `rto_max_factor` x the first timeout, whichever is larger. An acknowledgement
+//! that advances ends all backoff, but does not change running timers.
 //!
-//! State: the estimate, the running timers ordered by expiry, the numbers of the packets that wait to be sent again,
-//! and the earliest time at which any timer may expire. An acknowledgement does not change that time, so it costs
-//! nothing here: the timer of a packet that arrived is removed when it expires, or when most of the kept timers are
-//! of this kind. To start a timer and to find an expired one costs the logarithm of the number of timers, so a window
-//! of n lost packets costs n log n.
+//! The state is the estimate, the running timers ordered by expiry, the numbers of the packets that wait to be sent
+//! again, and the earliest time at which any timer may expire. An acknowledgement does not change this earliest time,
+//! so it costs nothing here. The timer of a packet that arrived is removed when the timer expires, or when most of the
+//! kept timers are of this kind. Starting a timer, or finding an expired one, costs the logarithm of the number of
+//! timers. A window of n lost packets therefore costs n log n.
 
 use super::config::Config;
 use super::state::{AckSeen, SenderState};
@@ -24,7 +24,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 use tailback_base::work::{counted, done_if_long};
 use tailback_base::{Duration, Time};
 
-/// Timers of packets that arrived are kept until they outnumber the others and are more than this.
+/// The timers of packets that arrived are kept until they outnumber the other timers by more than this.
 const KEPT: usize = 64;
 
 /// The estimate of the round trip, and the timeout that follows from it.
@@ -71,11 +71,12 @@ impl PathEstimate {
 pub struct PacketTimers {
     estimate: PathEstimate,
     earliest: Time,
-    /// When the timer of a packet expires, and its number. It counts only while the packet has this deadline.
+    /// The time at which the timer of a packet expires, and the number of the packet. The timer counts only while the
+    /// packet has this deadline.
     running: BinaryHeap<Reverse<(Time, u64)>>,
     /// The packets that are backed off.
     backed_off: Vec<u64>,
-    /// Packets whose timer expired and that were not yet sent again.
+    /// Packets whose timer expired and that have not been sent again yet.
     due: BTreeSet<u64>,
 }
 
@@ -137,7 +138,7 @@ impl PacketTimers {
         }
     }
 
-    /// Find the packets whose timer has expired; returns whether there are any.
+    /// Find the packets whose timer has expired. Returns whether there are any.
     pub fn expire(&mut self, state: &mut SenderState, now: Time) -> bool {
         let SenderState { cfg, sent, report, .. } = state;
         let mut expired = 0;
@@ -196,7 +197,7 @@ mod tests {
 
     const PACKETS: u64 = 3000;
 
-    /// A source that sent its packets `apart` seconds one after another, and whose timers all run.
+    /// A source that sent its packets `apart` seconds after each other. All timers run.
     fn sent(apart: f64) -> (PacketTimers, SenderState) {
         let cfg = Config::resolve(&Settings::defaults(&GENERIC), SourceKind::Generic).expect("good parameters");
         let mut timers = PacketTimers::new(&cfg, Duration::from_seconds(0.1));
@@ -211,7 +212,7 @@ mod tests {
         (timers, state)
     }
 
-    /// Go to the next instant at which timers expire; returns the packets sent again.
+    /// Go to the next instant at which timers expire. Returns the packets sent again.
     fn next(timers: &mut PacketTimers, state: &mut SenderState) -> Vec<u64> {
         let now = timers.earliest();
         timers.expire(state, now);
@@ -220,7 +221,7 @@ mod tests {
             .collect()
     }
 
-    /// A source that searches its window for each packet it sends again would examine 4.5 million records.
+    /// A source that searched its window for each packet that it sends again would examine 4.5 million records.
     #[test]
     fn a_window_lost_at_once_is_sent_again_with_a_few_looks_a_packet() {
         let (mut timers, mut state) = sent(0.0);
@@ -249,7 +250,7 @@ mod tests {
         assert!(!timers.has_due());
     }
 
-    /// A packet that was lost once, and acknowledged a second after it was sent again.
+    /// A packet is lost once, and is acknowledged a second after it was sent again.
     #[test]
     fn a_round_trip_is_measured_from_the_first_or_the_last_transmission() {
         let estimate = |sample: &str| {

@@ -1,9 +1,9 @@
-//! RTP with feedback on congestion: media over datagrams whose sender adapts (RFC 3550, RFC 8888).
+//! RTP with feedback on congestion: media over datagrams, with a sender that adapts its rate (RFC 3550, RFC 8888).
 //!
 //! The application writes frames. A frame is cut into packets, which wait in a pacer. The receiver reports which
-//! packets arrived, when, and which of them were marked. A rate control reads the reports and sets three things: the
-//! rate that the encoder should have, the rate at which the pacer sends, and how many bytes may be in flight. Nothing
-//! is sent again.
+//! packets arrived, when, and which of them were marked. A rate control reads the reports and sets the rate that the
+//! encoder should have, the rate at which the pacer sends, and the number of bytes that may be in flight. Nothing is
+//! sent again.
 //!
 //! ```text
 //!   application --write--> backlog --pacing, window--> network --> receiver
@@ -11,9 +11,10 @@
 //!        '------ target ------'------- rate control <---- report -----'
 //! ```
 //!
-//! * `control`: the contract of rate controls, and a file for each; `list`: what a scenario can name;
-//! * `sender`: backlog, pacer, and which packets are in flight; `receiver`: when it reports;
-//! * `report`: what the two ends send each other; `params`: the declaration.
+//! * `control`: the contract of rate controls, and a file for each rate control; `list`: the rate controls that a
+//!   scenario can name;
+//! * `sender`: the backlog, the pacer, and the packets in flight; `receiver`: when the receiver reports;
+//! * `report`: what the two ends send to each other; `params`: the declaration.
 
 pub mod control;
 pub mod params;
@@ -32,7 +33,7 @@ use control::{RateController, ReportRule, Terms};
 use std::sync::Arc;
 use tailback_base::{Ecn, Settings, Stream};
 
-/// Its row in the list of transports.
+/// The entry of RTP in the list of transports.
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     carries: Carries::Adapting(params::connection),
@@ -49,7 +50,7 @@ pub struct Config {
     pub terms: Terms,
     pub rule: ReportRule,
     pub controller: &'static RateController,
-    /// Those of the rate control.
+    /// The settings of the rate control.
     pub settings: Settings,
 }
 

@@ -1,4 +1,4 @@
-//! The declaration of `rtp`: every parameter once, and the probes.
+//! The declaration of `rtp` with all its parameters and probes.
 
 use super::Config;
 use super::control::{RateController, Terms};
@@ -77,13 +77,13 @@ const RTT: ProbeDef = probe(
 const WAITING: ProbeDef = probe("waiting", "bytes", "payload that waits in the pacer");
 const LOST: ProbeDef = probe("lost", "packets", "packets reported as lost, in all");
 
-/// The probes of the source; those of its rate control follow.
+/// The probes of the source. The probes of its rate control follow after these.
 pub const SOURCE_PROBES: &[ProbeDef] = &[TARGET, PACING, RTT, WAITING, LOST];
 
-/// What these settings describe.
+/// The parameters that these settings describe.
 ///
 /// # Errors
-/// Rates that contradict each other, and a rate control that is not in the list.
+/// The rates contradict each other, or the rate control is not in the list.
 pub fn config(s: &Settings, controllers: &model::Registry<&'static RateController>) -> Result<Config, Refusal> {
     let (controller, settings) = match s.value(CONTROL.name) {
         Value::Model(m) => {
@@ -92,7 +92,7 @@ pub fn config(s: &Settings, controllers: &model::Registry<&'static RateControlle
             let controller = own.map_or_else(|| controllers.row(m.model.name), Ok)?;
             (*controller, (**m).clone())
         }
-        // A default.
+        // The setting is a default value.
         Value::Text(name) => {
             let controller = *controllers.row(name)?;
             (controller, Settings::defaults(controller.model))
@@ -121,7 +121,7 @@ pub fn config(s: &Settings, controllers: &model::Registry<&'static RateControlle
 /// The connection that these settings describe.
 ///
 /// # Errors
-/// Those of [`config`].
+/// The errors are those of [`config`].
 pub fn connection(s: &Settings, controllers: &model::Registry<&'static RateController>) -> Result<Connection, Refusal> {
     Ok(Connection::new(Arc::new(config(s, controllers)?)))
 }

@@ -1,14 +1,15 @@
-//! The receiving end: it delivers what arrives, and reports (RFC 8888).
+//! The receiving end. It delivers the packets that arrive, and reports them (RFC 8888).
 //!
-//! A report covers the numbers from the first one that is not final to the highest one that arrived. A number that is
-//! missing is in the reports until one that is at least three later has arrived; then it is final. Reports are sent by
-//! the [rule](super::control::ReportRule) of the rate control, and never while nothing new has arrived. Of copies the
-//! first counts, with the mark of any that comes before the report (RFC 8888 section 3.1).
+//! A report covers the numbers from the first one that is not final to the highest one that arrived. A missing number
+//! stays in the reports until a number that is at least three later has arrived. The missing number is then final.
+//! Reports are sent by the [rule](super::control::ReportRule) of the rate control, and never while nothing new has
+//! arrived. Of several copies of a packet, the first one counts. It counts as marked if any copy that arrives before
+//! the report is marked (RFC 8888 section 3.1).
 //!
-//! No report covers more than 16384 numbers: after a gap that is longer it begins later, and the sender forgets what
-//! is before.
+//! No report covers more than 16384 numbers. After a longer gap the report begins later, and the sender drops the
+//! packets before this beginning.
 //!
-//! State: 24 bytes for each number that no report has covered, at most 400 kB, and the last 1024 numbers that are
+//! The state is 24 bytes for each number that no report has covered, at most 400 kB, and the last 1024 numbers that are
 //! missing.
 
 use super::Config;
@@ -19,18 +20,18 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_base::{Ecn, Time};
 
-/// Both ends take a missing packet as lost once a packet has arrived whose number is greater by this.
+/// Both ends take a missing packet as lost once a packet with a number greater by at least this has arrived.
 pub const LATER: u64 = 3;
 /// RFC 8888 section 3.1: the most numbers in a report.
 const MOST_NUMBERS: u64 = 16_384;
-/// Missing numbers that are kept: whatever comes later than those is taken as a copy.
+/// The most missing numbers that are kept. A late packet whose number is no longer kept is taken as a copy.
 const MISSING: usize = 1024;
 
 pub struct MediaReceiver {
     cfg: Arc<Config>,
     /// The first number that is not final.
     begin: u64,
-    /// From `begin` on, by number.
+    /// The packets from `begin` on, by number; `None` for a missing one.
     arrived: VecDeque<Option<ReportedArrival>>,
     /// Numbers before `begin` that were reported as lost, ascending.
     missing: VecDeque<u64>,
@@ -38,8 +39,8 @@ pub struct MediaReceiver {
     news: u32,
     reported: Option<Time>,
     due: Time,
-    /// The reports that are not sent yet. Two may be written at one instant: the report that is due, and another one
-    /// that an arriving packet causes.
+    /// The reports that are not sent yet. Two reports may be written at one instant: the report that is due, and
+    /// another report that an arriving packet causes.
     reports: VecDeque<Segment>,
     delivered: u64,
 }
@@ -59,7 +60,7 @@ impl MediaReceiver {
         }
     }
 
-    /// Store an arrival; returns whether it is the first copy.
+    /// Store an arrival. Returns whether it is the first copy.
     fn place(&mut self, a: ReportedArrival, now: Time) -> bool {
         let Some(i) = a.number.checked_sub(self.begin) else {
             let late = self.missing.binary_search(&a.number);
@@ -87,7 +88,8 @@ impl MediaReceiver {
         }
     }
 
-    /// Report what has arrived so far, and begin at `begin`. Packets missing before it are not reported again.
+    /// Report the packets that have arrived so far, and let the next report begin at `begin`. Packets that are missing
+    /// before `begin` are not reported again.
     fn skip_to(&mut self, begin: u64, now: Time) {
         if self.news > 0 {
             self.write_report(now);
@@ -123,7 +125,7 @@ impl MediaReceiver {
 }
 
 impl Endpoint for MediaReceiver {
-    /// It sends no data.
+    /// The receiving end sends no data.
     fn write(&mut self, _n: Amount, _now: Time) {}
 
     fn close(&mut self, _now: Time) {}

@@ -1,4 +1,4 @@
-//! What the two ends send each other, and how a segment carries it.
+//! What the two ends send to each other, and how a segment carries these data.
 //!
 //! | | data packet | report (RFC 8888) |
 //! |---|---|---|
@@ -9,15 +9,15 @@
 //! | its number among those with media, or that it is padding | `timestamps`, second: twice the former; 2^63 | |
 //! | for each packet that arrived: number, arrival, ECN code point | | `sack` |
 //!
-//! A report is a datagram without flags. Its size on the wire: 20 B of IP, 8 B of UDP, 8 B of RTCP, 8 B for the source
-//! and the range, 2 B for each number in the range, an even count of them, and 4 B of time stamp (RFC 8888 section
-//! 3.1). Arrivals are known in units of 1/1024 s before the report, up to 8189 of them.
+//! A report is a datagram without flags. Its size on the wire is the sum of 20 B of IP, 8 B of UDP, 8 B of RTCP, 8 B
+//! for the source and the range, 2 B for each number in the range (rounded up to an even count of numbers), and 4 B of
+//! time stamp (RFC 8888 section 3.1). Arrival times are in units of 1/1024 s before the report, and at most 8189 units.
 
 use super::control::ReportRule;
 use crate::segment::{Flags, SackBlocks, Segment};
 use tailback_base::{Ecn, Time};
 
-/// What a report has beside two bytes for each packet.
+/// The bytes of a report in addition to two bytes for each packet.
 const FIXED_BYTES: u64 = 20 + 8 + 8 + 8 + 4;
 /// RFC 8888 section 3.1: the largest arrival time offset.
 const LARGEST_OFFSET: u64 = 0x1FFD;
@@ -47,7 +47,7 @@ impl ArrivalReport {
         (FIXED_BYTES + 2 * numbers.next_multiple_of(2)) as u32
     }
 
-    /// As a segment, in which arrivals have the accuracy of the rule.
+    /// The report as a segment, in which arrival times have the accuracy of the rule.
     pub fn segment(&self, rule: &ReportRule) -> Segment {
         let steps = |at: Time| (self.sent.since(at).0 / rule.step.0).min(LARGEST_OFFSET);
         let entry = |a: &ReportedArrival| (a.number, steps(a.at) << 2 | ecn_bits(a.ecn));
@@ -103,11 +103,11 @@ fn ecn_of(bits: u64) -> Ecn {
     }
 }
 
-/// What a data packet carries.
+/// The contents of a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contents {
     pub payload: u32,
-    /// Its number among the packets with media; `None` is padding.
+    /// The number of the packet among those with media; `None` for padding.
     pub media: Option<u64>,
     pub ends_frame: bool,
 }
@@ -115,7 +115,7 @@ pub struct Contents {
 const PADDING: u64 = 1 << 63;
 
 impl Contents {
-    /// What a segment carries; `None` if it is no data packet.
+    /// The contents of a segment; `None` if the segment is not a data packet.
     pub fn read(s: &Segment) -> Option<Contents> {
         let (_, Time(word)) = s.timestamps.filter(|_| s.payload > 0)?;
         Some(Contents {
@@ -150,7 +150,7 @@ pub fn packet(number: u64, c: &Contents, header: u32, ecn: Ecn, now: Time) -> Se
 mod tests {
     use super::*;
 
-    /// RFC 8888 section 3.1: ten numbers take 68 B, eleven and twelve 72 B.
+    /// RFC 8888 section 3.1: a report of ten numbers takes 68 B, and one of eleven or twelve numbers takes 72 B.
     #[test]
     fn a_report_survives_the_segment_in_steps_of_its_clock() {
         let rule = ReportRule::RFC8888;
@@ -172,7 +172,7 @@ mod tests {
             ],
         };
         let read = ArrivalReport::read(&report.segment(&rule), &rule).expect("a report");
-        // 10 ms are ten whole steps of 0.98 ms.
+        // Ten whole steps of 0.98 ms fit in 10 ms.
         assert_eq!(read.arrived[0].at, Time(5_000_000_000 - 10 * rule.step.0));
         assert_eq!((read.arrived[0].ecn, read.arrived[1]), (Ecn::Ce, report.arrived[1]));
         let bytes = |end| ArrivalReport { end, ..report.clone() }.bytes();

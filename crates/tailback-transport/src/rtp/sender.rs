@@ -1,13 +1,13 @@
-//! The sending end: frames wait in a pacer, packets are in flight until a report covers them.
+//! The sending end. Frames wait in a pacer, and packets are in flight until a report covers them.
 //!
 //! A packet leaves when the pacing rate and the window allow it. A packet is lost if a report has no arrival for it,
-//! but has the arrival of a packet at least three later. Reports can be lost too: a packet that no later report can
-//! cover is forgotten, neither as arrived nor as lost. Where the window is full, and a second and a round trip pass
-//! without a report, all in flight are taken as lost: otherwise an outage that takes a whole window, or its reports,
-//! would never end for the sender. The connection is over when it has been closed, everything written has been sent,
-//! and either each packet has been reported or a second has passed.
+//! but has the arrival of a packet at least three later. Reports can be lost too. A packet that no later report can
+//! cover is dropped from the records, and counts neither as arrived nor as lost. If the window is full, and a second
+//! and a round trip pass without a report, all packets in flight are taken as lost. Without this rule, an outage in
+//! which a whole window or its reports are lost would never end for the sender. The connection is over when it has been
+//! closed, everything written has been sent, and either each packet has been reported or a second has passed.
 //!
-//! State: the waiting frames, and 16 bytes for each packet in flight.
+//! The state is the waiting frames, and 16 bytes for each packet in flight.
 
 use super::Config;
 use super::control::{Fate, Feedback, LeavingPacket, RateControl, RateOutput, ReportedPacket, WrittenFrame};
@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_base::{Duration, Ecn, ProbeDef, Time};
 
-/// How long a sender that has nothing more to send, or whose window is full, waits for a report.
+/// The time for which a sender that has nothing more to send, or has a full window, waits for a report.
 const PATIENCE: Duration = Duration::from_millis(1000);
 
 /// A packet that was sent.
@@ -38,7 +38,8 @@ pub struct MediaSender {
     backlog: Backlog,
     /// When each frame that still waits was written.
     waiting_since: VecDeque<Time>,
-    /// Number of the next packet, and of the next with media; the packets before it that are in flight.
+    /// The number of the next packet, the number of the next packet with media, and the earlier packets that are in
+    /// flight.
     next: u64,
     next_media: u64,
     out: VecDeque<PacketInFlight>,
@@ -92,8 +93,8 @@ impl MediaSender {
         self.control.output(self.backlog.bytes())
     }
 
-    /// Learn what a report says for the first time, in the order of numbers. Packets that no report can cover any more
-    /// are forgotten.
+    /// Take the packets that a report covers for the first time, in the order of numbers. Packets that no report can
+    /// cover any more are dropped from the records.
     fn learn(&mut self, r: &ArrivalReport) {
         self.told.clear();
         let base = self.next - self.out.len() as u64;
@@ -135,7 +136,7 @@ impl MediaSender {
         }
     }
 
-    /// What the next packet carries: media, or else padding.
+    /// The contents of the next packet: media, or padding if no media wait.
     fn contents(&mut self, padding: u32) -> Contents {
         let writes = self.backlog.writes();
         let Some(payload) = self.backlog.take(self.cfg.payload) else {
@@ -157,7 +158,7 @@ impl MediaSender {
         }
     }
 
-    /// When all packets in flight are taken as lost, if no report comes before.
+    /// The time at which all packets in flight are taken as lost, if no report arrives before.
     fn lost_at(&self) -> Option<Time> {
         let is_full = !self.backlog.is_empty() && self.in_flight >= self.output().window;
         let since = self.last_sent.max(self.last_report);
@@ -179,7 +180,7 @@ impl MediaSender {
         self.pass_on(now);
     }
 
-    /// The control hears what was learnt, once a round trip is known.
+    /// Pass the reported packets to the rate control, once a round trip is known.
     fn pass_on(&mut self, now: Time) {
         let Some(rtt) = self.rtt else { return };
         let feedback = Feedback {
@@ -282,7 +283,7 @@ impl Endpoint for MediaSender {
 
     fn poll_transmit(&mut self, now: Time) -> Transmit {
         let output = self.output();
-        // Not before the first frame: until then there is no connection.
+        // No padding is sent before the first frame, because there is no connection until then.
         let pads = output.padding > 0 && self.next > 0 && !self.is_closing;
         if self.backlog.is_empty() && !pads {
             self.limit.note(Limit::Application, now, &mut self.report);
@@ -297,8 +298,8 @@ impl Endpoint for MediaSender {
             self.limit.note(Limit::Network, now, &mut self.report);
             return Transmit::NotBefore(slot);
         }
-        // A write without end stands for an encoder that makes exactly the target. A pace above the target is only for
-        // frames that wait.
+        // A write without end stands for an encoder that makes exactly the target. Only frames that wait are sent at a
+        // pace above the target.
         let pace = if self.backlog.is_endless() && !pads {
             output.target
         } else {
@@ -306,7 +307,7 @@ impl Endpoint for MediaSender {
         };
         let contents = self.contents(output.padding);
         let bytes = contents.payload + self.cfg.header;
-        // An idle pacer saves up nothing.
+        // An idle pacer collects no credit.
         let time = Duration::from_seconds(8.0 * f64::from(bytes) / pace);
         self.slot = self.slot.max(now) + time;
         self.last_sent = now;
@@ -362,7 +363,7 @@ impl Endpoint for MediaSender {
         None
     }
 
-    /// Payload, bit/s.
+    /// The target rate of payload, bit/s.
     fn target(&self) -> Option<f64> {
         Some(self.output().target * self.cfg.payload_share())
     }

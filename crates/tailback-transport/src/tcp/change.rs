@@ -1,8 +1,8 @@
-//! Another congestion control for connections that are open.
+//! A change of the congestion control of open connections.
 //!
-//! It is made once for all connections of a group, when a scenario is read, and shared by them: what it costs a
-//! connection is a new controller. Window and threshold stay, and the new controller goes on from them
-//! ([`CongestionControl::take_over`](super::CongestionControl::take_over)).
+//! The change is made once for all connections of a group, when a scenario is read, and these connections share it.
+//! Each connection only needs a new controller. Window and threshold stay, and the new controller continues from these
+//! values ([`CongestionControl::take_over`](super::CongestionControl::take_over)).
 
 use super::config::{Asked, Config, EcnMode, Misfit};
 use super::congestion::{CongestionControl, Controller, EchoRule};
@@ -17,17 +17,17 @@ use tailback_base::{Ecn, Settings, Stream};
 #[derive(Clone, Debug)]
 pub struct ControlChange(Arc<Config>);
 
-/// Options that a connection negotiates when it opens, so that the control cannot change them later.
+/// The options that a connection negotiates when it opens. The control cannot change these options later.
 fn agreed(control: &Controller) -> (EchoRule, Ecn) {
     (control.facts.echo, control.facts.codepoint)
 }
 
 impl ControlChange {
-    /// From the parameters that the connections were made with, and a value of `congestion`. `own` are profiles beside
-    /// the built-in ones, `controllers` the congestion controls to choose from.
+    /// Make a change from the parameters with which the connections were made, and a value of `congestion`. `own` are
+    /// profiles in addition to the built-in ones, and `controllers` are the congestion controls to choose from.
     ///
     /// # Errors
-    /// A transport that has no congestion control, one that does not exist, and one that needs another kind of ECN
+    /// The transport has no congestion control, the congestion control does not exist, or it needs another kind of ECN
     /// feedback than the connections have agreed on.
     pub fn new(
         settings: &Settings,
@@ -58,12 +58,12 @@ impl ControlChange {
         Ok(ControlChange(Arc::new(after)))
     }
 
-    /// The control, and its own parameters.
+    /// The congestion control, and its own parameters.
     pub fn control(&self) -> &Settings {
         &self.0.controller_settings
     }
 
-    /// Whether the control and the ECN that the connections have negotiated do not go together.
+    /// Why the control and the ECN that the connections have negotiated do not fit each other; `None` if they do.
     pub fn misfit(&self) -> Option<Misfit> {
         self.0.misfit()
     }
@@ -72,12 +72,12 @@ impl ControlChange {
         &self.0
     }
 
-    /// The controller of one connection, what it leaves to chance drawn from `rng`.
+    /// The controller of one connection. Its random choices are drawn from `rng`.
     pub(super) fn controller(&self, rng: &mut Stream) -> Box<dyn CongestionControl> {
         draw_controller(&self.0, rng)
     }
 
-    /// Whether this is the control that a connection with these parameters has.
+    /// Whether a connection with these parameters already has this control.
     pub(super) fn is_in(&self, cfg: &Config) -> bool {
         std::ptr::eq(self.0.controller, cfg.controller) && self.0.controller_settings == cfg.controller_settings
     }

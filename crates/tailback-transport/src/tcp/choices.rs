@@ -1,4 +1,4 @@
-//! Words that a scenario may give and that [`Config`](super::Config) holds in another form.
+//! Values of scenarios that [`Config`](super::Config) stores in another form.
 
 use super::config::EcnMode;
 use super::congestion::Marks;
@@ -11,7 +11,7 @@ tailback_base::choice! {
     /// How the amount in the network (`pipe`) is estimated.
     pub enum SackForm { Rfc6675 = "rfc6675", Pipe = "pipe", PipeEager = "pipe-eager" }
 
-    /// The sign of a loss.
+    /// The sign from which a loss is inferred.
     pub enum LossSign { Dupthresh = "dupthresh", Rack = "rack" }
 
     /// The smallest window that a reduction leaves.
@@ -29,10 +29,10 @@ tailback_base::choice! {
     /// The effect of a timeout on the duplicates counted so far.
     pub enum TimeoutDuplicates { Forget = "forget", Keep = "keep" }
 
-    /// Where the excess of a partial ACK is taken from.
+    /// The quantity from which the excess of a partial ACK is subtracted.
     pub enum PartialAckExcess { Inflation = "inflation", Window = "window" }
 
-    /// Where the inflation by duplicates is counted.
+    /// The variable in which the inflation by duplicates is counted.
     pub enum Inflation { Apart = "apart", Window = "window" }
 
     pub enum PartialAckTimer { Impatient = "impatient", SlowButSteady = "slow_but_steady" }
@@ -44,7 +44,7 @@ tailback_base::choice! {
 
     pub enum BackoffEnds { Sample = "sample", Ack = "ack" }
 
-    /// What is counted to decide when an ACK is due.
+    /// The quantity that decides when an ACK is due.
     pub enum DelayedAckCount { Segments = "segments", Bytes = "bytes" }
 
     /// The event that starts the timer of a delayed ACK.
@@ -54,9 +54,9 @@ tailback_base::choice! {
 
     /// Whether a connection uses ECN.
     pub enum EcnUse {
-        /// Unless the congestion control ignores marks.
+        /// The connection uses ECN unless the congestion control ignores marks.
         WhereAnswered = "where_answered",
-        /// If the congestion control needs marks.
+        /// The connection uses ECN if the congestion control needs marks.
         WhereNeeded = "where_needed",
         On = "on",
         Off = "off",
@@ -64,14 +64,14 @@ tailback_base::choice! {
         NoEcho = "no_echo",
     }
 
-    /// The counts of both ends, if they agree on accurate ECN.
+    /// The counts that both ends send, if the ends agree on accurate ECN.
     pub enum AccurateEcnUse { Off = "off", Ace = "ace", Option = "option" }
 
-    /// Which packets without new data are ECN-capable, where the connection uses ECN.
+    /// Which packets without new data are ECN-capable, if the connection uses ECN.
     pub enum EctOnControl {
-        /// SYN, SYN-ACK and RST, if the congestion control needs marks.
+        /// SYN, SYN-ACK and RST are ECN-capable if the congestion control needs marks.
         HandshakeWhereNeeded = "handshake_where_needed",
-        /// All, if the congestion control needs marks.
+        /// All packets without new data are ECN-capable if the congestion control needs marks.
         AllWhereNeeded = "all_where_needed",
         Handshake = "handshake",
         All = "all",
@@ -91,7 +91,7 @@ tailback_base::choice! {
 }
 
 impl EcnUse {
-    /// The result with a control that responds to marks in this way.
+    /// The use of ECN with a control that responds to marks in this way.
     pub fn with(self, marks: Marks) -> EcnMode {
         let on = match self {
             EcnUse::WhereAnswered => marks != Marks::Ignores,
@@ -106,7 +106,7 @@ impl EcnUse {
 }
 
 impl EctOnControl {
-    /// Whether the handshake is ECN-capable, and whether everything else without new data is.
+    /// Whether the handshake is ECN-capable, and whether all other packets without new data are ECN-capable.
     pub fn with(self, marks: Marks) -> (bool, bool) {
         let needed = marks == Marks::Needs;
         match self {

@@ -1,8 +1,8 @@
-//! The parameters of a connection, checked and in the units the endpoints use.
+//! The parameters of a connection, checked and in the units that the endpoints use.
 //!
 //! One [`Config`] serves every flow of a group: sender and receiver share it behind an [`Arc`], so all parameters
-//! cost a flow only eight bytes. The module `resolve` makes it from the user's settings. Windows are real numbers of
-//! bytes, infinite if unlimited.
+//! together cost a flow only eight bytes. The module `resolve` makes the [`Config`] from the user's settings. Windows
+//! are real numbers of bytes, infinite if unlimited.
 
 use super::accurate::padded;
 use super::congestion::{CongestionControl, Controller, Marks, WindowRules};
@@ -22,8 +22,8 @@ tailback_base::choice! {
         All = "all",
         /// The window is halved for each timeout of idle time.
         Halves = "halves",
-        /// The window falls to one segment when the retransmission timer expires; the timer runs on during the idle
-        /// period.
+        /// The window falls to one segment when the retransmission timer expires. The timer continues to run during the
+        /// idle period.
         Timer = "timer",
     }
 
@@ -34,12 +34,12 @@ tailback_base::choice! {
         SackUnpadded = "sack_unpadded",
     }
 
-    /// How marks are counted and said where it is not the RFC's letter.
+    /// The form in which marks are counted and reported: as in the RFC, or as in Linux.
     pub enum AccurateForm { Rfc9768 = "rfc9768", Linux = "linux" }
 
     pub enum RackForm { Rfc8985 = "rfc8985", Linux = "linux" }
 
-    /// What is restored if a repair turns out to be spurious.
+    /// The values that are restored if a repair turns out to be spurious.
     pub enum UndoForm { Off = "off", Full = "full", Rfc4015 = "rfc4015" }
 
     /// Which reductions of the window are spread over a round trip.
@@ -53,7 +53,7 @@ pub enum EcnMode {
     On,
     /// Sends ECT and echoes marks, but never reduces its window.
     Ignore,
-    /// Sends ECT but does not echo congestion experienced.
+    /// Sends ECT but does not echo "congestion experienced".
     NoEcho,
 }
 
@@ -61,31 +61,32 @@ pub enum EcnMode {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccurateEcn {
     pub form: AccurateForm,
-    /// Bytes are said too.
+    /// Whether the counts of bytes are sent too.
     pub option: bool,
 }
 
-/// A congestion control and a use of ECN that do not go together.
+/// Why a congestion control and a use of ECN do not fit each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Misfit {
-    /// Marks are its signal, and it gets none.
+    /// The congestion control needs marks as its signal, but gets no marks.
     NeedsMarks,
-    /// Queues mark its packets instead of dropping them, and it does not slow down.
+    /// Queues mark packets instead of dropping them, but the congestion control does not slow down.
     IgnoresMarks,
 }
 
-/// How losses are found in addition to duplicates, what a repair sends, and what is restored.
+/// The rules for detecting losses in addition to duplicates, for the segments that a repair sends, and for undoing a
+/// repair.
 #[derive(Clone, Copy, Debug)]
 pub struct RepairRules {
-    /// The records of sent segments that this needs.
+    /// The records of sent segments that this recovery needs.
     pub keeps: Option<Keep>,
     pub rack_form: RackForm,
     /// Tail loss probes.
     pub tlp: bool,
     pub tlp_ack_delay: Duration,
-    /// What is restored after a spurious repair.
+    /// The values that are restored after a spurious repair.
     pub undo: UndoForm,
-    /// Timeouts are tested for being spurious.
+    /// Whether timeouts are tested for being spurious.
     pub frto: bool,
     pub prr: PrrUse,
     pub prr_bound: PrrBound,
@@ -94,13 +95,14 @@ pub struct RepairRules {
 /// The limits of the host of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostRules {
-    /// The most bytes that a connection may have in it.
+    /// The most bytes that a connection may have in the host.
     pub most: Option<u64>,
-    /// It paces senders by their window where the controller names no rate.
+    /// Whether the host paces senders by their window if the controller sets no rate.
     pub paces: bool,
 }
 
-/// The needs of a controller, from its [facts](super::congestion::Facts); found once for all its connections.
+/// The needs of a controller, from its [facts](super::congestion::Facts). They are computed once for all its
+/// connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asked {
     pub records: bool,
@@ -119,7 +121,7 @@ impl Asked {
     }
 }
 
-/// See [`MODEL`](super::MODEL) for what each field means.
+/// The meaning of each field is in [`MODEL`](super::MODEL).
 #[derive(Clone, Debug)]
 pub struct Config {
     pub recovery: Algorithm,
@@ -145,14 +147,14 @@ pub struct Config {
     pub idle_restart: bool,
     /// Idle time after which the window restarts; `None`: the RTO.
     pub idle_after: Option<Duration>,
-    /// The effect of such a restart on the window.
+    /// The effect of a restart after an idle period on the window.
     pub idle_forgets: IdleForgets,
     pub syn_loss_lowers_ssthresh: bool,
     /// The number of lost SYNs that reduces the initial window.
     pub syn_losses: u32,
-    /// A timeout leaves one segment more than is in the network, instead of one segment.
+    /// A timeout sets the window to one segment more than is in the network, instead of to one segment.
     pub timeout_keeps_pipe: bool,
-    /// Duplicates inflate the window itself.
+    /// Duplicates inflate the window variable itself.
     pub inflates_window: bool,
     /// The backoff of a lost SYN lasts until a round trip of data is measured.
     pub syn_backoff_lasts: bool,
@@ -172,7 +174,7 @@ pub struct Config {
     pub grow_on_exit: bool,
     /// Segments; `u32::MAX` is no limit.
     pub recovery_burst: u32,
-    /// The receiver reports what it holds out of order.
+    /// The receiver reports the data that it holds out of order.
     pub sack: bool,
     pub sack_blocks: u32,
     pub repair: RepairRules,
@@ -195,36 +197,36 @@ pub struct Config {
     pub delayed_ack_by_bytes: bool,
     /// The timer of delayed ACKs expires at multiples of its time.
     pub delayed_ack_on_grid: bool,
-    /// Delays ACKs as ns-2's sink does, not as RFC 5681 says.
+    /// The receiver delays ACKs as in ns-2's sink, not as in RFC 5681.
     pub ack_as_sink: bool,
     pub ecn: EcnMode,
-    /// Accurate ECN is asked for and agreed to; `option`: its option is sent too.
+    /// The ends request accurate ECN and agree to it. `option` says whether the option is sent too.
     pub accurate: Option<AccurateEcn>,
-    /// The first this many SYNs ask for ECN; 0: all.
+    /// The number of SYNs, from the first on, that request ECN; 0: all SYNs.
     pub ecn_syns: u32,
     /// Signs of congestion are grouped by the last cut, not by the window.
     pub echo_by_last_cut: bool,
     /// SYN, SYN-ACK and RST are ECN-capable.
     pub ect_on_handshake: bool,
-    /// Pure ACKs, and a FIN without data.
+    /// Pure ACKs, and a FIN without data, are ECN-capable.
     pub ect_on_acks: bool,
     pub ect_on_retransmissions: bool,
     pub cwr_on_retransmissions: bool,
     /// Whether new data of connections without ECN also have CWR.
     pub cwr_without_ecn: bool,
-    /// CWR follows any reduction, not only one for an echo.
+    /// CWR follows any reduction, not only a reduction for an echo.
     pub cwr_after_any_reduction: bool,
     /// Both ends send and receive.
     pub two_way: bool,
     /// A short segment waits while anything is outstanding.
     pub nagle: bool,
-    /// A segment that Nagle's rule holds leaves with an ACK that is due.
+    /// A segment that Nagle's rule holds back leaves together with an ACK that is due.
     pub nagle_rides: bool,
     /// Every ACK travels with data if possible.
     pub acks_always_ride: bool,
     /// A FIN is a separate segment, sent when all data is acknowledged.
     pub fin_apart: bool,
-    /// Maximum segment lifetime: half of TIME-WAIT.
+    /// The maximum segment lifetime, which is half of TIME-WAIT.
     pub msl: Duration,
     pub syn: bool,
     /// 0: never give up.
@@ -237,7 +239,7 @@ impl Config {
         (self.controller.build)(&self.controller_settings, &self.window)
     }
 
-    /// The most that a connection asks for and agrees to.
+    /// The most options that a connection requests and agrees to.
     pub(super) fn able(&self) -> Agreed {
         match (self.ecn, self.accurate) {
             (EcnMode::Off, _) => Agreed::Nothing,
@@ -251,7 +253,7 @@ impl Config {
         agreed == Agreed::Accurate && self.accurate.is_some_and(|a| a.form == AccurateForm::Linux)
     }
 
-    /// The records of sent segments that recovery, the controller or accurate ECN ask for.
+    /// The records of sent segments that recovery, the controller or accurate ECN need.
     pub(super) fn kept(&self) -> Option<Keep> {
         let counts = self.ecn != EcnMode::Off && self.accurate.is_some();
         let recorded = self.asked.records || self.asked.losses || counts;
@@ -263,7 +265,7 @@ impl Config {
         self.kept().is_some()
     }
 
-    /// Whether the congestion control and the use of ECN do not go together.
+    /// Why the congestion control and the use of ECN do not fit each other; `None` if they do.
     pub fn misfit(&self) -> Option<Misfit> {
         match (self.controller.facts.marks, self.ecn) {
             (Marks::Needs, EcnMode::Off) => Some(Misfit::NeedsMarks),
@@ -272,7 +274,7 @@ impl Config {
         }
     }
 
-    /// The codepoint of an ECN-capable packet if it is one.
+    /// The codepoint of a packet, which is ECN-capable if `capable` is true.
     pub fn codepoint_if(&self, capable: bool) -> Ecn {
         if capable {
             self.controller.facts.codepoint
@@ -301,7 +303,7 @@ impl Config {
         payload + self.header + options
     }
 
-    /// The bytes of accurate ECN's option on the wire, beside this number of SACK blocks.
+    /// The bytes of accurate ECN's option on the wire, in a segment with this number of SACK blocks.
     pub fn wire_counts(&self, fields: u8, sack_blocks: usize) -> u32 {
         match self.option_bytes {
             OptionBytes::Uncounted => 0,
@@ -314,7 +316,7 @@ impl Config {
         self.recovery == Algorithm::EagerPipe
     }
 
-    /// Size on the wire of this payload, sent as full segments and one last segment.
+    /// The size on the wire of this payload, sent as full segments and one last segment.
     pub fn wire_bytes(&self, payload: u64) -> u64 {
         let (full, rest) = (payload / u64::from(self.payload), payload % u64::from(self.payload));
         let segment = |bytes: u32| u64::from(self.wire(bytes, 0, self.timestamps));

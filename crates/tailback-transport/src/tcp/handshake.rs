@@ -1,4 +1,4 @@
-//! Opening a connection: the states of the sending end, and what SYN and SYN-ACK say about ECN.
+//! The opening of a connection: the states of the sending end, and the ECN flags of SYN and SYN-ACK.
 //!
 //! ```text
 //!             write            SYN+ACK                 closed and all acknowledged
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The receiving end answers each SYN. There is no separate third segment of the handshake, because the first data
-//! segment says the same.
+//! segment has the same effect.
 
 use crate::segment::Flags;
 use tailback_base::Ecn;
@@ -19,7 +19,7 @@ use tailback_base::Ecn;
 pub enum Connecting {
     /// Nothing has been written yet.
     Idle,
-    /// A SYN is out, or due.
+    /// A SYN is outstanding, or due.
     Syn {
         tries: u32,
         due: bool,
@@ -34,7 +34,7 @@ pub enum Agreed {
     /// No ECN.
     #[default]
     Nothing,
-    /// RFC 3168, or RFC 8257 where the congestion control needs it.
+    /// RFC 3168, or RFC 8257 if the congestion control needs it.
     Classic,
     /// RFC 9768.
     Accurate,
@@ -46,7 +46,8 @@ impl Agreed {
     }
 }
 
-/// The flags of a SYN. RFC 3168 section 6.1.1: an ECN-setup SYN has both ECE and CWR; RFC 9768 section 3.1.1: AE too.
+/// The flags of a SYN. RFC 3168 section 6.1.1: an ECN-setup SYN has both ECE and CWR. RFC 9768 section 3.1.1: it also
+/// has AE.
 pub fn syn_flags(asked: Agreed) -> Flags {
     match asked {
         Agreed::Nothing => Flags::SYN,
@@ -55,21 +56,21 @@ pub fn syn_flags(asked: Agreed) -> Flags {
     }
 }
 
-/// What the end that gets this SYN agrees to, if it is able to do as much as `able`. RFC 9768 section 3.1.2: any
-/// combination other than 000 and 011 asks for accurate ECN.
+/// The options to which the end that gets this SYN agrees, if it supports the options up to `able`. RFC 9768 section
+/// 3.1.2: any combination other than 000 and 011 requests accurate ECN.
 pub fn agrees(syn: Flags, able: Agreed) -> Agreed {
     match (syn.ace(), able) {
         (_, Agreed::Nothing) | (0b000, _) => Agreed::Nothing,
         (0b011, _) => Agreed::Classic,
         (_, Agreed::Accurate) => Agreed::Accurate,
-        // An end that knows RFC 3168 alone does not look at AE.
+        // An end that supports only RFC 3168 ignores AE.
         (n, Agreed::Classic) if n & 0b011 == 0b011 => Agreed::Classic,
         (_, Agreed::Classic) => Agreed::Nothing,
     }
 }
 
 /// The flags of the answer. RFC 3168 section 6.1.1: an ECN-setup SYN-ACK has ECE only. RFC 9768 table 2: with accurate
-/// ECN they say how the SYN arrived.
+/// ECN the flags say with which code point the SYN arrived.
 pub fn syn_ack_flags(agreed: Agreed, arrived: Ecn) -> Flags {
     let flags = Flags::ACK.with(Flags::SYN);
     match agreed {
@@ -79,8 +80,9 @@ pub fn syn_ack_flags(agreed: Agreed, arrived: Ecn) -> Flags {
     }
 }
 
-/// What this SYN-ACK agrees to, after a SYN that asked for `asked` (RFC 9768 table 2). Section 3.1.3: the reserved
-/// combination 101 agrees to accurate ECN. A SYN-ACK that has all flags of the SYN comes from an end that copies them.
+/// The options to which this SYN-ACK agrees, after a SYN that requested `asked` (RFC 9768 table 2). Section 3.1.3: the
+/// reserved combination 101 agrees to accurate ECN. A SYN-ACK that has all flags of the SYN comes from an end that
+/// copies the flags.
 pub fn granted(syn_ack: Flags, asked: Agreed) -> Agreed {
     match (asked, syn_ack.ace()) {
         (Agreed::Nothing, _) | (Agreed::Accurate, 0b000 | 0b111) => Agreed::Nothing,
@@ -91,7 +93,7 @@ pub fn granted(syn_ack: Flags, asked: Agreed) -> Agreed {
     }
 }
 
-/// RFC 9768 tables 2 and 3: the number that says how a SYN, or a SYN-ACK, arrived.
+/// RFC 9768 tables 2 and 3: the number for the code point with which a SYN, or a SYN-ACK, arrived.
 pub const fn reflected(arrived: Ecn) -> u8 {
     match arrived {
         Ecn::NotEct => 0b010,
@@ -107,7 +109,8 @@ mod tests {
 
     const ALL: [Agreed; 3] = [Agreed::Nothing, Agreed::Classic, Agreed::Accurate];
 
-    /// The rows of table 2 of RFC 9768, from the SYN to what the client does: by what both ends are able to do.
+    /// The rows of table 2 of RFC 9768, from the SYN to the result at the client, for all options that the two ends
+    /// support.
     #[test]
     fn two_ends_agree_on_what_both_know() {
         for client in ALL {
@@ -130,7 +133,7 @@ mod tests {
         }
     }
 
-    /// Its last rows: an end that copies the flags, and the combination that is reserved.
+    /// The last rows of this table: an end that copies the flags, and the reserved combination.
     #[test]
     fn answers_of_odd_ends_are_read_as_table_2_says() {
         let answer = |n| granted(Flags::ACK.with(Flags::SYN).with(Flags::of_ace(n)), Agreed::Accurate);

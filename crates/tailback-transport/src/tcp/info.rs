@@ -1,25 +1,26 @@
 //! The state of a connection under the names of Linux's `tcp_info` (include/uapi/linux/tcp.h).
 //!
-//! Windows and segments are whole segments, rounded down where the sender has fractions; times are microseconds. While
-//! a reduction is spread (RFC 9937), Linux's window is what is in the network and what the last acknowledgement lets
-//! go; `snd_cwnd` here is that too. A probe that is sent again while nothing is lost does not count as lost.
+//! Windows and amounts are in whole segments, rounded down if the sender has fractions. Times are in microseconds.
+//! While a reduction is spread (RFC 9937), Linux's window is the amount in the network plus the amount that the last
+//! acknowledgement releases. The value `snd_cwnd` here is the same. A segment that a probe repeats while nothing is
+//! lost does not count as lost.
 //!
-//! Nothing is kept for it: every value is computed when it is asked for. Not shown, since no sender here has it: the
-//! buffers of sockets, the delayed-ACK timer, the path's MTU.
+//! Nothing is stored for these values, because every value is computed when it is read. The buffers of sockets, the
+//! delayed-ACK timer and the path's MTU are not shown, because no sender here has these.
 
 use super::connection::State;
 use super::recovery::LossRecovery;
 use super::sender::Sender;
 use tailback_base::Duration;
 
-/// The threshold that no connection has met (`TCP_INFINITE_SSTHRESH`).
+/// The number that stands for a threshold without limit (`TCP_INFINITE_SSTHRESH`).
 const UNLIMITED: u64 = 0x7fff_ffff;
 
-/// `ca_state`: how far the congestion control of Linux is in a recovery (`enum tcp_ca_state`).
+/// `ca_state`: the phase of a recovery in Linux's congestion control (`enum tcp_ca_state`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CaState {
     Open = 0,
-    /// Duplicates or reports, but no segment judged lost.
+    /// There are duplicates or reports, but no segment is judged lost.
     Disorder = 1,
     /// The window is reduced for an ECN echo.
     Cwr = 2,
@@ -48,7 +49,7 @@ pub(super) fn state_number(s: State) -> u64 {
 }
 
 impl Sender {
-    /// How far the sender is in a recovery.
+    /// The phase of the sender's recovery.
     pub fn ca_state(&self) -> CaState {
         let (c, recovery) = (self.seen(), self.recovery());
         if recovery.in_recovery() {

@@ -1,23 +1,24 @@
 //! TCP without clock or I/O.
 //!
-//! A one-way connection is a [`Sender`] and a [`Receiver`] that share one [`Config`]; a two-way connection has one of
-//! each at both ends, and the states of RFC 9293 around them. The sender is made of parts that do not know each other's
-//! insides:
+//! A one-way connection is a [`Sender`] and a [`Receiver`] that share one [`Config`]. A two-way connection has a sender
+//! and a receiver at both ends, and in addition the states of RFC 9293. The sender consists of parts that do not depend
+//! on each other's internals:
 //!
 //! * [`sender`], [`receiver`], [`reassembly`]: the two ends, and the data that the receiver holds out of order;
-//! * [`connection`]: one end of a two-way connection, opened and closed;
-//! * [`accurate`]: what both ends count of congestion marks (RFC 9768), and how the counts are read;
-//! * `state/`: the transmission control block: sequence space, window, retransmission timer, ECN;
-//! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK by reports and by
-//!   time), and what they share: scoreboard, records of what was sent, spread and undone reductions, probes;
-//! * [`congestion`]: how much may be outstanding, one file a controller behind the trait [`CongestionControl`];
-//!   `change`: another one for an open connection;
-//! * [`info`]: what a connection shows of itself, as `tcp_info` does;
-//! * `params`, `config`, `profiles`, `resolve`: every parameter once, as data, and named sets of their values.
+//! * [`connection`]: one end of a two-way connection, with its opening and closing;
+//! * [`accurate`]: the counts of congestion marks at both ends (RFC 9768), and how these counts are read;
+//! * `state/`: the transmission control block, with sequence space, window, retransmission timer and ECN;
+//! * `recovery/`: which segments are lost and which segment leaves next, with one file for each algorithm (Tahoe, Reno,
+//!   NewReno, SACK by reports and by time), and the parts that algorithms share: scoreboard, records of sent segments,
+//!   spread and undone reductions, probes;
+//! * [`congestion`]: how much may be outstanding, with one file for each controller behind the trait
+//!   [`CongestionControl`]; `change`: another controller for an open connection;
+//! * [`info`]: the values that a connection shows, as `tcp_info` does;
+//! * `params`, `config`, `profiles`, `resolve`: the declarations of all parameters, and named sets of their values.
 //!
-//! Not modelled: urgent data, PSH, checksums. One-way connections also lack FIN (an application's `close` ends the
-//! connection when everything is acknowledged), data from receiver to sender, a receive buffer that fills, and
-//! Nagle's rule.
+//! Urgent data, PSH and checksums are not modelled. One-way connections also have no FIN (an application's `close` ends
+//! the connection when everything is acknowledged), no data from receiver to sender, no receive buffer that fills, and
+//! no Nagle's rule.
 
 pub mod accurate;
 mod change;
@@ -55,7 +56,7 @@ use crate::path::Path;
 use std::sync::Arc;
 use tailback_base::{Duration, Stream};
 
-/// Its row in the list of transports.
+/// The entry of TCP in the list of transports.
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     carries: Carries::Stream(|settings, controllers| {
@@ -86,7 +87,7 @@ impl Ends for Arc<Config> {
                 end as Box<dyn Endpoint>
             });
         }
-        // Ends are large: each is made where it stays.
+        // Ends are large, so each end is made at its final place in memory.
         let mut sender = Box::new(Sender::new(self.clone(), draw_controller(self, rng)));
         if let Some(phase) = draw_phase(self, rng) {
             sender.set_clock_phase(phase);
@@ -95,7 +96,7 @@ impl Ends for Arc<Config> {
     }
 }
 
-/// Both ends of a connection. A clock phase that is not given is 0; there are no random draws here.
+/// Both ends of a connection. A clock phase that is not given is 0, because there are no random draws here.
 pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
     (
         Sender::new(cfg.clone(), cfg.build_controller()),
@@ -103,7 +104,7 @@ pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
     )
 }
 
-/// A controller with what it leaves to chance.
+/// A controller with its random values drawn.
 fn draw_controller(cfg: &Config, rng: &mut Stream) -> Box<dyn CongestionControl> {
     let mut control = cfg.build_controller();
     control.draw(rng);

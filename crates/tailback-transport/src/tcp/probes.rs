@@ -1,4 +1,4 @@
-//! The probes of the model `tcp`: what a recorder may read of a sender.
+//! The probes of the model `tcp`: the values of a sender that a recorder may read.
 
 use tailback_base::ProbeDef;
 
@@ -9,7 +9,7 @@ pub const CWND: ProbeDef = ProbeDef {
     per: "",
 };
 
-/// What [`Sender`](super::Sender) lets the recorder read, in the order of `read`.
+/// The values of [`Sender`](super::Sender) that a recorder may read, in the order of `read`.
 pub static PROBES: &[ProbeDef] = &[
     CWND,
     ProbeDef {

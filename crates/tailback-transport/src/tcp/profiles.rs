@@ -1,12 +1,13 @@
 //! Profiles: named sets of parameter values, as data.
 //!
-//! TCP is not one protocol but a family of choices: the initial window, what is halved, how coarse the clock is. Each
-//! study and each simulator made these choices in its own way. A profile writes such a set down once, as names of
-//! parameters and the text a user would write. A study has its own profiles in its folder; no code here needs to know
-//! them. A user's values override those of the profile, and those override the declared defaults.
+//! TCP leaves many choices open, such as the initial window, the amount that is halved, and the granularity of the
+//! clock. Each study and each simulator made these choices in its own way. A profile is such a set of choices, stored
+//! as names of parameters with the text that a user would write. A study has its own profiles in its folder, and no
+//! code here depends on these profiles. A user's values override those of the profile, and the values of the profile
+//! override the declared defaults.
 //!
-//! A profile may build on another: its value for `profile` names the one to start from. Without that value it starts
-//! from the declared defaults, which are those of `rfc`.
+//! A profile may extend another profile, which its value for `profile` names. Without this value it starts from the
+//! declared defaults, which are those of `rfc`.
 
 use tailback_base::model::Profile;
 

@@ -1,25 +1,26 @@
-//! What a receiver holds beyond the next byte it expects: disjoint intervals, and which of them to report.
+//! The data that a receiver holds beyond the next byte that it expects: disjoint intervals, and the intervals to
+//! report.
 //!
-//! Intervals are kept sorted in a plain vector: usually the last one grows, a search takes a few steps, and while
-//! nothing is missing the vector owns no memory. A SACK option lists the intervals that changed last (RFC 2018
-//! section 4). One byte of each is remembered, newest first. The interval around it is looked up when an ACK is
+//! Intervals are kept sorted in a plain vector. Usually the last interval grows, and a search takes a few steps. While
+//! nothing is missing, the vector owns no memory. A SACK option lists the intervals that changed last (RFC 2018 section
+//! 4). One byte of each interval is stored, newest first. The interval around this byte is looked up when an ACK is
 //! written, so the order stays right when intervals merge.
 
 use crate::segment::SackBlocks;
 use smallvec::SmallVec;
 use tailback_base::work::done_if_long;
 
-/// Points remembered for SACK. An option has room for four blocks; twice that many points leave enough of them when
-/// some merge.
+/// The number of points that are stored for SACK. An option has room for four blocks. With twice as many points enough
+/// are left when some intervals merge.
 const POINTS: usize = 8;
 /// The memory of an emptied vector larger than this is freed.
 const KEEP: usize = 16;
 
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
-    /// Half-open, sorted, disjoint and not touching.
+    /// The intervals, which are half-open, sorted, disjoint and not touching.
     held: Vec<(u64, u64)>,
-    /// Newest first.
+    /// One byte of each interval that changed last, newest first.
     points: SmallVec<[u64; POINTS]>,
 }
 
@@ -34,13 +35,13 @@ impl Reassembly {
         self.held.iter().map(|(lo, hi)| hi.min(&end) - lo.min(&end)).sum()
     }
 
-    /// Take `[from, to)`; returns whether any byte of it is new.
+    /// Take `[from, to)`. Returns whether any byte of it is new.
     pub fn insert(&mut self, from: u64, to: u64) -> bool {
         if to <= from {
             return false;
         }
         let fresh = insert(&mut self.held, from, to);
-        // Remove the old point of the same interval: `from` is its point now.
+        // Remove the old point of the same interval, because `from` is its point now.
         let held = &self.held;
         let (lo, hi) = find(held, from).unwrap_or((from, to));
         self.points.retain(|p| *p < lo || *p >= hi);
@@ -90,7 +91,7 @@ fn find(held: &[(u64, u64)], p: u64) -> Option<(u64, u64)> {
     held.get(i).copied().filter(|(lo, _)| *lo <= p)
 }
 
-/// Add `[from, to)` to sorted, disjoint intervals; returns the number of new bytes.
+/// Add `[from, to)` to sorted, disjoint intervals. Returns the number of new bytes.
 pub(crate) fn insert(held: &mut Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
     // Usually the last interval grows or a new last one is added.
     match held.last_mut() {
@@ -145,7 +146,7 @@ mod tests {
         let mut b = SackBlocks::new();
         r.blocks(3, &mut b);
         assert_eq!(b.as_slice(), &[(20, 35), (60, 70), (40, 50)]);
-        // Filling between two merges them, and the merged one is the newest.
+        // Data between two intervals merge them, and the merged interval is the newest.
         r.insert(35, 40);
         let mut b = SackBlocks::new();
         r.blocks(3, &mut b);
@@ -157,7 +158,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compared with a plain set of bytes.
+        /// The intervals equal a plain set of bytes.
         #[test]
         fn intervals_are_a_set(ops in prop::collection::vec((0u64..60, 1u64..8), 1..60)) {
             let mut held = Vec::new();

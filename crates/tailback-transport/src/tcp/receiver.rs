@@ -1,18 +1,18 @@
-//! The receiving end: it puts bytes in order and acknowledges them.
+//! The receiving end, which puts bytes in order and acknowledges them.
 //!
-//! RFC 5681 section 4.2 and RFC 1122 section 4.2.3.2 define what it acknowledges at once and what it may delay. SACK
-//! blocks follow RFC 2018, duplicates reported in them RFC 2883, the congestion echo RFC 3168 section 6.1.3 or the
-//! counts of RFC 9768, and the time stamp to echo RFC 7323 section 4.3.
+//! RFC 5681 section 4.2 and RFC 1122 section 4.2.3.2 define which segments the receiver acknowledges at once and which
+//! ACKs it may delay. SACK blocks follow RFC 2018, and reports of duplicates follow RFC 2883. The congestion echo
+//! follows RFC 3168 section 6.1.3 or the counts of RFC 9768. The time stamp to echo follows RFC 7323 section 4.3.
 //!
 //! ```text
 //!               in order, first            timer, or the n-th, or anything not in order
 //!   Nothing ------------------> Delayed ----------------------------------------------> Now -- sent --> Nothing
 //! ```
 //!
-//! State: the next byte expected, what is held beyond it, and the ACK that is due. The advertised window is a
-//! constant of the configuration, so ACKs do not carry it. The exception is an application that does not read: then
-//! data in order fills the buffer, and the right edge of the window does not move. A segment in order costs a few
-//! compares; nothing is allocated while nothing is missing.
+//! The state is the next byte expected, the data held beyond this byte, and the ACK that is due. The advertised window
+//! is a constant of the configuration, so ACKs do not carry it. The exception is an application that does not read. In
+//! this case data in order fill the buffer, and the right edge of the window does not move. A segment in order costs a
+//! few compares. Nothing is allocated while nothing is missing.
 
 mod prediction;
 
@@ -30,7 +30,7 @@ use tailback_base::{Ecn, Time};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum AckDue {
     Nothing,
-    /// This many full segments arrived in order since the last ACK; it goes out at `deadline` at the latest.
+    /// This many full segments arrived in order since the last ACK. The next ACK is sent at `deadline` at the latest.
     Delayed {
         segments: u32,
         deadline: Time,
@@ -61,35 +61,36 @@ impl Echoes {
 /// The receiving end of a one-way connection.
 pub struct Receiver {
     cfg: Arc<Config>,
-    /// Next byte expected; the SYN is unit 0, so data start at 1.
+    /// The next byte expected. The SYN is unit 0, so data start at 1.
     next: u64,
     held: Reassembly,
     due: AckDue,
-    /// A SYN arrived and its answer is due.
+    /// Whether a SYN arrived and its answer is due.
     syn_due: bool,
     connected: bool,
     agreed: Agreed,
-    /// How the other end's SYN arrived.
+    /// The code point with which the other end's SYN arrived.
     syn_arrived: Ecn,
     rule: Echoes,
     /// The code point of pure ACKs.
     codepoint: Ecn,
-    /// RFC 3168: echo until the sender says CWR. With [`EchoRule::EveryAck`]: the last segment was marked.
+    /// RFC 3168: whether to echo, until the sender sends CWR. With [`EchoRule::EveryAck`]: whether the last segment was
+    /// marked.
     echo: bool,
-    /// RFC 3168: a mark arrived since the last ACK, so the next ACK says so even if a CWR came after the mark.
+    /// RFC 3168: a mark arrived since the last ACK, so the next ACK echoes it even if a CWR arrived after the mark.
     owed: bool,
-    /// The ACK for what came before the marks began or ended; it is sent first.
+    /// The ACK for the data before the marks began or ended. It is sent first.
     earlier: Option<Box<Segment>>,
     /// RFC 7323: TS.Recent and Last.ACK.sent.
     ts_recent: Option<Time>,
     last_ack: u64,
     /// Bytes received in order.
     delivered: u64,
-    /// The unit of the other side's FIN once it has arrived; until then larger than any unit.
+    /// The unit of the other side's FIN. Until the FIN has arrived, this is larger than any unit.
     fin: u64,
-    /// Something is out of order or repeated: the ACK travels without data, so that it counts as a duplicate.
+    /// Something is out of order or repeated, so the ACK travels without data and counts as a duplicate.
     alone: bool,
-    /// Allocated when first needed.
+    /// The state that is allocated when it is first needed.
     rare: Option<Box<Rare>>,
 }
 
@@ -97,12 +98,13 @@ pub struct Receiver {
 struct Rare {
     /// The duplicate to report (RFC 2883).
     duplicate: Option<(u64, u64)>,
-    /// While the application does not read, no data beyond this are accepted.
+    /// The edge beyond which no data are accepted while the application does not read.
     edge: Option<u64>,
-    /// How many more segments are acknowledged one by one, and when the last one in order arrived.
+    /// The number of further segments that are acknowledged one by one, and the time at which the last segment in order
+    /// arrived.
     quick: u32,
     last_arrival: Time,
-    /// Present if accurate ECN is agreed on. Then header prediction is not for this end.
+    /// The counts of marks, present if accurate ECN is agreed on. In this case the end does not use header prediction.
     counts: Option<Box<Received>>,
 }
 
@@ -125,7 +127,7 @@ impl Default for Rare {
 }
 
 impl Receiver {
-    /// A receiver that echoes congestion marks as the sender's controller asks for.
+    /// A receiver that echoes congestion marks as the sender's controller requires.
     pub fn new(cfg: Arc<Config>) -> Receiver {
         // Without a SYN both ends have agreed beforehand.
         let agreed = if cfg.syn { Agreed::Nothing } else { cfg.able() };
@@ -166,14 +168,15 @@ impl Receiver {
         if let Some(a) = self.cfg.accurate.filter(|_| agreed == Agreed::Accurate) {
             let counts = &mut self.rare.get_or_insert_default().counts;
             let counts = counts.get_or_insert_with(|| Box::new(Received::new(a.form, a.option)));
-            // The sender of a one-way connection sends no option, and none of its segments shows that it knows it.
+            // The sender of a one-way connection sends no option, so none of its segments shows that it supports the
+            // option.
             if !self.cfg.two_way {
                 counts.hears_option();
             }
         }
     }
 
-    /// All that has come is delivered, no FIN has come, and the application reads.
+    /// Whether all arrived data are delivered, no FIN has arrived, and the application reads.
     pub(super) fn holds_nothing(&self) -> bool {
         self.held.is_empty() && self.fin == u64::MAX && self.edge().is_none()
     }
@@ -193,13 +196,13 @@ impl Receiver {
         }
     }
 
-    /// The other side's SYN, or SYN-ACK: its sequence space begins, and its marks are echoed as agreed.
+    /// Take the other side's SYN, or SYN-ACK. Its sequence space begins, and its marks are echoed as agreed.
     pub(super) fn synchronize(&mut self, syn: &Segment, agreed: Agreed) {
         self.connected = true;
         self.syn_arrived = syn.ecn;
         self.agree(agreed);
         if syn.flags.has(Flags::ACK) {
-            // RFC 9768 section 3.2.2.1: a mark on the SYN-ACK counts, one on the SYN does not.
+            // RFC 9768 section 3.2.2.1: a mark on the SYN-ACK counts, but a mark on the SYN does not.
             self.count(syn);
             self.reflect(syn);
         }
@@ -209,12 +212,13 @@ impl Receiver {
         }
     }
 
-    /// The other side's SYN comes again.
+    /// The other side's SYN arrives again.
     pub(super) fn note_syn(&mut self, s: &Segment) {
         self.syn_arrived = s.ecn;
     }
 
-    /// A SYN-ACK comes again: so is its acknowledgement, which says how it arrived.
+    /// A SYN-ACK arrives again. Its acknowledgement is also sent again and says with which code point the SYN-ACK
+    /// arrived.
     pub(super) fn reflect(&mut self, syn_ack: &Segment) {
         if let Some(counts) = self.counts() {
             counts.reflect(syn_ack.ecn);
@@ -226,12 +230,12 @@ impl Receiver {
         self.rare.as_mut()?.counts.as_deref_mut()
     }
 
-    /// How many packets came marked, if that is counted.
+    /// The number of packets that arrived marked, if they are counted.
     pub(super) fn counted_marks(&self) -> Option<u32> {
         Some(self.rare.as_ref()?.counts.as_ref()?.marked())
     }
 
-    /// Count a segment of a connection with accurate ECN; it may have to be acknowledged at once.
+    /// Count a segment of a connection with accurate ECN. The segment may have to be acknowledged at once.
     #[cold]
     fn count(&mut self, s: &Segment) {
         let ecn = if self.cfg.ecn == EcnMode::NoEcho {
@@ -255,7 +259,8 @@ impl Receiver {
         }
         if !s.occupies() {
             self.note_timestamp(s);
-            // RFC 9293 section 3.10.7.4: not acceptable, and answered. A sender asks so whether a window is still shut.
+            // RFC 9293 section 3.10.7.4: the segment is not acceptable, but is answered. With such a segment a sender
+            // probes whether a window is still shut.
             if s.seq + 1 == self.next {
                 self.due = AckDue::Now;
             }
@@ -276,7 +281,7 @@ impl Receiver {
         self.on_data(s, now, up);
     }
 
-    /// Both sides agreed on ECN.
+    /// Whether both sides agreed on ECN.
     pub(super) fn has_ecn(&self) -> bool {
         self.agreed.is_ecn()
     }
@@ -291,17 +296,17 @@ impl Receiver {
         self.codepoint
     }
 
-    /// All that the other side will ever send has arrived.
+    /// Whether all data that the other side will ever send have arrived.
     pub(super) fn has_ended(&self) -> bool {
         self.next > self.fin
     }
 
-    /// An ACK is due now.
+    /// Whether an ACK is due now.
     pub(super) fn is_due(&self) -> bool {
         self.due == AckDue::Now
     }
 
-    /// The ACK that is due must not travel with data.
+    /// Whether the ACK that is due must not travel with data.
     pub(super) fn is_due_alone(&self) -> bool {
         self.earlier.is_some() || (self.alone && self.due == AckDue::Now && !self.cfg.acks_always_ride)
     }
@@ -311,7 +316,7 @@ impl Receiver {
         self.due = AckDue::Now;
     }
 
-    /// The application starts or stops reading what arrives; while it does not read, the buffer fills. The right edge
+    /// The application starts or stops reading arriving data. While it does not read, the buffer fills. The right edge
     /// of the window never moves back (RFC 9293 section 3.8.6).
     pub(super) fn set_reading(&mut self, on: bool) {
         if on && self.rare.as_mut().is_some_and(|r| r.edge.take().is_some()) {
@@ -354,8 +359,8 @@ impl Receiver {
         ecn == Ecn::Ce && self.cfg.ecn != EcnMode::NoEcho
     }
 
-    /// RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet starts it again. With delayed ACKs the echo
-    /// is sent "if the CE codepoint is set in any of the data packets being acknowledged".
+    /// RFC 3168 section 6.1.3: CWR ends the echo, and a mark on the same packet starts it again. With delayed ACKs the
+    /// echo is sent "if the CE codepoint is set in any of the data packets being acknowledged".
     #[inline(always)]
     fn note_mark(&mut self, marked: bool, flags: Flags) {
         self.owed |= marked;
@@ -378,8 +383,8 @@ impl Receiver {
             Echoes::Counts => {}
             Echoes::Rfc3168 => self.note_mark(marked, s.flags),
             Echoes::EveryAck if marked == self.echo => {}
-            // RFC 8257 section 3.2: what waits for a delayed ACK is acknowledged at once, with the old value of the
-            // echo.
+            // RFC 8257 section 3.2: data that wait for a delayed ACK are acknowledged at once, with the old value of
+            // the echo.
             Echoes::EveryAck => {
                 if self.due != AckDue::Nothing {
                     self.earlier = Some(Box::new(self.acknowledgement(now)));
@@ -411,7 +416,8 @@ impl Receiver {
                 self.rare.get_or_insert_default().duplicate = Some((from, to));
             }
             self.alone = true;
-            // ns-2's sink treats a repeat of the last segment in order like that segment, and may delay its ACK.
+            // ns-2's sink treats a repeat of the last segment in order like this last segment, and may delay the ACK of
+            // the repeat.
             let at_once = !(self.cfg.ack_as_sink && to == self.next && self.held.is_empty());
             self.acknowledge_in_order(at_once, now);
         } else {
@@ -454,7 +460,7 @@ impl Receiver {
         }
     }
 
-    /// At the start, and after an idle period, the sender's window is small: each segment is acknowledged.
+    /// At the start, and after an idle period, the sender's window is small, so each segment is acknowledged.
     #[cold]
     fn answers_quickly(&mut self, now: Time) -> bool {
         let most = (self.cfg.rwnd / 2.0 / self.cfg.segment()).min(f64::from(self.cfg.quick_acks)) as u32;
@@ -469,7 +475,7 @@ impl Receiver {
         quick
     }
 
-    /// The latest time to acknowledge what arrives now.
+    /// The latest time to acknowledge a segment that arrives now.
     fn latest_ack(&self, now: Time) -> Time {
         let timeout = self.cfg.delayed_ack_timeout;
         if self.cfg.delayed_ack_on_grid && timeout.0 > 0 {
@@ -524,7 +530,7 @@ impl Receiver {
         }
     }
 
-    /// The flags of an acknowledgement, and the blocks that go with it.
+    /// The flags of an acknowledgement, and its SACK blocks.
     #[inline(always)]
     fn reported(&mut self, sack: &mut SackBlocks) -> Flags {
         if self.cfg.sack || self.rare.is_some() {
@@ -539,7 +545,7 @@ impl Receiver {
         self.echo_flags()
     }
 
-    /// All that has arrived is acknowledged.
+    /// All arrived data are acknowledged now.
     #[inline(always)]
     fn acknowledged(&mut self) {
         self.due = AckDue::Nothing;
@@ -554,8 +560,8 @@ impl Receiver {
 
     /// Write the acknowledgement of the other side's SYN into a SYN: number and echo.
     ///
-    /// `counts`: the option of accurate ECN shows that this end knows it (RFC 9768 section 3.2.3.2.2); a repeat has
-    /// none, in case the path drops segments with it.
+    /// If `counts` is true, the SYN has the option of accurate ECN, which shows that this end supports the option (RFC
+    /// 9768 section 3.2.3.2.2). A repeated SYN has no option, in case the path drops segments with the option.
     pub(super) fn acknowledge_syn_on(&mut self, s: &mut Segment, counts: bool) {
         if counts && let Some(option) = self.counts().and_then(|c| c.first_option()) {
             s.bytes += self.cfg.wire_counts(option.fields, 0);
@@ -568,8 +574,7 @@ impl Receiver {
         self.last_ack = self.next;
     }
 
-    /// Write the acknowledgement of all that has arrived into a segment: number, echo, SACK blocks, time stamps,
-    /// window.
+    /// Write the acknowledgement of all arrived data into a segment: number, echo, SACK blocks, time stamps, window.
     pub(super) fn acknowledge_on(&mut self, s: &mut Segment, now: Time) {
         s.ack = self.next;
         s.flags = s.flags.with(self.reported(&mut s.sack));
@@ -582,7 +587,7 @@ impl Receiver {
         self.acknowledged();
     }
 
-    /// The ACK for what came before the marks began or ended.
+    /// The ACK for the data before the marks began or ended.
     pub(super) fn take_earlier(&mut self) -> Option<Segment> {
         self.earlier.take().map(|s| *s)
     }

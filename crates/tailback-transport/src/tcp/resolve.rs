@@ -1,5 +1,5 @@
-//! Makes a [`Config`] from the user's settings: the profile fills what is not given, values get the units of the
-//! endpoints, and contradictions are refused.
+//! Makes a [`Config`] from the user's settings. The profile gives the values that the user does not give. Values are
+//! converted to the units of the endpoints, and contradictions are refused.
 
 use super::choices::*;
 use super::config::{
@@ -15,7 +15,7 @@ use tailback_base::model::{NamedValues, Settings, Value, with_nearest};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Size};
 
-/// Bytes, infinite when unlimited.
+/// The size in bytes, infinite if unlimited.
 fn bytes(s: &Settings, size: Size) -> f64 {
     match size {
         Size::Packets(n) => n as f64 * f64::from(s.get(&PAYLOAD)),
@@ -24,7 +24,7 @@ fn bytes(s: &Settings, size: Size) -> f64 {
     }
 }
 
-/// The same for a window that must hold a segment; `name` is its parameter.
+/// The size in bytes of a window that must hold at least one segment. `name` is the parameter of this window.
 fn at_least_a_segment(s: &Settings, name: &str, size: Size) -> Result<f64, Refusal> {
     let (bytes, payload) = (bytes(s, size), s.get(&PAYLOAD));
     if bytes >= f64::from(payload) {
@@ -37,7 +37,7 @@ fn at_least_a_segment(s: &Settings, name: &str, size: Size) -> Result<f64, Refus
     ))
 }
 
-/// A count where 0 is no limit.
+/// A count that is unlimited if it is 0.
 fn limit(n: u32) -> u32 {
     match n {
         0 => u32::MAX,
@@ -64,11 +64,11 @@ fn recovery(s: &Settings) -> Algorithm {
 }
 
 impl Config {
-    /// Defaults, overridden by the profile's values, overridden by the user's. `own` are profiles in addition to the
-    /// built-in ones.
+    /// The profile's values override the defaults, and the user's values override both. `own` are profiles in addition
+    /// to the built-in ones.
     ///
     /// # Errors
-    /// A profile that does not exist, or parameters that contradict each other.
+    /// The profile does not exist, or parameters contradict each other.
     pub fn resolve(settings: &Settings, own: &[NamedValues]) -> Result<Config, Refusal> {
         let controllers: Vec<&'static Controller> = list::CONTROLLERS.iter().collect();
         Config::resolve_with(settings, own, &controllers)
@@ -77,7 +77,7 @@ impl Config {
     /// Like [`Config::resolve`], with these congestion controls to choose from.
     ///
     /// # Errors
-    /// As [`Config::resolve`].
+    /// The errors are those of [`Config::resolve`].
     pub fn resolve_with(
         settings: &Settings,
         own: &[NamedValues],
@@ -180,7 +180,7 @@ impl Config {
     }
 }
 
-/// What its host does with what it sends.
+/// The limits and the pacing of the sender's host.
 fn host(s: &Settings) -> HostRules {
     HostRules {
         most: s.get(&SMALL_QUEUES),
@@ -215,7 +215,7 @@ fn times(s: &Settings) -> Result<(Duration, Duration, Option<Duration>), Refusal
     Ok((min_rto, max_rto, idle_after))
 }
 
-/// How losses are found, what a repair sends and what a spurious one gives back.
+/// The rules for detecting losses, for the segments that a repair sends, and for undoing a spurious repair.
 fn repair(s: &Settings, recovery: Algorithm) -> Result<RepairRules, Refusal> {
     let (undo, frto) = undo(s)?;
     Ok(RepairRules {
@@ -235,7 +235,7 @@ fn repair(s: &Settings, recovery: Algorithm) -> Result<RepairRules, Refusal> {
     })
 }
 
-/// Which reductions are spread. Only a recovery whose window can be spread allows it.
+/// Which reductions are spread. Only a recovery whose window can be spread allows this.
 fn prr(s: &Settings, recovery: Algorithm) -> Result<PrrUse, Refusal> {
     let prr = s.get(&PRR);
     let alone = match recovery {
@@ -272,7 +272,7 @@ fn undo(s: &Settings) -> Result<(UndoForm, bool), Refusal> {
     Ok((undo, frto))
 }
 
-/// Whether both ends send. Then the handshake is required.
+/// Whether both ends send. If so, the handshake is required.
 fn two_way(s: &Settings) -> Result<bool, Refusal> {
     let two_way = s.get(&CONNECTION) == ConnectionForm::TwoWay;
     if two_way && !s.get(&SYN) {
@@ -284,7 +284,7 @@ fn two_way(s: &Settings) -> Result<bool, Refusal> {
     Ok(two_way)
 }
 
-/// The bytes in addition to the payload. With the longest options they must fit in what a packet can count.
+/// The bytes in addition to the payload. With the longest options their number must fit in the field of a packet.
 fn header(s: &Settings) -> Result<u32, Refusal> {
     let (header, options) = (s.get(&HEADER), s.get(&OPTION_BYTES));
     let room = match options {
@@ -307,11 +307,12 @@ pub(super) fn congestion(
 ) -> Result<(&'static Controller, Settings), Refusal> {
     let (name, given) = match value {
         Value::Model(m) => (m.model.name, Some(&**m)),
-        // A default or a profile's text.
+        // The value is a default or a profile's text.
         Value::Text(name) => (name.as_str(), None),
         _ => ("", None),
     };
-    // The model that was read, where several have its name: one written in Python may have been defined again.
+    // If several models have this name, take the one that was read. A model written in Python may have been defined
+    // again.
     let read = |c: &&Controller| given.is_some_and(|m| std::ptr::eq(c.model, m.model));
     let all = || controllers.iter().copied();
     let Some(controller) = all().find(read).or_else(|| all().find(|c| c.model.name == name)) else {
@@ -341,7 +342,7 @@ fn window_rules(s: &Settings, header: u32) -> Result<WindowRules, Refusal> {
             "give packets or bytes, such as \"10 packets\"",
         ));
     }
-    // All of it leaves at one instant, before anything is known about the path.
+    // The whole initial window leaves at one instant, before anything is known about the path.
     if initial_window > MOST_AT_ONCE * segment {
         return Err(Refusal::new(
             format!("an initial window of {} segments", (initial_window / segment).round()),

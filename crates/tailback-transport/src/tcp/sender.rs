@@ -1,12 +1,12 @@
-//! The sending end: it opens the connection, sends what window and recovery allow, and reports to the application.
-//! Its states are drawn in `handshake`.
+//! The sending end. It opens the connection, sends what window and recovery allow, and reports to the application. Its
+//! states are drawn in `handshake`.
 //!
-//! The sender has three parts: `ControlBlock` (sequence space, timer, ECN, window), `Recovery` (what is lost, what is
-//! sent next) and, inside the block, the congestion controller (how much may be outstanding). This file is the
-//! connection around them and the [`Endpoint`] contract. A data segment with its ACK costs a few hundred instructions
-//! and allocates nothing while nothing is lost.
+//! The sender has three parts: `ControlBlock` (sequence space, timer, ECN, window), `Recovery` (which data are lost,
+//! and which are sent next) and, inside the block, the congestion controller (how much may be outstanding). This file
+//! has the connection and the [`Endpoint`] contract. A data segment with its ACK costs a few hundred instructions.
+//! Nothing is allocated while nothing is lost.
 //!
-//! What limits the sender (network, window cap, application) is noted when it changes, at the end of a burst.
+//! The limit of the sender (network, window cap, application) is recorded when it changes, at the end of a burst.
 
 mod prediction;
 
@@ -30,19 +30,17 @@ pub struct Sender {
     recovery: Recovery,
     state: Connecting,
     limit: LimitClock,
-    /// When to wake up because the application must get events although no segment arrived; [`Time::NEVER`] without
-    /// such events.
+    /// When to report events to the application although no segment arrives; [`Time::NEVER`] without such events.
     wake: Time,
     connected_told: bool,
-    /// Everything up to here was reported as acknowledged. `u64::MAX`, which no number reaches, before the first
-    /// report.
+    /// The end of the data reported as acknowledged; `u64::MAX`, which no number reaches, before the first report.
     told: u64,
     closing: bool,
-    /// When the pacer lets the next segment go.
+    /// When the pacer allows the next segment.
     pace_at: Time,
-    /// ACKs that acknowledge what was never sent, or less than before.
+    /// ACKs that acknowledge data never sent, or less than before.
     ignored: u64,
-    /// The first of several congestion controls: its probes have numbers.
+    /// The first of several congestion controls, whose probes have numbers.
     first_control: Option<&'static Controller>,
 }
 
@@ -64,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// Where the ticks of this sender's clock lie, see `clock_phase`.
+    /// Set the phase of this sender's clock ticks, see `clock_phase`.
     pub fn set_clock_phase(&mut self, phase: Duration) {
         self.block.set_clock_phase(phase);
     }
@@ -84,17 +82,17 @@ impl Sender {
         self.block.outstanding()
     }
 
-    /// ACKs ignored because they acknowledge what was never sent, or less than before.
+    /// The number of ACKs ignored because they acknowledge data never sent, or less than before.
     pub fn ignored_acks(&self) -> u64 {
         self.ignored
     }
 
-    /// Whether fast recovery is going on.
+    /// Whether fast recovery is in progress.
     pub fn in_recovery(&self) -> bool {
         self.recovery.in_recovery()
     }
 
-    /// The present value of the i-th probe of the first congestion control: that of the present one with this name.
+    /// The value of the i-th probe of the first congestion control, read from the present control by its name.
     #[cold]
     fn read_by_name(&self, first: &Controller, probe: usize) -> f64 {
         let present = self.block.cfg().controller.model.probes;
@@ -114,7 +112,7 @@ impl Sender {
         }
     }
 
-    /// Report to the application what has happened.
+    /// Report events to the application.
     fn report_up(&mut self, now: Time, up: &mut dyn AppEvents) {
         self.wake = Time::NEVER;
         if self.state != Connecting::Open {
@@ -159,7 +157,7 @@ impl Sender {
     fn syn_acknowledged(&mut self, s: &Segment, ecn: Agreed, tries: u32, now: Time) {
         self.block.established(s, ecn, tries.saturating_sub(1), now);
         self.state = Connecting::Open;
-        // Nothing new is judged, so the controller gets no event: a window of data starts here.
+        // Nothing new is judged, so the controller gets no event. A window of data starts here.
         self.allow_burst();
     }
 
@@ -169,7 +167,7 @@ impl Sender {
         !s.sack.is_empty() && c.keeps_more() && c.cfg().repair.rack_form == RackForm::Linux
     }
 
-    /// `counts`: the ACK may be a duplicate.
+    /// With `counts` the ACK may be a duplicate.
     fn on_ack(&mut self, s: &Segment, counts: bool, now: Time) {
         let old = s.ack < self.block.una() && self.reads_old(s) && self.block.outstanding() > 0;
         let c = &mut self.block;
@@ -199,7 +197,7 @@ impl Sender {
         self.judge::<true>(s, counts, now);
     }
 
-    /// An ACK that may contain something new. `MORE`: the connection keeps more state than a plain one.
+    /// An ACK that may contain something new. With `MORE` the connection keeps more state than a plain one.
     #[inline(always)]
     fn judge<const MORE: bool>(&mut self, s: &Segment, counts: bool, now: Time) {
         let c = &mut self.block;
@@ -260,7 +258,7 @@ impl Sender {
         self.allow_burst();
     }
 
-    /// What this ACK proves about the last reduction.
+    /// The proof of this ACK about the last reduction.
     #[cold]
     fn weigh(&mut self, s: &Segment, acked: u64, rtt: Option<Duration>) {
         let c = &mut self.block;
@@ -289,7 +287,7 @@ impl Sender {
         }
     }
 
-    /// The next segment while recovery is not asked: the segments that test a timeout.
+    /// The next segment that tests a timeout, while recovery sends nothing.
     #[cold]
     fn poll_held(&mut self, now: Time) -> Transmit {
         match self.block.next_of_test() {
@@ -317,7 +315,7 @@ impl Sender {
         let s = c.emit(piece, now);
         if c.pace() < f64::INFINITY {
             let takes = Duration::from_seconds(f64::from(s.bytes) / c.pace().max(1.0));
-            // In a train the pacer is ahead of the clock.
+            // In a train `pace_at` is later than `now`.
             let credit = c.pacing_credit(takes, now.since(self.pace_at));
             self.pace_at = self.pace_at.max(now) + (takes - credit);
         }
@@ -327,7 +325,7 @@ impl Sender {
         Transmit::Segment(s)
     }
 
-    /// A new event: it may be answered by this many segments.
+    /// A new event, after which this many segments may leave.
     #[inline(always)]
     fn allow_burst(&mut self) {
         let burst = self.recovery.burst(&self.block);
@@ -363,7 +361,7 @@ impl Sender {
         }
     }
 
-    /// Note what limits the sender, now that it stops sending.
+    /// Record what limits the sender when it stops sending.
     fn note_limit(&mut self, now: Time) {
         let c = &mut self.block;
         if c.keeps_more() {
@@ -383,7 +381,7 @@ impl Sender {
     }
 }
 
-/// What the end of a two-way connection needs from its sender. That end opens and closes the connection itself.
+/// The interface to the end of a two-way connection, which opens and closes the connection itself.
 impl Sender {
     pub(super) fn add(&mut self, n: Amount) {
         match n {
@@ -401,8 +399,8 @@ impl Sender {
         self.state = Connecting::Syn { tries, due: true };
     }
 
-    /// What the next SYN-ACK of this end says: after two with accurate ECN, nothing of ECN (RFC 9768 section 3.1.4.2),
-    /// while the mode stays.
+    /// The options in the next SYN-ACK of this end. After two with accurate ECN it has no ECN (RFC 9768 section
+    /// 3.1.4.2), while the mode stays.
     pub(super) fn answers_with(&self, ecn: Agreed) -> Agreed {
         match self.state {
             Connecting::Syn { tries, .. } if tries > 2 && ecn == Agreed::Accurate => Agreed::Nothing,
@@ -423,7 +421,7 @@ impl Sender {
         if self.state != Connecting::Open || (old && !self.reads_old(s)) {
             return;
         }
-        // A window update is not a duplicate (RFC 5681 section 2), but what it reports is news.
+        // A window update is not a duplicate (RFC 5681 section 2), but its reports count.
         let update = !old && self.block.advertised(s.window) && s.ack == self.block.una();
         if update && s.sack.is_empty() {
             self.block.count_marks(s);
@@ -436,8 +434,8 @@ impl Sender {
         }
     }
 
-    /// Everything written is acknowledged, and this has been reported. Then data that carry this ACK number change
-    /// nothing here, and there is no segment to send.
+    /// Whether everything written is acknowledged and reported. If so, data with this ACK number change nothing here,
+    /// and no segment is due.
     #[inline]
     pub(super) fn rests(&self, ack: u64, now: Time) -> bool {
         let c = &self.block;
@@ -447,7 +445,7 @@ impl Sender {
         self.state == Connecting::Open && all_told && empty && noted && !c.is_held() && c.has_constant_window()
     }
 
-    /// Nothing more will be written: a FIN follows the data.
+    /// Nothing more will be written, so a FIN follows the data.
     pub(super) fn end_with_fin(&mut self) {
         if self.block.end() == u64::MAX {
             self.block.give_up_unsent();
@@ -462,7 +460,7 @@ impl Sender {
         self.block.stop_timer();
     }
 
-    /// The probes of this sender have the numbers that those of `other` have.
+    /// Number the probes of this sender as those of `other`.
     pub(super) fn number_probes_as(&mut self, other: &Sender) {
         self.first_control = other.first_control;
     }
@@ -486,7 +484,7 @@ impl Sender {
             && c.nxt() == c.max_sent()
             && !c.resend_is_due()
             && !self.recovery.in_recovery()
-            // Repairs after a timeout do not wait, and not every recovery goes back to repair them.
+            // Repairs after a timeout do not wait, and not every recovery goes back for these repairs.
             && c.phase() == Phase::Open
             && c.piece(c.nxt()).is_some_and(|p| p.len < c.cfg().payload && !p.fin)
     }
@@ -649,7 +647,7 @@ impl Endpoint for Sender {
     }
 
     fn withdraw(&mut self, bytes: u64) {
-        // After a close the other side has been told the end of the data, or will be.
+        // After a close the FIN has been sent, or will be.
         if !self.closing {
             self.block.withdraw(bytes);
         }
@@ -671,7 +669,7 @@ impl Endpoint for Sender {
         Sender::info(self)
     }
 
-    /// Its own, then the first controller's.
+    /// The sender's own probes, then those of the first controller.
     fn probes(&self) -> Vec<&'static ProbeDef> {
         let of_controller = self.first_control.unwrap_or(self.block.cfg().controller).model.probes;
         PROBES.iter().chain(of_controller).collect()
@@ -680,7 +678,7 @@ impl Endpoint for Sender {
     fn read(&self, probe: usize) -> f64 {
         let (c, rto, cfg) = (&self.block, self.block.rto(), self.block.cfg());
         match probe {
-            // While the SYN is out, nothing else may be outstanding.
+            // While the SYN is outstanding, nothing else may be.
             0 if matches!(self.state, Connecting::Idle | Connecting::Syn { .. }) => 1.0,
             0 => self.cwnd() / cfg.segment(),
             1 => self.ssthresh() / cfg.segment(),

@@ -1,13 +1,14 @@
 //! The rate that TCP Reno would have (RFC 5348 section 3.1), and its inverse.
 
-/// The inputs of the equation from the path, beside the loss event rate.
+/// The inputs of the equation from the path, in addition to the loss event rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// Segment size, bytes.
     pub segment: f64,
     /// Round trip, seconds.
     pub rtt: f64,
-    /// The equation assumes a retransmission timeout of four round trips, but at least this, seconds.
+    /// The least retransmission timeout of the equation, seconds. The equation assumes four round trips, but at least
+    /// this time.
     pub least_rto: f64,
 }
 
@@ -22,7 +23,7 @@ impl Path {
 
     /// The loss event rate at which [`Path::rate`] is `rate`; 1 for rates below `Path::rate(1)`.
     pub fn loss_event_rate(&self, rate: f64) -> f64 {
-        // The rate falls with p, over many orders of magnitude: bisect on a logarithmic scale.
+        // The rate falls with p over many orders of magnitude, so the bisection is on a logarithmic scale.
         let (mut low, mut high) = (1e-12, 1.0);
         for _ in 0..60 {
             let middle = libm::sqrt(low * high);
@@ -64,8 +65,8 @@ mod tests {
         assert!(PATH.loss_event_rate(1.0) > 0.999_999);
     }
 
-    /// At one loss in ten packets the second term dominates; with a timeout of a second it grows by the ratio of the
-    /// timeouts.
+    /// At one loss in ten packets the second term dominates. With a timeout of a second this term grows by the ratio of
+    /// the timeouts.
     #[test]
     fn a_floor_of_the_timeout_lowers_the_rate() {
         let floor = Path { least_rto: 1.0, ..PATH };

@@ -1,21 +1,21 @@
 //! The loss event rate, from the lengths of the intervals between loss events (RFC 5348 sections 5.2 to 5.5).
 //!
 //! A loss event is a lost or marked packet, together with all losses within a round trip of it. An interval is the
-//! number of packets from the first packet of one event to the first of the next. The mean of the last eight is
-//! weighted with 1 1 1 1 .8 .6 .4 .2. The open interval, since the last event, counts only if that makes the mean
-//! longer. The loss event rate is the inverse of the mean.
+//! number of packets from the first packet of one event to the first packet of the next event. The mean of the last
+//! eight intervals is weighted with 1 1 1 1 .8 .6 .4 .2. The open interval, since the last event, counts only if it
+//! makes the mean longer. The loss event rate is the inverse of the mean.
 //!
-//! Discounting is an option: while the open interval is more than twice the mean of the others, those are multiplied
-//! by twice their mean divided by its length, but at least by a quarter. The discount at the time of an event is
-//! kept.
+//! Discounting is an option. While the open interval is more than twice the mean of the other intervals, their weights
+//! are multiplied by twice this mean divided by the length of the open interval, but at least by a quarter. The
+//! discount at the time of an event is kept.
 //!
-//! State: eight lengths with their factors; the last event. A loss costs a shift of eight values, the rate a sum over
-//! them.
+//! The state is eight lengths with their factors, and the last event. A loss costs a shift of eight values. The rate
+//! costs a sum over these values.
 
 use smallvec::SmallVec;
 use tailback_base::{Duration, Time};
 
-/// RFC 5348 section 5.4: a longer history reacts later, a shorter one reacts to noise.
+/// RFC 5348 section 5.4: a longer history reacts later, and a shorter one reacts to noise.
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 /// Section 5.5: the older intervals are not discounted below this.
 const LEAST_DISCOUNT: f64 = 0.25;
@@ -24,7 +24,7 @@ const LEAST_DISCOUNT: f64 = 0.25;
 struct Interval {
     /// Packets.
     length: f64,
-    /// The share of its weight that is left.
+    /// The share of the interval's weight that is left.
     factor: f64,
 }
 
@@ -33,7 +33,7 @@ pub struct LossHistory {
     discount: bool,
     /// Intervals that have ended, the last one first.
     closed: SmallVec<[Interval; 8]>,
-    /// The first packet of the last loss event, and when it was or would have been received.
+    /// The first packet of the last loss event, and the time at which it was or would have been received.
     event: Option<(u64, Time)>,
 }
 
@@ -46,8 +46,8 @@ impl LossHistory {
         }
     }
 
-    /// A packet was lost or marked; it was received, or would have been, at `at`. Returns whether that is a new loss
-    /// event. `first` is the length in packets of the interval before the very first event.
+    /// A packet was lost or marked. It was received, or would have been received, at `at`. Returns whether this is a
+    /// new loss event. `first` is the length in packets of the interval before the very first event.
     pub fn lost(&mut self, number: u64, at: Time, rtt: Duration, first: impl FnOnce() -> f64) -> bool {
         let length = match self.event {
             None => first(),
@@ -67,7 +67,7 @@ impl LossHistory {
         true
     }
 
-    /// Packets from the first of an event to the one before `end`.
+    /// The number of packets from the first packet of an event to the packet before `end`.
     fn open(&self, start: u64, end: u64) -> f64 {
         (end.saturating_sub(start) as f64).max(1.0)
     }
@@ -78,7 +78,7 @@ impl LossHistory {
         sum / weight
     }
 
-    /// The share of the older intervals' weight beside an open interval of this length.
+    /// The share that is left of the older intervals' weight, for an open interval of this length.
     fn discount_of(&self, open: f64) -> f64 {
         let twice = 2.0 * self.mean_of_closed();
         if self.discount && open > twice {
@@ -94,7 +94,7 @@ impl LossHistory {
         let (start, _) = self.event?;
         let open = self.open(start, end);
         let factor = self.discount_of(open);
-        // With the open interval added, the oldest drops out.
+        // If the open interval is added, the oldest interval is left out.
         let older = self.closed.iter().take(self.closed.len() - 1).zip(&WEIGHTS[1..]);
         let (sum, weight) = weighted(older.map(|(i, w)| (i, w * factor)));
         let with_open = (WEIGHTS[0] * open + sum) / (WEIGHTS[0] + weight);
@@ -119,7 +119,8 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// Events this many packets apart, each long after the previous one; the first interval is given.
+    /// A history with events this many packets apart, each event long after the previous one. The first interval is
+    /// given.
     fn history(discount: bool, intervals: &[u64]) -> (LossHistory, u64) {
         let mut h = LossHistory::new(discount);
         let mut number = 1000;
@@ -140,12 +141,12 @@ mod tests {
     fn even_intervals_of_100() {
         let (h, last) = history(false, &[100; 8]);
         near(h.mean(last + 100), 100.0);
-        // A short open interval does not count, a long one does: (500 + 5 * 100) / 6.
+        // A short open interval does not count, but a long one counts: (500 + 5 * 100) / 6.
         near(h.mean(last + 20), 100.0);
         near(h.mean(last + 500), 1000.0 / 6.0);
     }
 
-    /// Ten intervals: the two oldest do not count, and with the open one added a third drops out.
+    /// Of ten intervals the two oldest do not count. If the open interval is added, a third one does not count either.
     #[test]
     fn eight_intervals_count() {
         let (h, last) = history(false, &[7, 9, 800, 100, 100, 100, 100, 100, 100, 100]);
@@ -157,7 +158,7 @@ mod tests {
     fn fewer_intervals_share_the_weights_they_have() {
         let (h, last) = history(false, &[300, 100, 50]);
         near(h.mean(last + 1), 450.0 / 3.0);
-        // 200, 50 and 100 would give less.
+        // The intervals 200, 50 and 100 would give a smaller mean.
         near(h.mean(last + 200), 150.0);
         near(h.mean(last + 900), (900.0 + 50.0 + 100.0) / 3.0);
     }
@@ -177,8 +178,8 @@ mod tests {
         assert_eq!(h.mean(91), Some((40.0 + 100.0) / 2.0));
     }
 
-    /// Seven of 100 and an open one of 800: twice the mean is a quarter of it. (800 + 0.25 * 5 * 100) / (1 + 0.25 *
-    /// 5).
+    /// There are seven intervals of 100 and an open interval of 800. Twice the mean is a quarter of the open interval.
+    /// The new mean is (800 + 0.25 * 5 * 100) / (1 + 0.25 * 5).
     #[test]
     fn discounting_forgets_sooner() {
         let (h, last) = history(true, &[100; 8]);

@@ -5,9 +5,10 @@
 //! again, and packets are not acknowledged.
 //!
 //! * `equation`: TCP's rate at a loss event rate;
-//! * `history`: the loss event rate from the intervals between loss events; `receiver`: finds them, and reports;
+//! * `history`: the loss event rate from the intervals between loss events; `receiver`: finds loss events, and sends
+//!   reports;
 //! * `rate`: the allowed rate, computed from reports and from their absence; `sender`: spaces packets;
-//! * `report`: what the two ends send each other; `params`: the declaration.
+//! * `report`: what the two ends send to each other; `params`: the declaration.
 
 mod equation;
 pub(crate) mod history;
@@ -27,7 +28,7 @@ use crate::path::Path;
 use std::sync::Arc;
 use tailback_base::{Duration, Ecn, Stream};
 
-/// Its row in the list of transports.
+/// The entry of TFRC in the list of transports.
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     carries: Carries::Lossy(params::connection),

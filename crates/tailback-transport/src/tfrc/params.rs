@@ -1,4 +1,4 @@
-//! The declaration of `tfrc`: every parameter once, and the probes.
+//! The declaration of `tfrc` with all its parameters and probes.
 
 use super::Config;
 use crate::entry::Connection;
@@ -74,7 +74,7 @@ pub const DESTINATION_PROBES: &[ProbeDef] = &[MEAN_INTERVAL, OPEN_INTERVAL];
 /// The connection that these settings describe. The largest packet, 65255 B, fits in a packet of the simulator.
 ///
 /// # Errors
-/// Never: no parameters contradict each other.
+/// There are no errors, because no parameters contradict each other.
 pub fn connection(s: &Settings) -> Result<Connection, Refusal> {
     Ok(Connection::new(Arc::new(Config {
         payload: s.get(&PAYLOAD),

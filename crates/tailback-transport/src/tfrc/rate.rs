@@ -1,4 +1,4 @@
-//! The rate a TFRC sender is allowed (RFC 5348 sections 4.2 to 4.5).
+//! The allowed rate of a TFRC sender (RFC 5348 sections 4.2 to 4.5).
 //!
 //! ```text
 //! no report yet     one packet a second
@@ -8,8 +8,8 @@
 //! silence           X is halved, not below s / 64 s; not if nothing was sent and X is no more than a new sender's
 //! ```
 //!
-//! While the application sends less than X, the received rate does not show the path's capacity. The receive rates
-//! that are kept then can only grow, and a loss halves them (section 4.3, data-limited intervals).
+//! While the application sends less than X, the received rate does not show the path's capacity. In such intervals the
+//! stored receive rates can only grow, and a loss halves them (section 4.3, data-limited intervals).
 
 use super::equation::Path;
 use super::report::Report;
@@ -18,7 +18,7 @@ use tailback_base::{Duration, Time};
 
 /// RFC 5348 section 4.3: at least one packet in this many seconds.
 const LONGEST_GAP: f64 = 64.0;
-/// Section 4.3, step 2, and section 4.5: weight of the past.
+/// Section 4.3, step 2, and section 4.5: the weight of the past.
 const SMOOTHING: f64 = 0.9;
 /// Section 4.2: the timer before the first report.
 const FIRST_SILENCE: Duration = Duration::from_millis(2000);
@@ -26,9 +26,9 @@ const FIRST_SILENCE: Duration = Duration::from_millis(2000);
 /// The sender's activity in the interval that a report is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SentOfAllowed {
-    /// At some time it sent as much as was allowed.
+    /// At some time the sender sent as much as was allowed.
     AllAllowed,
-    /// It always sent less, because there was no more data.
+    /// The sender always sent less, because there was no more data.
     Less,
 }
 
@@ -44,9 +44,9 @@ pub struct RateControl {
     /// Receive rates that still limit X, with the times of their reports.
     received: SmallVec<[(Time, f64); 4]>,
     last_received: f64,
-    /// When X was last doubled.
+    /// The time at which X was last doubled.
     doubled: Time,
-    /// Mean of the square roots of the round trips, and the square root of the last one.
+    /// The mean of the square roots of the round trips, and the square root of the last round trip.
     root_mean: f64,
     root: f64,
 }
@@ -85,7 +85,7 @@ impl RateControl {
         self.loss_event_rate
     }
 
-    /// As last reported, bytes/s; NaN before that.
+    /// The last reported receive rate, bytes/s; NaN before the first report.
     pub fn last_received(&self) -> f64 {
         self.last_received
     }
@@ -113,7 +113,7 @@ impl RateControl {
         (4.0 * s).min((2.0 * s).max(4380.0)) / self.path.rtt
     }
 
-    /// A report has come, with a round-trip sample in seconds.
+    /// A report has arrived, with a round-trip sample in seconds.
     pub fn on_report(&mut self, r: &Report, sample: f64, sent: SentOfAllowed, now: Time) {
         self.root = libm::sqrt(sample);
         if self.path.rtt == 0.0 {
@@ -153,19 +153,19 @@ impl RateControl {
         self.compute(limit, now);
     }
 
-    /// The largest of the receive rates kept.
+    /// The largest of the stored receive rates.
     fn greatest(&self) -> f64 {
         self.received.iter().fold(0.0, |m, x| m.max(x.1))
     }
 
-    /// Keep only the largest of this receive rate and those kept.
+    /// Keep only the largest of this receive rate and the stored rates.
     fn keep_greatest(&mut self, rate: f64, now: Time) {
         self.received.retain(|x| x.1.is_finite());
         let most = self.greatest().max(rate);
         self.received = SmallVec::from_slice(&[(now, most)]);
     }
 
-    /// Compute X from what is known, at most `limit`.
+    /// Compute X from the present estimates, at most `limit`.
     fn compute(&mut self, limit: f64, now: Time) {
         if self.loss_event_rate > 0.0 {
             self.allowed = self.path.rate(self.loss_event_rate).min(limit).max(self.least());
@@ -175,13 +175,13 @@ impl RateControl {
         }
     }
 
-    /// No report has come during the time given by [`RateControl::patience`]. Returns whether the rate is cut.
-    /// `spoke`: a packet was sent in this time.
+    /// No report has arrived during the time given by [`RateControl::patience`]. Returns whether the rate is cut.
+    /// `spoke` says whether a packet was sent in this time.
     pub fn on_silence(&mut self, spoke: bool, now: Time) -> bool {
         let received = self.greatest();
         let p = self.loss_event_rate;
         let knows = self.path.rtt > 0.0;
-        // An idle sender keeps at least the initial rate of a new one.
+        // An idle sender keeps at least the initial rate of a new sender.
         let modest = knows
             && if p > 0.0 {
                 received < self.initial()
@@ -195,7 +195,7 @@ impl RateControl {
             self.allowed = (self.allowed / 2.0).max(self.least());
             return true;
         }
-        // Half of what limited the rate so far: the limit, or the equation.
+        // The new limit is half of the former limit or of the equation's rate, whichever limited the rate.
         let equation = self.path.rate(p);
         let limit = if equation > 2.0 * received {
             received

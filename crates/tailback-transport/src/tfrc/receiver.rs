@@ -1,14 +1,14 @@
-//! The receiving end: finds losses, keeps their history, and reports (RFC 5348 sections 5.1, 5.2 and 6).
+//! The receiving end. It finds losses, keeps their history, and sends reports (RFC 5348 sections 5.1, 5.2 and 6).
 //!
-//! A packet is lost once three later ones have arrived. The time when it would have arrived is interpolated between
-//! its neighbours; this time decides to which loss event it belongs. A packet that carries congestion experienced
-//! counts as lost. A report is sent once per round trip, as the sender estimates it, and also at once at a new loss
-//! event, at the first packet, and at the first packet after a silence.
+//! A packet is lost once three later ones have arrived. The time at which it would have arrived is interpolated between
+//! its neighbours. This time decides to which loss event the packet belongs. A packet that carries "congestion
+//! experienced" counts as lost. A report is sent once per round trip, with the sender's estimate of the round trip.
+//! Reports are also sent at once at a new loss event, at the first packet, and at the first packet after a silence.
 //!
-//! State: what arrived in the last round trip (16 bytes per packet), for the receive rate; missing packets with fewer
-//! than three later ones; the history. A packet in order costs a sum over eight intervals. Departures: a packet that
-//! arrives after it was counted as lost is not delivered, because the application no longer waits for it; a second
-//! copy is not delivered either.
+//! The state is the arrivals of the last round trip (16 bytes per packet) for the receive rate, the missing packets
+//! with fewer than three later ones, and the history. A packet in order costs a sum over eight intervals. Departures: a
+//! packet that arrives after it was counted as lost is not delivered, because the application no longer waits for this
+//! packet. A second copy is not delivered either.
 
 use super::Config;
 use super::equation::Path;
@@ -28,29 +28,29 @@ const LATER_ARRIVALS: u8 = 3;
 #[derive(Clone, Copy, Debug)]
 struct Missing {
     number: u64,
-    /// When it would have arrived.
+    /// The time at which the packet would have arrived.
     at: Time,
-    /// How many later packets have arrived.
+    /// The number of later packets that have arrived.
     later: u8,
 }
 
 pub struct Receiver {
     cfg: Arc<Config>,
     history: LossHistory,
-    /// One past the highest number received, and when that one arrived.
+    /// One past the highest number received, and the arrival time of this highest one.
     end: u64,
     latest: Time,
     missing: VecDeque<Missing>,
-    /// Arrivals of the last round trip: when, and their payload.
+    /// Arrivals of the last round trip, with their times and payloads.
     arrivals: VecDeque<(Time, u32)>,
     bytes: u64,
-    /// The last packet: when it was sent, when it arrived, and the round trip it reported (zero: none yet).
+    /// The last packet: its sending time, its arrival time, and the round trip that it reported (zero: none yet).
     sent: Time,
     arrived: Time,
     rtt: Duration,
-    /// When the next report is due; never means with the next packet.
+    /// When the next report is due; `NEVER` means that it is sent with the next packet.
     due: Time,
-    /// A packet has arrived since the last report.
+    /// Whether a packet has arrived since the last report.
     news: bool,
     report: Option<Segment>,
     delivered: u64,
@@ -76,7 +76,7 @@ impl Receiver {
         }
     }
 
-    /// Store a packet's arrival; returns whether it is the first copy.
+    /// Store a packet's arrival. Returns whether it is the first copy.
     fn place(&mut self, number: u64, now: Time) -> bool {
         if number < self.end {
             let i = self.missing.iter().position(|m| m.number == number);
@@ -96,7 +96,7 @@ impl Receiver {
         true
     }
 
-    /// Packet `number` has arrived; returns whether that shows a new loss event.
+    /// Packet `number` has arrived. Returns whether this shows a new loss event.
     fn find_losses(&mut self, number: u64) -> bool {
         for m in self.missing.iter_mut().filter(|m| m.number < number) {
             m.later += 1;
@@ -109,8 +109,8 @@ impl Receiver {
         event
     }
 
-    /// A packet is lost or marked; returns whether that is a new loss event. The first event is preceded by an
-    /// interval at which the equation gives the rate that was received (RFC 5348 section 6.3.1).
+    /// A packet is lost or marked. Returns whether this is a new loss event. The first event is preceded by an interval
+    /// at which the equation gives the rate that was received (RFC 5348 section 6.3.1).
     fn lost(&mut self, number: u64, at: Time) -> bool {
         let path = Path {
             segment: f64::from(self.cfg.payload),
@@ -136,7 +136,7 @@ impl Receiver {
         self.bytes as f64 / self.rtt.seconds()
     }
 
-    /// Forget arrivals that are at least this old.
+    /// Remove arrivals that are at least this old.
     fn forget(&mut self, age: Duration, now: Time) {
         while let Some(&(at, bytes)) = self.arrivals.front()
             && now.since(at) >= age
@@ -146,14 +146,15 @@ impl Receiver {
         }
     }
 
-    /// A round trip is over: send a report if there is something to report, otherwise with the next packet.
+    /// At the end of a round trip, send a report if there is something to report. Otherwise send it with the next
+    /// packet.
     fn report_if_due(&mut self, now: Time) {
         if now < self.due {
             return;
         }
         self.due = Time::NEVER;
         if self.news {
-            // The last report already covered what arrived exactly one round trip ago.
+            // The last report already covered the packets that arrived exactly one round trip ago.
             self.forget(self.rtt + Duration(1), now);
             self.write_report(now);
         }
@@ -169,7 +170,7 @@ impl Receiver {
         };
         self.report = Some(report.segment(self.cfg.report));
         self.news = false;
-        // While no round trip is known, each packet is answered.
+        // As long as no round trip is known, a report is sent for each packet.
         self.due = if self.rtt == Duration::ZERO {
             Time::NEVER
         } else {
@@ -179,7 +180,7 @@ impl Receiver {
 }
 
 impl Endpoint for Receiver {
-    /// It sends no data.
+    /// The receiving end sends no data.
     fn write(&mut self, _n: Amount, _now: Time) {}
 
     fn close(&mut self, _now: Time) {}

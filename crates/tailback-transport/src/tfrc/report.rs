@@ -8,13 +8,13 @@
 //! | receive rate, whole bytes/s as in RFC 4342 section 8.3 | | `seq` |
 //! | loss event rate, in units of 2^-32 | | `window` |
 //!
-//! A report also contains, in `ack`, the number after the last packet received. It is a datagram, not a TCP
-//! acknowledgement: it has no flags.
+//! A report also contains, in `ack`, the number after the last packet received. A report is a datagram and not a TCP
+//! acknowledgement, so it has no flags.
 
 use crate::segment::{Flags, SackBlocks, Segment};
 use tailback_base::{Duration, Ecn, Time};
 
-/// How many units of the loss event rate make one.
+/// The number of units in a loss event rate of one.
 const ONE: f64 = 4_294_967_296.0;
 
 /// The contents of the receiver's report.
@@ -22,9 +22,9 @@ const ONE: f64 = 4_294_967_296.0;
 pub struct Report {
     /// One past the highest number received.
     pub end: u64,
-    /// When the last received packet was sent.
+    /// The time at which the last received packet was sent.
     pub echo: Time,
-    /// How long ago that packet was received.
+    /// The time since the last packet was received.
     pub delay: Duration,
     /// Payload received in the last round trip, bytes/s.
     pub receive_rate: f64,
@@ -32,7 +32,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// As a segment of `bytes` on the wire.
+    /// The report as a segment of `bytes` on the wire.
     pub fn segment(&self, bytes: u32) -> Segment {
         Segment {
             seq: libm::round(self.receive_rate) as u64,
@@ -63,7 +63,7 @@ impl Report {
     }
 }
 
-/// A data packet that is sent now; `rtt` is zero while the sender knows none.
+/// A data packet that is sent now. `rtt` is zero while the sender knows no round trip.
 pub fn packet(number: u64, payload: u32, header: u32, ecn: Ecn, now: Time, rtt: Duration) -> Segment {
     Segment {
         seq: number,

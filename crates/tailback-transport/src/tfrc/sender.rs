@@ -1,12 +1,12 @@
-//! The sending end: packets evenly spaced in time, at the allowed rate.
+//! The sending end, which sends packets evenly spaced in time at the allowed rate.
 //!
-//! Time is counted from the last packet that was sent. The next one may be sent `payload` divided by the rate later,
-//! at the rate that holds by then; after an idle period it is sent at once, without a burst. The connection is over
-//! when it has been closed, everything written has been sent, and a report about the last packet has come or failed
-//! to come.
+//! The next packet may be sent when the time `payload` divided by the rate has passed since the last packet. The rate
+//! is the one that holds at that time. After an idle period the next packet is sent at once, without a burst. The
+//! connection is over when it has been closed, everything written has been sent, and a report about the last packet has
+//! arrived or failed to arrive.
 //!
-//! State: the waiting data; the allowed rate; the times in which the rate, and not the application, limited the
-//! sender (RFC 5348 section 8.2.1), as far back as reports may still be about them.
+//! The state is the waiting data, the allowed rate, and the periods in which the rate, and not the application, limited
+//! the sender (RFC 5348 section 8.2.1). A period is kept as long as reports may still be about it.
 
 use super::Config;
 use super::params::SOURCE_PROBES;
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_base::{Duration, ProbeDef, Time};
 
-/// When the rate limited the sender: beginnings and ends; the last period may still be open.
+/// The beginnings and ends of the periods in which the rate limited the sender. The last period may still be open.
 #[derive(Default)]
 struct HeldBack(VecDeque<(Time, Time)>);
 
@@ -37,7 +37,7 @@ impl HeldBack {
         }
     }
 
-    /// Whether the rate limited the sender after `from` and up to `to`; periods that ended before are forgotten.
+    /// Whether the rate limited the sender after `from` and up to `to`. Periods that ended before are removed.
     fn within(&mut self, from: Time, to: Time) -> bool {
         let was_limited = self.0.iter().any(|(start, end)| *start <= to && *end > from);
         while self.0.front().is_some_and(|(_, end)| *end <= to) {
@@ -53,19 +53,19 @@ pub struct Sender {
     rate: RateControl,
     /// Number of the next packet.
     next: u64,
-    /// When the last one was sent.
+    /// The time at which the last packet was sent.
     left: Option<Time>,
-    /// When the rate is cut if no report arrives until then (the no-feedback timer).
+    /// The time at which the rate is cut if no report arrives before (the no-feedback timer).
     silence: Time,
     /// Whether a packet was sent since `silence` was set.
     spoke: bool,
     held: HeldBack,
-    /// When the packet that the last report echoed was sent, and one past the highest number reported.
+    /// The sending time of the packet that the last report echoed, and one past the highest number reported.
     covered: Time,
     reported: u64,
     report: SenderReport,
     limit: LimitClock,
-    /// When to wake up to give the application its events, although no report has arrived.
+    /// When to report events to the application although no report has arrived.
     wake: Time,
     connected_told: bool,
     closing: bool,
@@ -168,7 +168,7 @@ impl Endpoint for Sender {
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
         let Some(r) = Report::read(s) else { return };
         if r.end > self.next || r.end == 0 {
-            // Reports about packets that were never sent.
+            // This report is about packets that were never sent.
             return;
         }
         let rtt = Duration(now.since(r.echo).0.saturating_sub(r.delay.0)).max(Duration(1));
@@ -190,7 +190,7 @@ impl Endpoint for Sender {
     fn poll_transmit(&mut self, now: Time) -> Transmit {
         let slot = self.slot();
         if self.backlog.is_empty() {
-            // Until the slot it sends as much as it may.
+            // Until the slot the sender sends as much as it may.
             self.held.end(slot.max(now));
             self.limit.note(Limit::Application, now, &mut self.report);
             return Transmit::Idle;
@@ -233,7 +233,7 @@ impl Endpoint for Sender {
         }
         if now >= self.silence {
             if self.closing && self.backlog.is_empty() {
-                // The last packet is lost, or the report about it.
+                // The last packet, or the report about this packet, is lost.
                 self.reported = self.next;
                 self.report_up(up);
             } else if self.rate.on_silence(self.spoke, now) {

@@ -23,7 +23,7 @@ pub fn read(c: &mut Cursor, returns: Option<u64>) -> Result<Call, Fault> {
         }
         _ => None,
     };
-    // The meaning of the error, or the flags of a number, is for readers.
+    // A bracket that explains the error, or the flags of a number, is skipped.
     if c.take_sign('(') {
         while !c.take_sign(')') {
             if c.next().is_none() {
@@ -90,7 +90,7 @@ fn whole(c: &mut Cursor) -> Result<i64, Fault> {
     Ok(c.whole(i64::MAX as u64, "a number of a call")? as i64)
 }
 
-/// A constant, constants with `|` between them, or a value that is made: `htons(8080)`.
+/// A constant, constants with `|` between them, or a function call such as `htons(8080)`.
 fn names(c: &mut Cursor, first: &str) -> Result<CallValue, Fault> {
     if c.take_sign('(') {
         return Ok(CallValue::Made(first.to_string(), list(c, ')')?));

@@ -1,8 +1,9 @@
 //! A block of code: `%{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%`.
 //!
-//! packetdrill hands such a block to Python. Here it is read as statements about whole numbers: `assert`, `print`,
-//! `name = value` and `name += value`, with comparisons, sums, products, bits, `and`, `or`, `not` and brackets.
-//! Anything else of Python is refused. The message of an assertion, after its comma, is skipped.
+//! packetdrill hands such a block to Python. Here the block is read as statements about whole numbers. The statements
+//! are `assert`, `print`, `name = value` and `name += value`. Their expressions may have comparisons, sums, products,
+//! bit operators, `and`, `or`, `not` and brackets. Anything else of Python is refused. The message of an assertion,
+//! after its comma, is skipped.
 
 use super::MOST_NESTED;
 use super::script::{Expr, Statement};
@@ -23,7 +24,7 @@ pub fn read(text: &str, line: u32) -> Result<Vec<Statement>, Fault> {
     Ok(parsed)
 }
 
-/// Words of statements, which end at a line's end or a semicolon, outside of brackets.
+/// The words of each statement. A statement ends at a line end or a semicolon outside of brackets.
 fn statements(text: &str, first: u32) -> Result<Vec<(u32, Vec<&str>)>, Fault> {
     let (mut finished, mut words, mut open_brackets) = (Vec::new(), Vec::new(), 0u32);
     let (mut line, mut begun, mut rest) = (first, first, text);
@@ -66,7 +67,7 @@ fn statements(text: &str, first: u32) -> Result<Vec<(u32, Vec<&str>)>, Fault> {
     Ok(finished)
 }
 
-/// How many bytes the first word has.
+/// The number of bytes of the first word.
 fn word(rest: &str, line: u32) -> Result<usize, Fault> {
     let first = rest.chars().next().unwrap_or(' ');
     if first.is_ascii_alphanumeric() || first == '_' {
@@ -99,8 +100,8 @@ struct Reader<'a> {
     depth: u32,
 }
 
-/// Binary operators by precedence, the lowest first. Comparisons stand between the operators that are words and those
-/// on bits.
+/// Binary operators by precedence, the lowest first. The precedence of comparisons is between that of the operators
+/// that are words and that of the operators on bits.
 const WORDS: [&str; 2] = ["or", "and"];
 const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 const BITS_AND_SUMS: [&[&str]; 5] = [&["|"], &["^"], &["&"], &["+", "-"], &["*", "//", "/", "%"]];
@@ -151,10 +152,10 @@ impl<'a> Reader<'a> {
         Err(self.fault("no Python is run: a block may only have assertions, `name = value` and print(...)"))
     }
 
-    /// An operator of this level and all that bind more closely.
+    /// Read operators of this level and of all levels that bind more closely.
     fn nested(&mut self, level: usize) -> Result<Expr, Fault> {
         self.depth += 1;
-        // Each bracket is a level of each operator.
+        // Each bracket adds one level for each level of operators.
         if self.depth > 10 * MOST_NESTED {
             return Err(self.fault(&format!("more than {MOST_NESTED} brackets are nested")));
         }
@@ -177,7 +178,7 @@ impl<'a> Reader<'a> {
 
     fn chain(&mut self, operators: &[&'static str], level: usize) -> Result<Expr, Fault> {
         let mut expression = self.nested(level + 1)?;
-        // A chain is a tree that leans to the left: as deep as it is long.
+        // A chain of operators becomes a tree that is as deep as the chain is long.
         let mut length = 0;
         while let Some(operator) = operators.iter().find(|o| self.peek() == **o) {
             self.at += 1;
@@ -237,7 +238,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Words of Python that are no names.
+/// Words of Python that cannot be names.
 const KEYWORDS: [&str; 16] = [
     "if", "else", "for", "while", "import", "from", "def", "class", "lambda", "return", "in", "is", "and", "or", "not",
     "assert",

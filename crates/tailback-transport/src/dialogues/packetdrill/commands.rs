@@ -1,7 +1,7 @@
 //! Commands in backticks, read as settings and never run.
 //!
-//! A command is words of the shell up to a line's end, `;` or `&&`. The known commands are `sysctl` with values, a file
-//! of commands (`.sh`), packetdrill's `set_sysctls.py`, `ip route`, `tc qdisc`, and commands that have no effect
+//! A command is a list of shell words up to a line end, `;` or `&&`. The known commands are `sysctl` with values, a
+//! file of commands (`.sh`), packetdrill's `set_sysctls.py`, `ip route`, `tc qdisc`, and commands that have no effect
 //! because each script has a network namespace of its own. Output may go to /dev/null. Variables, pipes and other
 //! programs are refused.
 
@@ -10,13 +10,13 @@ use crate::dialogues::Fault;
 
 /// The folder of the kernel's settings.
 const FILES: &str = "/proc/sys/";
-/// The folder of its modules and their parameters.
+/// The folder of the kernel's modules and their parameters.
 const MODULES: &str = "/sys/module/";
 /// `echo` writes its value to the file after this mark.
 const WRITES: &str = ">";
-/// packetdrill's program that sets values and leaves a file that sets them back.
+/// packetdrill's program that sets values and writes a file that restores the old values.
 const SETTER: &str = "set_sysctls.py";
-/// The file that it leaves.
+/// The beginning of the path of the file that `set_sysctls.py` writes.
 const RESTORER: &str = "/tmp/sysctl_restore_";
 
 /// The commands of a text that begins in this line.
@@ -73,7 +73,7 @@ impl Shell<'_> {
         self.rest = &self.rest[bytes..];
     }
 
-    /// `> /proc/sys/...`, `> /sys/module/...`: `echo` sets what follows.
+    /// Whether `>` and a file in `/proc/sys/` or `/sys/module/` follow. Then `echo` sets this file.
     fn writes_setting(&mut self) -> bool {
         let Some(target) = self
             .rest
@@ -259,8 +259,8 @@ fn set_file(line: u32, word: &str) -> Result<CommandKind, Fault> {
     }
 }
 
-/// `echo 3 > /sys/module/tcp_cubic/parameters/hystart_detect`: the parameter of a module is named as at boot,
-/// `tcp_cubic.hystart_detect`.
+/// `echo 3 > /sys/module/tcp_cubic/parameters/hystart_detect`: the parameter of a module has its name from the boot
+/// options, `tcp_cubic.hystart_detect`.
 fn echo(line: u32, words: &[String]) -> Result<CommandKind, Fault> {
     let wrong = |word: &str| {
         Fault::new(
@@ -298,7 +298,7 @@ fn set(line: u32, setting: &str, word: &str) -> Result<CommandKind, Fault> {
 fn named(line: u32, setting: &str, word: &str) -> Result<CommandKind, Fault> {
     let wrong = || Fault::new(line, word, "a setting is name=value, such as net.ipv4.tcp_sack=1");
     let (name, value) = setting.split_once('=').ok_or_else(wrong)?;
-    // So no name leads out of /proc/sys, and no value has a second line.
+    // This check refuses a name that leads out of /proc/sys and a value with a second line.
     let plain =
         |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     let name = name.replace('/', ".");

@@ -1,15 +1,15 @@
-//! The scripts of packetdrill: text in, a [`Script`] out.
+//! The reader of packetdrill's scripts, which turns text into a [`Script`].
 //!
-//! Source: Cardwell et al., "packetdrill: scriptable network stack testing", USENIX ATC 2013; the language as the
-//! scripts of google/packetdrill, nplab/packetdrill and of Linux use it. A script is option lines, then steps: each
-//! has a time and a segment, a system call, commands in backticks, or a block of code.
+//! Source: Cardwell et al., "packetdrill: scriptable network stack testing", USENIX ATC 2013. The language is the one
+//! that the scripts of google/packetdrill, nplab/packetdrill and Linux use. A script consists of option lines, followed
+//! by steps. Each step has a time and a segment, a system call, commands in backticks, or a block of code.
 //!
-//! Nothing of a script is run. Commands are read as settings (`commands`), and code as assertions (`code`). What is
-//! left out is refused by name: packets that are no TCP over IP, headers around them, options of TCP beyond those of
-//! [`TcpOption`], loops and imports of Python, other programs.
+//! Nothing of a script is run. Commands are read as settings (`commands`), and code as assertions (`code`). Some
+//! features are not supported, and a message refuses each one by name: packets that are not TCP over IP, headers around
+//! packets, TCP options other than those of [`TcpOption`], loops and imports of Python, and other programs.
 //!
-//! There is a file for each thing that a step may be; words are read as in all dialogues. A text
-//! of n bytes costs O(n), and what is nested is bounded by [`MOST_NESTED`].
+//! Each kind of step has a file. Words are read as in all dialogues. A text of n bytes costs O(n), and [`MOST_NESTED`]
+//! bounds the depth of nesting.
 
 mod call;
 mod code;
@@ -24,7 +24,7 @@ use super::Fault;
 use super::cursor::Cursor;
 use super::lex::{self, Comments};
 
-/// Brackets and operators may be nested so deep.
+/// The largest depth to which brackets and operators may be nested.
 pub const MOST_NESTED: u32 = 24;
 /// The latest time of a step, s.
 pub const MOST_SECONDS: u64 = 100_000;

@@ -14,7 +14,7 @@ pub enum Way {
 
 /// Letters of flags, in any order.
 const FLAGS: &str = "SFRPUEWA";
-/// The flags for which a digit stands, from the bit with value 4 on (RFC 9768 section 3.2.1).
+/// The flags for which a digit stands, beginning with the bit of value 4 (RFC 9768 section 3.2.1).
 const ACE: [char; 3] = ['A', 'W', 'E'];
 /// Fields of accurate ECN's option, in order 0 (RFC 9768 section 3.2.3).
 const COUNTS: [&str; 3] = ["e0b", "ceb", "e1b"];
@@ -27,7 +27,7 @@ const MOST_SHIFT: u64 = 14;
 /// The longest payload that a script can write.
 const MOST_PAYLOAD: u64 = 65_535;
 
-/// First words of what is not a TCP segment directly over IP.
+/// First words of packets that are not TCP segments directly over IP.
 const OTHERS: [&str; 9] = ["icmp", "udp", "gre", "GREv0", "mpls", "ipv4", "ipv6", "sctp", "udplite"];
 /// Options that a segment here does not have.
 const LEFT_OUT: [(&str, &str); 5] = [
@@ -183,7 +183,7 @@ fn sequence(c: &mut Cursor) -> Result<(u32, u32), Fault> {
 }
 
 fn options(c: &mut Cursor, way: Way) -> Result<Option<Vec<TcpOption>>, Fault> {
-    // A `<` after a segment opens its options; that of the next step follows a time.
+    // A `<` directly after a segment opens its options. The `<` of the next step follows a time.
     if !c.take_sign('<') {
         return Ok(Some(Vec::new()));
     }
@@ -253,7 +253,8 @@ fn blocks(c: &mut Cursor) -> Result<Vec<(u32, u32)>, Fault> {
     Ok(blocks)
 }
 
-/// `e1b 1 ceb 0 e0b 1`: the order is e0b, ceb, e1b or the reverse, and an unchanged tail may be left out.
+/// `e1b 1 ceb 0 e0b 1`: the fields are in the order e0b, ceb, e1b or the reverse, and an unchanged tail may be left
+/// out.
 fn counts(c: &mut Cursor) -> Result<Vec<(&'static str, u32)>, Fault> {
     let mut fields_read: Vec<(&'static str, u32)> = Vec::new();
     while let Some(name) = COUNTS.iter().find(|name| c.take_word(name)) {

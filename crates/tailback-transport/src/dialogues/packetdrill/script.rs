@@ -21,7 +21,7 @@ pub struct Step {
     pub line: u32,
     pub when: When,
     pub what: What,
-    /// Its text, on one line.
+    /// The text of the step, on one line.
     pub text: String,
 }
 
@@ -32,7 +32,7 @@ pub enum When {
     At { from: u64, to: u64 },
     /// Time since the step before.
     After { from: u64, to: u64 },
-    /// Whenever it comes: `*`, or commands without a time.
+    /// At any time: `*`, or commands without a time.
     Any,
 }
 
@@ -41,7 +41,7 @@ pub enum When {
 pub enum What {
     /// `<`: a segment of the far end arrives.
     Arrives(Packet),
-    /// `>`: this was sent.
+    /// `>`: this segment was sent.
     Sends(Packet),
     Call(Call),
     /// A text in backticks.
@@ -60,9 +60,9 @@ pub struct Packet {
     pub seq: u32,
     pub payload: u32,
     pub ack: Option<u32>,
-    /// As the header has it.
+    /// The value in the header.
     pub window: Option<u32>,
-    /// `None`: `<...>`, any options.
+    /// `None` stands for `<...>`: any options.
     pub options: Option<Vec<TcpOption>>,
 }
 
@@ -94,7 +94,7 @@ pub enum TcpOption {
     Counts(Vec<(&'static str, u32)>),
 }
 
-/// A system call with its arguments and what it returns.
+/// A system call with its arguments and its result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {
     pub name: String,
@@ -102,7 +102,7 @@ pub struct Call {
     pub result: CallValue,
     /// The name of the error.
     pub error: Option<String>,
-    /// A call that blocks: when it returns, on the scale of the step's time.
+    /// The time at which a call that blocks returns, on the scale of the step's time.
     pub returns: Option<u64>,
 }
 
@@ -116,7 +116,7 @@ pub enum CallValue {
     /// A constant, or several with `|` between them.
     Names(Vec<String>),
     List(Vec<CallValue>),
-    /// `{name=value, ...}`; a value without a name has an empty one.
+    /// `{name=value, ...}`. A value without a name is stored with an empty name.
     Fields(Vec<(String, CallValue)>),
     /// `htons(8080)`
     Made(String, Vec<CallValue>),
@@ -130,16 +130,16 @@ pub struct Command {
     pub kind: CommandKind,
 }
 
-/// The commands that are known. Each is read as a setting and is never run.
+/// The supported commands. Each is read as a setting and is never run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CommandKind {
-    /// A value of `sysctl`, its name with dots.
+    /// A value of `sysctl`. Dots separate the parts of its name.
     Set { name: String, value: String },
     /// A file of commands.
     Include(String),
-    /// `ip route`, the words after it.
+    /// The words after `ip route`.
     Route(Vec<String>),
-    /// `tc qdisc`, the words after it.
+    /// The words after `tc qdisc`.
     Qdisc(Vec<String>),
     /// A command without effect, because each script has its own network namespace.
     Nothing,
@@ -159,7 +159,7 @@ pub enum Statement {
         name: String,
         value: Expr,
     },
-    /// It has no effect here.
+    /// `print`, which has no effect here.
     Print,
 }
 
@@ -170,7 +170,7 @@ pub enum Expr {
     Name(String),
     /// `-`, `not`, `~`
     One(&'static str, Box<Expr>),
-    /// A sum, product, bit or word operator.
+    /// An operator for sums, products or bits, or an operator that is a word.
     Two(&'static str, Box<Expr>, Box<Expr>),
     /// A chain such as `1 <= x < 3`.
     Compare(Box<Expr>, Vec<(&'static str, Expr)>),

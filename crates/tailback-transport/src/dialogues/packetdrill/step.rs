@@ -1,4 +1,4 @@
-//! A step: when, and what.
+//! A step: its time, and its event.
 
 use super::script::{Step, What, When};
 use super::{call, code, commands, packet};

@@ -167,7 +167,7 @@ fn a_file_of_commands_is_read_with_its_lines() {
     assert_eq!(read_commands(b"\n\nreboot\n").unwrap_err().line, 3);
 }
 
-/// Changed at random, a script is still read or refused.
+/// A script that is changed at random is still read or refused.
 #[test]
 fn mutated_scripts_are_read_or_refused() {
     let mut state = 0x9E37_79B9_7F4A_7C15u64;

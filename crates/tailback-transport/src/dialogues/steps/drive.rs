@@ -1,5 +1,5 @@
-//! An endpoint of ours as an end of a dialogue: it has a clock, a list of what it sends, and a memory of what its
-//! application heard.
+//! An endpoint of this crate as an end of a dialogue. It has a clock, a list of the segments that it sends, and a
+//! record of the events that its application got.
 
 use super::{Act, PAYLOAD, PlayedEnd, Sent};
 use crate::{Amount, AppEvent, AppEvents, Endpoint, Segment, Transmit};
@@ -8,7 +8,7 @@ use tailback_base::Time;
 /// An endpoint that a dialogue drives.
 pub struct Driven {
     pub end: Box<dyn Endpoint>,
-    /// When its pacer lets the next segment go.
+    /// The time at which the pacer allows the next segment.
     paced: Time,
     sent: Vec<Sent>,
     heard: Heard,
@@ -47,7 +47,7 @@ impl Driven {
         };
     }
 
-    /// When the application heard this first, s; infinite if it did not.
+    /// When the application got this event for the first time, s; infinite if it never did.
     fn when(&self, what: AppEvent, zero: Time) -> f64 {
         let mut heard = self.heard.events.iter();
         heard

@@ -18,7 +18,7 @@ enum Term {
 }
 
 impl Expr {
-    /// Read one; a tolerance behind `+-` is left.
+    /// Read a sum. A tolerance after `+-` is not read here.
     pub(super) fn read(c: &mut Cursor) -> Result<Expr, Fault> {
         if c.is_at_line_end() {
             return Err(c.fault(NO_TERM));
@@ -26,7 +26,7 @@ impl Expr {
         Expr::read_first(c)
     }
 
-    /// The same at the beginning of a line.
+    /// Read a sum at the beginning of a line.
     pub(super) fn read_first(c: &mut Cursor) -> Result<Expr, Fault> {
         let mut sum = Vec::new();
         let mut sign = 1.0;
@@ -47,7 +47,7 @@ impl Expr {
         }
     }
 
-    /// Its value; `of` gives the value of a name.
+    /// The value of the sum. The function `of` gives the value of a name.
     ///
     /// # Errors
     /// The error of `of`.
@@ -66,7 +66,7 @@ impl Expr {
         Ok(total)
     }
 
-    /// Its products: a sign, and factors that are numbers (`Ok`) or names.
+    /// The products of the sum. Each has a sign, and factors that are numbers (`Ok`) or names.
     pub fn products(&self) -> impl Iterator<Item = (f64, Vec<Result<f64, &str>>)> {
         let factor = |t| match t {
             &Term::Number(n) => Ok(n),
@@ -77,7 +77,7 @@ impl Expr {
             .map(move |(sign, terms)| (*sign, terms.iter().map(factor).collect()))
     }
 
-    /// The names in it.
+    /// The names in the sum.
     pub fn names(&self) -> Vec<&str> {
         let terms = self.0.iter().flat_map(|(_, terms)| terms);
         let names = terms.filter_map(|t| match t {

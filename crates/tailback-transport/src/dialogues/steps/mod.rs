@@ -1,8 +1,10 @@
-//! The language of dialogues in which segments have numbers: text in, [`DialogueStep`]s out, and their player.
+//! The language of dialogues in which segments have numbers: a reader that turns text into [`DialogueStep`]s, and a
+//! player of these steps.
 //!
-//! A step is a line, or what stands between two `;`: when, and what. Times count from the end of the handshake that
-//! `open` makes, otherwise from the beginning, or with `+` from the step before; a step without a time happens at the
-//! time of the step before. Segments have numbers from 1, and a SYN is 0. What follows `#` is for readers.
+//! A step is a line, or the text between two `;`. It says when something happens, and what. Times count from the end of
+//! the handshake that `open` makes, or from the beginning if there is no `open`. A time with `+` counts from the step
+//! before. A step without a time happens at the time of the step before. Segments are numbered from 1, and a SYN has
+//! the number 0. The text after `#` is a comment.
 //!
 //! ```text
 //! open 100ms, open 100ms lost 2    the handshake, whose last SYN is answered after this time
@@ -53,7 +55,7 @@ pub const PAYLOAD: u64 = 1000;
 /// The largest number of a segment, or of segments.
 pub const MOST_SEGMENTS: u64 = 1_000_000;
 
-/// The end that a step is about: the one that opens the connection, and the other.
+/// The end that a step is about: the end that opens the connection, or the other end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Who {
     A,
@@ -64,7 +66,7 @@ pub enum Who {
 #[derive(Clone, PartialEq, Debug)]
 pub struct DialogueStep {
     pub line: u32,
-    /// Its text behind the time, on one line.
+    /// The text of the step after its time, on one line.
     pub text: String,
     pub when: Clock,
     pub who: Who,
@@ -102,9 +104,9 @@ pub enum Does {
         number: u64,
         cwr_first: bool,
     },
-    /// A pure acknowledgement was sent, and no other; `None`: no acknowledgement.
+    /// Exactly one pure acknowledgement was sent, and it is this one; `None`: no acknowledgement was sent.
     SendsAck(Option<SentAck>),
-    /// The same for segments that had been sent before.
+    /// Exactly these segments were sent again.
     Again(Sends),
     Copies {
         number: u64,
@@ -141,13 +143,13 @@ pub struct PathStep {
     pub round_trip: u64,
     /// How long the line takes for a segment of data.
     pub each: u64,
-    /// So many wait for it; `None`: all.
+    /// The number of segments that may wait for the line; `None`: any number.
     pub room: Option<u64>,
-    /// No segment waits, and this many may come at once.
+    /// No segment waits, and this many may arrive at once.
     pub bucket: Option<u64>,
-    /// Data arrive at multiples of this.
+    /// Data arrive at multiples of this time.
     pub grid: u64,
-    /// Each such segment of data is lost.
+    /// One segment of data in this many is lost.
     pub every: u64,
 }
 
@@ -156,7 +158,7 @@ pub struct PathStep {
 pub enum Act {
     /// Bytes; `None`: without end.
     Write(Option<u64>),
-    /// Takes back what was not sent.
+    /// Takes back the data that were not sent.
     Withdraw,
     Close,
     Abort,
@@ -164,23 +166,23 @@ pub enum Act {
     Read(bool),
 }
 
-/// An acknowledgement by hand.
+/// An acknowledgement that the dialogue gives.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GivenAck {
     /// Bytes.
     pub acked: u64,
-    /// First and last segments.
+    /// The first and the last segment of each reported range.
     pub reports: Vec<(u64, u64)>,
     pub ece: bool,
     /// Bytes.
     pub window: Option<u64>,
-    /// The segment whose time stamp is echoed; `None`: the first that it covers anew.
+    /// The segment whose time stamp is echoed; `None`: the first segment that the acknowledgement newly covers.
     pub of: Option<u64>,
     /// Whether the time stamp of its last copy is echoed.
     pub again: bool,
 }
 
-/// Segments that were sent, and what each of them has.
+/// Segments that were sent, and the attributes of each of these segments.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sends {
     pub numbers: Vec<u64>,
@@ -199,7 +201,7 @@ pub struct SentAck {
     pub bytes: Option<u64>,
 }
 
-/// A state against a value.
+/// A comparison of a state with a value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StateCheck {
     pub left: Expr,
@@ -211,7 +213,7 @@ pub struct StateCheck {
 /// Segments on the path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Which {
-    /// Data, by number.
+    /// Segments of data, by number.
     Data(Vec<u64>),
     /// Pure acknowledgements, counted from 1.
     Acks(Vec<u64>),

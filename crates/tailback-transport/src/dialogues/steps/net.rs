@@ -1,24 +1,25 @@
-//! Two ends and the path between them: who sent what and when, and what becomes of the segments that a dialogue names.
+//! Two ends and the path between them: which end sent which segment when, and what happens to the segments that a
+//! dialogue names.
 
 use super::{Act, PAYLOAD, PathStep, Sent, Which, Who};
 use crate::{Flags, Segment};
 use std::collections::BTreeMap;
 use tailback_base::{Duration, Ecn, Time};
 
-/// The most segments in flight; an unbounded window doubles as long as no segment is lost.
+/// The largest number of segments in flight. An unbounded window would double as long as no segment is lost.
 const MOST_SENT: usize = 200_000;
 
 /// An end of the connection of a dialogue.
 pub trait PlayedEnd {
     fn act(&mut self, act: Act, now: Time);
     fn arrive(&mut self, s: &Segment, now: Time);
-    /// The time of its next own action; `NEVER` if it waits.
+    /// The time of the next action of this end; `NEVER` if it waits.
     fn next(&self) -> Time;
-    /// Let it do what is due.
+    /// Let this end do what is due.
     fn advance(&mut self, now: Time);
-    /// The segments that it has sent since the last call.
+    /// The segments that this end has sent since the last call.
     fn take(&mut self) -> Vec<Sent>;
-    /// A state by its name; times count from `zero`.
+    /// The value of the state with this name. Times count from `zero`.
     fn value(&self, name: &str, now: Time, zero: Time) -> Option<f64>;
     fn names(&self) -> Vec<&'static str>;
 }
@@ -27,17 +28,18 @@ pub trait PlayedEnd {
 pub struct Net<'a> {
     pub ends: [Box<dyn PlayedEnd + 'a>; 2],
     pub now: Time,
-    /// Where the dialogue's time begins.
+    /// The instant at which the dialogue's time begins.
     pub zero: Time,
     path: PathStep,
-    /// When its line is free, or its bucket full; and how much data has come since the path was last set.
+    /// The time at which the path's line is free, or its bucket full, and the number of data segments that arrived
+    /// since the path was last set.
     busy: Time,
     come: u64,
     /// Everything that was sent.
     pub sent: Vec<(Who, Sent)>,
     rules: Vec<Rule>,
     acks: [u64; 2],
-    /// By due time and order: the receiver, and the segment.
+    /// The receiving end and the segment, by due time and by order.
     flying: BTreeMap<(Time, u64), (Who, Segment)>,
     order: u64,
 }
@@ -66,7 +68,7 @@ pub(super) enum OnPath {
     Late(Duration),
 }
 
-/// The number of a segment of data, from 1; 0 is that of a SYN.
+/// The number of a segment of data, from 1; a SYN has the number 0.
 pub(super) fn number(s: &Segment) -> u64 {
     if s.flags.has(Flags::SYN) {
         0
@@ -92,7 +94,7 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// Begin the dialogue now: what was sent before is forgotten.
+    /// Begin the dialogue now. The list of sent segments is cleared.
     pub(super) fn begin(&mut self) {
         self.zero = self.now;
         self.sent.clear();
@@ -109,7 +111,7 @@ impl<'a> Net<'a> {
         self.collect()
     }
 
-    /// Let the time pass, and carry what is sent.
+    /// Let the time pass, and carry the segments that are sent.
     pub(super) fn run(&mut self, until: Time) -> Result<(), String> {
         loop {
             self.collect()?;
@@ -152,7 +154,7 @@ impl<'a> Net<'a> {
 
     pub(super) fn set_path(&mut self, path: PathStep) {
         (self.path, self.come) = (path, 0);
-        // Segments that wait before the line leave at their old times; a bucket is full.
+        // Segments that already wait before the line leave at the times set before. A bucket is full at first.
         if path.bucket.is_some() {
             self.busy = self.now;
         }

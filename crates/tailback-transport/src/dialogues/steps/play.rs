@@ -1,4 +1,5 @@
-//! Playing a dialogue: each step is done, or checked against what the ends have sent and show.
+//! Playing a dialogue: each step is done, or checked against the segments that the ends have sent and the states that
+//! they show.
 
 use super::net::{OnPath, number};
 use super::{Act, Clock, DialogueStep, Does, Expr, GivenAck, Net, PAYLOAD, Sends, Sent, SentAck, StateCheck, Who};
@@ -9,9 +10,9 @@ use tailback_base::{Duration, Ecn, Time};
 
 /// A smaller difference comes from rounding of binary fractions and does not count.
 const ROUNDING: f64 = 1e-6;
-/// How long `wait` waits.
+/// The longest time that `wait` waits.
 const MOST_WAITED: Duration = Duration(1_000_000_000_000);
-/// Names of values: states of loss recovery as `tcp_info` of Linux has them, those of a connection, and infinity.
+/// Names of values: the states of loss recovery of Linux's `tcp_info`, the states of a connection, and infinity.
 const VALUES: [(&str, f64); 18] = [
     ("Open", 0.0),
     ("Disorder", 1.0),
@@ -33,14 +34,14 @@ const VALUES: [(&str, f64); 18] = [
     ("never", f64::INFINITY),
 ];
 
-/// A step that did not hold, or could not be played.
+/// A step that failed, or could not be played.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Broken {
     /// The line of the dialogue, from 1.
     pub line: u32,
-    /// On the dialogue's clock.
+    /// The time on the dialogue's clock.
     pub at: Duration,
-    /// What was expected: the step.
+    /// The expectation, which is the text of the step.
     pub step: String,
     pub got: String,
 }
@@ -60,17 +61,17 @@ impl fmt::Display for Broken {
 pub struct Playing<'n, 'a> {
     pub net: &'n mut Net<'a>,
     kept: HashMap<String, f64>,
-    /// The places of the list up to which sent segments have been looked at: by `>` and `again`, by `> ack`, by `says`.
+    /// How far the list of sent segments has been checked: by `>` and `again`, by `> ack`, and by `says`.
     seen: [[usize; 2]; 2],
     said: usize,
-    /// The greatest acknowledgement by hand, segments.
+    /// The greatest acknowledgement that the dialogue has given, segments.
     upto: u64,
 }
 
 /// Play a dialogue.
 ///
 /// # Errors
-/// The first step that does not hold.
+/// The first step that fails.
 pub fn play(steps: &[DialogueStep], net: &mut Net) -> Result<(), Broken> {
     let mut player = Playing::new(net);
     steps.iter().try_for_each(|s| player.step(s))
@@ -192,7 +193,7 @@ impl<'n, 'a> Playing<'n, 'a> {
             .with(Flags::ACK)
             .with(if asks { Flags::ECE } else { Flags::NONE });
         let timestamps = syn.timestamps.map(|(value, _)| (self.net.now, value));
-        // The other end has heard of the connection, and its answer is the one that is given here.
+        // The other end receives the SYN. Its own answer is dropped, and the answer that is made here arrives instead.
         self.net.ends[1].arrive(syn, self.net.now);
         self.net.ends[1].take();
         self.net.begin();
@@ -220,7 +221,7 @@ impl<'n, 'a> Playing<'n, 'a> {
             let copy = if ack.again { copies.next_back() } else { copies.next() };
             copy.map(|s| s.segment.timestamps.map(|(value, _)| value))
         };
-        // The first segment that it covers anew has the time stamp that is echoed (RFC 7323 section 4.3).
+        // The time stamp of the first newly covered segment is echoed (RFC 7323 section 4.3).
         let newly = (self.upto + 1..=acked).find(|n| copies(*n).is_some());
         let whose = ack
             .of
@@ -454,7 +455,7 @@ fn count(seen: &[Sent], most: bool, wanted: u64, cwr_first: bool) -> Result<(), 
     })
 }
 
-/// Segments with their times, ranges of one instant together.
+/// Segments with their times. Segments of one instant are shown as ranges.
 fn shown(sent: &[Sent]) -> String {
     let mut runs: Vec<(u64, u64, &Sent)> = Vec::new();
     for s in sent {

@@ -1,4 +1,4 @@
-//! The reader: text in, steps out.
+//! The reader, which turns text into steps.
 
 use super::{
     Act, Clock, DialogueStep, Does, Expr, GivenAck, MOST_SEGMENTS, PAYLOAD, PathStep, Sends, SentAck, StateCheck,
@@ -41,7 +41,7 @@ pub fn read(text: &str) -> Result<Vec<DialogueStep>, Fault> {
     Ok(steps)
 }
 
-/// `now`: the earliest time at which it may happen.
+/// Read a step. The earliest time at which the step may happen is `now`.
 fn step(c: &mut Cursor, now: &mut u64) -> Result<DialogueStep, Fault> {
     let line = c.line();
     let when = if c.take_sign('+') {
@@ -236,7 +236,7 @@ fn sends(c: &mut Cursor) -> Result<Does, Fault> {
     Ok(Does::Sends(segments(c)?))
 }
 
-/// Numbers, and what each of these segments has.
+/// The numbers of segments, and the attributes of each of these segments.
 fn segments(c: &mut Cursor) -> Result<Sends, Fault> {
     let mut sends = Sends {
         numbers: numbers(c, 0)?,
@@ -353,7 +353,7 @@ fn which(c: &mut Cursor) -> Result<Which, Fault> {
     Ok(Which::Data(numbers(c, 1)?))
 }
 
-/// A round trip, and what the path does beside it.
+/// A round trip, and the other properties of the path.
 fn path(c: &mut Cursor) -> Result<PathStep, Fault> {
     let mut step = PathStep {
         round_trip: time(c)?,
@@ -410,7 +410,7 @@ fn time_anywhere(c: &mut Cursor) -> Result<u64, Fault> {
     Ok(ns.round() as u64)
 }
 
-/// Bytes of a number of segments, or of an amount such as `500B`.
+/// The bytes of a number of segments, or an amount of bytes such as `500B`.
 fn bytes(c: &mut Cursor, least: u64) -> Result<u64, Fault> {
     let in_bytes = matches!(c.peek_second(), Some(Kind::Word("B")));
     if !in_bytes {

@@ -5,7 +5,7 @@ use crate::tcp::{Config, MODEL, new_pair};
 use std::sync::Arc;
 use tailback_base::Settings;
 
-/// Lines and words of faults, as a user meets them.
+/// The line and the word of each fault, as a user sees them.
 #[test]
 fn a_wrong_dialogue_is_said() {
     for (text, says) in [

@@ -1,9 +1,11 @@
-//! The base delay of a path: the least one-way delay of some time (RFC 6817 section 2.4.2).
+//! The base delay of a path: the least one-way delay within a span of time (RFC 6817 section 2.4.2).
 //!
-//! What a packet takes beyond it is queueing. The minima of ten equal spans are kept, as LEDBAT keeps those of ten
-//! minutes, so that a route that became longer counts once the last span with the shorter one is forgotten.
+//! The part of a packet's delay above the base delay is queueing. The minima of ten equal spans are kept, just as
+//! LEDBAT keeps those of ten minutes. If the route becomes longer, the base therefore rises when the last span with the
+//! shorter route is dropped.
 //!
-//! State: ten minima (ns), and when the newest span began. A packet costs a comparison, and ten at the end of a span.
+//! The state is ten minima (ns), and the time at which the newest span began. A packet costs one comparison, or ten at
+//! the end of a span.
 
 use tailback_base::{Duration, Time};
 
@@ -12,9 +14,9 @@ const SPANS: usize = 10;
 pub struct BaseDelay {
     span: Duration,
     began: Option<Time>,
-    /// The newest first.
+    /// The least delay of each span, the newest span first.
     minima: [u64; SPANS],
-    /// The least of all minima but the newest.
+    /// The least of all minima except the newest.
     older: u64,
 }
 
@@ -44,7 +46,7 @@ impl BaseDelay {
         Duration(delay - self.minima[0].min(self.older))
     }
 
-    /// The base begins anew.
+    /// Drop all minima, so that the base begins anew.
     pub fn forget(&mut self) {
         (self.minima, self.older) = ([u64::MAX; SPANS], u64::MAX);
     }
@@ -54,8 +56,9 @@ impl BaseDelay {
 mod tests {
     use super::*;
 
-    /// A packet a second, of 20 ms until 5 s and of 60 ms from then on; a history of ten seconds. The last shorter one
-    /// arrives in the span that begins at 4 s and is forgotten ten spans later.
+    /// One packet is sent each second, with a history of ten seconds. The delay is 20 ms until 5 s, and 60 ms after
+    /// that. The last packet with 20 ms arrives in the span that begins at 4 s, and this span is dropped ten spans
+    /// later.
     #[test]
     fn a_longer_route_is_a_queue_until_the_shorter_one_is_forgotten() {
         let mut base = BaseDelay::new(Duration::from_seconds(10.0));
@@ -67,7 +70,7 @@ mod tests {
         assert_eq!(seen[..5], [0; 5]);
         assert_eq!(seen[5..14], [40; 9]);
         assert_eq!(seen[14..], [0; 6]);
-        // After a pause of all spans.
+        // The pause before this packet is longer than all spans.
         assert_eq!(queueing(100), 0);
     }
 

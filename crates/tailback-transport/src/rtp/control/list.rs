@@ -1,8 +1,8 @@
-//! The rate controls that a scenario can name: one row each.
+//! The rate controls that a scenario can name, with one entry for each.
 
 use super::{RateController, ReportRule, gcc, nada, scream};
 
-/// In the order of the reference page.
+/// The rate controls, in the order of the reference page.
 pub static RATE_CONTROLLERS: &[&RateController] = &[
     &RateController {
         model: &nada::MODEL,

@@ -1,7 +1,7 @@
 //! The contract between a sender of media and its rate control.
 //!
-//! A rate control never sees a payload and sends nothing itself. It hears of each packet that leaves and of each
-//! report, and answers with five numbers ([`RateOutput`]). All rates are on the wire, bit/s; the sender converts them
+//! A rate control never sees a payload and sends nothing itself. It is called for each packet that leaves and for each
+//! report, and returns five numbers ([`RateOutput`]). All rates are on the wire, bit/s. The sender converts these rates
 //! for the encoder. After every call the sender reads [`RateControl::output`].
 
 mod base;
@@ -14,7 +14,7 @@ use std::fmt;
 use tailback_base::model::Registered;
 use tailback_base::{Duration, Ecn, Model, Settings, Time};
 
-/// What the application and the transport give: rates in bit/s on the wire, and the code point of data packets.
+/// The settings from the application and the transport: rates in bit/s on the wire, and the code point of data packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Terms {
     pub min: f64,
@@ -29,21 +29,21 @@ impl Terms {
     }
 }
 
-/// When a receiver reports, and how exactly.
+/// When a receiver reports, and the accuracy of the arrival times in its reports.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReportRule {
-    /// Never later than this after the report before.
+    /// A report is due at most this time after the report before.
     pub every: Duration,
-    /// After this many packets; 0 is never.
+    /// A report is due after this many packets; 0: never for this reason.
     pub packets: u32,
-    /// After the last packet of each frame.
+    /// A report is due after the last packet of each frame.
     pub frames: bool,
     /// The unit of arrival times.
     pub step: Duration,
 }
 
 impl ReportRule {
-    /// Each 100 ms, arrivals in 1/1024 s (RFC 8888 section 3.1).
+    /// A report every 100 ms, with arrival times in units of 1/1024 s (RFC 8888 section 3.1).
     pub const RFC8888: ReportRule = ReportRule {
         every: Duration::from_millis(100),
         packets: 0,
@@ -72,11 +72,11 @@ pub struct LeavingPacket {
     pub bytes: u32,
     /// Bytes sent and not reported, this packet included.
     pub in_flight: u64,
-    /// It carries no media.
+    /// The packet carries no media.
     pub is_padding: bool,
 }
 
-/// What became of a packet.
+/// Whether a packet arrived or was lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     Received { at: Time, marked: bool },
@@ -93,26 +93,26 @@ pub struct ReportedPacket {
     pub fate: Fate,
 }
 
-/// A report has come.
+/// A report has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback<'a> {
     pub now: Time,
     /// In the order of numbers.
     pub packets: &'a [ReportedPacket],
-    /// The round trip of the newest packet in it, without the time for which its report waited.
+    /// The round trip of the newest packet in the report, without the time for which the report waited.
     pub rtt: Duration,
     /// Bytes sent and not reported.
     pub in_flight: u64,
 }
 
-/// What a rate control sets.
+/// The outputs of a rate control.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RateOutput {
-    /// What the encoder should make, bit/s on the wire.
+    /// The rate that the encoder should have, bit/s on the wire.
     pub target: f64,
-    /// How fast packets leave while some wait, bit/s.
+    /// The rate at which packets leave while some wait, bit/s.
     pub pacing: f64,
-    /// The bytes that take this long at that rate may leave at once.
+    /// The bytes that take this long at the pacing rate may leave at once.
     pub burst: Duration,
     /// No packet leaves while this many bytes are in flight.
     pub window: u64,
@@ -125,14 +125,15 @@ pub trait RateControl: Send {
     fn on_frame(&mut self, _f: &WrittenFrame) {}
     fn on_sent(&mut self, _s: &LeavingPacket) {}
     fn on_feedback(&mut self, f: &Feedback);
-    /// When it wants [`RateControl::on_timer`].
+    /// When [`RateControl::on_timer`] is to be called.
     fn next_timer(&self) -> Option<Time> {
         None
     }
     fn on_timer(&mut self, _now: Time) {}
-    /// `waiting`: payload in the pacer. A write without end does not count.
+    /// The present outputs of the rate control. `waiting` is the payload in the pacer, without that of a write without
+    /// end.
     fn output(&self, waiting: u64) -> RateOutput;
-    /// The present value of its probe with this index.
+    /// The present value of the probe with this index.
     fn read(&self, _probe: usize) -> f64 {
         f64::NAN
     }

@@ -6,18 +6,19 @@
 //!   x = d + DLOSS (loss / PLRREF)^2 + DMARK (marks / PMRREF)^2
 //! ```
 //!
-//! where d is the queueing delay. If that is long and packets were lost recently, d is less than the queueing delay,
-//! because then other flows fill the queue. While a window of 500 ms shows neither losses nor delay the rate follows
-//! what arrives, with a bonus (accelerated ramp-up). Otherwise each report moves the rate r towards the point at which
-//! x is XREF PRIO RMAX / r (gradual update, equations 5 to 7). Alone on a line of capacity C it ends at r = C with a
-//! queue of XREF PRIO RMAX / C; n flows with the same parameters get equal rates, and the queue is n times as long.
+//! Here d is the queueing delay. If this delay is long and packets were lost recently, d is less than the queueing
+//! delay, because other flows then fill the queue. While a window of 500 ms shows neither losses nor delay, the rate
+//! follows the rate that arrives, with a bonus (accelerated ramp-up). Otherwise each report moves the rate r towards
+//! the point at which x is XREF PRIO RMAX / r (gradual update, equations 5 to 7). Alone on a line of capacity C, a flow
+//! ends at r = C with a queue of XREF PRIO RMAX / C. Flows with the same parameters get equal rates, and n flows have a
+//! queue that is n times as long.
 //!
-//! State: rate (bit/s), x of the last report (s), smoothed ratios of losses and marks, the base delay, the last 15
-//! delays, packets of the last 500 ms, and the intervals between losses as TFRC has them. A report costs a step
-//! for each packet in it.
+//! The state is the rate (bit/s), the x of the last report (s), smoothed ratios of losses and marks, the base delay,
+//! the last 15 delays, the packets of the last 500 ms, and the intervals between losses as in TFRC. A report costs a
+//! step for each packet in it.
 //!
-//! Departures: all of it is computed at the sender, from reports of RFC 8888; the RFC lets the receiver compute x. The
-//! rate is on the wire. The RFC has no rule for missing reports, so the rate then stays.
+//! Departures: everything is computed at the sender, from reports of RFC 8888. The RFC lets the receiver compute x. The
+//! rate is on the wire. The RFC has no rule for missing reports, so the rate stays the same while reports are missing.
 
 use super::base::BaseDelay;
 use super::{Fate, Feedback, RateControl, RateOutput, Terms};
@@ -100,19 +101,19 @@ params! {
         "RFC 8698 table 3");
 }
 
-/// The observation window (LOGWIN), the delays of which the least counts, the weight of a ratio (ALPHA).
+/// The observation window (LOGWIN), the number of delays of which the least counts, and the weight of a ratio (ALPHA).
 const LOGWIN: Duration = Duration::from_millis(500);
 const LEAST_OF: usize = 15;
 const ALPHA: f64 = 0.1;
-/// The report interval (DELTA): the first step, and the largest that a late report may make.
+/// The report interval (DELTA). It is the time step of the first report, and the largest step of a late report.
 const DELTA: Duration = Duration::from_millis(100);
 const LARGEST_STEP: f64 = 5.0;
-/// Section 5.2.2, equations 11 and 12: what waits moves neither rate by more than this share.
+/// Section 5.2.2, equations 11 and 12: the waiting data change neither rate by more than this share.
 const MOST_SHARE: f64 = 0.05;
 
 /// A packet in the observation window.
 struct SeenPacket {
-    /// When it arrived, or when its loss was reported.
+    /// The time at which the packet arrived, or at which its loss was reported.
     at: Time,
     bytes: u32,
     /// Queueing delay, s.
@@ -250,7 +251,7 @@ impl RateControl for Nada {
     }
 
     fn output(&self, waiting: u64) -> RateOutput {
-        // Section 5.2.2: what waits is shared between encoder and pacer.
+        // Section 5.2.2: the waiting data lower the rate of the encoder and raise the rate of the pacer.
         let share = (self.s.get(&BETA) * 8.0 * waiting as f64 * self.s.get(&FPS)).min(MOST_SHARE * self.rate);
         RateOutput {
             target: self.terms.clamp(self.rate - share),

@@ -1,5 +1,5 @@
-//! What the other end's counts say of the packets that were sent: how many of those that an ACK shows to have arrived
-//! were marked.
+//! What the other end's counts say about the packets that this end sent: how many of the packets that an ACK shows to
+//! have arrived were marked.
 //!
 //! ```text
 //!   nothing newly acknowledged, and no newer time stamp    nothing is read: an old ACK would count backwards
@@ -15,41 +15,43 @@
 //!     otherwise                  safe
 //! ```
 //!
-//! From: RFC 9768 section 3.2.2.5 and appendix A.2; net/ipv4/tcp_input.c of Linux 7.0, whose average of packets per ACK
-//! (weight 1/64, the first as it is) the RFC does not have.
+//! The sources are RFC 9768 section 3.2.2.5 and appendix A.2, and net/ipv4/tcp_input.c of Linux 7.0. Linux has an
+//! average of packets per ACK, which the RFC does not have. The first sample sets this average, and later samples have
+//! a weight of 1/64.
 //!
-//! Departure: packets are newly acknowledged bytes in full segments, so n is too small where an application sends
-//! shorter ones. State: four counters, an average, the last time stamp. Cost of an ACK: some additions.
+//! Departure: the number of packets n is that of newly acknowledged bytes in full segments, so n is too small if an
+//! application sends shorter segments. The state is four counters, an average, and the last time stamp. An ACK costs
+//! some additions.
 
 use super::{FIRST_ACE, FIRST_BYTES, MASK};
 use crate::segment::Segment;
 use crate::tcp::config::AccurateForm;
 use tailback_base::Time;
 
-/// The average number of packets an ACK shows is kept in parts of so many bits, and takes a new one by this weight,
-/// bits.
+/// The average number of packets per ACK is kept with this many fractional bits. A new sample has a weight of two to
+/// the power of minus `WEIGHT`.
 const PARTS: u32 = 6;
 const WEIGHT: u32 = 6;
-/// From this average on, ACKs are thinned on the path.
+/// If the average exceeds this, ACKs are taken to be thinned on the path.
 const THINNED: u32 = 4 << PARTS;
-/// From here on what eight more would be can be seen.
+/// With this many packets or more, the option shows whether eight more packets were marked.
 const MANY: u32 = 16;
-/// The largest difference of two ACE.
+/// The largest difference of two ACE values.
 const MOST: u32 = 7;
 
-/// The segments that an ACK shows to have arrived, by number or report.
+/// The segments that an ACK shows to have arrived, by its number or by its SACK blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Arrivals {
     pub packets: u32,
     pub bytes: u64,
-    /// Reports are complete: SACK, or no repair in progress.
+    /// The reports are complete, because SACK is used or no repair is in progress.
     pub told_apart: bool,
 }
 
-/// Marked, of what an ACK shows: bytes and packets.
+/// The marked part of the data that an ACK shows to have arrived, in bytes and packets.
 pub type Marked = (u64, u32);
 
-/// What is known of the packets that were sent.
+/// The counts of marks among the packets that this end sent.
 #[derive(Clone, Debug)]
 pub struct Delivered {
     form: AccurateForm,
@@ -61,14 +63,14 @@ pub struct Delivered {
     ect1: u32,
     ce: u32,
     ect0: u32,
-    /// Packets that an ACK shows on average, in parts; 0: none has come.
+    /// The average number of packets per ACK, with `PARTS` fractional bits; 0: no ACK has arrived.
     mean: u32,
     stamp: Time,
-    /// The next segment is the last of the handshake, which says how the SYN-ACK arrived.
+    /// The next segment is the last of the handshake, and its flags say with which code point the SYN-ACK arrived.
     opens: bool,
-    /// No segment has come since the SYNs.
+    /// No segment has arrived since the SYNs.
     fresh: bool,
-    /// Not yet passed on.
+    /// The marked data that have not been passed on yet.
     unheard: Marked,
 }
 
@@ -100,18 +102,19 @@ impl Delivered {
         [self.ect1, self.ce, self.ect0]
     }
 
-    /// Some that are marked have not been passed on.
+    /// Whether some marks have not been passed on yet.
     pub fn has_unheard(&self) -> bool {
         self.unheard.1 > 0
     }
 
-    /// Pass on what is marked.
+    /// Pass on the marked data since the last call.
     pub fn hear(&mut self) -> Marked {
         std::mem::take(&mut self.unheard)
     }
 
-    /// A segment of the other end, and what it shows to have arrived. Returns false if it shows that something on the
-    /// path clears the flags: the first ACE is 0 (RFC 9768 section 3.2.2.4).
+    /// Take a segment of the other end. `new` is the data that this segment shows to have arrived. Returns false if the
+    /// segment shows that something on the path clears the flags, because the first ACE is 0 (RFC 9768 section
+    /// 3.2.2.4).
     pub fn take(&mut self, s: &Segment, new: Arrivals) -> bool {
         let newer = s.timestamps.is_some_and(|(value, _)| value > self.stamp);
         if let Some((value, _)) = s.timestamps.filter(|_| newer) {
@@ -120,7 +123,7 @@ impl Delivered {
         let fresh = std::mem::take(&mut self.fresh);
         let kept = !fresh || s.flags.ace() != 0;
         if std::mem::take(&mut self.opens) {
-            // Table 3; data say the counter at once, where the last segment of the handshake was lost.
+            // Table 3. If the last segment of the handshake was lost, the first data segment has the counter instead.
             self.marked += u32::from(s.payload == 0 && s.flags.ace() == 0b110);
         } else if kept && (new.packets > 0 || newer) {
             self.count(s, new);
@@ -149,7 +152,7 @@ impl Delivered {
         self.unheard.1 += packets;
     }
 
-    /// How many of the new arrivals were marked, where the flags say `d` modulo 8.
+    /// How many of the new arrivals were marked, if the flags give `d` modulo 8.
     fn judge(&self, d: u32, new: Arrivals, grown: Option<u32>) -> u32 {
         let n = new.packets;
         if n <= MOST {
@@ -192,7 +195,7 @@ impl Delivered {
         ];
         for (known, said, first) in fields.into_iter().take(usize::from(c.fields)) {
             let change = said.wrapping_sub(first).wrapping_sub(*known) & MASK;
-            // The upper half are steps backwards: an ACK that was overtaken.
+            // A difference in the upper half is a step backwards, which comes from an overtaken ACK.
             if change <= MASK >> 1 {
                 *known = known.wrapping_add(change);
             }

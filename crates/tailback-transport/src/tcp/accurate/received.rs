@@ -1,19 +1,20 @@
 //! Counters of received packets (RFC 9768 section 3.2), and the times at which they are sent.
 //!
-//! State: packets with CE, bytes by codepoint, and what the last segment of data had.
+//! The state is the number of packets with CE, the bytes by codepoint, and the codepoint of the last segment of data.
 
 use super::{FIRST_ACE, FIRST_BYTES, MASK};
 use crate::segment::EcnCounts;
 use crate::tcp::config::AccurateForm;
 use tailback_base::Ecn;
 
-/// Option space of a segment, B: a TCP header has at most 60, and 20 of them are fixed.
+/// The option space of a segment, B. A TCP header has at most 60 B, and 20 B of these are fixed.
 const ROOM: u32 = 40;
-/// Time stamps with their padding, and the SACK option without its blocks, B.
+/// The size of time stamps with their padding, and of the SACK option without its blocks, B.
 const STAMPS: u32 = 12;
 const SACK: u32 = 4;
 const BLOCK: u32 = 8;
-/// Marked packets after which an acknowledgement goes at once (section 3.2.2.5.1): with new data, and otherwise.
+/// The number of marked packets after which an acknowledgement is sent at once (section 3.2.2.5.1), with new data and
+/// without new data.
 const MARKS_WITH_DATA: u8 = 2;
 const MARKS_WITHOUT: u8 = 3;
 
@@ -26,21 +27,22 @@ pub struct Received {
     ect1: u32,
     ce: u32,
     ect0: u32,
-    /// Marked packets that no segment has said yet.
+    /// The number of marked packets that no segment has reported yet.
     unsaid: u8,
     /// The code point of the last segment of data.
     last: Ecn,
-    /// Fields of the option up to the last that has changed.
+    /// The number of fields of the option up to the last field that has changed.
     changed: u8,
-    /// Whether this end sends the option if the other end knows it.
+    /// Whether this end sends the option if the other end supports it.
     may_say_bytes: bool,
     says_bytes: bool,
-    /// The next acknowledgement says how the other end's SYN-ACK arrived, not the counter (table 3).
+    /// The flags of the next acknowledgement. They do not have the counter but say with which code point the other
+    /// end's SYN-ACK arrived (table 3).
     reflects: Option<u8>,
 }
 
 impl Received {
-    /// `option`: this end sends it.
+    /// `option` says whether this end sends the option.
     pub fn new(form: AccurateForm, option: bool) -> Received {
         Received {
             form,
@@ -57,23 +59,23 @@ impl Received {
         }
     }
 
-    /// Packets that came marked.
+    /// The number of packets that arrived marked.
     pub fn marked(&self) -> u32 {
         self.marked
     }
 
-    /// The other end has sent the option, or there is no handshake that shows it.
+    /// Send the option from now on. The other end has sent it, or there is no handshake that shows whether it does.
     pub fn hears_option(&mut self) {
         self.says_bytes = self.may_say_bytes;
     }
 
-    /// The other end's SYN-ACK arrived so. A mark on it counts.
+    /// The other end's SYN-ACK arrived with this code point. A mark on it counts.
     pub fn reflect(&mut self, arrived: Ecn) {
         self.reflects = Some(crate::tcp::handshake::reflected(arrived));
     }
 
-    /// A packet of the other end. Returns whether it is acknowledged at once: at a mark after packets without one, in
-    /// Linux at every change, and where enough marks are unsaid.
+    /// A packet of the other end. Returns whether the packet is acknowledged at once. This is so for a mark after
+    /// packets without a mark (in Linux for every change), or if enough marks are not reported yet.
     pub fn arrives(&mut self, ecn: Ecn, payload: u32) -> bool {
         let marked = ecn == Ecn::Ce;
         if marked {
@@ -101,7 +103,7 @@ impl Received {
         changes || (marked && self.unsaid >= MARKS_WITH_DATA)
     }
 
-    /// The number that the flags of the next segment say.
+    /// The ACE number for the flags of the next segment.
     pub fn ace(&mut self) -> u8 {
         self.unsaid = 0;
         self.reflects
@@ -109,8 +111,9 @@ impl Received {
             .unwrap_or((FIRST_ACE + (self.marked & 7) as u8) & 7)
     }
 
-    /// The option of the next segment, beside time stamps and so many SACK blocks, and how many blocks stay: one or two
-    /// of more than two make room for it. All fields where they fit, otherwise those that have ever changed.
+    /// The option of the next segment with time stamps and this many SACK blocks, and the number of blocks that stay.
+    /// If there are more than two blocks, one or two of them may be left out to make room for the option. The option
+    /// has all fields that fit, but at least those that have ever changed.
     pub fn option(&self, stamps: bool, blocks: usize) -> (Option<EcnCounts>, usize) {
         if !self.says_bytes {
             return (None, blocks);
@@ -128,12 +131,12 @@ impl Received {
         (None, blocks)
     }
 
-    /// The option of a SYN-ACK, before the other end is known.
+    /// The option of a SYN-ACK, which is sent before the other end has shown that it supports the option.
     pub fn first_option(&self) -> Option<EcnCounts> {
         self.may_say_bytes.then(|| self.counts(3))
     }
 
-    /// All that is counted.
+    /// All counts, with this number of fields.
     pub fn counts(&self, fields: u8) -> EcnCounts {
         EcnCounts {
             ect1: self.ect1,
@@ -144,8 +147,8 @@ impl Received {
     }
 }
 
-/// Bytes of an option with so many fields, padded to whole words. Beside SACK blocks it may stand in the place of their
-/// padding of two bytes.
+/// The bytes of an option with this many fields, padded to whole words. If there are SACK blocks, the option may take
+/// the place of their padding of two bytes.
 pub fn padded(fields: u8, blocks: usize) -> u32 {
     match (fields, blocks) {
         (3, _) => 12,
@@ -169,7 +172,7 @@ mod tests {
         })
     }
 
-    /// Packets of 1000 B, CE, ECT(0), CE, ECT(1), CE: ACE 6, 6, 7, 7, 0, and the fields.
+    /// Packets of 1000 B arrive with CE, ECT(0), CE, ECT(1) and CE. ACE is then 6, 6, 7, 7 and 0.
     #[test]
     fn counters_say_what_came() {
         for mut r in ends() {
@@ -186,7 +189,7 @@ mod tests {
         }
     }
 
-    /// When an ACK reports marks: in the RFC at the first and at every second one, in Linux at each change.
+    /// When an ACK reports marks: in the RFC at the first and at every second mark, in Linux at each change.
     #[test]
     fn changes_are_said_at_once() {
         let came = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ect0, Ecn::Ce];
@@ -199,13 +202,14 @@ mod tests {
             came.map(|e| linux.arrives(e, 1000)),
             [true, true, true, true, false, true]
         );
-        // Marked acknowledgements count as packets, not as bytes, and only the third is answered.
+        // Marked acknowledgements count as packets, not as bytes, and only the third one is answered.
         let [mut rfc, _] = ends();
         assert_eq!([(); 3].map(|()| rfc.arrives(Ecn::Ce, 0)), [false, false, true]);
         assert_eq!((rfc.ace(), rfc.counts(3).ce), (0, 0));
     }
 
-    /// Beside time stamps and SACK blocks there is room for some fields, and blocks make room for those that changed.
+    /// With time stamps and SACK blocks there is room for some fields. Blocks are left out to make room for the fields
+    /// that changed.
     #[test]
     fn the_option_takes_the_room_there_is() {
         let [mut r, _] = ends();

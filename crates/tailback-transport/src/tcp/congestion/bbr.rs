@@ -1,9 +1,10 @@
-//! BBR version 1: a model of the path instead of a reaction to losses (draft-cardwell-iccrg-bbr-congestion-control-00).
+//! BBR version 1, which uses a model of the path instead of a reaction to losses
+//! (draft-cardwell-iccrg-bbr-congestion-control-00).
 //!
-//! The sender keeps two numbers: the greatest delivery rate of the last ten round trips, and the least round trip of
-//! the last ten seconds. It paces at that rate and keeps about twice their product outstanding. To see whether the
-//! path has more capacity, it sends a quarter faster for one round trip, and then a quarter slower, so that the queue
-//! of the first drains.
+//! The sender keeps the greatest delivery rate of the last ten round trips, and the least round trip of the last ten
+//! seconds. It paces at this rate and keeps about twice the product of both outstanding. To find more capacity, it
+//! sends a quarter faster for one round trip. It then sends a quarter slower, so that the queue of the first round trip
+//! drains.
 //!
 //! ```text
 //!             rate grew by less than a quarter, three rounds        outstanding at most one product
@@ -14,14 +15,14 @@
 //!                                         '---------------------------------------------------------'
 //! ```
 //!
-//! When it takes over an open connection, there is no Startup: it begins in ProbeBW with a bandwidth of one window a
-//! smoothed round trip and the least round trip of the connection so far. Another control that takes over from it finds
-//! a threshold at the window that BBR would go back to, unless BBR is in Startup.
+//! When BBR takes over an open connection, there is no Startup. It begins in ProbeBW with a bandwidth of one window per
+//! smoothed round trip and the least round trip of the connection so far. A control that takes over from BBR gets as
+//! threshold the window that BBR would go back to, unless BBR is in Startup.
 //!
-//! Losses and echoes do not change the model. In the first round trip of a recovery the sender sends only as much as
-//! is delivered; after the recovery the window is restored. State: 300 bytes, and the records of outstanding
-//! segments, which the sender keeps. An ACK costs some hundred instructions. Left out: the estimate of policed links,
-//! and batches of segments as hardware sends them.
+//! Losses and echoes do not change the model. In the first round trip of a recovery the sender sends only as much as is
+//! delivered. After the recovery the window is restored. The state is 300 bytes, and the records of outstanding
+//! segments, which the sender keeps. An ACK costs some hundred instructions. The estimate of policed links, and batches
+//! of segments as hardware sends them, are not implemented.
 
 mod filters;
 mod mode;
@@ -91,7 +92,7 @@ params! {
          number of segments, and pacing leaves 1 % of the rate free.", DRAFT);
 }
 
-/// Version 1 answers neither marks nor losses: the rate that is delivered is its signal.
+/// Version 1 responds neither to marks nor to losses. Its signal is the delivery rate.
 pub const FACTS: Facts = Facts {
     marks: Marks::Ignores,
     records: super::always,
@@ -104,13 +105,13 @@ pub const FACTS: Facts = Facts {
 /// Section 4.3.2: 2 / ln 2, the least gain that doubles the rate each round trip.
 const HIGH_GAIN: f64 = 2.885_390_081_777_927;
 const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
-/// Section 4.2.3: two products, for ACKs that are delayed or come in bursts.
+/// Section 4.2.3: two products, because ACKs may be delayed or come in bursts.
 const WINDOW_GAIN: f64 = 2.0;
 /// Section 4.3.4: the cycle of ProbeBW.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// The phase of the cycle that drains; ProbeBW never begins with it.
+/// The phase of the cycle that drains. ProbeBW never begins with it.
 const DRAINING: usize = 1;
-/// Section 4.1.1.3: rounds for which a rate is remembered.
+/// Section 4.1.1.3: the rounds for which a rate counts.
 const RATE_ROUNDS: u64 = 10;
 /// Sections 4.1.2 and 4.3.5.
 const RTT_MEMORY: Duration = Duration::from_millis(10_000);
@@ -120,9 +121,9 @@ const LEAST_WINDOW: f64 = 4.0;
 /// Section 4.3.2: the pipe is full if three rounds pass in which the rate grows by less than this factor.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
-/// Ten segments as Linux counts them, of which the SYN is one.
+/// Linux counts ten segments, and one of them is the SYN.
 const LINUX_FIRST: f64 = 9.0;
-/// The share of the rate that Linux paces at; it leaves the rest free.
+/// The share of the rate at which Linux paces. The rest stays free.
 const LINUX_MARGIN: f64 = 0.99;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,15 +136,15 @@ pub struct Bbr {
     form: BbrForm,
     rules: Arc<WindowRules>,
     cwnd: f64,
-    /// Of the control before, of which this one makes no use; infinite where there was none.
+    /// The threshold of the control before, which BBR does not use; infinite if there was none.
     ssthresh: f64,
     /// Bytes of payload a second.
     pacing: f64,
     fastest: Greatest,
-    /// The least round trip of all. A sample over a shorter interval is not believed.
+    /// The least round trip of all. A sample over a shorter interval is ignored.
     least: Duration,
     rtprop: Option<Duration>,
-    /// When that was measured.
+    /// The time at which `rtprop` was measured.
     stamp: Time,
     round: u64,
     /// The round ends when this much is delivered, bytes.
@@ -158,13 +159,13 @@ pub struct Bbr {
     prior: f64,
     /// Whether this is the round trip in which no more is sent than delivered.
     conserve: bool,
-    /// Recovery, or slow start after a timeout, is in progress.
+    /// Whether recovery, or slow start after a timeout, is in progress.
     repairing: bool,
-    /// A loss was reported; recovery begins with the next ACK.
+    /// Whether a loss was reported. Recovery begins with the next ACK.
     entering: bool,
     /// The phase at the last ACK that delivered data.
     phase: Phase,
-    /// Whether it was idle and no data were delivered since.
+    /// Whether the sender was idle and no data were delivered since.
     rested: bool,
     bursts: Bursts,
     rng: Stream,
@@ -239,14 +240,14 @@ impl Bbr {
         }
     }
 
-    /// How many segments Linux sends at once: a millisecond of the pacing rate, between two and 127; on slow links
-    /// one.
+    /// How many segments Linux sends at once: a millisecond of the pacing rate, between two and 127, but one on slow
+    /// links.
     fn batch(&self) -> f64 {
         let least = if self.pacing * 8.0 < 1.2e6 { 1.0 } else { 2.0 };
         libm::floor(self.pacing / 1024.0 / self.rules.segment).clamp(least, 127.0)
     }
 
-    /// Section 4.2.3: the target for outstanding bytes at this gain: whole segments, plus three batches.
+    /// Section 4.2.3: the target for outstanding bytes at this gain, in whole segments, plus three batches.
     fn target(&self, gain: f64) -> f64 {
         let segment = self.rules.segment;
         let Some(product) = self.product().filter(|p| *p > 0.0) else {
@@ -264,7 +265,8 @@ impl Bbr {
         segments * segment
     }
 
-    /// Section 4.2.1: before a sample, the rate that sends the initial window in one round trip, or in a millisecond.
+    /// Section 4.2.1: before a sample, pace at the rate that sends the initial window in one round trip, or in a
+    /// millisecond.
     fn pace_before_samples(&mut self, srtt: Option<Duration>) {
         let round_trip = srtt.map_or(1e-3, |r| r.seconds()).max(1e-6);
         self.pacing = HIGH_GAIN * self.rules.initial_window / round_trip;
@@ -291,7 +293,7 @@ impl Bbr {
         begins
     }
 
-    /// Linux: note how much more was acknowledged than the rate explains.
+    /// Linux: record how much more was acknowledged than the rate explains.
     fn take_burst(&mut self, newly: f64, round_begins: bool, now: Time) {
         let b = &mut self.bursts;
         if round_begins {
@@ -309,15 +311,15 @@ impl Bbr {
         b.most[0] = b.most[0].max((b.acked - expected).min(self.cwnd));
     }
 
-    /// Extra window for such bursts, at most 100 ms of the rate.
+    /// The extra window for bursts of ACKs, at most 100 ms of the rate.
     fn burst_room(&self) -> f64 {
         let most = self.bursts.most[0].max(self.bursts.most[1]);
         most.min(self.rate() * 0.1)
     }
 
     /// How many of the `bytes` now in the network are still there when the next segment leaves. Linux (since 4.20)
-    /// looks ahead to that moment: what is delivered until then is gone, and while the gain asks for more, one batch
-    /// has been added.
+    /// looks ahead to that moment: it subtracts what is delivered until then, and adds one batch if the gain is above
+    /// 1.
     fn when_next_leaves(&self, bytes: f64, until_next: Duration) -> f64 {
         if self.form == BbrForm::Draft {
             return bytes;
@@ -351,7 +353,7 @@ impl Bbr {
         }
     }
 
-    /// Section 4.3.2: look for three rounds in which the rate grew by less than a quarter.
+    /// Section 4.3.2: check for three rounds in which the rate grew by less than a quarter.
     fn look_whether_full(&mut self, round_begins: bool, limited: bool) {
         if self.filled || !round_begins || limited {
             return;
@@ -376,7 +378,7 @@ impl Bbr {
         let old = self.rtprop.is_some() && now > self.stamp + RTT_MEMORY;
         if let Some(r) = sample {
             self.least = self.least.min(r);
-            // Linux (since 5.10) waits for a shorter one, so an equal one does not delay the next measurement.
+            // Linux (since 5.10) requires a shorter round trip, so an equal one does not delay the next measurement.
             let shorter = match self.form {
                 BbrForm::Draft => self.rtprop.is_none_or(|p| r <= p),
                 BbrForm::Linux => self.rtprop.is_none_or(|p| r < p),
@@ -429,7 +431,7 @@ impl Bbr {
         }
     }
 
-    /// An ACK that delivers something: a repair may be over.
+    /// An ACK that delivers something may end a repair.
     fn take_phase(&mut self, phase: Phase) {
         if self.repairing && phase == Phase::Open {
             self.leave_repair();
@@ -475,7 +477,7 @@ impl Bbr {
         }
     }
 
-    /// The delivered bytes before which the window grows in any case.
+    /// As long as fewer bytes are delivered, the window grows in any case.
     fn always_grows(&self) -> f64 {
         match self.form {
             BbrForm::Draft => self.rules.initial_window,
@@ -511,7 +513,7 @@ impl CongestionControl for Bbr {
         self.delivered = r.total;
         self.take_phase(a.phase);
         let (newly, lost) = (r.newly as f64, newly_lost as f64);
-        // The records do not yet include what recovery has judged by this ACK.
+        // The records do not yet include the judgement of recovery on this ACK.
         let pipe = match self.form {
             BbrForm::Draft => (r.in_flight as f64 - lost).max(0.0),
             BbrForm::Linux => a.pipe as f64,
@@ -545,7 +547,7 @@ impl CongestionControl for Bbr {
             Congestion::Timeout { .. } => {
                 self.prior = self.saved();
                 self.full_rate = 0.0;
-                // As if a round ended, because everything outstanding will be sent again.
+                // The round ends here, because everything outstanding will be sent again.
                 self.next_round = self.delivered;
                 (self.repairing, self.entering, self.conserve) = (true, false, false);
                 self.phase = Phase::Loss;
@@ -585,15 +587,16 @@ impl CongestionControl for Bbr {
             Reset::LostSyn => self.cwnd = self.rules.after_lost_syn,
             Reset::Shift { bytes } => self.cwnd = (self.cwnd + bytes).max(self.rules.segment),
             Reset::AtMost { bytes } => self.cwnd = self.cwnd.min(bytes).max(self.rules.segment),
-            // In Linux the next ACK shows whether another repair begins at once.
+            // In Linux the next ACK shows whether another repair follows at once.
             Reset::RecoveryEnd { .. } if self.form == BbrForm::Linux => {}
             Reset::RecoveryEnd { .. } => self.leave_repair(),
-            // A model does not age while the application is idle.
+            // The model stays valid while the application is idle.
             Reset::Idle | Reset::IdleHalves { .. } | Reset::Restart => {}
         }
     }
 
-    /// ProbeBW at a window a round trip: the rate until samples are greater, or ten rounds have passed.
+    /// Begin ProbeBW at the rate of one window per round trip. This rate counts until samples are greater, or ten
+    /// rounds have passed.
     fn take_over(&mut self, from: &Handover) {
         (self.cwnd, self.ssthresh) = (from.cwnd, from.ssthresh);
         let Some(srtt) = from.srtt else { return };
@@ -610,7 +613,7 @@ impl CongestionControl for Bbr {
         self.conserve = from.phase == Phase::Recovery;
     }
 
-    /// The sign of a full pipe may have been caused by the spurious loss.
+    /// The spurious loss may have caused the sign of a full pipe.
     fn undo(&mut self, _why: Mistaken) {
         (self.full_rate, self.full_rounds) = (0.0, 0);
         self.cwnd = self.cwnd.max(self.prior);
@@ -628,7 +631,7 @@ impl CongestionControl for Bbr {
         self.ssthresh
     }
 
-    /// Once the pipe is full, the window to go back to.
+    /// Once the pipe is full, the threshold is the window that BBR would go back to.
     fn ssthresh_left(&self) -> f64 {
         if self.filled {
             self.saved().max(LEAST_WINDOW * self.rules.segment)

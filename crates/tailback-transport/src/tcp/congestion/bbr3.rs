@@ -1,9 +1,10 @@
-//! BBR version 3: a model of the path that also remembers how much in flight was too much (draft-ietf-ccwg-bbr-06).
+//! BBR version 3, which uses a model of the path that also stores which amount in flight was too large
+//! (draft-ietf-ccwg-bbr-06).
 //!
 //! As in version 1 the sender paces at the greatest delivery rate and keeps about two products of rate and round trip
-//! in flight. New are bounds that losses set: a loss rate above 2 % while it probes sets `inflight_longterm`, and each
-//! round trip with a loss while it does not probe lowers `bw_shortterm` and `inflight_shortterm` towards what was
-//! delivered. Probes come every two to three seconds, or after as many round trips as Reno would take to probe.
+//! in flight. In version 3 losses also set bounds. A loss rate above 2 % during a probe sets `inflight_longterm`.
+//! Outside of probes, each round trip with a loss lowers `bw_shortterm` and `inflight_shortterm` towards the delivered
+//! amounts. Probes come every two to three seconds, or after as many round trips as Reno would take to probe.
 //!
 //! ```text
 //!            no growth in three rounds,                in flight <= product,
@@ -15,26 +16,27 @@
 //!                                  '--> CRUISE
 //! ```
 //!
-//! With `form = "linux"` it is computed as in Google's branch of Linux: `linux` has what differs.
+//! With `form = "linux"` the control is computed as in Google's branch of Linux. The file `linux` has the differences.
 //!
-//! The parts: `model` (rate, round trip, bursts of ACKs), `startup` (Startup, Drain, the full pipe), `probe_bandwidth`
-//! (the cycle), `probe_rtt`, `losses` (the bounds), `undo` (what is restored), `output` (rate, window, quantum).
+//! The parts are `model` (rate, round trip, bursts of ACKs), `startup` (Startup, Drain, the full pipe),
+//! `probe_bandwidth` (the cycle), `probe_rtt`, `losses` (the bounds), `undo` (the restored values), and `output` (rate,
+//! window, quantum).
 //!
-//! Where the draft leaves a choice: `Inflight(gain)` takes `max_bw`, as Linux does; `TargetInflight` in rounds is
-//! counted in segments; gains follow from the state (section 5.6.1); Drain has no bound by `inflight_longterm`
-//! (BoundCwndForModel); a lost segment's sample does not replace that of the ACK; `extra_acked` is at least 0; what
-//! was in flight where losses became too many is at least 0; the state for an undo is saved once an episode of
-//! repair, since entering DOWN clears the loss flag and the next loss would save the lowered bounds; a cautious probe
-//! (section 5.3.3.6) ends at what was in flight before the ACK, which is never below the window after it; leaving
-//! Startup by loss also says that the pipe is full now, as appendix A.2 has it. A mark counts as a loss above the
-//! threshold, once a window (section 3.7 leaves the answer open); two marked rounds end Startup.
+//! The draft leaves some choices open. `Inflight(gain)` uses `max_bw`, as in Linux. `TargetInflight` in rounds is
+//! counted in segments. Gains follow from the state (section 5.6.1). Drain has no bound by `inflight_longterm`
+//! (BoundCwndForModel). A lost segment's sample does not replace the sample of the ACK. `extra_acked` is at least 0.
+//! The amount in flight at which losses became too many is at least 0. The state for an undo is saved only once in each
+//! episode of repair, because entering DOWN clears the loss flag and the next loss would save the lowered bounds. A
+//! cautious probe (section 5.3.3.6) ends at the amount in flight before the ACK, which is never below the window after
+//! the ACK. Leaving Startup by loss also means that the pipe is full now, as in appendix A.2. A mark counts as a loss
+//! above the threshold, once per window (section 3.7 leaves the response open). Two marked rounds end Startup.
 //!
-//! A fault of earlier revisions that is not here: in -02 to -05 `ack_phase` stays at its last value after a probe, so
-//! that the filter of the rate forgets the probe after two rounds.
+//! One fault of earlier revisions does not occur here. In -02 to -05 `ack_phase` keeps its last value after a probe, so
+//! the filter of the rate drops the probe after two rounds.
 //!
-//! When it takes over an open connection, it begins in CRUISE with a bandwidth of one window a smoothed round trip.
-//! State: 500 bytes, and the records of outstanding segments, which the sender keeps. An ACK costs some hundred
-//! instructions. Departures: a sample over a shorter interval than the least round trip gives no rate (section
+//! When BBRv3 takes over an open connection, it begins in CRUISE with a bandwidth of one window per smoothed round
+//! trip. The state is 500 bytes, and the records of outstanding segments, which the sender keeps. An ACK costs some
+//! hundred instructions. Departures: a sample over a shorter interval than the least round trip gives no rate (section
 //! 4.1.2.3) but counts rounds.
 
 mod linux;
@@ -89,7 +91,7 @@ params! {
          form does not react to marks.", linux::SOURCE);
 }
 
-/// A few losses do not slow it, and its window is not what is spread.
+/// A few losses do not slow this control, and the reductions of its window are not spread.
 pub const FACTS: Facts = Facts {
     records: always,
     hears_losses: always,
@@ -101,7 +103,7 @@ pub const FACTS: Facts = Facts {
 /// Section 2.8, segments.
 const LEAST_WINDOW: f64 = 4.0;
 
-/// The states (section 5.3). Their numbers are those of the probe.
+/// The states (section 5.3), with their numbers in the probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum State {
@@ -139,7 +141,7 @@ impl State {
         matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
     }
 
-    /// IsProbingBW: it deliberately sends as much as the path may take, or more.
+    /// IsProbingBW: in this state the sender deliberately sends as much as the path may carry, or more.
     fn accelerates(self) -> bool {
         matches!(self, State::Startup | State::Refill | State::Up)
     }
@@ -150,7 +152,7 @@ pub struct Bbr3 {
     rules: Arc<WindowRules>,
     state: State,
     cwnd: f64,
-    /// Of the control before, of which this one makes no use; infinite where there was none.
+    /// The threshold of the control before, which BBRv3 does not use; infinite if there was none.
     ssthresh: f64,
     /// Bytes of payload a second.
     pacing: f64,
@@ -163,7 +165,7 @@ pub struct Bbr3 {
     trips: RoundTrips,
     saved: Saved,
     marks: MarkSignals,
-    /// Whether it was idle and no data were delivered since.
+    /// Whether the sender was idle and no data were delivered since.
     rested: bool,
     rng: Stream,
 }
@@ -197,7 +199,7 @@ impl Bbr3 {
         bbr
     }
 
-    /// UpdateModelAndState (section 5.2.3), in its order.
+    /// UpdateModelAndState (section 5.2.3), in the order of the draft.
     fn update(&mut self, s: &Sample, phase: Phase) {
         self.bounds.take_latest(s);
         self.cycle.rounds_since_up += u64::from(self.path.take_rate(s));
@@ -245,7 +247,7 @@ impl CongestionControl for Bbr3 {
             self.set_pacing(self.pacing_gain());
             self.set_window(s.newly);
         } else {
-            // Nothing is delivered; what was lost may have changed the bounds.
+            // Nothing is delivered, but losses may have changed the bounds.
             self.bw = self.path.max_bw().min(self.bounds.bw_shortterm);
             self.set_pacing(self.pacing_gain());
             self.set_window(0.0);
@@ -271,7 +273,7 @@ impl CongestionControl for Bbr3 {
                 }
                 self.cwnd = e.in_flight as f64 + self.rules.segment;
             }
-            // Linux counts them, and nothing else hears of them there.
+            // Linux only counts echoes, and nothing else reacts to them.
             Congestion::Ecn if self.form == Bbr3Form::Linux => {}
             Congestion::Ecn | Congestion::Request { .. } => self.take_mark(e),
             Congestion::LostSyn => {}
@@ -305,12 +307,13 @@ impl CongestionControl for Bbr3 {
             Reset::LostSyn => self.cwnd = self.rules.after_lost_syn,
             Reset::AtMost { bytes } => self.cwnd = self.cwnd.min(bytes).max(self.rules.segment),
             Reset::RecoveryEnd { .. } => self.end_repair(),
-            // The window after a timeout is its own, and a model does not age while the application is idle.
+            // BBRv3 sets its own window after a timeout, and its model stays valid while the application is idle.
             Reset::Shift { .. } | Reset::Idle | Reset::IdleHalves { .. } | Reset::Restart => {}
         }
     }
 
-    /// CRUISE at a window a round trip: the rate until samples are greater, or two cycles have passed.
+    /// Begin CRUISE at the rate of one window per round trip. This rate counts until samples are greater, or two cycles
+    /// have passed.
     fn take_over(&mut self, from: &Handover) {
         (self.cwnd, self.ssthresh) = (from.cwnd, from.ssthresh);
         let Some(srtt) = from.srtt else { return };
@@ -343,7 +346,7 @@ impl CongestionControl for Bbr3 {
         self.ssthresh
     }
 
-    /// Once the pipe is full, the window to go back to.
+    /// Once the pipe is full, the threshold is the window that BBRv3 would go back to.
     fn ssthresh_left(&self) -> f64 {
         if self.full.reached {
             self.window_to_save().max(self.least_window())

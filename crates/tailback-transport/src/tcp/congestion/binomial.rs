@@ -1,8 +1,8 @@
-//! Binomial controls: Reno's machinery with another law of growth and reduction (Bansal and Balakrishnan 2001).
+//! Binomial controls: Reno with another law of growth and reduction (Bansal and Balakrishnan 2001).
 //!
-//! With a window of W segments a round trip adds a / W^k and a loss takes away b W^l. The classic control is k = 0, l
-//! = 1. If k + l = 1, the mean window under the same losses is about that of the classic control, sqrt(a / (b p)). A
-//! smaller l takes away less at a loss, so the rate is smoother, but the control finds free capacity later.
+//! With a window of W segments a round trip adds a / W^k, and a loss subtracts b W^l. The classic control has k = 0 and
+//! l = 1. If k + l = 1, the mean window under the same losses is about that of the classic control, sqrt(a / (b p)).
+//! With a smaller l a loss subtracts less, so the rate is smoother, but the control finds free capacity later.
 //!
 //! ```text
 //!                         ACK: W += a / W^(k+1)
@@ -12,9 +12,10 @@
 //!        '-- timeout: ssthresh = W - b W^l, W = 1
 //! ```
 //!
-//! When it takes over an open connection, it goes on from window and threshold by its own law.
+//! When the control takes over an open connection, it continues from window and threshold by its own law.
 //!
-//! State: the window of `window.rs`, and the law's four numbers. An ACK in avoidance costs one power.
+//! The state is the window of `window.rs`, and the law's four numbers. An ACK in avoidance costs the computation of one
+//! power.
 
 use super::window::CongestionWindow;
 use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Mistaken, Reset, WindowRules};
@@ -165,7 +166,7 @@ mod tests {
         c.cwnd() / 1000.0
     }
 
-    /// A window of 100 grows by a / W^k in a round trip, and a loss takes away b W^l.
+    /// A window of 100 grows by a / W^k in a round trip, and a loss subtracts b W^l.
     #[test]
     fn growth_and_reduction_follow_the_law() {
         for (law, a_round, at_loss) in [
@@ -190,8 +191,8 @@ mod tests {
         }
     }
 
-    /// From the window that a loss at 30 leaves back to 30: segments acknowledged, and the mean window of the round
-    /// trips.
+    /// The growth from the window that a loss at 30 leaves back to 30: the segments acknowledged, and the mean window
+    /// of the round trips.
     #[test]
     fn a_cycle_of_periodic_loss_has_its_length() {
         for (law, segments_a_cycle, mean) in [("iiad", 587, 29.67), ("sqrt", 547, 28.19), ("aimd", 338, 22.5)] {
@@ -206,8 +207,8 @@ mod tests {
             assert_eq!(acks, segments_a_cycle, "{law}");
             let average = f64::from(acks) / round_trips;
             assert!((average - mean).abs() < 0.1, "{law}: {average} segments a round trip");
-            // The law for such windows: sqrt(a / (b p)); the mean of squares is 1.5 for these two, and 2 with b =
-            // 1/2.
+            // The law gives sqrt(a / (b p)) for such windows. The mean of squares is 1.5 for these two laws, and 2 with
+            // b = 1/2.
             if law == "iiad" {
                 let expected = (1.5 * f64::from(acks)).sqrt();
                 assert!((average / expected - 1.0).abs() < 0.005, "{average} against {expected}");
@@ -226,7 +227,8 @@ mod tests {
         assert_eq!((c.cwnd(), c.ssthresh()), (1000.0, 2000.0));
     }
 
-    /// k = 0, l = 1, a = 1, b = 1/2 equals Reno to the bit, through slow start, losses, echoes, a timeout and undo.
+    /// The law with k = 0, l = 1, a = 1 and b = 1/2 equals Reno to the bit, through slow start, losses, echoes, a
+    /// timeout and undo.
     #[test]
     fn its_aimd_is_reno() {
         let values = [

@@ -1,8 +1,9 @@
-//! Copa: a target rate from the queueing delay (Arun and Balakrishnan, NSDI 2018).
+//! Copa: a control with a target rate from the queueing delay (Arun and Balakrishnan, NSDI 2018).
 //!
-//! With a queueing delay `dq`, in seconds, the target is 1 / (delta dq) packets a second. Below it the window grows,
-//! above it shrinks, by v / delta packets a round trip. So the queue swings around 1.25 / delta packets and is empty
-//! once in five round trips, where the delay of the path can be seen.
+//! With a queueing delay `dq`, in seconds, the target is 1 / (delta dq) packets per second. If the rate is below the
+//! target, the window grows by v / delta packets per round trip. If it is above the target, the window shrinks by the
+//! same amount. The queue therefore swings around 1.25 / delta packets. It is empty once in five round trips, and the
+//! delay of the path can then be measured.
 //!
 //! ```text
 //!   standing = least round trip of the last srtt / 2          dq = standing - least of the last 10 s
@@ -16,18 +17,19 @@
 //! ```
 //!
 //! As in mvfst's `Copa.cpp` the counter of repeats is 0 at a change, and the ACK that turns the direction sets v to 1
-//! at once: otherwise the window overshoots by many packets. Departures: `dq` is of the standing round trip as in the
-//! paper, in mvfst by default of the last one; mvfst has no competitive mode; the start grows with each ACK instead of
-//! in one step a round trip.
+//! at once. Otherwise the window would overshoot by many packets. Departures: `dq` is that of the standing round trip,
+//! as in the paper. In mvfst it is by default that of the last round trip. mvfst has no competitive mode. The start
+//! grows with each ACK instead of in one step per round trip.
 //!
-//! Known to be wrong: v has no bound in the paper or in mvfst. Where a product has many packets and delta is large, it
-//! reaches hundreds of packets in either direction, and the line is partly unused. A queue that falls to one packet is
-//! not nearly empty where it is five at its highest, so that alone on a slow line it may become competitive.
+//! Two weaknesses are known. First, v has no bound in the paper or in mvfst. If the rate-delay product has many packets
+//! and delta is large, v reaches hundreds of packets in either direction, and the line is partly unused. Second, a
+//! queue that falls to one packet does not count as nearly empty if its maximum is five packets. A flow alone on a slow
+//! line may therefore become competitive.
 //!
-//! A timeout leaves two segments. When it takes over an open connection, it goes on from the window.
+//! A timeout leaves two segments. When Copa takes over an open connection, it continues from the window.
 //!
-//! State: two windowed minima, which hold the round trips that have risen since the least, and some numbers. An ACK
-//! costs two divisions.
+//! The state is two windowed minima, which store the round trips that have risen since the least, and some numbers. An
+//! ACK costs two divisions.
 
 use super::greatest::Greatest;
 use super::window::real;
@@ -82,7 +84,7 @@ params! {
         "on: Arun and Balakrishnan 2018, section 2.2; off: facebook/mvfst");
 }
 
-/// Its needs: round trips of single segments, and pacing.
+/// Copa needs round trips of single segments, and pacing.
 pub const FACTS: Facts = Facts {
     records: always,
     marks: Marks::Ignores,
@@ -94,21 +96,22 @@ pub const FACTS: Facts = Facts {
 /// Segments.
 const LEAST_WINDOW: f64 = 2.0;
 const MEMORY: Duration = Duration::from_millis(10_000);
-/// Repeats of a direction before v doubles.
+/// The number of repeats of a direction before v doubles.
 const REPEATS: u32 = 3;
 const PACING_GAIN: f64 = 2.0;
-/// The queue is nearly empty below this share of the range of delays, and for how many round trips it may not be.
+/// The share of the range of delays below which the queue is nearly empty, and the number of round trips for which it
+/// may stay above this share.
 const NEARLY_EMPTY: f64 = 0.1;
 const PATIENCE: u64 = 5;
 /// The number of round trips that the range of delays covers.
 const RANGE: u64 = 4;
 
-/// The least round trip of a time, exactly: what a later and lower one hides is forgotten.
+/// The exact least round trip of a span of time. Values before a later and lower one are dropped.
 #[derive(Clone, Debug, Default)]
 struct Least(Greatest);
 
 impl Least {
-    /// A round trip, seconds; the least of those at most `memory` old.
+    /// Take a round trip, seconds. Returns the least of the round trips that are at most `memory` old.
     fn enter(&mut self, now: Time, rtt: f64, memory: Duration) -> f64 {
         self.0.enter(now.0, -rtt, memory.0);
         -self.0.get()
@@ -118,24 +121,25 @@ impl Least {
 pub struct Copa {
     rules: Arc<WindowRules>,
     cwnd: f64,
-    /// Where the start ends at the latest; then the window at which it ended.
+    /// The window at which the start ends at the latest. After the start, this is the window at which it ended.
     ssthresh: f64,
     starting: bool,
-    /// 1 / delta: the default, and the present one.
+    /// The default and the present value of 1 / delta.
     least_share: f64,
     share: f64,
     competes: bool,
     standing: Least,
     least: Least,
-    /// Seconds, after the last ACK; NaN before the first.
+    /// The standing round trip after the last ACK, seconds; NaN before the first ACK.
     standing_rtt: f64,
     delay: f64,
     rising: bool,
     velocity: f64,
     repeats: u32,
-    /// When the direction was last judged, and the window then.
+    /// The time at which the direction was last judged, and the window at that time.
     judged: Option<(Time, f64)>,
-    /// The greatest delay of this and the last period, when this one ends, and when the queue was last nearly empty.
+    /// The greatest delays of this period and of the last one, the end of this period, and the time at which the queue
+    /// was last nearly empty.
     highest: [f64; 2],
     period_ends: Time,
     empty: Time,
@@ -185,7 +189,7 @@ impl Copa {
         }
     }
 
-    /// Once an srtt: is the window above or below what it was?
+    /// Once per srtt, find whether the window is above or below its last value.
     fn judge_direction(&mut self, now: Time, srtt: Duration) {
         let Some((since, before)) = self.judged else {
             self.judged = Some((now, self.cwnd));
@@ -206,7 +210,7 @@ impl Copa {
         }
     }
 
-    /// Whether others keep the queue from emptying; if so, 1 / delta grows by 1 a round trip.
+    /// Find whether other flows keep the queue from emptying. If so, 1 / delta grows by 1 per round trip.
     fn adapt(&mut self, now: Time, srtt: Duration) {
         if now >= self.period_ends {
             self.highest = [self.highest[1], 0.0];
@@ -296,7 +300,7 @@ impl CongestionControl for Copa {
         (self.empty, self.adapted, self.period_ends) = (from.now, from.now, from.now);
     }
 
-    /// A loss does not move the window.
+    /// A loss does not change the window, so there is nothing to undo.
     fn undo(&mut self, _why: Mistaken) {}
 
     fn cwnd(&self) -> f64 {
@@ -307,7 +311,8 @@ impl CongestionControl for Copa {
         self.ssthresh
     }
 
-    /// Once its start is over, the window: it has found the capacity, and has no other threshold.
+    /// The threshold is the window once the start is over, because Copa has then found the capacity and has no other
+    /// threshold.
     fn ssthresh_left(&self) -> f64 {
         if self.ssthresh.is_finite() {
             self.cwnd
@@ -316,7 +321,7 @@ impl CongestionControl for Copa {
         }
     }
 
-    /// The rate, from the first round trip on.
+    /// The pacing rate, from the first round trip on.
     fn pacing(&self) -> Option<BitRate> {
         let bytes = PACING_GAIN * self.cwnd / self.standing_rtt;
         let bits = bytes * 8.0 * self.rules.wire / self.rules.segment;
@@ -334,7 +339,7 @@ mod tests {
     use crate::tcp::congestion::testing::AckClock;
     use crate::tcp::testing::config;
 
-    /// A base of 100 ms, and a window of so many segments of 1000 B at which the start is over.
+    /// A control with a base of 100 ms and this window, in segments of 1000 B. Its start is over.
     fn copa(window: &str, own: &[(&str, &str)]) -> (Box<dyn CongestionControl>, AckClock) {
         let values = [
             ("payload", "1000B"),
@@ -355,14 +360,15 @@ mod tests {
         c.read(MODEL.probes.iter().position(|p| p.name == name).expect("a probe"))
     }
 
-    /// With 100 ms there and back and delta 0.5 the target at a delay of dq seconds is 2 / dq: with 20 segments in 110
-    /// ms (182 a second) it is 200 at 10 ms and above, and with 25 in 120 ms (208) it is 100 and below. A step is v /
-    /// (delta w) = 2 / w segments.
+    /// On a path of 100 ms there and back with delta 0.5, the target at a delay of dq seconds is 2 / dq. With 20
+    /// segments in 110 ms (182 per second) the target is 200 at 10 ms, above the rate. With 25 segments in 120 ms (208
+    /// per second) it is 100, below the rate. A step is v / (delta w) = 2 / w segments.
     #[test]
     fn a_step_goes_towards_the_target() {
         for (window, rtt, change) in [("20 packets", 0.110, 2.0 / 20.0), ("25 packets", 0.120, -2.0 / 25.0)] {
             let (mut c, mut clock) = copa(window, &[]);
-            // The standing round trip is the least of the last half: the first one has to leave.
+            // The standing round trip is the least of the last half of an srtt, so the first round trip has to leave
+            // this span.
             clock.now += 0.2;
             let before = c.cwnd();
             clock.ack(&mut *c, rtt);
@@ -379,7 +385,7 @@ mod tests {
         }
     }
 
-    /// The start doubles a round trip, and ends when the target is first below the rate.
+    /// The start doubles the window in each round trip, and ends when the target is first below the rate.
     #[test]
     fn the_start_ends_at_the_target() {
         let values = [("payload", "1000B"), ("initial_window", "10 packets")];
@@ -394,8 +400,9 @@ mod tests {
         assert_eq!((c.cwnd(), c.ssthresh()), (19_900.0, 20_000.0));
     }
 
-    /// Round trips at the path's: it rises. After three repeats of this, looked at once an srtt, v is 2, then 4; the
-    /// ACK that has to fall sets it to 1, and falls by 1 / (delta w).
+    /// Round trips equal that of the path, so the window rises. The direction is judged once per srtt. After three
+    /// repeats v is 2, then 4. The ACK on which the window has to fall sets v to 1, and the window falls by 1 / (delta
+    /// w).
     #[test]
     fn a_direction_that_repeats_three_times_doubles_v() {
         let (mut c, mut clock) = copa("40 packets", &[]);
@@ -405,7 +412,7 @@ mod tests {
             if seen.last() != Some(&probe(&*c, "velocity")) {
                 seen.push(probe(&*c, "velocity"));
                 let rounds = clock.now / 0.1;
-                // The first look only notes the window.
+                // The first judgement only stores the window.
                 let expected = 3.0 + (seen.len() - 1) as f64;
                 assert!(
                     (rounds - expected).abs() < 1.2,
@@ -422,8 +429,8 @@ mod tests {
         assert!((before - c.cwnd() - 2000.0 * 1000.0 / before).abs() < 1e-6);
     }
 
-    /// A queue that does not empty for five round trips makes it competitive: 1 / delta grows by 1 a round trip, a loss
-    /// halves it, down to 2. Without the mode, and where the queue empties, it stays.
+    /// If a queue does not empty for five round trips, Copa becomes competitive. Then 1 / delta grows by 1 per round
+    /// trip, and a loss halves it, down to 2. Without this mode, or if the queue empties, 1 / delta stays.
     #[test]
     fn delta_follows_losses_where_others_keep_the_queue_full() {
         for (competitive, grows) in [("true", true), ("false", false)] {

@@ -9,20 +9,20 @@
 //!          0            K
 //! ```
 //!
-//! Growth depends on time, not on round trips, so that flows of different round trips share more evenly and a path
-//! with a large rate-delay product fills sooner. In addition a Reno-friendly estimate grows as a linear window with
-//! the same reduction would; the window is never below it. A loss or an echo multiplies the window by `beta`. A flow
-//! that is reduced below its last Wmax gives up a little more (fast convergence). After a timeout: slow start, then K
-//! = 0.
+//! Growth depends on time, not on round trips. Flows of different round trips therefore share more evenly, and a path
+//! with a large rate-delay product fills sooner. In addition a Reno-friendly estimate grows as a linear window with the
+//! same reduction would. The window is never below this estimate. A loss or an echo multiplies the window by `beta`. A
+//! flow that is reduced below its last Wmax lowers its Wmax a little more (fast convergence). After a timeout slow
+//! start follows, and then an epoch with K = 0.
 //!
-//! When it takes over an open connection, Wmax is the window, from which the first ACK in avoidance begins an epoch: K
-//! = 0, and the estimate grows as Reno does.
+//! When CUBIC takes over an open connection, Wmax is the window. The first ACK in avoidance begins an epoch from this
+//! window with K = 0, and the estimate grows as Reno does.
 //!
-//! State: the window of `window.rs`, Wmax, the window at the last reduction, the beginning of the epoch with K and
-//! the estimate; 100 bytes, twice for `undo`. Departure: an ACK counts the bytes it acknowledges instead of one
-//! segment, so that delayed ACKs do not slow growth; with `congestion_form = "linux"` it is computed in whole
-//! segments (`cubic_linux.rs`). An ACK in avoidance costs a few multiplications and a division, an epoch a cube root.
-//! HyStart++ and RFC 8511 are options.
+//! The state is the window of `window.rs`, Wmax, the window at the last reduction, the beginning of the epoch with K,
+//! and the estimate. It has 100 bytes, stored twice for `undo`. Departure: an ACK counts the bytes that it acknowledges
+//! instead of one segment, so that delayed ACKs do not slow growth. With `congestion_form = "linux"` the window is
+//! computed in whole segments (`cubic_linux.rs`). An ACK in avoidance costs a few multiplications and a division. An
+//! epoch costs a cube root. HyStart++ and RFC 8511 are options.
 
 use super::window::{CongestionWindow, real};
 use super::{
@@ -89,7 +89,8 @@ params! {
         "RFC 8511 section 3.1");
 }
 
-/// With HyStart++ or SEARCH it compares round trips; in the forms of Linux and ns-3 it counts what was delivered.
+/// With HyStart++ or SEARCH the control compares round trips. In the forms of Linux and ns-3 it counts delivered
+/// segments.
 pub const FACTS: Facts = Facts {
     records: |own, rules| own.get(&HYSTART) || own.get(&SEARCH) || rules.form != ControlForm::Standard,
     hears_departures: |own, _| own.get(&SEARCH),
@@ -102,7 +103,7 @@ const MOST_A_ROUND: f64 = 1.5;
 /// RFC 9438 section 4.3: the growth of Reno, segments a round trip.
 const RENO_ALPHA: f64 = 1.0;
 
-/// A stage of congestion avoidance. Windows are segments, times seconds.
+/// A stage of congestion avoidance. Windows are in segments, and times in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     begin: Time,
@@ -116,7 +117,7 @@ const KEPT_AFTER_ECHO: f64 = 0.85;
 
 #[derive(Clone, Copy, Debug)]
 struct Curve {
-    /// Segments; 0 if the next epoch begins at its own maximum.
+    /// Wmax in segments; 0 if the next epoch begins at its own maximum.
     w_max: f64,
     /// The window at the last reduction, segments.
     prior: f64,
@@ -132,9 +133,9 @@ pub struct Cubic {
     fast_convergence: bool,
     reno_friendly: bool,
     curve: Curve,
-    /// Before the last reduction.
+    /// The curve before the last reduction.
     before: Curve,
-    /// When the last ACK came.
+    /// The time of the last ACK.
     heard: Time,
 }
 
@@ -165,7 +166,7 @@ impl Cubic {
         self.window.cwnd / self.window.rules.segment
     }
 
-    /// The epoch in progress; the first ACK in avoidance begins one (section 4.2).
+    /// The epoch in progress. The first ACK in avoidance begins an epoch (section 4.2).
     fn epoch(&mut self, now: Time) -> Epoch {
         if let Some(epoch) = self.curve.epoch {
             return epoch;
@@ -195,7 +196,8 @@ impl Cubic {
         let acked = (real(a.acked) / segment).min(window);
         let Epoch { begin, k, mut estimate } = self.epoch(a.now);
         let t = a.now.since(begin).seconds();
-        // Section 4.3: alpha until the estimate reaches the window before the last reduction, then Reno's growth.
+        // Section 4.3: growth by alpha until the estimate reaches the window before the last reduction, and then Reno's
+        // growth.
         let alpha = if estimate >= self.curve.prior {
             RENO_ALPHA
         } else {
@@ -213,11 +215,11 @@ impl Cubic {
         self.curve.epoch = Some(Epoch { begin, k, estimate });
     }
 
-    /// Sections 4.6 to 4.8: what a reduction stores for the next epoch.
+    /// Sections 4.6 to 4.8: store the values of a reduction that the next epoch needs.
     fn remember(&mut self, what: Congestion) {
         let window = self.segments();
         if what == (Congestion::Timeout { again: true }) {
-            // The same loss again.
+            // This is the same loss again.
             self.curve.epoch = None;
             return;
         }
@@ -277,7 +279,7 @@ impl CongestionControl for Cubic {
         self.window.reset(why);
     }
 
-    /// A new epoch, at its own maximum.
+    /// Begin a new epoch at its own maximum.
     fn take_over(&mut self, from: &Handover) {
         self.window.take_over(from);
         let window = self.segments();
@@ -328,8 +330,8 @@ mod tests {
         c.cwnd() / 1000.0
     }
 
-    /// A loss at 100 with a round trip of 100 ms: K = cbrt(30 / 0.4) = 4.217 s, so 100 again at K, and 100.4 a second
-    /// later.
+    /// After a loss at 100 with a round trip of 100 ms, K is cbrt(30 / 0.4) = 4.217 s. The window is 100 again at K,
+    /// and 100.4 a second later.
     #[test]
     fn the_window_is_back_at_its_maximum_after_k() {
         let mut c = cubic(&[], "100 packets");
@@ -346,7 +348,7 @@ mod tests {
             }
             (segments(&*c), c.read(2))
         };
-        // Half of K: 100 - 0.4 (K / 2)^3.
+        // At half of K the window is 100 - 0.4 (K / 2)^3.
         let (half, _) = at(k / 2.0);
         assert!((half - (100.0 - 30.0 / 8.0)).abs() < 0.3, "{half}");
         let (there, estimate) = at(k);
@@ -358,8 +360,9 @@ mod tests {
         assert!((beyond - 100.4).abs() < 0.1, "{beyond}");
     }
 
-    /// The linear estimate needs 30 / 0.529 = 56.7 round trips to return to 100, and one more for each segment
-    /// beyond. So one second after K it is ahead if the round trip is below 5.217 s / 57.1 = 91 ms.
+    /// The linear estimate needs 30 / 0.529 = 56.7 round trips to return to 100, and one more round trip for each
+    /// segment beyond. One second after K it is therefore above the curve if the round trip is below 5.217 s / 57.1 =
+    /// 91 ms.
     #[test]
     fn a_short_round_trip_goes_by_the_reno_friendly_estimate() {
         let run = |friendly: &str, rtt: f64| {
@@ -422,7 +425,7 @@ mod tests {
         }
     }
 
-    /// In whole segments the estimate of Reno grows by an ACK of one segment at the most, whatever `beta` says.
+    /// In whole segments the estimate of Reno grows by at most one segment for an ACK of one segment, for any `beta`.
     #[test]
     fn the_least_window_and_the_least_beta_end() {
         let own = Settings::defaults(&MODEL).with("beta", "0.1");
@@ -439,8 +442,8 @@ mod tests {
         assert!((2.0..8.0).contains(&segments(&*c)), "{}", segments(&*c));
     }
 
-    /// The new window is beta times the outstanding bytes, not the old window: at least two segments, or one after
-    /// an echo.
+    /// The new window is beta times the outstanding bytes, not beta times the old window. It is at least two segments,
+    /// or one after an echo.
     #[test]
     fn a_reduction_keeps_beta_of_what_is_outstanding() {
         let mut c = cubic(&[], "100 packets");
@@ -452,7 +455,7 @@ mod tests {
         assert_eq!((c.cwnd(), c.ssthresh()), (1000.0, 2000.0));
     }
 
-    /// 100 outstanding, with RFC 8511: an echo leaves 85, then K = cbrt(15 / 0.4) = 3.347 s.
+    /// With 100 outstanding and RFC 8511 an echo leaves 85. K is then cbrt(15 / 0.4) = 3.347 s.
     #[test]
     fn an_alternative_backoff_answers_echoes_more_gently() {
         let mut c = cubic(&[("abe", "true")], "100 packets");
@@ -469,7 +472,7 @@ mod tests {
     fn after_a_timeout_the_next_epoch_begins_at_its_own_window() {
         let mut c = cubic(&[], "100 packets");
         let mut clock = AckClock::new();
-        // First a loss at 100, whose maximum is forgotten.
+        // A loss at 100 comes first. Its maximum is dropped later.
         clock.sign(&mut *c, Congestion::Loss);
         clock.sign(&mut *c, Congestion::Timeout { again: false });
         assert!((c.cwnd() - 1000.0).abs() < 1e-6 && (c.ssthresh() - 49_000.0).abs() < 1e-6);

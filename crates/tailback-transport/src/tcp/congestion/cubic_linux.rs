@@ -1,17 +1,19 @@
 //! CUBIC in whole segments, as Linux computes it.
 //!
-//! The curve is that of `cubic.rs`. The differences: the window is a whole number of segments, and the curve gives
-//! the number of acknowledged segments that add the next one: `window / (target - window)`, at least two; 100 windows
-//! if the target is not above the window. The target is taken at the present time plus the least round trip (instead
-//! of the smoothed one), in whole segments. Before the first loss at least one segment is added for twenty
-//! acknowledged. The number is computed anew when the window changes, else after a 32nd of a second. A timeout forgets
-//! the maximum, and an undone reduction does not bring it back. After a rest the curve goes on where it was. `train.rs`
-//! watches slow start, unless `hystart` or `search` asks for another rule.
+//! The curve is that of `cubic.rs`, with these differences. The window is a whole number of segments. The curve gives
+//! the number of acknowledged segments that add the next segment. This number is `window / (target - window)`, and at
+//! least two. It is 100 windows if the target is not above the window. The target is taken at the present time plus the
+//! least round trip (instead of the smoothed one), in whole segments. Before the first loss at least one segment is
+//! added for twenty acknowledged segments. The number is computed anew when the window changes, and otherwise after a
+//! 32nd of a second. A timeout drops the maximum, and an undo of the reduction does not restore it. After an idle
+//! period the curve continues where it was. `train.rs` may end slow start, unless `hystart` or `search` selects another
+//! rule.
 //!
-//! When it takes over an open connection, the maximum is the window, and the least round trip is measured anew.
+//! When the control takes over an open connection, the maximum is the window, and the least round trip is measured
+//! anew.
 //!
-//! State: the window, the curve with its linear estimate (twice, for `undo`), the least round trip, the watch over
-//! slow start; 300 bytes. The cost of an ACK is that of `cubic.rs`.
+//! The state is the window, the curve with its linear estimate (twice, for `undo`), the least round trip, and the rule
+//! of slow start. It has 300 bytes. The cost of an ACK is that of `cubic.rs`.
 
 use super::cubic;
 use super::cubic::{BETA, C, FAST_CONVERGENCE, HYSTART, RENO_FRIENDLY, SEARCH};
@@ -26,9 +28,9 @@ use std::sync::Arc;
 use tailback_base::model::Probe;
 use tailback_base::{Duration, Settings, Time};
 
-/// How many windows must be acknowledged to add one segment while the target is not above the window.
+/// The number of windows that must be acknowledged to add one segment while the target is not above the window.
 const ALMOST_NONE: f64 = 100.0;
-/// Before the first loss at least one segment is added for this many acknowledged.
+/// Before the first loss at least one segment is added for this many acknowledged segments.
 const FIRST_SEARCH: f64 = 20.0;
 /// The fewest acknowledged segments for one added segment.
 const FASTEST: f64 = 2.0;
@@ -36,7 +38,7 @@ const FASTEST: f64 = 2.0;
 const PARTS: f64 = 1024.0;
 /// A tick of the clock, if it has 1000 Hz.
 const TICK: Duration = Duration::from_millis(1);
-/// While the window stays, the curve is read this often.
+/// While the window is constant, the curve is evaluated this often.
 const READ_AGAIN: Duration = Duration::from_micros(31_250);
 /// For this long after the beginning of an epoch round trips are not compared, because the queue of the loss drains.
 const SETTLES: Duration = Duration::from_millis(1000);
@@ -46,14 +48,14 @@ struct Epoch {
     begin: Time,
     k: f64,
     origin: f64,
-    /// The Reno-friendly estimate, and what counts towards its next segment.
+    /// The Reno-friendly estimate, and the acknowledged segments that count towards its next segment.
     estimate: f64,
     counted: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct LinuxCurve {
-    /// Segments; 0 before the first loss.
+    /// Wmax in segments; 0 before the first loss.
     w_max: f64,
     epoch: Option<Epoch>,
 }
@@ -68,9 +70,10 @@ pub struct LinuxCubic {
     before: LinuxCurve,
     least: Option<Duration>,
     count: WholeSegments,
-    /// The window for which the curve was last read, when, and how many acknowledged segments add one then.
+    /// The window and the time of the last evaluation of the curve, and the resulting number of acknowledged segments
+    /// that add one segment.
     last: (f64, Time, f64),
-    /// The last ACK, and the round trip it measured.
+    /// The time of the last ACK, and the round trip that it measured.
     heard: Time,
     trip: Duration,
 }
@@ -118,7 +121,7 @@ impl LinuxCubic {
         libm::floor(self.window.cwnd / self.window.rules.segment + 1e-9)
     }
 
-    /// How many acknowledged segments add one segment, after `acked` more.
+    /// The number of acknowledged segments that add one segment, after `acked` more were acknowledged.
     fn each(&mut self, acked: f64, now: Time) -> f64 {
         let window = self.segments();
         let (of_window, read, each) = self.last;
@@ -128,7 +131,7 @@ impl LinuxCubic {
             }
             return each;
         }
-        // Within a tick of its clock Linux does not read the curve again, also for another window.
+        // Within a tick of its clock Linux does not evaluate the curve again, even if the window has changed.
         let same_tick = self.is_linux() && self.curve.epoch.is_some() && now.since(read) < TICK;
         let mut epoch = self.curve.epoch.unwrap_or_else(|| {
             let origin = self.curve.w_max.max(window);
@@ -149,7 +152,7 @@ impl LinuxCubic {
         if self.reno_friendly {
             // RFC 9438 section 4.3: 3 (1 - beta) / (1 + beta) segments a round trip.
             let eighths = libm::floor(8.0 * (1.0 + self.beta) / (3.0 * (1.0 - self.beta)));
-            // Of two segments nothing is left with a `beta` below 0.2, and no count would be small enough.
+            // For two segments the number would be 0 with a `beta` below 0.2, and no count would be small enough.
             let for_one = libm::floor(window * eighths / 8.0).max(1.0);
             while epoch.counted > for_one {
                 epoch.counted -= for_one;
@@ -169,7 +172,7 @@ impl LinuxCubic {
         each
     }
 
-    /// How many acknowledged segments add one segment to this window on the way to the curve.
+    /// The number of acknowledged segments that add one segment to this window on the way to the curve.
     fn on_curve(&self, epoch: &Epoch, window: f64, now: Time) -> f64 {
         let t = now.since(epoch.begin).seconds() + self.least.map_or(0.0, |r| r.seconds());
         let x = t - epoch.k;
@@ -273,7 +276,7 @@ impl CongestionControl for LinuxCubic {
         }
     }
 
-    /// The time since the last segment left is no part of the epoch.
+    /// The time since the last segment left does not count in the epoch.
     fn sending_begins(&mut self, now: Time, _srtt: Option<Duration>) {
         if let Some(epoch) = self
             .curve
@@ -290,14 +293,14 @@ impl CongestionControl for LinuxCubic {
     }
 
     fn window_reset(&mut self, why: Reset) {
-        // Where a rest only halves the window, the curve goes on.
+        // If an idle period only halves the window, the curve continues.
         if matches!(why, Reset::Idle | Reset::Restart) {
             self.curve.epoch = None;
         }
         self.window.reset(why);
     }
 
-    /// A new epoch, at its own maximum.
+    /// Begin a new epoch at its own maximum.
     fn take_over(&mut self, from: &Handover) {
         self.window.take_over(from);
         self.curve = LinuxCurve {

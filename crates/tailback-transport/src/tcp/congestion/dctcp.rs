@@ -1,9 +1,9 @@
 //! DCTCP (RFC 8257): the reduction of the window is proportional to the share of marked bytes.
 //!
-//! A router marks every packet that finds its queue above a low threshold. Each ACK says whether the data it
-//! acknowledges was marked, and the sender keeps `alpha`, the smoothed fraction of marked bytes. At a mark, at most
-//! once per window of data, the window loses the fraction alpha / 2: if all is marked it is halved, if a tenth is
-//! marked it loses a twentieth. The response to losses is Reno's.
+//! A router marks every packet that arrives while its queue is above a low threshold. Each ACK says whether the data
+//! that it acknowledges was marked, and the sender keeps `alpha`, the smoothed fraction of marked bytes. At a mark, at
+//! most once per window of data, the window is reduced by the fraction alpha / 2. If all data is marked, the window is
+//! halved. If a tenth is marked, the window is reduced by a twentieth. The response to losses is Reno's.
 //!
 //! ```text
 //!   each ACK            total += acked ; echo: marked += acked ; grow as Reno, unless it echoes
@@ -12,11 +12,12 @@
 //!     sent after the last reduction
 //! ```
 //!
-//! When it takes over an open connection, it goes on from window and threshold, with alpha as at the start. What is
-//! outstanding then may have been answered by the control before: the first reduction is for an echo of later data.
+//! When DCTCP takes over an open connection, it continues from window and threshold, with alpha as at the start. The
+//! control before may already have responded to marks of the outstanding data, so the first reduction is for an echo of
+//! later data.
 //!
-//! State: the window of `window.rs`, alpha, two counts of bytes, two rounds. The echo with each ACK is this control's
-//! own ([`EchoRule::EveryAck`](super::EchoRule::EveryAck)). Bytes reported by SACK count when the ACK number passes
+//! The state is the window of `window.rs`, alpha, two counts of bytes, and two rounds. DCTCP requires an echo with each
+//! ACK ([`EchoRule::EveryAck`](super::EchoRule::EveryAck)). Bytes reported by SACK count when the ACK number passes
 //! them (RFC 8257 section 3.3). An ACK costs two additions beyond Reno's.
 
 use super::round::Round;
@@ -67,7 +68,7 @@ pub struct Dctcp {
     round: Round,
     /// The span from one reduction to the first ACK of data sent after it.
     reduced: Round,
-    /// Bytes acknowledged in this round, and how many of them were marked.
+    /// The bytes acknowledged in this round, and how many of these bytes were marked.
     total: u64,
     marked: u64,
     reductions: u64,
@@ -92,7 +93,7 @@ impl Dctcp {
         if self.total == 0 {
             return;
         }
-        // Counted marks may belong to packets that are reported and not yet acknowledged.
+        // Counted marks may belong to packets that SACK has reported but that are not acknowledged yet.
         let fraction = (self.marked as f64 / self.total as f64).min(1.0);
         self.alpha = (1.0 - self.gain) * self.alpha + self.gain * fraction;
         (self.total, self.marked) = (0, 0);
@@ -178,8 +179,8 @@ mod tests {
         build(&own, &config(&values).window)
     }
 
-    /// One round trip of ACKs; `marked` says which of them echo. Returns the window before the end of the round, and
-    /// alpha.
+    /// One round trip of ACKs. `marked` says which of these ACKs echo a mark. Returns the window before the end of the
+    /// round, and alpha.
     fn round(c: &mut dyn CongestionControl, clock: &mut AckClock, marked: impl Fn(u64) -> bool) {
         let alpha = c.read(0);
         for n in 0.. {
@@ -190,7 +191,8 @@ mod tests {
         }
     }
 
-    /// All marked, starting at alpha = 0: 1/16, then 0.1211; starting at 1: the window halves each round trip.
+    /// All data is marked. If alpha starts at 0, it becomes 1/16, then 0.1211. If alpha starts at 1, the window halves
+    /// each round trip.
     #[test]
     fn all_marked_moves_alpha_to_one_and_halves_each_round_trip() {
         let mut c = dctcp(&[("alpha", "0")], "64 packets");
@@ -210,7 +212,8 @@ mod tests {
             }
         }
         assert_eq!(windows, [64e3, 32e3, 16e3, 8e3, 4e3, 2e3]);
-        // The first mark halves; the marks of the 63 segments outstanding then do not count.
+        // The first mark halves the window. The marks of the 63 segments that are outstanding at that time do not
+        // reduce it again.
         assert_eq!(acks[..3], [1, 65, 97]);
         assert_eq!(c.read(0), 1.0);
     }
@@ -226,7 +229,7 @@ mod tests {
             for i in 0..100 {
                 clock.ack_with(&mut *c, 0.001, |a| {
                     a.ecn_echo = i % 4 == 0;
-                    // The window of the rounds is held at 100, whatever the control does.
+                    // The test keeps 100 segments in each round, independent of the control.
                     a.nxt = a.una + 99_000;
                 });
             }
@@ -236,7 +239,7 @@ mod tests {
         assert!((c.read(0) - 0.25).abs() < 0.005);
     }
 
-    /// The response to a loss is Reno's, whatever alpha is, and does not change alpha.
+    /// The response to a loss is Reno's for any alpha, and does not change alpha.
     #[test]
     fn a_loss_halves_whatever_alpha_is() {
         for alpha in ["0", "1"] {

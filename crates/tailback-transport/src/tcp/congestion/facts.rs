@@ -1,7 +1,7 @@
-//! The needs of a congestion control from its connection and from the path, as its row declares them.
+//! The needs of a congestion control from its connection and from the path, as declared in its entry of the list.
 //!
-//! Whoever builds, estimates, checks, advises or talks to a kernel reads these facts, so that no other place knows a
-//! control by its name. They hold for the life of a connection.
+//! All code that builds, estimates, checks, advises or configures a kernel reads these facts, so no other code depends
+//! on the name of a control. The facts are constant for the life of a connection.
 
 use super::{EchoRule, WindowRules};
 use tailback_base::{Ecn, Settings};
@@ -9,16 +9,16 @@ use tailback_base::{Ecn, Settings};
 tailback_base::choice! {
     /// The response of a control to congestion marks.
     pub enum Marks {
-        /// Marks are its signal: without them it is another control (RFC 8257, RFC 9331).
+        /// Marks are the signal of the control. Without marks it is another control (RFC 8257, RFC 9331).
         Needs = "needs",
         /// A mark is a sign of congestion like a loss (RFC 3168).
         Answers = "answers",
-        /// Marks have no effect, so a marking queue does not slow it.
+        /// Marks have no effect, so a marking queue does not slow the control.
         Ignores = "ignores",
     }
 }
 
-/// Whether a control asks for something, from its own parameters and the rules of the window.
+/// Whether a control needs something. This follows from its own parameters and the rules of the window.
 pub type Asks = fn(&Settings, &WindowRules) -> bool;
 
 pub fn never(_: &Settings, _: &WindowRules) -> bool {
@@ -29,35 +29,36 @@ pub fn always(_: &Settings, _: &WindowRules) -> bool {
     true
 }
 
-/// See the fields.
+/// The facts about a control, as its fields describe.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     pub marks: Marks,
-    /// How the receiver is to echo marks. With [`EchoRule::EveryAck`] no echo is reported as
-    /// [`Congestion::Ecn`](super::Congestion::Ecn), because the ACKs carry them.
+    /// How the receiver echoes marks. With [`EchoRule::EveryAck`] no echo is reported as
+    /// [`Congestion::Ecn`](super::Congestion::Ecn), because the ACKs carry the echoes.
     pub echo: EchoRule,
-    /// The codepoint of its ECN-capable packets: ECT(0), or ECT(1) for a scalable control (RFC 9331).
+    /// The codepoint of the control's ECN-capable packets: ECT(0), or ECT(1) for a scalable control (RFC 9331).
     pub codepoint: Ecn,
-    /// Whether it uses delivery-rate samples, for which the sender records each segment.
+    /// Whether the control uses delivery-rate samples, for which the sender records each segment.
     pub records: Asks,
-    /// Whether it hears of [each lost segment](super::CongestionControl::on_lost); then it gets rate samples too.
+    /// Whether the control is called for [each lost segment](super::CongestionControl::on_lost). If so, it also gets
+    /// rate samples.
     pub hears_losses: Asks,
-    /// Whether it hears of [each segment that leaves](super::CongestionControl::sends).
+    /// Whether the control is called for [each segment that leaves](super::CongestionControl::sends).
     pub hears_departures: Asks,
-    /// Whether a reduction of its window may be spread over a round trip (RFC 9937). Not for a control that sets window
-    /// and rate from its own model.
+    /// Whether a reduction of the window may be spread over a round trip (RFC 9937). It may not be spread if the
+    /// control sets window and rate from its own model.
     pub spreads: bool,
-    /// It chooses the code point of each segment in [`sends`](super::CongestionControl::sends), just before the
-    /// segment.
+    /// Whether the control chooses the code point of each segment in [`sends`](super::CongestionControl::sends), just
+    /// before the segment leaves.
     pub colours: bool,
-    /// A loss is no sign of congestion for it.
+    /// Whether the control ignores losses as signs of congestion.
     pub ignores_losses: bool,
-    /// Its name in Linux; `None` if Linux has no such control.
+    /// The name of the control in Linux; `None` if Linux has no such control.
     pub linux: Option<&'static str>,
 }
 
 impl Facts {
-    /// A control that responds to losses and marks and gets only ACKs (RFC 5681, RFC 3168).
+    /// A control that responds to losses and marks, and whose only input is ACKs (RFC 5681, RFC 3168).
     pub const CLASSIC: Facts = Facts {
         marks: Marks::Answers,
         echo: EchoRule::Rfc3168,

@@ -1,7 +1,7 @@
-//! The greatest of the recent values, exactly: a windowed maximum over rounds or cycles.
+//! The exact greatest of the recent values: a windowed maximum over rounds or cycles.
 //!
-//! State: at most one value for each round of the window, in order and falling. An old value leaves when a new one
-//! enters. A value costs a compare or two.
+//! The state is at most one value for each round of the window, in order of time and falling. An old value is removed
+//! when a new one enters. A value costs one or two compares.
 
 use std::collections::VecDeque;
 
@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 pub struct Greatest(VecDeque<(u64, f64)>);
 
 impl Greatest {
-    /// A value at this time, which does not fall. Values more than `memory` before it are forgotten.
+    /// Take a value at this time. Times never fall. Values more than `memory` before this time are removed.
     pub fn enter(&mut self, at: u64, value: f64, memory: u64) {
         while self.0.back().is_some_and(|b| b.1 <= value) {
             self.0.pop_back();
         }
-        // A smaller one of the same time never counts.
+        // A smaller value of the same time never counts.
         if self.0.back().is_none_or(|b| b.0 != at) {
             self.0.push_back((at, value));
         }
@@ -23,7 +23,7 @@ impl Greatest {
         }
     }
 
-    /// 0 without a value.
+    /// The greatest value; 0 if there is no value.
     pub fn get(&self) -> f64 {
         self.0.front().map_or(0.0, |f| f.1)
     }
@@ -33,7 +33,7 @@ impl Greatest {
 mod tests {
     use super::*;
 
-    /// Against the definition: the maximum of the values at most `memory` older than the last.
+    /// The result equals the definition: the maximum of the values that are at most `memory` older than the last.
     #[test]
     fn it_is_the_maximum_of_the_window() {
         for memory in [0, 1, 2, 10] {

@@ -9,11 +9,11 @@
 //!                                                              threshold = window  <------'
 //! ```
 //!
-//! The threshold is an eighth of the last round's least round trip, at least 4 ms and at most 16 ms. A round is
-//! judged once it has eight samples. Only the first slow start is watched, while the window has no threshold; later
-//! ones end at the window of the last loss. A loss or an echo ends slow start as usual.
+//! The threshold is an eighth of the last round's least round trip, at least 4 ms and at most 16 ms. A round is judged
+//! once it has eight samples. Only the first slow start is watched, while the window has no threshold. Later slow
+//! starts end at the threshold of the last loss. A loss or an echo ends slow start as usual.
 //!
-//! State: two minima, a baseline, two counts and a round. An ACK costs a few compares.
+//! The state is two minima, a baseline, two counts and a round. An ACK costs a few compares.
 
 use super::AckEvent;
 use super::round::Round;
@@ -44,7 +44,7 @@ enum Stage {
 #[derive(Clone, Debug, Default)]
 pub struct HystartPlusPlus {
     round: Round,
-    /// Least round trip of the last round and of this one.
+    /// The least round trip of the last round, and that of this round.
     last: Option<Duration>,
     current: Option<Duration>,
     samples: u32,
@@ -113,7 +113,7 @@ mod tests {
         ]
     }
 
-    /// ACKs of one round trip; returns how many, and the window after them.
+    /// Take the ACKs of one round trip. Returns the number of ACKs, and the window after these ACKs.
     fn round(c: &mut dyn CongestionControl, clock: &mut AckClock, rtt: f64) -> f64 {
         let until = clock.una + 1000 * (c.cwnd() / 1000.0) as u64;
         while clock.una < until {
@@ -130,8 +130,8 @@ mod tests {
         }
     }
 
-    /// Round minima of 40 and 46 ms: conservative from the eighth sample on; 45 ms resumes slow start, 46 ms does
-    /// not. A rise of 4.9 ms has no effect.
+    /// With round minima of 40 and 46 ms slow start is conservative from the eighth sample on. Then 45 ms resumes slow
+    /// start, and 46 ms does not. A rise of 4.9 ms has no effect.
     #[test]
     fn a_longer_round_trip_makes_it_careful_and_a_shorter_one_quick_again() {
         for mut c in with(&[("hystart", "true")], "16 packets") {
@@ -143,10 +143,10 @@ mod tests {
             for mut c in with(&[("hystart", "true")], "16 packets") {
                 let mut clock = AckClock::new();
                 round(&mut *c, &mut clock, 0.040);
-                // Seven samples at full growth, the eighth and the rest at a quarter.
+                // Seven samples have full growth. The eighth and all others have a quarter of it.
                 let careful = round(&mut *c, &mut clock, 0.046);
                 assert!((careful - (32.0 + 7.0 + 25.0 / 4.0)).abs() < 1.1, "{careful}");
-                // The first eight samples of the next round still use the last verdict.
+                // The first eight samples of the next round still use the judgement of the last round.
                 let later = round(&mut *c, &mut clock, next);
                 let expected = careful + 8.0 * 0.25 + (careful - 8.0) * (grows - 1.0);
                 assert!((later - expected).abs() < 2.5, "{next}: {later}, not {expected}");
@@ -154,13 +154,14 @@ mod tests {
         }
     }
 
-    /// From 64 with a round trip that has grown: at most 64 * 1.25^5 = 195 at the end; slow start would reach 2048.
+    /// From a window of 64, with a round trip that has grown, the window is at most 64 * 1.25^5 = 195 at the end. Slow
+    /// start would reach 2048.
     #[test]
     fn five_careful_rounds_end_it() {
         for mut c in with(&[("hystart", "true")], "32 packets") {
             let mut clock = AckClock::new();
             assert_eq!(round(&mut *c, &mut clock, 0.040), 64.0);
-            // The eight samples that detect the rise do not grow the window, so it is 64 then.
+            // The eight samples that detect the rise do not grow the window, so the window is 64 after these samples.
             for _ in 0..8 {
                 clock.ack_with(&mut *c, 0.050, |a| a.window_limited = false);
             }
@@ -178,7 +179,8 @@ mod tests {
         for (window, careful) in [("8 packets", true), ("7 packets", false)] {
             for mut c in with(&[("hystart", "true")], window) {
                 let mut clock = AckClock::new();
-                // The first ACK alone is a round, then one of a window. Growth is held back, so that the window stays.
+                // The first ACK alone is a round, and the next round is a window of ACKs. The test prevents growth, so
+                // the window stays the same.
                 let mut hold = |rtt: f64, c: &mut dyn CongestionControl| {
                     for _ in 0..(c.cwnd() / 1000.0) as u64 {
                         clock.ack_with(c, rtt, |a| a.window_limited = false);

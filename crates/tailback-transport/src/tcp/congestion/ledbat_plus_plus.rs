@@ -1,10 +1,10 @@
 //! LEDBAT++: a background transfer that yields to others (draft-irtf-iccrg-ledbat-plus-plus-06).
 //!
-//! The window aims at a queueing delay of `target`, measured in round trips: the least of the last four samples minus
-//! the least of ten minutes. Below the target it grows by `G` segments a round trip, above it shrinks by the share of
-//! the excess, at most to half. So it keeps the queue at the target where it is alone, and yields where others fill it
-//! further. In a tenth of the time it gives the queue up for two round trips, so that the base is measured anew and
-//! flows of the same kind see the same base.
+//! The window is controlled towards a queueing delay of `target`. This delay is the least of the last four round-trip
+//! samples minus the least of ten minutes. Below the target the window grows by `G` segments per round trip. Above the
+//! target it shrinks by the share of the excess, at most to half. The control therefore keeps the queue at the target
+//! if it is alone, and yields if others fill the queue further. In a tenth of the time it empties the queue for two
+//! round trips. The base is then measured anew, and flows of the same kind measure the same base.
 //!
 //! ```text
 //!   start          W += G an ACK, until the delay is above 3/4 of the target (the first time), or at the threshold
@@ -16,15 +16,15 @@
 //!   G              1 / min(16, ceil(2 target / base))
 //! ```
 //!
-//! When it takes over an open connection, it goes on from window and threshold, and measures its base anew.
+//! When LEDBAT++ takes over an open connection, it continues from window and threshold, and measures its base anew.
 //!
-//! Departures: the round trip of the SYN gives no sample, since a SYN is shorter than a segment. A loss of what was
-//! sent before a slowdown halves the window to which the slowdown returns. The window is at least two segments outside
-//! of timeouts. ECN marks are answered as losses are.
+//! Departures: the round trip of the SYN gives no sample, because a SYN is shorter than a segment. A loss of data sent
+//! before a slowdown halves the window to which the slowdown returns. The window is at least two segments outside of
+//! timeouts. The response to ECN marks is that to losses.
 //!
-//! State: the window of `window.rs`, four samples, a base for each of ten minutes, and the slowdown; 250 bytes. An ACK
-//! costs a scan of 14 samples and a few divisions. Known limit: at a buffer below the target only losses stop it, and
-//! it is a Reno with gain G.
+//! The state is the window of `window.rs`, four samples, a base for each of ten minutes, and the slowdown. It has 250
+//! bytes. An ACK costs a scan of 14 samples and a few divisions. Known limit: if the buffer is shorter than the target,
+//! only losses stop the growth, and the control is a Reno with gain G.
 
 use super::window::{CongestionWindow, real};
 use super::{
@@ -79,7 +79,7 @@ params! {
         "The queueing delay at which the window stays.", DRAFT);
 }
 
-/// It compares round trips of single segments.
+/// The control compares round trips of single segments.
 pub const FACTS: Facts = Facts {
     records: always,
     ..Facts::CLASSIC
@@ -93,23 +93,23 @@ const MOST_DIVISOR: f64 = 16.0;
 const KEPT: f64 = 0.5;
 /// The share of the target that ends the first start.
 const START_SHARE: f64 = 0.75;
-/// The window of a slowdown, segments, and how many round trips it lasts.
+/// The window of a slowdown, segments, and the number of round trips for which it lasts.
 const SLOW_WINDOW: f64 = 2.0;
 const SLOW_ROUNDS: u64 = 2;
-/// A slowdown takes a tenth of the time.
+/// The time between slowdowns is this many times their duration, so slowdowns take a tenth of the time.
 const APART: u64 = 9;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Slowdown {
-    /// The first start is not over.
+    /// No slowdown is planned, because the first start is not over.
     NotYet,
     At(Time),
-    /// The window is two segments until then.
+    /// The window is two segments until the given time.
     Held {
         began: Time,
         until: Time,
     },
-    /// Up to the threshold.
+    /// The window rises up to the threshold.
     Rising {
         began: Time,
     },
@@ -118,7 +118,7 @@ enum Slowdown {
 pub struct Ledbat {
     window: CongestionWindow,
     target: f64,
-    /// The last samples, and the least of each of the last minutes, the newest last.
+    /// The last samples, and the least sample of each of the last minutes. The newest is last.
     samples: [Option<Duration>; SAMPLES],
     next: usize,
     bases: [Option<Duration>; MINUTES],
@@ -179,7 +179,7 @@ impl Ledbat {
         SLOW_WINDOW * self.window.rules.segment
     }
 
-    /// Begin or end a slowdown if it is due; true while the window is held.
+    /// Begin or end a slowdown if it is due. Returns true while the slowdown keeps the window at two segments.
     fn is_held(&mut self, a: &AckEvent<'_>) -> bool {
         let least = self.least_window();
         match self.slowdown {
@@ -198,7 +198,7 @@ impl Ledbat {
         held
     }
 
-    /// A slowdown ends when the window is back, or a loss has made it the threshold.
+    /// End the slowdown if the window has returned to the threshold, or if a loss has set the threshold to the window.
     fn end_slowdown(&mut self, now: Time) {
         if let Slowdown::Rising { began } = self.slowdown
             && !self.window.in_slow_start()
@@ -230,7 +230,7 @@ impl Ledbat {
             (gain - w * excess).max(-w / 2.0)
         };
         self.window.cwnd = (self.window.cwnd + a_round * segments / w * segment).max(self.least_window());
-        // The start is over for a window that shrinks.
+        // A window that shrinks ends the start.
         self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
     }
 }
@@ -314,7 +314,7 @@ mod tests {
         build(&Settings::defaults(&MODEL), &rules)
     }
 
-    /// ACKs for so many seconds with a round trip of so many milliseconds.
+    /// ACKs for this many seconds, with a round trip of this many milliseconds.
     fn go(c: &mut dyn CongestionControl, clock: &mut AckClock, seconds: f64, rtt_ms: f64) {
         let until = clock.now + seconds;
         while clock.now + rtt_ms / 1e3 / libm::floor(c.cwnd() / 1000.0).max(1.0) < until {
@@ -322,7 +322,7 @@ mod tests {
         }
     }
 
-    /// It begins with two segments, whatever the initial window is. G is 1 / min(16, ceil(120 ms / base)).
+    /// The start begins with two segments for any initial window. G is 1 / min(16, ceil(120 ms / base)).
     #[test]
     fn each_ack_of_the_start_adds_g() {
         for (ms, divisor) in [
@@ -344,8 +344,9 @@ mod tests {
         }
     }
 
-    /// The least of four samples counts: the fourth above 45 ms ends the first start. Two round trips later it gives
-    /// the queue up for two round trips: two segments; the threshold keeps what it had.
+    /// The least of four samples counts, so the fourth sample above 45 ms ends the first start. Two round trips later
+    /// the window is two segments for two round trips, so that the queue empties. The threshold stores the former
+    /// window.
     #[test]
     fn three_quarters_of_the_target_end_the_first_start_and_a_slowdown_follows() {
         let mut c = ledbat("2 packets", "unlimited");
@@ -370,7 +371,8 @@ mod tests {
             clock.ack(&mut *c, 0.120);
             assert_eq!(c.cwnd(), 2000.0);
         }
-        // The start that follows ends at the threshold, whatever the delay is; the next slowdown is nine times as far.
+        // The next start ends at the threshold for any delay. The time until the next slowdown is nine times the
+        // duration of this one.
         while c.cwnd() < full {
             clock.ack(&mut *c, 0.180);
         }
@@ -383,8 +385,9 @@ mod tests {
         assert_eq!(c.cwnd(), 2000.0);
     }
 
-    /// In avoidance below the target it grows by G a round trip; at 1.5 times the target, with W = 20 and G = 1, an ACK
-    /// of a segment takes max(1 - 10, -10) / 20; at twice the target half the window a round trip, and not more.
+    /// In avoidance below the target the window grows by G per round trip. At 1.5 times the target, with W = 20 and G =
+    /// 1, an ACK of a segment adds max(1 - 10, -10) / 20. At twice the target a round trip subtracts half of the
+    /// window, and not more.
     #[test]
     fn above_the_target_it_shrinks_by_the_excess() {
         for (delay, change) in [(0.059, 1.0 / 20.0), (0.090, -9.0 / 20.0), (0.120, -0.5), (0.600, -0.5)] {
@@ -405,7 +408,7 @@ mod tests {
         }
     }
 
-    /// A loss leaves half. In a slowdown it halves the window to which that returns.
+    /// A loss leaves half of the window. In a slowdown a loss halves the window to which the slowdown returns.
     #[test]
     fn a_loss_leaves_half_also_of_what_a_slowdown_returns_to() {
         let mut c = ledbat("2 packets", "20 packets");

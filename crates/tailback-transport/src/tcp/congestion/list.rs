@@ -1,11 +1,11 @@
-//! The controllers a scenario can name: one row each.
+//! The controllers that a scenario can name, with one entry for each.
 
 use super::{
     Controller, bbr, bbr3, binomial, copa, cubic, dctcp, ledbat_plus_plus, prague, reno, scalable, two_windows, vegas,
 };
 use tailback_base::model::Alias;
 
-/// In the order of the reference page.
+/// The controllers, in the order of the reference page.
 pub static CONTROLLERS: &[Controller] = &[
     Controller {
         model: &reno::MODEL,

@@ -1,10 +1,10 @@
-//! A scalable control modelled on Prague: frequent marks, each with a small response
+//! A scalable control modelled on Prague, with frequent marks and a small response to each mark
 //! (draft-briscoe-iccrg-prague-congestion-control, RFC 9331).
 //!
-//! Like DCTCP it keeps the smoothed fraction `alpha` of marked bytes and gives up alpha / 2 of the window, but it is
-//! made for queues of the Internet. Packets carry ECT(1), so that a router can mark them at its own shallow
-//! threshold. Windows are paced. What DCTCP does once per round trip happens once per virtual round trip of at least
-//! 25 ms, so that flows with short round trips do not push others aside.
+//! Like DCTCP the control keeps the smoothed fraction `alpha` of marked bytes and reduces the window by the share alpha
+//! / 2. Unlike DCTCP it is made for queues of the Internet. Packets carry ECT(1), so that a router can mark these
+//! packets at a separate shallow threshold. Windows are paced. The steps of DCTCP for each round trip are done for each
+//! virtual round trip of at least 25 ms, so that flows with short round trips do not displace others.
 //!
 //! ```text
 //! each ACK: a bytes, m of them marked      vrtt = max(srtt, 25 ms)
@@ -15,13 +15,15 @@
 //!   loss                 W = ssthresh = W / 2 ; nothing grows for a period ; timeout as Reno
 //! ```
 //!
-//! When it takes over an open connection, it goes on from window and threshold, with alpha as at the start. It waits a
-//! period before it answers a mark, since the control before may have, and from the next round on growth is scaled.
+//! When Prague takes over an open connection, it continues from window and threshold, with alpha as at the start. It
+//! waits for a period before it responds to a mark, because the control before may have responded already. From the
+//! next round on growth is scaled.
 //!
-//! A period is over when the data sent by its beginning is acknowledged and vrtt has passed. State: the window of
-//! `window.rs`, alpha, two counts of bytes, three periods. Where accurate ECN is agreed on (`accurate_ecn`), the
-//! marks are the counts of RFC 9768. Otherwise the echo is that of RFC 8257: each ACK says whether the data it
-//! acknowledges was marked, which is exact while no ACK is lost. An ACK costs two divisions.
+//! A period is over when the data sent by its beginning is acknowledged and vrtt has passed. The state is the window of
+//! `window.rs`, alpha, two counts of bytes, and three periods. If the ends have agreed on accurate ECN
+//! (`accurate_ecn`), the marks are the counts of RFC 9768. Otherwise the echo is that of RFC 8257: each ACK says
+//! whether the data that it acknowledges was marked. This is exact as long as no ACK is lost. An ACK costs two
+//! divisions.
 
 use super::round::Round;
 use super::window::CongestionWindow;
@@ -75,23 +77,23 @@ params! {
         "Round trips below this behave as if they were this long.", DRAFT);
 }
 
-/// Linux has it outside of the main line.
+/// Linux has Prague only outside of the main line.
 pub const FACTS: Facts = Facts {
     codepoint: Ecn::Ect1,
     spreads: false,
     ..Facts::PROPORTIONAL
 };
 
-/// RFC 5681 equation 4: a loss leaves half; so does the first mark in slow start.
+/// RFC 5681 equation 4: a loss leaves half of the window. The first mark in slow start does the same.
 const KEPT: f64 = 0.5;
-/// Rounds after slow start in which growth is not scaled down, so that a new flow finds its share sooner.
+/// Rounds after slow start in which growth is not scaled down, so that a new flow reaches its share sooner.
 const UNSCALED_ROUNDS: u32 = 4;
 /// Segments.
 const LEAST_WINDOW: f64 = 2.0;
 /// Bytes a second: 100 kb/s.
 const LEAST_PACE: f64 = 12_500.0;
 
-/// A period: from its beginning until the data sent by then is acknowledged and a virtual round trip has passed.
+/// A period lasts until the data sent by its beginning is acknowledged and a virtual round trip has passed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Period {
     end: u64,
@@ -116,23 +118,23 @@ pub struct Prague {
     gain: f64,
     alpha: f64,
     virtual_rtt: Duration,
-    /// Something was marked.
+    /// Whether something was marked so far.
     seen: bool,
-    /// Bytes acknowledged in this alpha period, and how many of them were marked.
+    /// The bytes acknowledged in this alpha period, and how many of these bytes were marked.
     total: u64,
     marked: u64,
     averaging: Period,
     /// The periods of the present reductions, for marks and for losses, while they last.
     reduced: Option<Period>,
     lost: Option<Period>,
-    /// A loss was reported: its period begins with the next ACK.
+    /// Whether a loss was reported. The period of this loss begins with the next ACK.
     losing: bool,
     round: Round,
-    /// Rounds since slow start.
+    /// The number of rounds since slow start.
     rounds: u32,
     reductions: u64,
     srtt: Option<Duration>,
-    /// In the network after the last ACK, bytes.
+    /// Bytes in the network after the last ACK.
     pipe: f64,
 }
 
@@ -169,7 +171,7 @@ impl Prague {
             return;
         }
         if self.seen {
-            // Counted marks may belong to packets that are reported and not yet acknowledged.
+            // Counted marks may belong to packets that SACK has reported but that are not acknowledged yet.
             let fraction = (self.marked as f64 / self.total as f64).min(1.0);
             self.alpha += self.gain * (fraction - self.alpha);
         }
@@ -200,8 +202,8 @@ impl Prague {
 
     fn grow(&mut self, a: &AckEvent<'_>, unmarked: u64) {
         let (vrtt, w) = (self.vrtt().seconds(), &mut self.window);
-        // Pacing may hold the sender one segment below the window. What matters is that the application does not
-        // limit it.
+        // Pacing may hold the sender one segment below the window. It is only important that the application does not
+        // limit the sender.
         if a.limit != Limit::Network || a.phase == Phase::Recovery || self.lost.is_some() {
             return;
         }
@@ -322,14 +324,14 @@ mod tests {
         build(&Settings::defaults(&MODEL), &rules(window, threshold))
     }
 
-    /// Every packet marked, from alpha 0: 0.0625, 0.1211, 0.1760 after one, two, three periods of 25 ms each,
-    /// although the round trip is 10 ms.
+    /// Every packet is marked, and alpha begins at 0. It is 0.0625, 0.1211 and 0.1760 after one, two and three periods
+    /// of 25 ms each, although the round trip is 10 ms.
     #[test]
     fn alpha_follows_marks_by_virtual_round_trips() {
         let mut c = prague("40 packets", "1000B");
         let mut clock = AckClock::new();
         let mut changed = vec![];
-        // First one period without marks.
+        // The first period has no marks.
         while clock.now < 0.2 {
             let marked = clock.now > 0.05;
             let before = c.read(0);
@@ -338,7 +340,7 @@ mod tests {
                 changed.push((clock.now, c.read(0)));
             }
         }
-        // The first period with marks may have begun before them.
+        // The first period with marks may have begun before the marks.
         let from = changed
             .iter()
             .position(|p| (p.1 - changed[0].1).abs() > 0.01)
@@ -361,8 +363,8 @@ mod tests {
         }
     }
 
-    /// At a round trip of 10 ms growth is (10 / 25)^2 = 0.16 segments; in the first rounds after slow start it is
-    /// one.
+    /// At a round trip of 10 ms growth is (10 / 25)^2 = 0.16 segments. In the first rounds after slow start it is one
+    /// segment.
     #[test]
     fn a_short_round_trip_grows_slowly() {
         let mut c = prague("50 packets", "1000B");
@@ -384,7 +386,7 @@ mod tests {
         }
     }
 
-    /// The very first mark halves the window of slow start; alpha, still 0, takes nothing more.
+    /// The very first mark halves the window of slow start. Because alpha is still 0, there is no further reduction.
     #[test]
     fn the_first_mark_ends_slow_start_with_half() {
         let mut c = prague("10 packets", "unlimited");
@@ -397,7 +399,8 @@ mod tests {
         assert_eq!((c.cwnd(), c.ssthresh(), c.own_reductions()), (20_000.0, 20_000.0, 2));
     }
 
-    /// On a path that never marks, with a round trip of 50 ms: Reno's windows through slow start and losses.
+    /// On a path that never marks, with a round trip of 50 ms, the windows through slow start and losses are those of
+    /// Reno.
     #[test]
     fn without_marks_it_is_reno() {
         let rules = rules("10 packets", "40 packets");
@@ -440,7 +443,8 @@ mod tests {
         }
     }
 
-    /// A period lasts until the data sent by its beginning is acknowledged, however short the smoothed round trip is.
+    /// A period lasts until the data sent by its beginning is acknowledged, even if the smoothed round trip is very
+    /// short.
     #[test]
     fn a_period_waits_for_its_acknowledgements() {
         let mut c = prague("40 packets", "1000B");
@@ -456,7 +460,7 @@ mod tests {
         assert!((19..=21).contains(&changes), "{changes}");
     }
 
-    /// For one period after a loss nothing grows, even if its repair is over sooner.
+    /// For one period after a loss the window does not grow, even if the repair ends sooner.
     #[test]
     fn nothing_grows_for_a_period_after_a_loss() {
         let mut c = prague("40 packets", "1000B");
@@ -473,8 +477,8 @@ mod tests {
         assert!(clock.now - from > 0.05, "{}", clock.now - from);
     }
 
-    /// max(W, pipe) / srtt, headers included; twice that well below the threshold; no pacing before a round trip is
-    /// known.
+    /// The pacing rate is max(W, pipe) / srtt, headers included, and twice this rate if the window is well below the
+    /// threshold. There is no pacing before a round trip is known.
     #[test]
     fn it_paces_a_window_a_round_trip() {
         let mut c = prague("10 packets", "unlimited");

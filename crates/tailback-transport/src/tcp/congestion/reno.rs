@@ -1,15 +1,16 @@
 //! The classic controller: slow start, congestion avoidance, halving (RFC 5681).
 //!
-//! Tahoe, Reno, NewReno and SACK share it; they differ in recovery. The window doubles each round trip until the
-//! threshold, then grows by one segment per round trip, and a loss leaves half of it. During fast recovery it does
-//! not grow. If a router asks for less, the router's rule gives the reduction, see
+//! Tahoe, Reno, NewReno and SACK share this controller and differ only in recovery. The window doubles each round trip
+//! until the threshold, and then grows by one segment per round trip. A loss leaves half of the window. During fast
+//! recovery the window does not grow. If a router requests a lower rate, the router's rule gives the reduction, see
 //! `docs/decisions/explicit-requests.md`.
 //!
-//! When it takes over an open connection, it goes on from window and threshold; counts of whole segments begin anew.
+//! When the controller takes over an open connection, it continues from window and threshold. Counts of whole segments
+//! begin anew.
 //!
-//! State: the window of `window.rs`, shared with Reno's relatives; the departures are those listed there. Options:
-//! HyStart++ (`hystart.rs`), and a separate factor for an ECN echo (RFC 8511). An ACK costs a compare, and in
-//! avoidance one division.
+//! The state is the window of `window.rs`, which Reno's relatives share. The departures are those listed in that file.
+//! Options are HyStart++ (`hystart.rs`), and a separate factor for an ECN echo (RFC 8511). An ACK costs a compare, and
+//! in avoidance one division.
 
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
@@ -45,7 +46,7 @@ params! {
         "RFC 8511 section 3.1");
 }
 
-/// With HyStart++ or SEARCH it compares round trips.
+/// With HyStart++ or SEARCH the controller compares round trips.
 pub const FACTS: Facts = Facts {
     records: |own, _| own.get(&HYSTART) || own.get(&SEARCH),
     hears_departures: |own, _| own.get(&SEARCH),
@@ -63,7 +64,7 @@ pub struct Reno {
     window: CongestionWindow,
     /// The share of the window that an ECN echo leaves.
     echoed: f64,
-    /// For a window that is a number of whole segments.
+    /// The counts of a window that is a number of whole segments.
     whole: Option<Box<WholeSegments>>,
 }
 
@@ -76,7 +77,7 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
 }
 
 impl Reno {
-    /// A window of whole segments: each round trip adds one.
+    /// Growth of a window of whole segments. Each round trip adds one segment.
     #[cold]
     fn on_ack_whole(&mut self, a: &AckEvent<'_>) {
         let (Some(whole), w) = (&mut self.whole, &mut self.window) else {
@@ -202,9 +203,9 @@ mod tests {
         assert_eq!(grown("2", "10 packets", 5000), 500.0);
     }
 
-    /// 34 segments, 20 counted towards the next, and a loss. The ACK that ends the repair acknowledges all 34. In
-    /// ns-3 the 20 are more than the 17 that are left, and the 34 are twice as many: three segments. RFC 5681 section
-    /// 3.1 allows no more than one.
+    /// The window is 34 segments, 20 are counted towards the next one, and a loss follows. The ACK that ends the repair
+    /// acknowledges all 34. In ns-3 the 20 exceed the 17 segments that the loss leaves, and the 34 are twice 17, so the
+    /// window grows by three segments. RFC 5681 section 3.1 allows no more than one.
     #[test]
     fn in_ns3_the_end_of_a_repair_adds_three_segments() {
         let after = |form: &str| {
@@ -227,7 +228,7 @@ mod tests {
         assert!(after("standard") <= 1.0 && after("linux") <= 2.0);
     }
 
-    /// Repeated halving stops at one segment, the threshold at two.
+    /// Repeated halving stops at a window of one segment and a threshold of two.
     #[test]
     fn halving_ends_at_one_segment_and_the_threshold_at_two() {
         for profile in ["rfc", "ns2"] {
@@ -282,7 +283,7 @@ mod tests {
         assert_eq!(c.cwnd(), before);
     }
 
-    /// 20 outstanding, with RFC 8511: an echo leaves 16, a loss 10. `ecn_decrease` overrides both.
+    /// With 20 outstanding and RFC 8511, an echo leaves 16 and a loss leaves 10. `ecn_decrease` overrides both shares.
     #[test]
     fn an_alternative_backoff_answers_echoes_more_gently() {
         for (decrease, left) in [("none", 16_000.0), ("0.6", 12_000.0)] {
@@ -299,7 +300,7 @@ mod tests {
         }
     }
 
-    /// Levels 0 and 14 of 15: the first is gentle, the last a halving.
+    /// Requests of levels 0 and 14 of 15. The first level is a small reduction, and the last one is a halving.
     #[test]
     fn a_request_leaves_the_share_it_names_and_at_least_two_segments() {
         let start = [("payload", "1000B"), ("initial_window", "60 packets")];

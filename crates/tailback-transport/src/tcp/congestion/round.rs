@@ -1,14 +1,14 @@
 //! Round trips, counted by acknowledged data.
 //!
-//! A round begins at an ACK and ends with the first ACK beyond the data sent by then: a sender that keeps W segments
-//! outstanding gets W segments acknowledged per round. Each controller that decides once per round trip has its own
-//! round, because some restart it when recovery is over.
+//! A round begins at an ACK and ends with the first ACK beyond the data sent by this time. A sender that keeps W
+//! segments outstanding therefore gets W segments acknowledged per round. Each controller that decides once per round
+//! trip has its own round, because some controllers restart the round when recovery is over.
 
 use super::AckEvent;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
-    /// Sent by the time the round began.
+    /// The end of the data sent by the time at which the round began.
     end: u64,
 }
 
@@ -18,7 +18,7 @@ impl Round {
         Round { end: nxt }
     }
 
-    /// Whether a round ends with this ACK; if so, the next begins. The first round ends with the first ACK.
+    /// Whether a round ends with this ACK. If so, the next round begins. The first round ends with the first ACK.
     #[inline]
     pub fn is_over(&mut self, a: &AckEvent<'_>) -> bool {
         let over = a.una > self.end;
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use crate::tcp::congestion::testing::acked;
 
-    /// ACKs of one segment each to a sender that answers each with one segment: `window` of them make a round.
+    /// Each ACK covers one segment, and the sender sends one segment for each ACK. A round then has `window` ACKs.
     #[test]
     fn a_round_is_a_window_of_segments() {
         for window in [1, 2, 7] {

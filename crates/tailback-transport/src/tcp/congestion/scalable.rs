@@ -1,9 +1,10 @@
-//! The scalable law alone: each mark takes away half a segment, each round trip adds one.
+//! The scalable law alone: each mark subtracts half a segment, and each round trip adds one segment.
 //!
-//! DCTCP and Prague approach a window of 2 / p with an average of marks and one cut per round trip; the effects of
-//! their cuts, pauses and averages make it 2 to 2.73 / p. This control is the law that they approach: if every packet
-//! is marked with probability p, growth and marks balance at W = growth / (per_mark p), by default 2 / p segments, in
-//! every round trip. It is the reference for queues that are made for scalable senders, such as coupled ones.
+//! DCTCP and Prague approach a window of 2 / p with an average of marks and one cut per round trip. The effects of
+//! their cuts, pauses and averages make it 2 to 2.73 / p. This control is the law that DCTCP and Prague approach. If
+//! every packet is marked with probability p, growth and marks balance at W = growth / (per_mark p), by default 2 / p
+//! segments, in every round trip. The control is the reference for queues that are made for scalable senders, such as
+//! coupled queues.
 //!
 //! ```text
 //! each ACK of a bytes   marked: W -= per_mark a ; W += growth segment a / W
@@ -11,13 +12,13 @@
 //! loss                  W = ssthresh = W / 2 ; timeout as Reno
 //! ```
 //!
-//! From: B. Briscoe and K. De Schepper, "Resolving tensions between congestion control scaling requirements", 2017 (a
-//! reduction of half a segment a mark); RFC 9332, section 2.1 and appendix C (W = 2 / p).
+//! The reduction of half a segment per mark is from B. Briscoe and K. De Schepper, "Resolving tensions between
+//! congestion control scaling requirements", 2017. W = 2 / p is from RFC 9332, section 2.1 and appendix C.
 //!
-//! When it takes over an open connection, it goes on from window and threshold.
+//! When the control takes over an open connection, it continues from window and threshold.
 //!
-//! State: the window of `window.rs` and a count. Departures: every ACK grows the window, marked or not, which makes
-//! the law exact; the original gives 2 (1 - p) / p. The echo is that of RFC 8257. An ACK costs a division.
+//! The state is the window of `window.rs` and a count. Departures: every ACK grows the window, marked or not, which
+//! makes the law exact. The original gives 2 (1 - p) / p. The echo is that of RFC 8257. An ACK costs a division.
 
 use super::window::{CongestionWindow, LEAST_SSTHRESH, real};
 use super::{
@@ -57,7 +58,7 @@ pub const FACTS: Facts = Facts {
     ..Facts::PROPORTIONAL
 };
 
-/// RFC 5681 equation 4: a loss leaves half; so does the first mark in slow start.
+/// RFC 5681 equation 4: a loss leaves half of the window. The first mark in slow start does the same.
 const KEPT: f64 = 0.5;
 
 pub struct Scalable {
@@ -153,7 +154,7 @@ mod tests {
         build(&own, &config(&values).window)
     }
 
-    /// Every n-th packet marked: growth and marks balance, so the mean of 1 / W is per_mark p / growth.
+    /// Every n-th packet is marked. Growth and marks balance, so the mean of 1 / W is per_mark p / growth.
     #[test]
     fn the_window_is_two_over_p() {
         for (own, law) in [
@@ -172,7 +173,8 @@ mod tests {
                     }
                 }
                 let (mean, law) = (acks / sum, law * every as f64);
-                // A mark takes away a tenth of a window of five, so 1 / W is not what it was when the ACK came.
+                // A mark subtracts a tenth of a window of five segments, so 1 / W differs from its value at the arrival
+                // of the ACK.
                 assert!(
                     (mean / law - 1.0).abs() < 0.025,
                     "every {every}: {mean}, by the law {law}"
@@ -190,7 +192,7 @@ mod tests {
         }
         assert_eq!(c.cwnd(), 40_000.0);
         clock.ack_with(&mut *c, 0.05, |a| a.ecn_echo = true);
-        // And the segment it acknowledges adds its 20th part.
+        // The acknowledged segment also adds its 20th part.
         assert_eq!((c.cwnd(), c.ssthresh(), c.own_reductions()), (20_050.0, 20_000.0, 1));
     }
 

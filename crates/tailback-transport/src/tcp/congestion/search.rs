@@ -1,36 +1,39 @@
-//! SEARCH: slow start that ends when what is delivered falls behind what was sent (draft-chung-ccwg-search-09).
+//! SEARCH: slow start that ends when the delivered bytes fall behind the sent bytes (draft-chung-ccwg-search-09).
 //!
-//! While a path is not full, what is sent in a round trip is delivered a round trip later. Once it is full, deliveries
-//! stay at its rate while the window goes on doubling. Time is cut into bins of 0.35 of the first round trip, and at
-//! the end of each bin what was sent and what was delivered so far is noted. What was delivered in the last ten bins
-//! is compared with what was sent in the ten bins that ended a round trip earlier, by the present round trip. If a
-//! share of 0.26 is missing, slow start ends.
+//! As long as a path is not full, the bytes sent in a round trip are delivered a round trip later. Once the path is
+//! full, deliveries stay at the rate of the path while the window continues to double. Time is divided into bins of
+//! 0.35 of the first round trip. At the end of each bin the bytes sent and delivered so far are stored. The bytes
+//! delivered in the last ten bins are compared with the bytes sent in the ten bins that ended one (present) round trip
+//! earlier. If a share of 0.26 is missing, slow start ends.
 //!
 //! ```text
 //!   sent        |----------- ten bins -----------|                  lost = (sent - delivered) / sent >= 0.26
 //!   delivered          <- a round trip ->    |----------- ten bins -----------| now
 //! ```
 //!
-//! Without pacing the ACK clock of a full path sends twice what is delivered, so that the round trip grows by half of
-//! the time and the share tends to a half: it ends 3.6 round trips after the path is full, at a window of 5.6 to 6.1
-//! products. At a buffer of less than four products a loss comes first. The draft interpolates between bins forward,
-//! which its authors call a mistake; here it is backward, as in Mozilla's neqo. Left out: the drain to the estimated
-//! product that follows, and its rule for a round trip of more than 14 bins: here it waits until the bins suffice.
+//! Without pacing the ACK clock of a full path sends twice the delivered bytes. The round trip then grows by half of
+//! the time, and the missing share tends to a half. Slow start ends 3.6 round trips after the path is full, at a window
+//! of 5.6 to 6.1 rate-delay products. If the buffer is smaller than four products, a loss comes first. The draft
+//! interpolates between bins forward, which its authors call a mistake. Here the interpolation is backward, as in
+//! Mozilla's neqo. Two parts are not implemented: the drain to the estimated product that follows, and the rule for a
+//! round trip of more than 14 bins. Here SEARCH waits until there are enough bins.
 //!
-//! State: two counts, and two numbers for each of 25 bins. An ACK costs a compare, a bin a few divisions.
+//! The state is two counts, and two numbers for each of 25 bins. An ACK costs a compare. The end of a bin costs a few
+//! divisions.
 
 use super::slow_start::{SlowStart, SlowStartAdvice, StartView};
 use super::{AckEvent, Departure, real};
 use std::collections::VecDeque;
 use tailback_base::{Duration, Time};
 
-/// Section 2: the window as a multiple of the first round trip, and in bins; how many bins are kept.
+/// Section 2: the window as a multiple of the first round trip, the window in bins, and the number of bins that are
+/// kept.
 const WINDOW: f64 = 3.5;
 const BINS: usize = 10;
 const KEPT: usize = 25;
-/// The share that may be missing.
+/// The largest share that may be missing.
 const THRESHOLD: f64 = 0.26;
-/// If more bins passed without an ACK, it begins again.
+/// If more bins than this pass without an ACK, SEARCH begins again.
 const MOST_MISSED: f64 = 10.0;
 
 /// The bytes sent and delivered by the end of a bin.
@@ -43,10 +46,10 @@ struct Bin {
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     now: Bin,
-    /// How long a bin is, once the first round trip is known, and when this one ends.
+    /// The length of a bin, once the first round trip is known, and the end of the present bin.
     bin: Option<Duration>,
     end: Time,
-    /// The newest last.
+    /// The bins that are kept, the newest last.
     bins: VecDeque<Bin>,
 }
 
@@ -65,7 +68,7 @@ impl Search {
         Some(newer + (older - newer) * fraction)
     }
 
-    /// Which share of what was sent has not been delivered; `None` without enough bins.
+    /// The share of the sent bytes that has not been delivered; `None` if there are not enough bins.
     fn missing(&self, rtt: Duration, bin: Duration) -> Option<f64> {
         let back = rtt.seconds() / bin.seconds();
         let sent = self.sent_before(back)? - self.sent_before(back + BINS as f64)?;
@@ -123,7 +126,8 @@ mod tests {
 
     const ROUND: f64 = 0.1;
 
-    /// ACKs of one segment of 1000 B each millisecond. For each, `sends` segments leave; the round trip is as given.
+    /// Every millisecond an ACK of one segment of 1000 B arrives. For each ACK `sends` segments leave. The round trip
+    /// is as given.
     fn run(
         search: &mut Search,
         ms: std::ops::Range<u64>,
@@ -160,7 +164,7 @@ mod tests {
         None
     }
 
-    /// As much is sent as is delivered: it never ends.
+    /// If as much is sent as is delivered, slow start never ends.
     #[test]
     fn a_path_that_delivers_what_is_sent_does_not_end_it() {
         let mut s = Search::default();
@@ -168,9 +172,9 @@ mod tests {
     }
 
     /// From 1 s on twice as much is sent as is delivered, and the round trip grows by half of the time. Ten bins are
-    /// 0.35 s. Closed form: t after that, sent in the window that ended a round trip before is 1 + x of what was
-    /// delivered, with x the share of the window behind 1 s: (t - R - t / 2) / 0.35; it ends at x / (1 + x) = 0.26, x =
-    /// 0.351: t = 2 (0.1 + 0.123) = 0.446 s, to a bin.
+    /// 0.35 s. Let t be the time since 1 s. The bytes sent in the window that ended a round trip before are 1 + x times
+    /// the bytes delivered. Here x is the share of this window after 1 s, (t - R - t / 2) / 0.35. Slow start ends at x
+    /// / (1 + x) = 0.26, so x = 0.351 and t = 2 (0.1 + 0.123) = 0.446 s, to a bin.
     #[test]
     fn a_full_path_ends_it_at_its_closed_form() {
         let mut s = Search::default();
@@ -180,7 +184,7 @@ mod tests {
         assert!((1446..=1446 + 36).contains(&ended), "{ended} ms");
     }
 
-    /// More than ten bins without an ACK: it begins again, and needs fourteen bins before it judges.
+    /// After more than ten bins without an ACK SEARCH begins again. It then needs fourteen bins before it judges.
     #[test]
     fn a_pause_begins_it_anew() {
         let mut s = Search::default();

@@ -1,8 +1,8 @@
-//! A rule that ends slow start before a loss does: a piece beside the control.
+//! A rule that ends slow start before a loss does. It is separate from the control.
 //!
-//! A control that has a [`CongestionWindow`](super::CongestionWindow) is given one when it is made, and asks it at each
-//! ACK of slow start. There are three: HyStart++ (`hystart.rs`), the train of Linux and ns-3 (`train.rs`), and SEARCH
-//! (`search.rs`).
+//! A control that has a [`CongestionWindow`](super::CongestionWindow) gets a rule when it is made, and applies this
+//! rule at each ACK of slow start. There are three rules: HyStart++ (`hystart.rs`), the train of Linux and ns-3
+//! (`train.rs`), and SEARCH (`search.rs`).
 
 use super::hystart::HystartPlusPlus;
 use super::search::Search;
@@ -11,7 +11,7 @@ use super::{AckEvent, ControlForm, Departure};
 use tailback_base::Duration;
 
 tailback_base::choice! {
-    /// The rules there are.
+    /// The rules that exist.
     pub enum SlowStartRule {
         /// HyStart++ (RFC 9406).
         Hystart = "hystart",
@@ -33,16 +33,16 @@ impl SlowStartRule {
     }
 }
 
-/// The inputs of a rule beside the ACK. Amounts are in bytes.
+/// The inputs of a rule in addition to the ACK. Amounts are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct StartView {
     /// The window before this ACK.
     pub cwnd: f64,
-    /// There is no threshold: it is the first slow start of the connection.
+    /// Whether this is the first slow start of the connection, without a threshold.
     pub first: bool,
-    /// The least round trip of the connection, where the control keeps one.
+    /// The least round trip of the connection, if the control keeps one.
     pub least: Option<Duration>,
-    /// Payload of a full segment, and the segment on the wire.
+    /// The payload of a full segment, and the size of this segment on the wire.
     pub segment: f64,
     pub wire: f64,
 }
@@ -50,18 +50,20 @@ pub struct StartView {
 /// How slow start may react to an ACK.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SlowStartAdvice {
-    /// As without the rule.
+    /// The window grows as without the rule.
     Usual,
-    /// By this share of what is acknowledged, of which at most so many segments count.
+    /// The window grows by this share of the acknowledged bytes, of which at most `most` segments count.
     Grow { share: f64, most: f64 },
-    /// The threshold becomes the present window. If the ACK is not `spent` on it, it counts for avoidance.
+    /// The threshold becomes the present window. If the ACK is not `spent` on this end of slow start, it counts for
+    /// avoidance.
     End { spent: bool },
 }
 
 pub trait SlowStart: Send {
     /// An ACK that arrives in slow start, whether or not the window may grow on it.
     fn judge(&mut self, a: &AckEvent<'_>, seen: &StartView) -> SlowStartAdvice;
-    /// A segment leaves in slow start; for a control that [asks](super::Facts::hears_departures).
+    /// A segment leaves in slow start. This function is called only for a control that [requires
+    /// it](super::Facts::hears_departures).
     fn sends(&mut self, _sent: &Departure) {}
     /// A timeout, after which another slow start begins.
     fn restart(&mut self) {}

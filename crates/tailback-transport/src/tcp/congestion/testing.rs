@@ -1,4 +1,4 @@
-//! Helpers of the controllers' tests: ACKs and signs of congestion by hand.
+//! Helpers of the controllers' tests: ACKs and signs of congestion without a connection.
 
 use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Phase};
 use crate::limit::Limit;
@@ -39,7 +39,8 @@ pub fn sign(what: Congestion, flight: u64) -> CongestionEvent {
     }
 }
 
-/// Segments of 1000 B under a window that is always full: an ACK for each, spread evenly over the round trip.
+/// Segments of 1000 B under a window that is always full. There is an ACK for each segment, and the ACKs are spread
+/// evenly over the round trip.
 pub struct AckClock {
     pub now: f64,
     pub una: u64,
@@ -50,7 +51,7 @@ impl AckClock {
         AckClock { now: 0.0, una: 1 }
     }
 
-    /// The next ACK, with a round trip of `rtt` seconds; `with` sets its other fields.
+    /// The next ACK, with a round trip of `rtt` seconds. The function `with` sets the other fields of the ACK.
     pub fn ack_with(&mut self, c: &mut dyn CongestionControl, rtt: f64, with: impl FnOnce(&mut AckEvent<'static>)) {
         let window = libm::floor(c.cwnd() / 1000.0).max(1.0);
         self.now += rtt / window;

@@ -2,35 +2,37 @@
 //! grow.
 //!
 //! The segments of a window leave as a train. While their ACKs return at most a few milliseconds apart, the time from
-//! the first ACK to the present one shows how much of the path the window fills. At half the least round trip the
-//! window equals what the path holds in one direction. The second condition is as in HyStart++: the least round trip
-//! of a round exceeds the least of all by an eighth (4 to 16 ms). Then the threshold becomes the present window.
+//! the first ACK to the present one shows how much of the path the window fills. When this time is half the least round
+//! trip, the window equals the bytes on the path in one direction. The second condition is as in HyStart++: the least
+//! round trip of a round exceeds the least of all by an eighth (4 to 16 ms). When slow start ends, the threshold
+//! becomes the present window.
 //!
-//! State: three times, a round and a count. An ACK of slow start costs a few compares. Source: S. Ha, I. Rhee, "Taming
-//! the elephants: new TCP slow start", Computer Networks 55 (2011), sections 3 and 4.
+//! The state is three times, a round and a count. An ACK of slow start costs a few compares. Source: S. Ha, I. Rhee,
+//! "Taming the elephants: new TCP slow start", Computer Networks 55 (2011), sections 3 and 4.
 
 use super::AckEvent;
 use super::round::Round;
 use super::slow_start::{SlowStart, SlowStartAdvice, StartView};
 use tailback_base::{Duration, Time};
 
-/// ACKs at most this far apart belong to one train.
+/// ACKs that arrive at most this far apart belong to one train.
 const GAP: Duration = Duration::from_millis(2);
 const SAMPLES: u32 = 8;
-/// Smaller windows are not judged, segments.
+/// The rule does not judge windows smaller than this, segments.
 const LEAST_WINDOW: f64 = 16.0;
 const LEAST_RISE: Duration = Duration::from_millis(4);
 const MOST_RISE: Duration = Duration::from_millis(16);
 const RISE_DIVISOR: u64 = 8;
-/// The data that a sender may collect to send at once: these bytes, but at most a millisecond of its pacing rate.
+/// The largest number of bytes that a sender may collect to send at once. It may also collect at most a millisecond of
+/// its pacing rate.
 const HELD_BACK: f64 = 262_144.0;
 const MOST_HELD_BACK: f64 = 1e-3;
-/// Linux paces slow start at two windows per round trip; this rate is used here although nothing is paced.
+/// Linux paces slow start at two windows per round trip. This rate is used here although nothing is paced.
 const SLOW_START_PACING: f64 = 2.0;
 
 #[derive(Clone, Debug, Default)]
 pub struct AckTrain {
-    /// The form of ns-3: a train of a whole round trip, and round trips of twice the least.
+    /// Whether this is the form of ns-3, with a train of a whole round trip, and with round trips of twice the least.
     ns3: bool,
     found: bool,
     round: Round,
@@ -48,7 +50,7 @@ impl AckTrain {
         }
     }
 
-    /// Whether slow start ends with this ACK. `least`: the least round trip of all; the window is `window` segments
+    /// Whether slow start ends with this ACK. `least` is the least round trip of all. The window is `window` segments
     /// of `wire` bytes.
     fn ends(&mut self, a: &AckEvent<'_>, least: Duration, window: f64, wire: f64) -> bool {
         if self.round.is_over(a) {
@@ -114,8 +116,8 @@ mod tests {
     use super::*;
     use crate::tcp::congestion::testing::acked;
 
-    /// A path of 40.2 ms with an ACK every 0.6 ms, and a round that starts with a window of 40: the 35th ACK, 20.6 ms
-    /// into the round, ends slow start at 75.
+    /// On a path of 40.2 ms there is an ACK every 0.6 ms, and a round starts with a window of 40. The 35th ACK, 20.6 ms
+    /// after the start of the round, ends slow start at 75.
     #[test]
     fn a_train_of_half_a_round_trip_ends_it() {
         let mut h = AckTrain::default();
@@ -141,7 +143,7 @@ mod tests {
         assert_eq!(ended, Some((35, 75.0)));
     }
 
-    /// The same in ns-3: a whole round trip, 67 ACKs.
+    /// The form of ns-3 needs a whole round trip, which is 67 ACKs.
     #[test]
     fn in_ns3_a_train_of_a_whole_round_trip_ends_it() {
         let mut h = AckTrain::of_ns3();
@@ -160,8 +162,8 @@ mod tests {
         assert_eq!(ended, Some(68));
     }
 
-    /// Round trips that exceed the least by more than an eighth, from the ninth sample of a round on; ACKs 3 ms apart
-    /// are not a train.
+    /// Round trips that exceed the least by more than an eighth end slow start from the ninth sample of a round on.
+    /// ACKs that are 3 ms apart are not a train.
     #[test]
     fn round_trips_that_grow_end_it() {
         for (rtt, ends) in [(45_000, false), (45_100, true)] {

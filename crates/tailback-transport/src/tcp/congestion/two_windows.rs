@@ -1,12 +1,12 @@
-//! Packet marking by the source: a window of marked segments beside a window of others.
+//! Packet marking by the source: a window of marked segments and a window of other segments.
 //!
-//! A network with assured forwarding treats marked packets better. A marker at the edge does not know which loss its
-//! marks prevent; a source does. So it keeps two windows, which together are the window of Reno. A segment is marked
-//! while the marked ones outstanding leave room in the marked window. While the rate through the network is below its
-//! target, the marked window gets all growth of the whole window, and one segment per round trip from the other
-//! window. Above the target the other window gets both. The loss of an unmarked segment says that there is little
-//! beyond what is assured: it halves the other window alone. The loss of a marked segment says that even assured
-//! traffic is congested: it halves both.
+//! A network with assured forwarding treats marked packets better. A source can tell which losses its marks prevent,
+//! but a marker at the edge cannot. The source therefore keeps two windows, which together are the window of Reno. A
+//! segment is marked if the outstanding marked segments leave room in the marked window. While the rate through the
+//! network is below its target, the marked window gets all growth of the whole window, and one segment per round trip
+//! from the other window. Above the target the other window gets both. The loss of an unmarked segment shows that there
+//! is little capacity beyond the assured rate, so it halves only the other window. The loss of a marked segment shows
+//! that even assured traffic is congested, so it halves both windows.
 //!
 //! ```text
 //! cwnd = marked + other
@@ -18,21 +18,21 @@
 //! segment    marked (AF11) if marked outstanding + its bytes <= marked, otherwise AF12
 //! ```
 //!
-//! From: Feng, Kandlur, Saha, Shin, "Adaptive packet marking for maintaining end-to-end throughput in a
-//! differentiated-services Internet", IEEE/ACM Transactions on Networking 7(5), 1999, which integrates its marking
-//! engine with the source.
+//! The source is Feng, Kandlur, Saha, Shin, "Adaptive packet marking for maintaining end-to-end throughput in a
+//! differentiated-services Internet", IEEE/ACM Transactions on Networking 7(5), 1999, in which the sender contains the
+//! marking engine.
 //!
-//! State: the window of `window.rs`; the marked part of it, bytes; the rate, bit/s; each outstanding segment with its
-//! mark, 24 bytes.
+//! The state is the window of `window.rs`, the marked part of this window (bytes), the rate (bit/s), and each
+//! outstanding segment with its mark (24 bytes).
 //!
-//! Departures: the size of the step s and the answer to an echo are our readings of the paper. The rate is a time
-//! sliding window (RFC 2859 section 3) over what is acknowledged, headers included. The mark of a repeat depends on
+//! Departures: the size of the step s and the response to an echo are our readings of the paper. The rate is a time
+//! sliding window (RFC 2859 section 3) over the acknowledged bytes, headers included. The mark of a repeat depends on
 //! the windows at the time of the repeat. If the ACK that shows a loss also acknowledges data, the mark of the first
-//! acknowledged segment is taken for that of the lost one. With `ecn_decrease` an echo leaves that share of the whole
-//! window, and half of the marked one.
+//! acknowledged segment is taken for that of the lost one. With `ecn_decrease` an echo leaves this share of the whole
+//! window, and half of the marked window.
 //!
-//! Cost: an ACK costs as much as Reno's, and three divisions more. A segment costs a binary search among those
-//! outstanding; a new one also a push.
+//! An ACK costs as much as with Reno, and three divisions more. A segment costs a binary search among the outstanding
+//! segments. A new segment also costs a push.
 
 use super::window::CongestionWindow;
 use super::{
@@ -96,7 +96,7 @@ pub const FACTS: Facts = Facts {
 /// RFC 5681 equation 4: a loss leaves half.
 const KEPT: f64 = 0.5;
 
-/// RFC 2859 section 3.1: what came, over the time since a window's length ago.
+/// RFC 2859 section 3.1: the bytes that arrived, divided by the time since one window length ago.
 struct Rate {
     length: f64,
     bits_per_second: f64,
@@ -128,15 +128,15 @@ impl Outstanding {
 pub struct TwoWindows {
     window: CongestionWindow,
     target: f64,
-    /// Bytes; at most the window.
+    /// The marked window in bytes, at most the whole window.
     marked: f64,
-    /// Before the last reduction.
+    /// The marked window before the last reduction.
     marked_before: f64,
     rate: Rate,
     outstanding: VecDeque<Outstanding>,
-    /// Marked bytes of those.
+    /// The marked bytes of the outstanding segments.
     marked_flight: u64,
-    /// The mark of what was sent last.
+    /// The mark of the last segment that was sent.
     last: Colour,
 }
 
@@ -173,7 +173,7 @@ impl TwoWindows {
         }
     }
 
-    /// Move a segment a round trip from one window to the other.
+    /// Move one segment per round trip from one window to the other.
     fn shift(&mut self, acked: f64) {
         let w = &self.window;
         let step = w.rules.segment * acked / w.cwnd;
@@ -246,7 +246,7 @@ impl CongestionControl for TwoWindows {
             self.outstanding[at].marked = marked;
             self.marked_flight += self.outstanding[at].marked_bytes();
         } else if !again {
-            // What was sent before this control took over is not recorded.
+            // Segments sent before this control took over are not recorded.
             self.outstanding.push_back(Outstanding { seq, end, marked });
             self.marked_flight += if marked { end - seq } else { 0 };
         }

@@ -1,9 +1,9 @@
-//! Vegas: the window is set by how much of it is queued (Brakmo and Peterson 1995).
+//! Vegas: the window depends on how much of it is queued (Brakmo and Peterson 1995).
 //!
-//! With W segments outstanding, a least round trip `base` and a present round trip `cur`, W base / cur segments are
-//! in the network and the rest, `diff`, is in a queue. Once per round trip the window grows by one if fewer than
-//! `alpha` are queued, and shrinks by one if more than `beta` are. Slow start ends when more than `gamma` are queued.
-//! The response to losses is Reno's, and while they are repaired the control is Reno.
+//! With W segments outstanding, a least round trip `base` and a present round trip `cur`, W base / cur segments are in
+//! the network. The rest, `diff`, is in a queue. Once per round trip the window grows by one segment if fewer than
+//! `alpha` are queued, and shrinks by one if more than `beta` are queued. Slow start ends when more than `gamma` are
+//! queued. The response to losses is Reno's, and during the repair of losses the control is Reno.
 //!
 //! ```text
 //!   slow start --- diff > gamma: W = W base / cur + 1 ---> avoidance: diff < alpha: +1, diff > beta: -1, once a round
@@ -11,19 +11,19 @@
 //!        '------- timeout ----------   loss, echo: half  <-----'   then a whole round without judgement
 //! ```
 //!
-//! `diff` is a real number, as in the paper. Linux and ns-3 cut it to whole segments, each at another place, which
-//! `queued` chooses. With `alpha = 1` the rounded-up number of ns-3 is never less than alpha, so a window that a loss
-//! has halved stays there.
+//! `diff` is a real number, as in the paper. Linux and ns-3 cut `diff` to whole segments, each at a different place of
+//! the computation. The parameter `queued` selects the place. With `alpha = 1` the rounded-up number of ns-3 is never
+//! less than alpha, so a window that a loss has halved stays there.
 //!
-//! When it takes over an open connection, it goes on from window and threshold and measures `base` anew: a queue that
-//! stands then counts as part of the path. A whole round passes before it judges.
+//! When Vegas takes over an open connection, it continues from window and threshold and measures `base` anew. A
+//! standing queue at that time counts as part of the path. A whole round passes before Vegas judges.
 //!
-//! It decides once per round trip, from the least of the round's samples, as in Linux and ns-3, and works with any
-//! loss recovery; the paper's own retransmission is not implemented. State: the window of `window.rs`, two minima, a
-//! count, a round. The round trip of each segment is taken from the sender's records, so time stamps are not needed.
-//! The handshake's round trip counts only in the forms of Linux and ns-3: a SYN is shorter than a segment of data,
-//! and on a slow line the difference would look like a permanent queue. An ACK costs two compares, a round a
-//! division.
+//! Vegas decides once per round trip, from the least of the round's samples, as in Linux and ns-3. It works with any
+//! loss recovery. The paper's own retransmission is not implemented. The state is the window of `window.rs`, two
+//! minima, a count and a round. The round trip of each segment is taken from the sender's records, so time stamps are
+//! not needed. The handshake's round trip counts only in the forms of Linux and ns-3. A SYN is shorter than a segment
+//! of data, and on a slow line the difference would look like a permanent queue. An ACK costs two compares, and a round
+//! costs a division.
 
 use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};
@@ -87,9 +87,9 @@ pub const FACTS: Facts = Facts {
 
 /// RFC 5681 equation 4: a loss leaves half.
 const KEPT: f64 = 0.5;
-/// Fewer samples in a round may all come from delayed ACKs.
+/// The least number of samples in a round. Fewer samples may all come from delayed ACKs.
 const LEAST_SAMPLES: u32 = 3;
-/// Rounding error allowed in a number of segments.
+/// The rounding error that is allowed in a number of segments.
 const LAST_BIT: f64 = 1e-9;
 /// After a judgement the threshold is not below this share of the window, as in Linux.
 const THRESHOLD_SHARE: f64 = 0.75;
@@ -104,14 +104,15 @@ pub struct Vegas {
     beta: f64,
     gamma: f64,
     rule: Queued,
-    /// Least round trip of all, and of this round, seconds.
+    /// The least round trip of all, and that of this round, seconds.
     base: f64,
     current: f64,
     samples: u32,
     round: Round,
-    /// A loss is being repaired, or has just been: the round that counts begins with the next ACK.
+    /// Whether a loss is being repaired, or the repair has just ended. The next round that counts begins with the next
+    /// ACK.
     repairing: bool,
-    /// Segments queued, as last judged.
+    /// The number of queued segments at the last judgement.
     queued: f64,
 }
 
@@ -229,7 +230,7 @@ impl CongestionControl for Vegas {
         self.window.congested(e, |w| w * KEPT, |w| w * KEPT);
     }
 
-    /// Linux and ns-3 count the handshake's round trip; the paper counts only those of data.
+    /// Linux and ns-3 count the handshake's round trip. The paper counts only round trips of data.
     fn sending_begins(&mut self, _now: Time, srtt: Option<Duration>) {
         if self.rule != Queued::Expected
             && let Some(r) = srtt.filter(|_| self.base.is_infinite() && !self.repairing)
@@ -246,7 +247,7 @@ impl CongestionControl for Vegas {
         self.window.reset(why);
     }
 
-    /// As after a repair: a whole round first.
+    /// A whole round passes first, as after a repair.
     fn take_over(&mut self, from: &Handover) {
         self.window.take_over(from);
         self.repairing = from.srtt.is_some();
@@ -291,15 +292,16 @@ mod tests {
         build(&own, &config(&values).window)
     }
 
-    /// This many ACKs for a sender with `window` segments outstanding, at this round trip.
+    /// This many ACKs at this round trip, for a sender with `window` segments outstanding.
     fn acks(c: &mut dyn CongestionControl, clock: &mut AckClock, rtt: f64, (n, window): (u64, u64)) {
         for _ in 0..n {
             clock.ack_with(c, rtt, |a| a.nxt = a.una + 1000 * (window - 1));
         }
     }
 
-    /// Base 100 ms, W 20: at 105 ms 0.95 are queued and W grows, at 110 ms 1.82 and W grows, at 115 ms 2.61 and W
-    /// stays, at 130 ms 4.62 and W shrinks. Linux counts 1, 2, 3, 6 of them, ns-3 1, 2, 3, 5.
+    /// Base is 100 ms and W is 20. At 105 ms 0.95 segments are queued and W grows. At 110 ms 1.82 are queued and W
+    /// grows. At 115 ms 2.61 are queued and W stays. At 130 ms 4.62 are queued and W shrinks. In these cases Linux
+    /// counts 1, 2, 3 and 6 queued segments, and ns-3 counts 1, 2, 3 and 5.
     #[test]
     fn the_window_moves_by_what_is_queued() {
         for (rule, rtt, queued, window) in [
@@ -325,8 +327,8 @@ mod tests {
         }
     }
 
-    /// W 32 in slow start, 110 ms: 29.09 are in the network and 2.91 are queued, so W = 29.09 + 1; cut to whole
-    /// segments 29 + 1.
+    /// W is 32 in slow start at 110 ms. Then 29.09 segments are in the network and 2.91 are queued, so W becomes 29.09
+    /// + 1. In whole segments it becomes 29 + 1.
     #[test]
     fn slow_start_ends_when_more_than_gamma_are_queued() {
         let exact = end_of_slow_start("expected");
@@ -334,7 +336,7 @@ mod tests {
         assert_eq!(end_of_slow_start("ns3"), (3.0, 30_000.0, 30_000.0));
     }
 
-    /// Queued, window and threshold then.
+    /// The queued segments, and the window and threshold, at the end of slow start.
     fn end_of_slow_start(rule: &str) -> (f64, f64, f64) {
         let mut c = vegas(&[("queued", rule)], "31 packets", "unlimited");
         let mut clock = AckClock::new();
@@ -350,7 +352,8 @@ mod tests {
         (c.read(1), c.cwnd(), c.ssthresh())
     }
 
-    /// W 20, one loss: half, Reno until it is repaired, and the first judgement one whole round later.
+    /// W is 20 and one segment is lost. The window is halved, and the control is Reno until the loss is repaired. The
+    /// first judgement follows one whole round later.
     #[test]
     fn after_a_loss_a_whole_round_goes_by_before_it_judges() {
         let mut c = vegas(&[], "20 packets", "1000B");
@@ -362,7 +365,7 @@ mod tests {
             clock.ack_with(&mut *c, 0.3, |a| a.phase = Phase::Recovery);
         }
         let window = c.cwnd();
-        // The ACK after the repair begins the round; ten more are acknowledged before the judgement.
+        // The ACK after the repair begins the round. Ten more segments are acknowledged before the judgement.
         for n in 0..=10 {
             assert_eq!((c.cwnd(), c.read(1).is_nan()), (window, true), "{n}");
             clock.ack_with(&mut *c, 0.1, |a| a.nxt = a.una + 9000);
@@ -370,8 +373,8 @@ mod tests {
         assert_eq!((c.cwnd(), c.read(1)), (window + 1000.0, 0.0));
     }
 
-    /// A handshake is shorter than a segment of data, so the paper's rule leaves it out. After an idle period the
-    /// least round trip is found again.
+    /// The round trip of a handshake is shorter than that of a segment of data, so the paper's rule ignores it. After
+    /// an idle period the least round trip is found again.
     #[test]
     fn the_paper_takes_the_least_round_trip_from_data() {
         for (rule, least) in [("expected", 0.1), ("linux", 0.09), ("ns3", 0.09)] {
@@ -397,7 +400,7 @@ mod tests {
                 "1000B",
             );
             let mut clock = AckClock::new();
-            // Never the same value twice: the least of a round is a little above the least of all.
+            // No value occurs twice, so the least round trip of a round is a little above the least of all.
             acks(&mut *c, &mut clock, 0.0999, (1, 20));
             for _ in 0..5000 {
                 let window = c.cwnd() / 1000.0;
@@ -420,7 +423,7 @@ mod tests {
             });
         }
         assert!(c.read(1).is_nan());
-        // Reno's growth for the two ACKs that ended rounds.
+        // The window has grown as in Reno for the two ACKs that ended rounds.
         assert!((c.cwnd() - 20_000.0 - 2.0 * 50.0).abs() < 0.5, "{}", c.cwnd());
     }
 

@@ -1,10 +1,10 @@
 //! Windows in whole segments, as Linux counts them.
 //!
-//! A window is a number of segments, and acknowledged segments count towards the next one. In slow start each segment
-//! adds one; beyond the threshold the control says how many add one (a window's worth for Reno). Fractions are not
-//! lost: what is left over counts next time.
+//! A window is a number of segments, and acknowledged segments count towards the next one. In slow start each
+//! acknowledged segment adds one segment. Beyond the threshold the control says how many acknowledged segments add one
+//! segment (a whole window for Reno). Fractions are not lost, because the remainder counts next time.
 //!
-//! State: what has been counted so far, 16 bytes.
+//! The state is the counts so far, 16 bytes.
 
 use super::AckEvent;
 use super::window::real;
@@ -13,7 +13,7 @@ use super::window::real;
 pub struct WholeSegments {
     /// Segments acknowledged so far towards the next segment of the window.
     counted: f64,
-    /// Acknowledged part of a segment, bytes.
+    /// The acknowledged part of the next segment, bytes.
     rest: f64,
 }
 
@@ -35,7 +35,7 @@ impl WholeSegments {
         whole
     }
 
-    /// The same, by at most one segment an ACK.
+    /// Like [`Self::count`], but the window grows by at most one segment per ACK.
     pub fn count_one(&mut self, acked: f64, each: f64) -> f64 {
         self.counted += acked;
         let grows = self.counted >= each;
@@ -43,7 +43,8 @@ impl WholeSegments {
         f64::from(u8::from(grows))
     }
 
-    /// Count `acked` more segments, of which `each` add one to the window; returns by how many it grows.
+    /// Count `acked` more segments, of which `each` add one to the window. Returns the number of segments by which the
+    /// window grows.
     pub fn count(&mut self, acked: f64, each: f64) -> f64 {
         let mut grown = 0.0;
         if self.counted >= each {
@@ -59,7 +60,7 @@ impl WholeSegments {
         grown
     }
 
-    /// The window was reduced: counting begins anew.
+    /// The window was reduced, so counting begins anew.
     pub fn restart(&mut self) {
         self.counted = 0.0;
     }
@@ -77,7 +78,7 @@ mod tests {
         assert_eq!(grown, 10.0);
         assert_eq!(w.count(25.0, 10.0), 2.0);
         assert_eq!(w.count(5.0, 10.0), 1.0, "five were left over");
-        // The window has shrunk below the present count: it grows by one, and the count restarts.
+        // The window has shrunk below the present count, so it grows by one segment, and the count restarts.
         assert_eq!(
             (w.count(8.0, 10.0), w.count(1.0, 4.0), w.count(2.0, 4.0)),
             (0.0, 1.0, 0.0)

@@ -1,13 +1,13 @@
 //! The window of a control that responds to losses: the common part of Reno and its relatives.
 //!
-//! All of them follow RFC 5681 in slow start, in the question when an ACK may open the window at all, in the minima
-//! of window and threshold, and in their response to timeouts, idle periods, requests of routers and undo. A control
-//! adds how the window grows beyond the threshold and what a loss leaves of it.
+//! All these controls follow RFC 5681 in several points: in slow start, in the rule when an ACK may open the window at
+//! all, in the minima of window and threshold, and in their response to timeouts, idle periods, requests of routers and
+//! undo. A control adds the growth of the window beyond the threshold and the share of the window that a loss leaves.
 //!
-//! State: `cwnd` and `ssthresh` in bytes, and both as they were before the last reduction. Departures from RFC 5681,
-//! all as parameters: what is reduced (the bytes outstanding, or the window as in ns-2), a threshold in whole
-//! segments for a window with a fraction (ns-2), byte counting (RFC 3465), growth while the window is not the limit
-//! (ns-2).
+//! The state is `cwnd` and `ssthresh` in bytes, and the values of both before the last reduction. Parameters allow
+//! these departures from RFC 5681: the reduction of the window as in ns-2 instead of the outstanding bytes, a threshold
+//! in whole segments for a window with a fraction (ns-2), byte counting (RFC 3465), and growth while the window is not
+//! the limit (ns-2).
 
 use super::slow_start::{SlowStart, SlowStartAdvice, SlowStartRule, StartView};
 use super::{
@@ -36,7 +36,7 @@ pub fn real(bytes: u64) -> f64 {
 pub struct CongestionWindow {
     pub cwnd: f64,
     pub ssthresh: f64,
-    /// Both before the last reduction.
+    /// Window and threshold before the last reduction.
     before: (f64, f64),
     pub rules: Arc<WindowRules>,
     /// The rule that may end slow start before a loss.
@@ -55,14 +55,14 @@ impl CongestionWindow {
         }
     }
 
-    /// The same; this rule may end slow start.
+    /// The same window, with a rule that may end slow start.
     #[must_use]
     pub fn with_start(mut self, rule: Option<Box<dyn SlowStart>>) -> CongestionWindow {
         self.start = rule;
         self
     }
 
-    /// The same; SEARCH or HyStart++ ends the first slow start if asked for.
+    /// The same window. SEARCH or HyStart++ ends the first slow start if the parameters select it.
     #[must_use]
     pub fn with_rule(self, search: bool, hystart: bool) -> CongestionWindow {
         let rule = match (search, hystart) {
@@ -74,14 +74,14 @@ impl CongestionWindow {
         self.with_start(rule.map(|r| r.make(form)))
     }
 
-    /// Window and threshold of the control before. Its reductions are not undone.
+    /// Take window and threshold of the control before. Reductions by that control are not undone.
     pub fn take_over(&mut self, from: &Handover) {
         (self.cwnd, self.ssthresh) = (from.cwnd, from.ssthresh);
         self.before = (from.cwnd, from.ssthresh);
     }
 
     /// Whether this ACK may open the window. By RFC 3168 section 6.1.2 with RFC 5681, an ACK that reports congestion
-    /// may not.
+    /// may not open it.
     #[inline]
     pub fn may_grow(&self, a: &AckEvent<'_>) -> bool {
         let always = self.rules.growth == Growth::Always;
@@ -94,8 +94,8 @@ impl CongestionWindow {
         self.cwnd < self.ssthresh
     }
 
-    /// An ACK on which the window may not grow; the rule of slow start still sees it. `least`: the least round trip, if
-    /// the control keeps one.
+    /// Take an ACK on which the window may not grow. The rule of slow start still gets this ACK. `least` is the least
+    /// round trip, if the control keeps one.
     #[inline]
     pub fn stay(&mut self, a: &AckEvent<'_>, least: Option<Duration>) {
         if self.start.is_some() && self.in_slow_start() {
@@ -133,7 +133,7 @@ impl CongestionWindow {
         advice
     }
 
-    /// Slow start as the rule says; false: as usual.
+    /// Slow start by the rule. Returns false if the window grows as usual.
     #[cold]
     #[inline(never)]
     fn follows(&mut self, a: &AckEvent<'_>, least: Option<Duration>) -> bool {
@@ -154,7 +154,7 @@ impl CongestionWindow {
         }
     }
 
-    /// RFC 5681 equation 2: "cwnd += min (N, SMSS)"; RFC 3465 section 2.3: L = 1 after a timeout.
+    /// RFC 5681 equation 2: "cwnd += min (N, SMSS)"; by RFC 3465 section 2.3, L is 1 after a timeout.
     #[inline]
     pub fn slow_start(&mut self, a: &AckEvent<'_>) {
         if self.start.is_some() && (self.follows(a, None) || !self.in_slow_start()) {
@@ -169,7 +169,7 @@ impl CongestionWindow {
         };
     }
 
-    /// Slow start by this many whole segments, up to the threshold; returns what is left of them.
+    /// Slow start by this many whole segments, up to the threshold. Returns the number of segments that are left.
     pub fn slow_start_whole(&mut self, a: &AckEvent<'_>, acked: f64, least: Option<Duration>) -> f64 {
         if self.start.is_some() && self.follows(a, least) {
             return 0.0;
@@ -180,7 +180,7 @@ impl CongestionWindow {
         acked - taken
     }
 
-    /// Bytes that this ACK counts for growth beyond the threshold: one segment, or what it acknowledges.
+    /// The bytes that this ACK counts for growth beyond the threshold: one segment, or the acknowledged bytes.
     #[inline]
     pub fn counted(&self, a: &AckEvent<'_>) -> f64 {
         if self.rules.byte_counting > 0 {
@@ -206,7 +206,7 @@ impl CongestionWindow {
         self.ssthresh = whole.max(LEAST_SSTHRESH * segment);
     }
 
-    /// Window and threshold are about to be reduced: what [`CongestionWindow::undo`] restores.
+    /// Store window and threshold before a reduction. [`CongestionWindow::undo`] restores these values.
     pub fn remember(&mut self) {
         self.before = (self.cwnd, self.ssthresh);
     }
@@ -219,10 +219,10 @@ impl CongestionWindow {
         }
     }
 
-    /// A sign of congestion. `left` gives what a loss leaves of a window of this many bytes, `echoed` what an ECN
-    /// echo leaves unless the parameters say so.
+    /// A sign of congestion. `left` gives the bytes that a loss leaves of a window of this many bytes. `echoed` gives
+    /// the bytes that an ECN echo leaves, unless the parameters give them.
     pub fn congested(&mut self, e: &CongestionEvent, left: impl Fn(f64) -> f64, echoed: impl Fn(f64) -> f64) {
-        // The same loss again has no further effect.
+        // A repeated timeout of the same loss has no further effect.
         if e.what != (Congestion::Timeout { again: true }) {
             self.remember();
         }
@@ -242,8 +242,8 @@ impl CongestionWindow {
                     self.cwnd = self.ssthresh;
                     return;
                 }
-                // RFC 3168 section 6.1.2: the window is never below one segment. In ns-2 it may be, and then waits
-                // for the timer.
+                // RFC 3168 section 6.1.2: the window is never below one segment. In ns-2 it may be below one segment,
+                // and the sender then waits for the timer.
                 self.cwnd = left.max(self.rules.least);
             }
             Congestion::Request { keep, .. } => {
@@ -261,8 +261,7 @@ impl CongestionWindow {
     fn lose(&mut self, flight: u64, left: impl Fn(f64) -> f64) {
         let left = left(self.at_loss(flight));
         self.set_ssthresh(left);
-        // With a threshold in whole segments the window keeps its fraction; otherwise recovery starts at the
-        // threshold.
+        // With a threshold in whole segments the window keeps its fraction. Otherwise recovery starts at the threshold.
         self.cwnd = if self.rules.whole_ssthresh {
             left.max(self.rules.least)
         } else {
@@ -290,9 +289,9 @@ impl CongestionWindow {
             // Without a threshold there was no reduction, and the window stays.
             Reset::RecoveryEnd { at_most: Some(bytes) } if self.ssthresh.min(bytes).is_infinite() => return,
             Reset::RecoveryEnd { at_most: Some(bytes) } => self.ssthresh.min(bytes),
-            // The window has had its final value since the loss.
+            // The window already has its final value since the loss.
             Reset::RecoveryEnd { at_most: None } => return,
-            // Never larger than before: a window below one segment waits for the timer.
+            // The window is never larger than before. With a window below one segment the sender waits for the timer.
             Reset::Idle => {
                 self.cwnd = self.cwnd.min(self.rules.initial_window);
                 return;
@@ -313,7 +312,8 @@ impl CongestionWindow {
         self.cwnd = window.max(LOSS_WINDOW * self.rules.segment);
     }
 
-    /// RFC 4015 section 3.2 in its fullest form: restore both, unless they have grown since.
+    /// RFC 4015 section 3.2 in its fullest form: restore window and threshold, unless they have grown since the
+    /// reduction.
     pub fn undo(&mut self) {
         self.cwnd = self.cwnd.max(self.before.0);
         self.ssthresh = self.ssthresh.max(self.before.1);

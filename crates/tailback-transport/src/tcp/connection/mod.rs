@@ -1,18 +1,18 @@
 //! One end of a two-way connection (RFC 9293). Both ends send and receive.
 //!
-//! An end is a [`Sender`] and a [`Receiver`] as in a one-way connection, and around them the state of the connection,
+//! An end has a [`Sender`] and a [`Receiver`] as in a one-way connection, and in addition the state of the connection,
 //! drawn in [`state`]. The sender decides what leaves and when. Each segment that leaves carries the receiver's
 //! acknowledgement (RFC 9293 section 3.8.6.3), so a separate ACK is sent only when there is no data to send. SYN and
 //! FIN occupy a unit of sequence space each and are repeated like data.
 //!
-//! State: sender and receiver, the [`State`], the persist timer, and whether the application has closed. The cost of
-//! a segment is that of the two halves.
+//! The state is sender and receiver, the [`State`], the persist timer, and whether the application has closed. The cost
+//! of a segment is that of the two halves.
 //!
-//! Departures from RFC 9293: if the application closes before the SYN is answered, what it wrote is still delivered
-//! (the RFC lets the user decide; `abort` gives up). A listening end to which data is written waits for the other
-//! end's SYN and does not send one. The ACK of a segment that is out of order or repeated never travels with data,
-//! because a segment with data does not count as a duplicate (RFC 5681 section 2). Not modelled: urgent data, PSH,
-//! checksums, the range of the sequence numbers (they never wrap).
+//! Departures from RFC 9293: if the application closes before the SYN is answered, the data that it wrote are still
+//! delivered (the RFC lets the user decide; `abort` gives up these data). If data are written to a listening end, it
+//! waits for the other end's SYN and does not send a SYN itself. The ACK of a segment that is out of order or repeated
+//! never travels with data, because a segment with data does not count as a duplicate (RFC 5681 section 2). Urgent
+//! data, PSH, checksums and the range of the sequence numbers (which never wrap) are not modelled.
 
 pub mod persist;
 mod prediction;
@@ -40,19 +40,19 @@ pub struct ConnectionEnd {
     sender: Sender,
     receiver: Receiver,
     persist: Persist,
-    /// The application has closed; the FIN follows when the connection is open.
+    /// Whether the application has closed. The FIN follows when the connection is open.
     closing: bool,
-    /// The application closes this end itself; otherwise the other side's FIN closes it.
+    /// Whether the application closes this end itself. Otherwise the other side's FIN closes this end.
     stays_open: bool,
-    /// The third segment of the handshake, or another ACK that must go before data.
+    /// Whether an ACK must leave before data, such as the third segment of the handshake.
     ack_first: bool,
-    /// A reset to send: its sequence number and, if it answers a segment without ACK, what it acknowledges.
+    /// A reset to send: its sequence number and, if it answers a segment without ACK, its acknowledgement number.
     reset: Option<(u64, Option<u64>)>,
-    /// When to tell the application that the connection is over, because no segment will arrive to do so.
+    /// When to report to the application that the connection is over. No arriving segment will cause this report.
     over_at: Time,
 }
 
-/// Passes on the events of the two halves that concern data; the end itself reports the rest.
+/// Passes on the events of the two halves that concern data. The end itself reports the other events.
 struct OfData<'a>(&'a mut dyn AppEvents);
 
 impl AppEvents for OfData<'_> {
@@ -63,7 +63,7 @@ impl AppEvents for OfData<'_> {
     }
 }
 
-/// Both ends of a connection; the first one opens it.
+/// Both ends of a connection. The first one opens the connection.
 pub fn new_pair(cfg: &Arc<Config>) -> (ConnectionEnd, ConnectionEnd) {
     let end = |opening| ConnectionEnd::new(cfg.clone(), cfg.build_controller(), opening);
     (end(Opening::Active), end(Opening::Passive))
@@ -91,7 +91,7 @@ impl ConnectionEnd {
         }
     }
 
-    /// Where the ticks of this end's clock lie, see `clock_phase`.
+    /// Set the phase of this end's clock ticks, see `clock_phase`.
     pub fn set_clock_phase(&mut self, phase: Duration) {
         self.sender.set_clock_phase(phase);
     }
@@ -100,7 +100,7 @@ impl ConnectionEnd {
         self.state
     }
 
-    /// What `tcp_info` of Linux shows, under its names.
+    /// The values that Linux's `tcp_info` shows, under its names.
     pub fn info(&self) -> Vec<Shown> {
         let mut shown = self.sender.info();
         shown.push(("state", info::state_number(self.state)));
@@ -189,13 +189,13 @@ impl ConnectionEnd {
                 self.refuse(s);
                 return;
             }
-            // If both ends opened at once, the other's SYN+ACK needs an ACK.
+            // If both ends opened at the same time, the other end's SYN+ACK needs an ACK.
             self.ack_first |= s.flags.has(Flags::SYN);
             self.establish(s, ecn, now, up);
             self.in_synchronized(s, now, up);
         } else if s.flags.has(Flags::SYN) {
-            // The other side has not received our answer. The next one says how this SYN arrived (RFC 9768 section
-            // 3.1.5).
+            // The other side has not received our answer. The next answer says with which code point this SYN arrived
+            // (RFC 9768 section 3.1.5).
             self.receiver.note_syn(s);
             if s.flags.ace() == 0 {
                 self.sender.block().withhold_ect();
@@ -219,7 +219,7 @@ impl ConnectionEnd {
 
     fn in_synchronized(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
         if s.flags.has(Flags::RST) {
-            // RFC 9293 section 3.10.7.4: only one at the next unit expected is valid.
+            // RFC 9293 section 3.10.7.4: only a reset at the next unit expected is valid.
             if s.seq == self.receiver.next_expected() {
                 self.enter(State::Closed, up);
             }
@@ -227,7 +227,7 @@ impl ConnectionEnd {
         }
         if s.flags.has(Flags::SYN) {
             // RFC 9293 section 3.10.7.4: a challenge ACK. It also repeats the last segment of the handshake, in case
-            // that was lost.
+            // this segment was lost.
             if s.flags.has(Flags::ACK) {
                 self.receiver.reflect(s);
             }
@@ -373,7 +373,7 @@ impl Endpoint for ConnectionEnd {
         }
     }
 
-    /// RFC 9293 section 3.10.4. Before a connection exists there is nothing to abort: the end just closes.
+    /// RFC 9293 section 3.10.4. Before a connection exists there is nothing to abort, so the end only closes.
     fn abort(&mut self, now: Time) {
         match self.state {
             State::Idle | State::Listen | State::SynSent => {

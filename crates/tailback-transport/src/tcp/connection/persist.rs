@@ -7,17 +7,17 @@
 //!                            the window is wide enough                probe sent, interval doubled
 //! ```
 //!
-//! A probe of a shut window is the next byte. It does not count as outstanding: if it is refused, it is not a loss,
-//! and if it is accepted, the ACK says so. Linux probes with no data at all, one below the next byte. A window that
-//! is open by less than a segment is filled when the timer expires (the override of RFC 9293 section 3.8.6.2.1), like
-//! other data.
+//! A probe of a shut window is the next byte. The probe does not count as outstanding. If the receiver refuses it, this
+//! is not a loss. If the receiver accepts it, the ACK shows this. Linux probes without data, with the sequence number
+//! one below the next byte. A window that is open by less than a segment is filled when the timer expires (the override
+//! of RFC 9293 section 3.8.6.2.1), like other data.
 
 use crate::segment::Segment;
 use crate::tcp::config::Config;
 use crate::tcp::sender::Sender;
 use tailback_base::{Duration, Time};
 
-/// RFC 1122 section 4.2.2.17 leaves the longest interval open; 60 s is also the longest retransmission timeout.
+/// RFC 1122 section 4.2.2.17 leaves the longest interval open. 60 s is also the longest retransmission timeout.
 const LONGEST: Duration = Duration(60_000_000_000);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,7 +27,7 @@ pub enum Persist {
     Waiting {
         at: Time,
         interval: Duration,
-        /// The next byte has been sent as a probe.
+        /// Whether the next byte has been sent as a probe.
         probed: bool,
     },
     Due {
@@ -59,7 +59,7 @@ impl Persist {
         }
     }
 
-    /// [`Time::NEVER`] when it is off.
+    /// When the timer expires; [`Time::NEVER`] if it is off.
     pub fn deadline(&self) -> Time {
         match self {
             Persist::Waiting { at, .. } => *at,

@@ -1,12 +1,13 @@
 //! Header prediction at an end of a two-way connection (Jacobson 1990, "4BSD TCP header prediction"). It handles two
-//! kinds of segments in one call instead of two or more: the next data in order, at an end that has nothing
-//! outstanding; and a pure ACK of a part of the outstanding data, at an end that has received everything in order. Most
-//! segments of a transfer are of these kinds.
+//! kinds of segments in one call instead of two or more. The first kind is the next data in order, at an end that has
+//! nothing outstanding. The second kind is a pure ACK of a part of the outstanding data, at an end that has received
+//! everything in order. Most segments of a transfer are of these two kinds.
 //!
-//! The two halves predict as the ends of one-way connections do. This file checks that nothing else can happen: the
-//! connection is open, the end's own timers are off, the window is the constant one, and the other half is at rest.
+//! The two halves predict as the ends of one-way connections do. This file checks that nothing else can happen. The
+//! connection must be open, the end's own timers must be off, the window must be the constant one, and the other half
+//! must be idle.
 //!
-//! Without it, web sessions would need 9 % more instructions.
+//! Without header prediction, web sessions would need 9 % more instructions.
 
 use super::{ConnectionEnd, Persist, State};
 use crate::endpoint::{Endpoint, Wake};
@@ -27,7 +28,8 @@ impl ConnectionEnd {
         }
     }
 
-    /// Data come while nothing is outstanding. Their ACK is old, and the end sends nothing except an ACK.
+    /// Data arrive while nothing is outstanding. Their acknowledgement number is old, and the end sends nothing except
+    /// an ACK.
     fn predict_data(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
         if !self.sender.rests(s.other, now) {
             return None;
@@ -42,8 +44,8 @@ impl ConnectionEnd {
         Some(wake.or_at(own))
     }
 
-    /// An ACK comes, and the other end has sent no data since. The data that it releases carry the acknowledgement that
-    /// this end has sent before.
+    /// An ACK arrives, and this end has already acknowledged all data of the other end. The data that the ACK releases
+    /// repeat the last acknowledgement of this end.
     fn predict_ack(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
         let c = self.sender.seen();
         let partial = s.seq < c.max_sent() && c.has_constant_window();

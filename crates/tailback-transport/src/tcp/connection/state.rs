@@ -1,4 +1,4 @@
-//! The states of a connection (RFC 9293 section 3.3.2), and what moves one end from one to the next.
+//! The states of a connection (RFC 9293 section 3.3.2), and the events that move an end from one state to the next.
 //!
 //! ```text
 //!                 passive: SYN / SYN+ACK                active: write / SYN
@@ -17,7 +17,7 @@
 //!                               +------------------------> Closed
 //! ```
 //!
-//! A valid RST leads to Closed from every state but Listen.
+//! A valid RST leads to Closed from every state except Listen.
 
 use crate::tcp::handshake::Agreed;
 use tailback_base::Time;
@@ -25,15 +25,15 @@ use tailback_base::Time;
 /// Which end sends the first SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opening {
-    /// This end, when its application first writes.
+    /// This end sends the first SYN, when its application first writes.
     Active,
-    /// The other end. What this end's application writes before that waits.
+    /// The other end sends the first SYN. Data that this end's application writes before this SYN arrives wait.
     Passive,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// No connection yet: an active end whose application has not written.
+    /// There is no connection yet. The end is active, and its application has not written.
     Idle,
     Listen,
     SynSent,
@@ -55,7 +55,7 @@ pub enum State {
 }
 
 impl State {
-    /// The application has closed: a FIN follows the data.
+    /// The state after the application has closed. A FIN follows the data.
     pub fn after_close(self) -> State {
         match self {
             State::Established => State::FinWait1,
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// Our FIN is acknowledged.
+    /// The state after our FIN is acknowledged.
     pub fn after_ack_of_fin(self, time_wait: Time) -> State {
         match self {
             State::FinWait1 => State::FinWait2,
@@ -74,7 +74,8 @@ impl State {
         }
     }
 
-    /// The other side's FIN has arrived in order. In TIME-WAIT it arrives again if our ACK of it was lost.
+    /// The state after the other side's FIN has arrived in order. In TIME-WAIT the FIN arrives again if our ACK of the
+    /// FIN was lost.
     pub fn after_fin(self, time_wait: Time) -> State {
         match self {
             State::Established => State::CloseWait,

@@ -2,7 +2,7 @@
 //! call instead of two: the next segment in order, with nothing held and nothing to answer except an ACK, now or
 //! later.
 //!
-//! Without it, plain TCP would take 5 % longer.
+//! Without header prediction, plain TCP would take 5 % longer.
 
 use super::{AckDue, Echoes, Rare, Receiver};
 use crate::endpoint::{Endpoint, Wake};
@@ -10,15 +10,15 @@ use crate::segment::{Flags, Plain};
 use tailback_base::Time;
 
 impl Receiver {
-    /// Everything before `seq` was delivered, nothing has come after it, and what is to be acknowledged needs only a
-    /// number. Then an ACK with this sequence number changes nothing here.
+    /// Whether everything before `seq` was delivered, nothing has arrived after `seq`, and the acknowledgement needs
+    /// only a number. If so, an ACK with this sequence number changes nothing here.
     #[inline]
     pub(in crate::tcp) fn rests(&self, seq: u64) -> bool {
         let quiet = self.held.is_empty() && self.due != AckDue::Now && self.rare_is_quiet() && self.fin == u64::MAX;
         quiet && !self.echo && !self.owed && self.earlier.is_none() && seq == self.next
     }
 
-    /// Note the time stamp of an ACK, as [`Receiver::take`] does.
+    /// Store the time stamp of an ACK, as [`Receiver::take`] does.
     #[inline]
     pub(in crate::tcp) fn note_stamp_of(&mut self, ack: &Plain) {
         if ack.echo != Time::NEVER {
@@ -26,7 +26,7 @@ impl Receiver {
         }
     }
 
-    /// Like [`Receiver::acknowledge_on`], for a segment with data and a half at rest.
+    /// Like [`Receiver::acknowledge_on`], but for a segment with data at an end whose receiver has nothing to report.
     #[inline]
     pub(in crate::tcp) fn acknowledge_on_plain(&mut self, data: &mut Plain, now: Time) {
         data.other = self.next;
@@ -40,7 +40,7 @@ impl Receiver {
     pub(in crate::tcp) fn predict_data(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
         let quiet = self.connected && self.held.is_empty() && self.due != AckDue::Now && self.rare_is_quiet();
         let marked = self.is_marked(s.ecn);
-        // Where each ACK says whether its segment was marked, a change is acknowledged apart.
+        // If each ACK says whether its segment was marked, a change of the mark is acknowledged separately.
         let apart = self.rule == Echoes::EveryAck && marked != self.echo;
         let usual = !apart && self.earlier.is_none() && !self.syn_due;
         let next = s.payload > 0 && s.seq == self.next && !s.flags.has(Flags(Flags::SYN.0 | Flags::FIN.0));
@@ -77,7 +77,7 @@ impl Receiver {
         })
     }
 
-    /// There is no duplicate to report, and the window is the constant one.
+    /// Whether there is no duplicate to report, and the window is the constant one.
     #[inline]
     fn rare_is_quiet(&self) -> bool {
         self.rare.as_deref().is_none_or(Rare::is_quiet)

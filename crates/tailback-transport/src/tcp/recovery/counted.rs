@@ -1,4 +1,5 @@
-//! NewReno as in Linux: each duplicate acknowledgement counts as a report of one segment, which one is not known.
+//! NewReno as in Linux: each duplicate acknowledgement counts as a report of one segment. Which segment this is remains
+//! unknown.
 //!
 //! ```text
 //!            `reordering` segments counted: the first is lost, reduce, high = max_sent
@@ -9,15 +10,16 @@
 //!    any  -- timeout: everything is lost --> Loss { high } -- ACK beyond `high` --> Open
 //! ```
 //!
-//! What is in the network is what was sent, less what is counted and what is lost. So duplicates make room as SACK
-//! reports do, repairs and new data leave as far as the window has room, and a reduction can be spread
-//! (`prr.rs`). An ACK of new data takes back the counts of the duplicates before it: one of its segments was the hole,
-//! the rest had been counted. If more is counted than can have arrived, duplicates were due to reordering, and from
-//! then on as many are waited for (at most 300). The ACK of `high` itself ends nothing (RFC 6582 section 3.2 step 3
-//! warns of false fast retransmits): the state stays until something above it is acknowledged.
+//! The amount in the network is the amount sent, less the counted and the lost segments. Duplicates therefore make room
+//! as SACK reports do. Repairs and new data leave as far as the window has room, and a reduction can be spread
+//! (`prr.rs`). An ACK of new data subtracts the counts of the duplicates before it, because one of its segments was the
+//! hole and the others had been counted. If more segments are counted than can have arrived, duplicates were due to
+//! reordering. From then on a loss needs as many duplicates (at most 300). The ACK of `high` itself does not end the
+//! state (RFC 6582 section 3.2 step 3 warns of false fast retransmits). The state lasts until something above `high` is
+//! acknowledged.
 //!
-//! State: a few words in addition to the records of `sent.rs`. An ACK costs what the records cost. Source: RFC 6582,
-//! RFC 5681 section 3.2; the counting is a fact of Linux (net/ipv4/tcp_input.c).
+//! The state is a few words in addition to the records of `sent.rs`. An ACK costs as much as the records cost. The
+//! sources are RFC 6582 and RFC 5681 section 3.2. The counting is from Linux (net/ipv4/tcp_input.c).
 
 use super::rack::MOST_REORDERING;
 use super::sent::SentList;
@@ -26,7 +28,7 @@ use crate::tcp::congestion::Phase;
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::Time;
 
-/// The phase that duplicates belong to; `high` is the end of the outstanding data at its beginning.
+/// The phase to which duplicates belong. `high` is the end of the outstanding data at the beginning of this phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
     #[default]
@@ -42,13 +44,13 @@ enum State {
 #[derive(Clone, Debug, Default)]
 pub struct CountedRecovery {
     state: State,
-    /// How many segments must be counted for a loss, once reordering was seen.
+    /// The number of segments that must be counted for a loss, once reordering was seen.
     reordering: Option<u32>,
     /// Whether the first repair is sent independent of the window.
     first_due: bool,
-    /// A repair has just been taken back; what is counted stays.
+    /// A repair has just been undone, and the counts stay.
     taken_back: bool,
-    /// The next ACK is that of a late original, and until the event after it nothing is repaired.
+    /// The next ACK is that of a late original. Until the event after this ACK nothing is repaired.
     late: bool,
     only_new: bool,
 }
@@ -58,14 +60,15 @@ fn records(c: &mut ControlBlock) -> &mut SentList {
 }
 
 impl CountedRecovery {
-    /// More is counted than can have arrived: the order of arrival was another. `more` segments left with this ACK.
+    /// Check whether more segments are counted than can have arrived, which shows reordering. `more` segments left the
+    /// network with this ACK.
     fn check(&mut self, c: &mut ControlBlock, more: u32) {
         if let Some(outstanding) = records(c).limit_counted() {
             self.reordering = Some((outstanding + more).min(MOST_REORDERING));
         }
     }
 
-    /// A new repair, if enough is counted.
+    /// Begin a new repair if enough segments are counted.
     fn enter_if_due(&mut self, c: &mut ControlBlock, now: Time) {
         let enough = self.reordering.unwrap_or(c.cfg().dupack_threshold);
         if records(c).counted() < enough {
@@ -102,7 +105,7 @@ impl LossRecovery for CountedRecovery {
         self.check(c, segments);
         let una = c.una();
         if self.taken_back || self.late {
-            // Linux takes what one ACK covers for the length of the reordering.
+            // Linux takes the number of segments that one ACK covers as the length of the reordering.
             let length = a.bytes.div_ceil(u64::from(c.cfg().payload)) as u32;
             let enough = self.reordering.unwrap_or(c.cfg().dupack_threshold);
             self.reordering = Some(length.max(enough).min(MOST_REORDERING));
@@ -136,7 +139,7 @@ impl LossRecovery for CountedRecovery {
         let counts = match self.state {
             State::Open => true,
             State::Recovery { high } => c.una() < high,
-            // New data was sent: its duplicates let further repairs go.
+            // New data was sent, and its duplicates release further repairs.
             State::Loss { high } => c.una() < high && high < c.nxt(),
         };
         if d.classic && counts {
@@ -180,7 +183,7 @@ impl LossRecovery for CountedRecovery {
     #[inline(never)]
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         let pipe = records(c).in_flight();
-        // A reduction that lasts while nothing is outstanding holds nothing back.
+        // A reduction that continues while nothing is outstanding does not hold back any segment.
         let stalled = self.in_recovery() && c.una() == c.max_sent();
         let due = std::mem::take(&mut self.first_due) || stalled;
         if !due && (c.burst_is_spent() || !c.has_room(pipe)) {

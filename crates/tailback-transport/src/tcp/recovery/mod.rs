@@ -1,9 +1,9 @@
-//! Loss recovery: which segments are lost, and what goes out next.
+//! Loss recovery: which segments are lost, and which segment is sent next.
 //!
 //! There is one file for each algorithm. Each algorithm gets the same four events and may only use the steps that
-//! [`ControlBlock`] offers, so the files read like the columns of one reaction table. An algorithm is a file, a row
-//! at the end of this file, and the words in `resolve` that choose it. It does not control the growth of the window:
-//! it only says in which phase an ACK arrived.
+//! [`ControlBlock`] offers, so the files are like the columns of one table of reactions. An algorithm consists of a
+//! file, an entry at the end of this file, and the code in `resolve` that selects it. It does not control the growth of
+//! the window. It only says in which phase an ACK arrived.
 //!
 //! | event | Tahoe | Reno | NewReno | SACK |
 //! |---|---|---|---|---|
@@ -13,9 +13,9 @@
 //! | full ACK | - | window = ssthresh | same | same |
 //! | timeout | window 1, go back | same | same | same, forget SACKs |
 //!
-//! What several of them may use: `scoreboard` (SACK reports), `sent` (records of segments), `prr` (a reduction spread
-//! over a round trip), `tlp` (a probe of the tail), `undo` (proofs that a repair was spurious). `rack` judges by
-//! time, `counted` is NewReno as Linux has it.
+//! Several algorithms may use `scoreboard` (SACK reports), `sent` (records of segments), `prr` (a reduction spread over
+//! a round trip), `tlp` (a probe of the tail) and `undo` (proofs that a repair was spurious). The algorithm `rack`
+//! judges by time. The algorithm `counted` is NewReno as in Linux.
 
 pub mod counted;
 pub mod newreno;
@@ -39,8 +39,8 @@ use tailback_base::Time;
 pub struct Duplicate<'a> {
     pub now: Time,
     pub sack: &'a [(u64, u64)],
-    /// A duplicate as defined by RFC 5681: no data, no SYN, data outstanding. With SACK, new information counts
-    /// instead.
+    /// Whether this is a duplicate as defined by RFC 5681, with no data, no SYN, and data outstanding. With SACK, new
+    /// information counts instead.
     pub classic: bool,
 }
 
@@ -55,9 +55,9 @@ pub fn duplicate_report(una: u64, sack: &[(u64, u64)]) -> Option<(u64, u64)> {
 /// An algorithm's knowledge of outstanding data, for records that begin in an open connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
-    /// The ranges reported by SACK: half-open, sorted, disjoint.
+    /// The ranges reported by SACK, which are half-open, sorted and disjoint.
     pub reported: &'a [(u64, u64)],
-    /// What is unreported from the first to the second is lost and was not sent again.
+    /// Unreported data from the first unit to the second one are lost and were not sent again.
     pub lost: (u64, u64),
 }
 
@@ -68,7 +68,7 @@ pub trait LossRecovery {
     fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged;
     /// The retransmission timer expired with data outstanding. [`ControlBlock::timed_out`] has not been called yet.
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time);
-    /// When [`LossRecovery::on_timer`] is to be called; [`Time::NEVER`] for algorithms that know only the
+    /// When [`LossRecovery::on_timer`] is to be called; [`Time::NEVER`] for algorithms that have only the
     /// retransmission timer.
     fn deadline(&self, _c: &ControlBlock) -> Time {
         Time::NEVER
@@ -76,14 +76,14 @@ pub trait LossRecovery {
     fn on_timer(&mut self, _c: &mut ControlBlock, _now: Time) {}
     /// An ACK while nothing is outstanding. It may still report a duplicate.
     fn on_repeat(&mut self, _c: &mut ControlBlock, _sack: &[(u64, u64)], _now: Time) {}
-    /// The last reduction was a mistake: nothing is lost, and there is no repair any more. `within`: the repair was not
-    /// over.
+    /// The last reduction was a mistake. Nothing is lost, and there is no repair any more. `within` says whether the
+    /// repair was still in progress.
     fn undone(&mut self, c: &mut ControlBlock, within: bool);
-    /// The ACK that follows is of an original that seemed lost, while repeats are on their way: nothing is judged by
-    /// it.
+    /// The next ACK is of an original that seemed lost, while repeats are still in the network. Nothing is judged by
+    /// this ACK.
     fn late(&mut self) {}
-    /// A tested timeout was not spurious: everything outstanding at that time is lost. An algorithm that goes back
-    /// sends it again anyway.
+    /// A tested timeout was not spurious. Everything outstanding at that time is lost. An algorithm that goes back to
+    /// the first segment sends these data again anyway.
     fn all_lost(&mut self, _c: &mut ControlBlock) {}
     /// Bytes above the ACK number that SACK has reported.
     fn sacked(&self, _c: &ControlBlock) -> u64 {
@@ -96,7 +96,7 @@ pub trait LossRecovery {
     fn may_sample(&self, _c: &ControlBlock, _ack: u64) -> bool {
         true
     }
-    /// How many segments may answer one event.
+    /// The number of segments that may be sent in response to one event.
     fn burst(&self, c: &ControlBlock) -> u32 {
         c.cfg().max_burst
     }
@@ -107,21 +107,22 @@ pub trait LossRecovery {
         false
     }
     fn in_recovery(&self) -> bool;
-    /// In Linux: whether the path reorders so much that reports open the window as acknowledgements do.
+    /// Whether the path reorders so much that in Linux SACK reports open the window as acknowledgements do.
     fn reports_open(&self) -> bool {
         false
     }
-    /// How far the path reorders, segments, and how often a segment has arrived out of order.
+    /// The length of the path's reordering, segments, and the number of times that a segment arrived out of order.
     fn reordering(&self, c: &ControlBlock) -> (u32, u32) {
         (c.cfg().dupack_threshold, 0)
     }
-    /// A repair is in progress that a timeout only continues, so that it is not tested for being spurious.
+    /// Whether a repair is in progress that a timeout only continues. Such a timeout is not tested for being spurious.
     fn is_repairing(&self) -> bool {
         self.in_recovery()
     }
 }
 
-/// The judgement of an algorithm without SACK: each duplicate stands for one segment that has left the network.
+/// The judgement of an algorithm without SACK, for which each duplicate stands for one segment that has left the
+/// network.
 #[inline]
 fn without_reports(c: &ControlBlock, in_recovery: bool) -> Judged {
     let left = u64::from(c.duplicates()) * u64::from(c.cfg().payload);
@@ -131,8 +132,8 @@ fn without_reports(c: &ControlBlock, in_recovery: bool) -> Judged {
     }
 }
 
-/// The algorithms, one row each. This is an enum and not a box because each segment asks it several times. Large
-/// state is boxed inside it, so that a flow without SACK stays small.
+/// The algorithms, with one entry for each. This is an enum and not a box, because it is called several times for each
+/// segment. Large state is boxed inside the enum, so that a flow without SACK stays small.
 macro_rules! recoveries {
     ($($(#[$cfg:meta])* $name:ident($type:ty);)*) => {
         #[repr(u8)]

@@ -7,10 +7,10 @@
 //!            ACK of `recover`: deflate        timeout: deflate, window one, go back
 //! ```
 //!
-//! A new ACK below `recover` (a partial ACK) shows that the next segment is lost as well: it is sent again at once,
-//! and the window is deflated by the acknowledged bytes. One loss is repaired per round trip. The *impatient* form
-//! restarts the retransmission timer only at the first partial ACK, so a window with many losses ends in a timeout.
-//! The *slow but steady* form restarts it at each partial ACK (RFC 6582 section 4).
+//! A new ACK below `recover` (a partial ACK) shows that the next segment is lost as well. This segment is sent again at
+//! once, and the window is deflated by the acknowledged bytes. One loss is repaired per round trip. The *impatient*
+//! form restarts the retransmission timer only at the first partial ACK, so a window with many losses ends in a
+//! timeout. The *slow but steady* form restarts it at each partial ACK (RFC 6582 section 4).
 
 use super::reno::enter;
 use super::{Duplicate, LossRecovery, without_reports};
@@ -22,7 +22,7 @@ pub enum NewRenoRecovery {
     #[default]
     Open,
     Recovery {
-        /// A partial ACK has arrived.
+        /// Whether a partial ACK has arrived.
         partial: bool,
     },
 }
@@ -71,7 +71,8 @@ impl LossRecovery for NewRenoRecovery {
                     }
                     *self = NewRenoRecovery::Recovery { partial: false };
                 }
-                // Data that was outstanding at a timeout is then repaired as in an episode of its own.
+                // With `inflates_window`, data that were outstanding at a timeout are repaired as in a separate
+                // episode.
                 NewRenoRecovery::Open if duplicates == threshold && c.cfg().inflates_window => {
                     *self = NewRenoRecovery::Recovery { partial: true };
                 }

@@ -8,13 +8,13 @@
 //! ```
 //!
 //! `pipe` counts the segments thought to be in the network: plus one for each segment sent, minus one for each
-//! duplicate, minus two for a partial ACK (the repair and the lost segment). While it is below the window, the first
-//! hole below the highest report that was not yet repaired in this episode is sent again; if no such hole is left, new
-//! data is sent. Any hole counts as lost, without a threshold. Before recovery, only duplicates with new reports are
-//! counted.
+//! duplicate, minus two for a partial ACK (the repair and the lost segment). While `pipe` is below the window, holes
+//! below the highest report are repaired. The first hole that was not yet repaired in this episode is sent again. If no
+//! such hole is left, new data is sent. Any hole counts as lost, without a threshold. Before recovery, only duplicates
+//! with new reports are counted.
 //!
-//! The eager form is that of ns-2's two-way agents: the third duplicate may release more than the first repair, the
-//! ACK that ends recovery grows the window, and a loss of the segment at `recover` waits for the timer.
+//! The eager form is that of ns-2's two-way agents. The third duplicate may release more than the first repair. The ACK
+//! that ends recovery grows the window. A loss of the segment at `recover` waits for the timer.
 
 use super::scoreboard::Scoreboard;
 use super::{Duplicate, Known, LossRecovery, without_reports};
@@ -34,10 +34,10 @@ enum Phase {
     Recovery {
         /// Segments in the network.
         pipe: i64,
-        /// Recovery began with the present duplicate: only the first repair answers it.
+        /// Whether recovery began with the present duplicate. This duplicate releases only the first repair.
         entered: bool,
     },
-    /// A timeout occurred, and no new ACK has come since.
+    /// A timeout occurred, and no new ACK has arrived since.
     Deaf,
 }
 
@@ -61,7 +61,7 @@ impl PipeRecovery {
     fn leave(&mut self, c: &mut ControlBlock, now: Time) {
         self.phase = Phase::Open;
         self.board.clear();
-        // Two-way agents still require an ACK beyond it, so a loss of the very next segment waits for the timer.
+        // Two-way agents still require an ACK beyond `recover`, so a loss of the very next segment waits for the timer.
         if !c.cfg().eager_pipe() {
             c.forget_recover();
         }
@@ -115,10 +115,11 @@ impl LossRecovery for PipeRecovery {
     fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
         let in_recovery = self.in_recovery();
         match &mut self.phase {
-            // While repairing after a response to an echo, `recover` is the echo's and may have been reached before.
+            // During a repair after a response to an echo, `recover` is that of the echo, and may already have been
+            // reached.
             Phase::Recovery { .. } if c.una() >= c.recover() => self.leave(c, d.now),
-            // A segment with data is sent for its own sake, not because another segment has arrived: it says nothing
-            // about what left the network.
+            // A segment with data is not sent because another segment has arrived. It therefore does not show that a
+            // segment left the network.
             _ if !d.classic => {
                 self.report(c, d.sack);
             }

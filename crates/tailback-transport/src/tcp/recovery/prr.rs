@@ -1,21 +1,23 @@
-//! Proportional rate reduction (RFC 9937): what recovery sends is spread over the round trip of the reduction.
+//! Proportional rate reduction (RFC 9937): the segments that recovery sends are spread over the round trip of the
+//! reduction.
 //!
 //! If the window is halved at once, the sender is silent for half a round trip and then sends one segment for each
-//! that leaves. With this option each delivered segment releases a fraction of a segment from the start. If
-//! `RecoverFS` was in the network at the start and the threshold is `ssthresh`, the fraction is `ssthresh /
-//! RecoverFS`, so the window equals the threshold when the round trip is over. If losses leave less than the
-//! threshold in the network, the window is filled up again, as in slow start or more slowly (the bound).
+//! segment that leaves the network. With this option each delivered segment releases a fraction of a segment from the
+//! start. If `RecoverFS` was in the network at the start and the threshold is `ssthresh`, the fraction is `ssthresh /
+//! RecoverFS`. The window therefore equals the threshold at the end of the round trip. If losses leave less than the
+//! threshold in the network, the window is filled up again, as in slow start or more slowly. The bound decides this.
 //!
-//! Rate-halving came before (M. Mathis, J. Semke, J. Mahdavi, "The rate-halving algorithm for TCP congestion control",
-//! draft-mathis-tcp-ratehalving-00, 1999): one segment for every two that are delivered, whatever is in the network. So
-//! losses leave less than the threshold, and recovery ends with the window that is then out. A repair that takes longer
-//! than a round trip goes on with one segment for each; this is ours, since the draft's recovery is over by then.
+//! Rate-halving is an earlier method (M. Mathis, J. Semke, J. Mahdavi, "The rate-halving algorithm for TCP congestion
+//! control", draft-mathis-tcp-ratehalving-00, 1999). It sends one segment for every two that are delivered, independent
+//! of the amount in the network. Losses therefore leave less than the threshold, and recovery ends with the window that
+//! is outstanding at that time. A repair that takes longer than a round trip continues with one segment for each
+//! delivered segment. This last rule is ours, because the draft's recovery is over by then.
 //!
-//! State: ten numbers, kept only where the option is on. An ACK costs a division while a reduction lasts, and nothing
-//! otherwise.
+//! The state is ten numbers, kept only if the option is on. An ACK costs a division while a reduction lasts, and
+//! nothing otherwise.
 
 tailback_base::choice! {
-    /// How fast the amount in the network is brought back up to the threshold.
+    /// How fast the amount in the network rises to the threshold again.
     pub enum PrrBound {
         /// RFC 9937 section 6.2: one segment more than was delivered, if the ACK shows no further loss.
         Auto = "auto",
@@ -23,7 +25,7 @@ tailback_base::choice! {
         Conservative = "crb",
         /// RFC 6937 section 3: always one segment more, the slow start reduction bound.
         SlowStart = "ssrb",
-        /// Not at all: every second delivered segment releases one.
+        /// The amount is not raised. Every second delivered segment releases one segment.
         RateHalving = "rate_halving",
     }
 }
@@ -33,12 +35,12 @@ tailback_base::choice! {
 pub struct PrrAck {
     /// Bytes newly acknowledged or reported.
     pub delivered: u64,
-    /// Bytes in the network after it.
+    /// Bytes in the network after the ACK.
     pub pipe: u64,
     pub ssthresh: f64,
-    /// The cumulative point moved.
+    /// Whether the cumulative point moved.
     pub moved: bool,
-    /// The ACK shows another loss.
+    /// Whether the ACK shows another loss.
     pub loses: bool,
 }
 
@@ -46,22 +48,24 @@ pub struct PrrAck {
 pub struct Prr {
     bound: PrrBound,
     segment: u64,
-    /// A reduction is in progress.
+    /// Whether a reduction is in progress.
     active: bool,
-    /// Bytes in the network at the beginning (RecoverFS); 0 until the first ACK shows it.
+    /// Bytes in the network at the beginning (RecoverFS); 0 until the first ACK shows this number.
     at_start: u64,
     delivered: u64,
     sent: u64,
-    /// What may still be sent in answer to the last ACK, bytes.
+    /// The bytes that may still be sent in answer to the last ACK.
     left: u64,
-    /// The window that this ACK left: what was in the network after it, and what it let go (RFC 9937 section 6.2: "cwnd
-    /// = inflight + SndCnt"). If more is found lost before the next ACK, the window stays, and repairs fill it.
+    /// The window that the last ACK left: the amount in the network after the ACK, plus the amount that the ACK
+    /// released (RFC 9937 section 6.2: "cwnd = inflight + SndCnt"). If more is found lost before the next ACK, the
+    /// window stays, and repairs fill it.
     window: u64,
-    /// The end of what was outstanding at the beginning.
+    /// The end of the data that were outstanding at the beginning.
     until: u64,
-    /// Bytes delivered since the beginning of the connection: the ACK number plus what is reported above it.
+    /// Bytes delivered since the beginning of the connection: the ACK number plus the bytes reported above it.
     so_far: u64,
-    /// Without SACK: the number of duplicates, and the bytes above the ACK number that they claim to have arrived.
+    /// Without SACK: the number of duplicates, and the bytes above the ACK number that these duplicates claim to have
+    /// arrived.
     duplicates: u32,
     claimed: u64,
 }
@@ -88,18 +92,18 @@ impl Prr {
         self.active
     }
 
-    /// What may still be sent in answer to the last ACK, bytes.
+    /// The bytes that may still be sent in answer to the last ACK.
     pub fn left(&self) -> u64 {
         self.left
     }
 
-    /// How much may be in the network until the next ACK, bytes.
+    /// The bytes that may be in the network until the next ACK.
     pub fn window(&self) -> u64 {
         self.window
     }
 
-    /// Begin a reduction that lasts until `until` is acknowledged. `at_start` is 0 if the present ACK will show what
-    /// is in the network. A reduction in progress continues.
+    /// Begin a reduction that lasts until `until` is acknowledged. `at_start` is 0 if the present ACK will show the
+    /// amount in the network. A reduction in progress continues.
     pub fn begin(&mut self, at_start: u64, until: u64) {
         self.until = until;
         if !self.active {
@@ -112,8 +116,8 @@ impl Prr {
         self.active = false;
     }
 
-    /// Up to `una` is acknowledged, and `reported` bytes above it are reported; returns how many of these bytes are
-    /// new. Called for each ACK, during a reduction or not.
+    /// Up to `una` is acknowledged, and `reported` bytes above it are reported. Returns the number of new bytes among
+    /// these. This function is called for each ACK, during a reduction or not.
     pub fn count(&mut self, una: u64, reported: u64) -> u64 {
         if una >= self.until {
             self.active = false;
@@ -124,8 +128,8 @@ impl Prr {
         new
     }
 
-    /// RFC 9937 section 5: without SACK each duplicate claims one segment, and an ACK of new data takes back the
-    /// claims of the duplicates before it. Returns the bytes claimed above the ACK number.
+    /// RFC 9937 section 5: without SACK each duplicate claims one segment, and an ACK of new data removes the claims of
+    /// the duplicates before it. Returns the bytes that are claimed above the ACK number.
     pub fn claim(&mut self, acked: u64, duplicates: u32, outstanding: u64) -> u64 {
         let bytes = u64::from(duplicates.saturating_sub(self.duplicates)) * self.segment;
         self.duplicates = duplicates;
@@ -133,7 +137,8 @@ impl Prr {
         self.claimed
     }
 
-    /// RFC 9937 section 6.2: how much may be sent in answer to an ACK. `in_network` is the amount before the ACK.
+    /// RFC 9937 section 6.2: compute the bytes that may be sent in answer to an ACK. `in_network` is the amount before
+    /// the ACK.
     pub fn answer(&mut self, a: &PrrAck, in_network: u64) {
         if self.at_start == 0 {
             self.at_start = in_network.max(self.segment);
@@ -163,7 +168,7 @@ impl Prr {
         self.window = a.pipe + self.left;
     }
 
-    /// Rate-halving: what may have been sent since the beginning, whole segments in bytes.
+    /// Rate-halving: the amount that may have been sent since the beginning, in bytes of whole segments.
     fn halved(&self) -> u64 {
         let round = self.delivered.min(self.at_start);
         (round / 2 + (self.delivered - round)) / self.segment * self.segment
@@ -190,7 +195,7 @@ mod tests {
         }
     }
 
-    /// 20 segments in the network and a threshold of 10: every second one of the first 16 ACKs releases a segment.
+    /// With 20 segments in the network and a threshold of 10, every second one of the first 16 ACKs releases a segment.
     #[test]
     fn half_a_segment_for_each_delivered() {
         let mut p = Prr::new(PrrBound::Auto, 1000);
@@ -206,8 +211,8 @@ mod tests {
         assert_eq!(released, [1, 0].repeat(8));
     }
 
-    /// 8 segments are in the network: the first repair, then one for every two; after a round trip one for each. The
-    /// threshold plays no part.
+    /// 8 segments are in the network. After the first repair one segment is sent for every two delivered, and after a
+    /// round trip one for each delivered. The threshold has no effect.
     #[test]
     fn rate_halving_releases_one_for_two() {
         let mut p = Prr::new(PrrBound::RateHalving, 1000);
@@ -223,7 +228,7 @@ mod tests {
         assert_eq!(released, [1, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1]);
     }
 
-    /// Below the threshold: as much as was delivered, or one segment more, but never beyond the threshold.
+    /// Below the threshold as much is sent as was delivered, or one segment more, but never beyond the threshold.
     #[test]
     fn below_the_threshold_the_bound_decides() {
         for (bound, moved, expected) in [

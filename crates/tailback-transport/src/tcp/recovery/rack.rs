@@ -1,4 +1,4 @@
-//! RACK: a segment is lost when one sent later has arrived and the reordering window has passed (RFC 8985).
+//! RACK: a segment is lost when a segment sent later has arrived and the reordering window has passed (RFC 8985).
 //!
 //! ```text
 //!            a segment sent before one that arrived is late by more than the window: reduce, recover = max_sent
@@ -7,17 +7,17 @@
 //!            ACK of `recover`                 timeout: what is late is lost, the rest is judged later
 //! ```
 //!
-//! Time decides, not the number of duplicates: if a repair is lost again, this is found a round trip later, and a
-//! segment that is only late is not repaired. While no reordering has been seen, three reported segments make the
-//! reordering window zero, so a single loss is found as soon as with the duplicate threshold. Afterwards the window
-//! is a quarter of the least round trip, and grows with each D-SACK. In every phase, segments leave as far as the
-//! window has room beyond what is in the network: lost segments first, then new data. A probe repairs the end of a
-//! flight (`tlp.rs`).
+//! Time decides, not the number of duplicates. If a repair is lost again, this is therefore found a round trip later,
+//! and a segment that is only late is not repaired. While no reordering has been seen, three reported segments make the
+//! reordering window zero, so a single loss is found as soon as with the duplicate threshold. Afterwards the window is
+//! a quarter of the least round trip, and grows with each D-SACK. In every phase, segments leave as far as the window
+//! has room beyond the amount in the network. Lost segments leave first, and new data after them. A probe repairs the
+//! end of a flight (`tlp.rs`).
 //!
-//! State: 150 bytes in addition to the records of `sent.rs`. An ACK costs one search in them for each segment that it
-//! shows to have arrived and for each that may be late. Departure from RFC 8985: the records are also kept in order
-//! of sending, so that not all of them have to be examined. The parameter describes how `rack_form = "linux"`
-//! differs.
+//! The state is 150 bytes in addition to the records of `sent.rs`. An ACK costs one search in these records for each
+//! segment that it shows to have arrived and for each segment that may be late. Departure from RFC 8985: the records
+//! are also kept in order of sending, so that not all records have to be examined. The description of the parameter
+//! `rack_form` says how `"linux"` differs.
 
 use super::sent::SentList;
 use super::tlp::{LINUX_SLACK, Tlp};
@@ -33,16 +33,16 @@ pub const SACKED_ENOUGH: u32 = 3;
 const PERSISTENCE: u32 = 16;
 /// The most segments that Linux waits for (`tcp_max_reordering`).
 pub const MOST_REORDERING: u32 = 300;
-/// How long a least round trip is remembered.
+/// The time for which a least round trip counts.
 const RTT_MEMORY: Duration = Duration::from_millis(300_000);
 
-/// The part of the reordering window that D-SACKs change: steps of a quarter of the least round trip.
+/// The part of the reordering window that D-SACKs change, in steps of a quarter of the least round trip.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     reordered: bool,
     steps: u32,
     persist: u32,
-    /// No D-SACK counts until this is acknowledged: at most one counts per round trip.
+    /// No D-SACK counts until this unit is acknowledged, so at most one D-SACK counts per round trip.
     round: Option<u64>,
 }
 
@@ -52,8 +52,8 @@ impl Window {
         Duration(u64::from(self.steps) * least.0 / 4).min(srtt)
     }
 
-    /// Adapt the window to an ACK of everything below `una`, while `nxt` is the next byte to send. `duplicate`: the ACK
-    /// carries a D-SACK that counts. `ended`: it ends a recovery.
+    /// Adapt the window to an ACK of everything below `una`, while `nxt` is the next byte to send. `duplicate` says
+    /// whether the ACK carries a D-SACK that counts. `ended` says whether the ACK ends a recovery.
     fn adapt(&mut self, una: u64, nxt: u64, duplicate: bool, ended: bool) {
         if self.round.is_some_and(|end| una >= end) {
             self.round = None;
@@ -76,22 +76,23 @@ pub struct RackRecovery {
     /// Whether recovery is in progress, and whether the first repair is sent independent of the window.
     recovering: bool,
     first_due: bool,
-    /// Of the segments that arrived, the one sent last: when it was sent, and its end.
+    /// The time of sending and the end of the segment that was sent last among those that arrived.
     newest: (Time, u64),
-    /// The round trip of that segment; with `rack_form = "linux"`, of the segment acknowledged or reported last.
+    /// The round trip of the segment in `newest`. With `rack_form = "linux"` it is that of the segment acknowledged or
+    /// reported last.
     rtt: Duration,
-    /// Segments have arrived since the last judgement.
+    /// Whether segments have arrived since the last judgement.
     advanced: bool,
-    /// The next ACK is that of a late original, and until the event after it nothing is repaired.
+    /// The next ACK is that of a late original. Until the event after this ACK nothing is repaired.
     late: bool,
     only_new: bool,
     /// The next ACK is that of an original within a repair.
     original: bool,
-    /// How far a segment arrived out of order, segments (Linux).
+    /// The largest distance at which a segment arrived out of order, segments (Linux).
     reordering: u32,
-    /// How often a segment arrived out of order.
+    /// The number of times that a segment arrived out of order.
     reordered: u32,
-    /// The least round trip, and when it was measured.
+    /// The least round trip, and the time at which it was measured.
     least: Option<(Duration, Time)>,
     /// The highest end that has arrived.
     forward: u64,
@@ -136,13 +137,13 @@ fn records(c: &mut ControlBlock) -> &mut SentList {
 impl RackRecovery {
     /// Section 6.2 steps 1 to 3: take the segments that an ACK shows to have arrived.
     fn hear(&mut self, c: &mut ControlBlock, now: Time) {
-        // The handshake's round trip counts too: the first flight may be lost as a whole.
+        // The handshake's round trip also counts, because the whole first flight may be lost.
         self.least = self.least.or_else(|| c.least_rtt().map(|r| (r, now)));
         let echoed = records(c).echo();
         let mut arrivals = std::mem::take(records(c).arrivals());
         match c.cfg().repair.rack_form {
             RackForm::Rfc8985 => arrivals.sort_unstable_by_key(|a| (a.sent, a.end)),
-            // Those that are acknowledged come in order, before those that are reported.
+            // The acknowledged segments come in order, before the reported segments.
             RackForm::Linux if arrivals.last().is_none_or(|a| !a.reported) => {}
             RackForm::Linux => arrivals.sort_unstable_by_key(|a| (!a.reported, a.end)),
         }
@@ -150,9 +151,9 @@ impl RackRecovery {
         for a in &arrivals {
             reported += if a.reported { a.bytes } else { 0 };
             let trip = now.since(a.sent);
-            // An answer to an earlier copy says nothing about this copy. The ACK of a segment that came out of order
-            // echoes an older stamp in any case (RFC 7323 section 4.3). Without a known round trip, any answer might
-            // be one.
+            // An answer to an earlier copy gives no information about this copy. The ACK of a segment that arrived out
+            // of order echoes an older stamp in any case (RFC 7323 section 4.3). If no round trip is known, any answer
+            // might be one to an earlier copy.
             let of_earlier = !a.reported && echoed.is_some_and(|t| t < a.sent);
             let too_soon = || self.least.is_none_or(|l| trip < l.0);
             if !(a.again && (of_earlier || too_soon())) {
@@ -163,8 +164,8 @@ impl RackRecovery {
                 self.newest = self.newest.max((a.sent, a.end));
                 self.advanced = true;
             }
-            // In one ACK, what is acknowledged may stand below what is reported: only news below earlier news is out
-            // of order.
+            // In one ACK, acknowledged data may be below reported data. Acknowledged data are therefore out of order
+            // only below data of an earlier ACK.
             let below = if a.reported { self.forward } else { forward };
             if a.end > below {
                 self.forward = self.forward.max(a.end);
@@ -179,7 +180,7 @@ impl RackRecovery {
         c.note_sacked(reported);
     }
 
-    /// Measure how far the path reorders: a segment that begins at `lowest` arrived after the highest one reported.
+    /// Measure the length of reordering. A segment that begins at `lowest` arrived after the highest one reported.
     fn measure_reordering(&mut self, c: &mut ControlBlock, lowest: u64) {
         if lowest == u64::MAX || c.cfg().repair.rack_form == RackForm::Rfc8985 {
             return;
@@ -194,8 +195,8 @@ impl RackRecovery {
         self.reordered += u32::from(segments > 0);
     }
 
-    /// Section 6.2 step 4: how much later than the newest segment a segment may arrive. `open`: no repair is in
-    /// progress.
+    /// Section 6.2 step 4: how much later than the newest segment a segment may arrive. `open` says that no repair is
+    /// in progress.
     fn reordering_window(&self, c: &mut ControlBlock, open: bool) -> Duration {
         let reported = records(c).sacked_segments();
         if !self.window.reordered && (!open || reported >= SACKED_ENOUGH) {
@@ -241,7 +242,7 @@ impl RackRecovery {
         if c.reduce(now) {
             c.remember_recover();
         }
-        // Linux starts it when the first segment is sent again.
+        // Linux starts the timer when the first segment is sent again.
         if c.cfg().repair.rack_form == RackForm::Rfc8985 {
             c.restart_timer(now);
         }
@@ -249,7 +250,7 @@ impl RackRecovery {
         self.tlp.forget();
     }
 
-    /// In Linux repairs that are still out when a recovery ends begin another one.
+    /// In Linux repairs that are still outstanding at the end of a recovery begin another recovery.
     fn go_on_repairing(&mut self, c: &mut ControlBlock, now: Time) {
         if c.cfg().repair.rack_form == RackForm::Linux && records(c).repeats_in_flight() > 0 {
             self.enter(c, now);
@@ -258,7 +259,7 @@ impl RackRecovery {
     }
 
     fn judge(&self, c: &mut ControlBlock, in_recovery: bool) -> Judged {
-        // In Linux the ACK that ends a repair is the first of the time after it.
+        // In Linux the ACK that ends a repair already belongs to the time after the repair.
         let over = c.una() >= c.recover() && c.cfg().repair.rack_form == RackForm::Linux;
         let phase = match c.phase() {
             _ if in_recovery => Phase::Recovery,
@@ -272,7 +273,7 @@ impl RackRecovery {
         }
     }
 
-    /// Handle D-SACKs and the answers to a probe; `acked` bytes of `flight` are newly acknowledged.
+    /// Handle D-SACKs and the answers to a probe. `acked` bytes of `flight` are newly acknowledged.
     fn hear_of_repeats(
         &mut self,
         c: &mut ControlBlock,
@@ -281,7 +282,8 @@ impl RackRecovery {
         now: Time,
     ) -> bool {
         let duplicate = duplicate_report(c.una(), sack);
-        // What arrived twice above the ACK number, below later news, arrived out of order (Linux).
+        // Data that arrived twice above the ACK number, but below data that arrived before, arrived out of order
+        // (Linux).
         if let Some(d) = duplicate.filter(|d| d.1 > c.una() && c.cfg().repair.rack_form == RackForm::Linux) {
             self.window.reordered |= d.1 < self.forward;
         }
@@ -340,13 +342,13 @@ impl LossRecovery for RackRecovery {
         self.judge(c, self.recovering)
     }
 
-    /// Nothing is outstanding, but a duplicate may still be reported.
+    /// Take an ACK while nothing is outstanding. It may still report a duplicate.
     fn on_repeat(&mut self, c: &mut ControlBlock, sack: &[(u64, u64)], now: Time) {
         let duplicate = self.hear_of_repeats(c, sack, (0, 0), now);
         self.window.adapt(c.una(), c.nxt(), duplicate, false);
     }
 
-    /// Section 6.3: the first segment is lost, and so are those that are late by now.
+    /// Section 6.3: the first segment is lost, and so are all segments that are late by now.
     #[inline(never)]
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
         let (window, repairing) = match c.cfg().repair.rack_form {
@@ -355,7 +357,7 @@ impl LossRecovery for RackRecovery {
                 (self.reordering_window(c, open), false)
             }
             RackForm::Linux => {
-                // A timeout after many reports says that the path reorders less.
+                // A timeout after many reports shows that the path reorders less.
                 if self.is_open(c) && records(c).sacked_segments() >= SACKED_ENOUGH {
                     self.reordering = SACKED_ENOUGH;
                 }
@@ -403,18 +405,18 @@ impl LossRecovery for RackRecovery {
     }
 
     fn undone(&mut self, c: &mut ControlBlock, within: bool) {
-        // In Linux an original that arrives within a repair shows reordering, as one before it does.
+        // In Linux an original that arrives during a repair shows reordering, as does an original before the repair.
         self.original = within && self.recovering && c.cfg().repair.rack_form == RackForm::Linux;
         self.window.reordered |= self.original;
         (self.recovering, self.first_due) = (false, false);
         let rfc = c.cfg().repair.rack_form == RackForm::Rfc8985;
         if rfc {
-            // A repeat seemed to have arrived, and what was sent before it seemed late. In truth the original had
+            // A repeat seemed to have arrived, and the segments sent before it seemed late. In fact the original had
             // arrived.
             self.newest = (Time::ZERO, 0);
             self.reorder_at = Time::NEVER;
         }
-        // In Linux what was judged lost leaves the order of sending, and the timer goes on.
+        // In Linux segments that were judged lost leave the order of sending, and the timer continues.
         records(c).none_lost(rfc);
     }
 
@@ -440,7 +442,7 @@ impl LossRecovery for RackRecovery {
             None => {
                 let piece = c.next_within_limit()?;
                 if !self.recovering && records(c).sacked_segments() > 0 {
-                    // As in limited transmit, it does not count as outstanding at the loss.
+                    // As in limited transmit, this segment does not count as outstanding at the loss.
                     c.count_beyond(piece.len);
                 }
                 piece
@@ -473,8 +475,9 @@ impl LossRecovery for RackRecovery {
 mod tests {
     use super::*;
 
-    /// A least round trip of 40 ms, a smoothed one of 45 ms, and one D-SACK per round: 10, 20, 30, 40 ms, then at
-    /// most 45; back to 10 ms after the 16th recovery without a D-SACK. A second D-SACK in a round does not count.
+    /// The least round trip is 40 ms, the smoothed one is 45 ms, and there is one D-SACK per round. The window is then
+    /// 10, 20, 30 and 40 ms, and after that at most 45 ms. It is 10 ms again after the 16th recovery without a D-SACK.
+    /// A second D-SACK in a round does not count.
     #[test]
     fn duplicates_widen_the_window_and_sixteen_recoveries_close_it() {
         let ms = Duration::from_millis;

@@ -7,10 +7,10 @@
 //!            any new ACK: deflate          timeout: deflate, window one, go back
 //! ```
 //!
-//! The inflation is stored apart from the window (by [`ControlBlock::inflate`]): it stands for segments that have
-//! left the network, and to deflate is simply to drop it. One loss per window is repaired without a timeout. If there
-//! are several, the first new ACK ends recovery, and each further loss needs three new duplicates, which often do not
-//! come. After a timeout, duplicates of what was outstanding then start nothing.
+//! The inflation is stored separately from the window (by [`ControlBlock::inflate`]). It stands for segments that have
+//! left the network, and deflating means dropping the inflation. One loss per window is repaired without a timeout. If
+//! there are several losses, the first new ACK ends recovery. Each further loss then needs three new duplicates, which
+//! often do not arrive. After a timeout, duplicates of the data that were outstanding at the timeout start no recovery.
 
 use super::{Duplicate, LossRecovery, without_reports};
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
@@ -28,7 +28,7 @@ impl LossRecovery for RenoRecovery {
     fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, _sack: &[(u64, u64)]) -> Judged {
         c.forget_duplicates();
         let ended = std::mem::take(self) == RenoRecovery::Recovery;
-        // RFC 5681 section 3.2 step 6: "cwnd = ssthresh"; the window has had that value since the loss.
+        // RFC 5681 section 3.2 step 6: "cwnd = ssthresh". The window has had this value since the loss.
         if !ended {
             c.keep_inflation();
         }

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! `pipe`, the amount in the network, is computed from the reports. While the window has room for a segment beyond
-//! it, the next segment is sent: first a lost one, then new data, then one that may be lost, and once per episode the
-//! last unreported one (the rescue), so that a loss at the end of the window need not wait for the timer. The repair
-//! mark is `HighRxt`: a repair that is lost again waits for the timeout.
+//! `pipe`, the next segment is sent. Lost segments come first, then new data, and then segments that may be lost. Once
+//! per episode the last unreported segment is also sent (the rescue), so that a loss at the end of the window need not
+//! wait for the timer. The repair mark is `HighRxt`. A repair that is lost again waits for the timeout.
 
 use super::scoreboard::Scoreboard;
 use super::{Duplicate, Known, LossRecovery, without_reports};
@@ -30,7 +30,7 @@ enum SackPhase {
     Recovery {
         /// RFC 6675 `RescueRxt`.
         rescue: u64,
-        /// Unreported data below this has been counted as lost.
+        /// The unit below which unreported data have been counted as lost.
         lost_below: u64,
     },
 }
@@ -61,7 +61,8 @@ impl SackRecovery {
         let (threshold, segment) = (c.cfg().dupack_threshold, c.cfg().payload);
         if self.in_recovery() {
         } else if duplicates >= threshold || self.board.lost_below(threshold, segment) > c.una() {
-            // After a timeout no new episode starts until everything outstanding then is acknowledged (section 5.1).
+            // After a timeout no new episode starts until everything that was outstanding at the timeout is
+            // acknowledged (section 5.1).
             if c.una() >= c.recover() {
                 self.enter(c, now);
             }
@@ -70,7 +71,7 @@ impl SackRecovery {
         }
     }
 
-    /// Count what the reports newly show to be lost, and what is in the network.
+    /// Count the data that the reports newly show to be lost, and the data in the network.
     fn judge(&mut self, c: &mut ControlBlock, in_recovery: bool) -> Judged {
         if self.board.is_empty() {
             return without_reports(c, in_recovery);
@@ -109,7 +110,7 @@ impl LossRecovery for SackRecovery {
         }
         c.timer_after_ack(a.now);
         if new > 0 {
-            // An ACK that moves the cumulative point may also contain new reports, and is then a duplicate too.
+            // An ACK that moves the cumulative point may also contain new reports. It then also counts as a duplicate.
             self.on_report(c, a.now);
         }
         self.judge(c, in_recovery || self.in_recovery())
@@ -143,7 +144,7 @@ impl LossRecovery for SackRecovery {
     #[inline]
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         let SackPhase::Recovery { rescue, .. } = &mut self.phase else {
-            // While going back after a timeout, data reported since then need not be sent again.
+            // When the sender goes back after a timeout, data reported since the timeout need not be sent again.
             if c.nxt() < c.max_sent() && !self.board.is_empty() {
                 c.skip_to(self.board.skip(c.nxt()));
             }
@@ -182,7 +183,8 @@ impl LossRecovery for SackRecovery {
     }
 }
 
-/// The segments allowed by step C of RFC 6675 section 5: the first repair, then those of the rules of `NextSeg`.
+/// The segments allowed by step C of RFC 6675 section 5: the first repair, and then the segments that the rules of
+/// `NextSeg` give.
 fn next_in_recovery(board: &mut Scoreboard, rescue: &mut u64, c: &mut ControlBlock) -> Option<Piece> {
     let first = c.take_resend();
     if first.is_some() {

@@ -1,10 +1,10 @@
 //! The intervals that the other side has reported by SACK, disjoint and above `una`, and the progress of repairs.
 //!
-//! RFC 6675 section 4 defines `IsLost` and `pipe` segment by segment; here both are computed from the intervals. A
-//! segment is lost when three intervals, or the bytes of more than two segments, are reported above it. So there is
-//! one edge: all unreported data below it is lost, none above it is, and the last few intervals show where it lies.
-//! The bytes reported below the repair mark (`HighRxt`) are counted as intervals arrive. An ACK costs a binary
-//! search.
+//! RFC 6675 section 4 defines `IsLost` and `pipe` segment by segment. Here both are computed from the intervals. A
+//! segment is lost when three intervals, or the bytes of more than two segments, are reported above it. There is
+//! therefore one edge. All unreported data below this edge are lost, and no data above it are lost. The last few
+//! intervals determine the edge. The bytes reported below the repair mark (`HighRxt`) are counted as intervals arrive.
+//! An ACK costs a binary search.
 //!
 //! While nothing is reported, no memory is used outside the struct.
 
@@ -16,7 +16,7 @@ const KEEP: usize = 16;
 
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
-    /// Half-open, sorted, disjoint, all above `una`.
+    /// The reported intervals, which are half-open, sorted, disjoint, and all above `una`.
     sacked: Vec<(u64, u64)>,
     /// Bytes in `sacked`.
     total: u64,
@@ -31,7 +31,7 @@ impl Scoreboard {
         self.sacked.is_empty()
     }
 
-    /// What is reported: half-open, sorted, disjoint.
+    /// The reported intervals, which are half-open, sorted and disjoint.
     pub fn reported(&self) -> &[(u64, u64)] {
         &self.sacked
     }
@@ -41,12 +41,12 @@ impl Scoreboard {
         self.total
     }
 
-    /// Take an ACK's blocks; returns the number of bytes not reported before.
+    /// Take an ACK's blocks. Returns the number of bytes not reported before.
     pub fn update(&mut self, una: u64, max_sent: u64, blocks: &[(u64, u64)]) -> u64 {
         self.advance(una);
         let before = self.total;
         for &(from, to) in blocks {
-            // A block below `una` reports a duplicate (RFC 2883); one above what was sent is invalid.
+            // A block below `una` reports a duplicate (RFC 2883). A block above the data that were sent is invalid.
             let (from, to) = (from.max(una), to.min(max_sent));
             if from >= to {
                 continue;
@@ -114,7 +114,8 @@ impl Scoreboard {
         self.mark
     }
 
-    /// Repairs start again from `una`. What lies below it leaves the books first, while they have the old mark.
+    /// Repairs start again from `una`. The intervals below `una` are removed first, while the counts still refer to the
+    /// old mark.
     pub fn reset_mark(&mut self, una: u64) {
         self.advance(una);
         self.mark = una;
@@ -129,7 +130,8 @@ impl Scoreboard {
         }
     }
 
-    /// RFC 6675 `IsLost`: unreported bytes below this are lost, none above it are. 0 if none is lost.
+    /// RFC 6675 `IsLost`: unreported bytes below this unit are lost, and no bytes above it are lost. The unit is 0 if
+    /// nothing is lost.
     pub fn lost_below(&self, threshold: u32, segment: u32) -> u64 {
         let most = u64::from(threshold - 1) * u64::from(segment);
         let mut bytes = 0;
@@ -168,7 +170,7 @@ impl Scoreboard {
         Some((hi, next))
     }
 
-    /// Where the reported stretch around `p` ends; `p` itself when it is unreported.
+    /// The end of the reported stretch around `p`; `p` itself if it is unreported.
     pub fn skip(&self, p: u64) -> u64 {
         let i = self.sacked.partition_point(|(_, hi)| *hi <= p);
         match self.sacked.get(i) {
@@ -177,7 +179,7 @@ impl Scoreboard {
         }
     }
 
-    /// The last unreported segment below `max_sent`: its start.
+    /// The start of the last unreported segment below `max_sent`.
     pub fn last_unreported(&self, una: u64, max_sent: u64, segment: u32) -> Option<(u64, u64)> {
         let mut end = max_sent;
         let mut floor = una;

@@ -1,14 +1,14 @@
 //! A record for each outstanding segment: when it was sent, and whether it was reported, judged lost or sent again.
 //!
 //! Records are kept only if something needs them: a controller that [asks for them], a recovery that judges by time
-//! (`rack.rs`), or one that looks for spurious retransmissions (`undo.rs`). Delivery-rate samples come from the
-//! records (draft-cheng-iccrg-delivery-rate-estimation-00): each segment remembers how much had been delivered when
-//! it was sent, and when. The ACK or SACK that covers it gives a sample: what was delivered since then, divided by
-//! the longer of the time it took to send and the time it took to acknowledge. A sample taken while the application
-//! limited the sender is marked as such.
+//! (`rack.rs`), or one that looks for spurious retransmissions (`undo.rs`). Delivery-rate samples come from the records
+//! (draft-cheng-iccrg-delivery-rate-estimation-00): each record has the amount delivered when its segment was sent, and
+//! the time. The ACK or SACK of the segment gives a sample. This is the amount delivered since then, divided by the
+//! longer of the times for sending and for acknowledging. A sample taken while the application limited the sender is
+//! marked as such.
 //!
-//! State: 64 bytes for each outstanding segment, in order of their ends and without overlap, plus 16 if segments are
-//! judged by time. An ACK costs one step for each segment it covers and for each that its SACK blocks newly report.
+//! The state is 64 bytes for each outstanding segment, in order of their ends and without overlap, plus 16 if segments
+//! are judged by time. An ACK costs one step for each segment that it covers or that its SACK blocks newly report.
 //!
 //! [asks for them]: crate::tcp::congestion::Facts::records
 
@@ -28,21 +28,22 @@ struct SentSegment {
     /// First unit, and one past the last unit.
     seq: u64,
     end: u64,
-    /// When it was sent last.
+    /// When the segment was sent last.
     sent: Time,
     /// Sent more than once.
     again: bool,
     sacked: bool,
     /// Judged lost, and not sent again since.
     lost: bool,
-    /// Bytes delivered, lost and counted as marked when it was sent, and the time of the last delivery before that.
+    /// Bytes delivered, lost and counted as marked when the segment was sent, and the time of the last delivery before
+    /// that.
     delivered_before: u64,
     lost_before: u32,
     marked_before: u32,
     delivered_at: Time,
     /// When the first segment of the interval was sent.
     first_sent: Time,
-    /// Bytes in the network just after it was sent.
+    /// Bytes in the network just after the segment was sent.
     in_flight: u32,
     application_limited: bool,
 }
@@ -80,13 +81,13 @@ impl Arrived {
 pub struct TimedOut {
     /// Newly lost, bytes.
     pub lost: u64,
-    /// Segments that had been sent again are among them.
+    /// Whether repeats are among the lost.
     pub repeats: bool,
     /// The longest time that any of the others may still take.
     pub longest: Option<Duration>,
 }
 
-/// How many segments are in which state.
+/// The number of segments in each state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     pub outstanding: u64,
@@ -97,21 +98,21 @@ pub struct Counts {
     pub again: u64,
 }
 
-/// What is kept in addition to the records.
+/// The data kept in addition to the records.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub enum Keep {
     Records,
     /// The segments that each ACK shows to have arrived.
     Arrivals,
-    /// The same, and those that are lost and not yet sent again.
+    /// Also the segments that are lost and not yet sent again.
     Lost,
-    /// The same, and the order of sending.
+    /// Also the order of sending.
     Order,
 }
 
 #[derive(Clone, Debug)]
 pub struct SentList {
-    /// In order of `end`.
+    /// The records in order of `end`.
     outstanding: VecDeque<SentSegment>,
     delivered: u64,
     delivered_at: Time,
@@ -124,7 +125,7 @@ pub struct SentList {
     /// A segment sent before this much was delivered gives a sample that is limited by the application.
     limited_until: u64,
     keep: Keep,
-    /// When the segment was sent that the last ACK answers, from its time stamp.
+    /// The sending time of the segment that the last ACK answers, from its time stamp.
     echo: Option<Time>,
     /// Arrivals shown by the last ACK.
     arrivals: Vec<Arrived>,
@@ -140,20 +141,20 @@ pub struct SentList {
     /// Linux counts a segment that is reported as a duplicate as delivered once more, unless more duplicates are
     /// reported than were sent.
     duplicates: Option<Duplicates>,
-    /// Without SACK: segments that duplicates stand for, and their bytes.
+    /// Without SACK: segments for which duplicates stand, and their bytes.
     counted: (u32, u64),
-    /// Those the controller has not heard of.
+    /// Losses not yet reported to the controller.
     losses: Option<Box<LossesBySegment>>,
     /// The segments that the last ACK acknowledged by number, and the bytes that it delivered.
     acked_segments: u32,
     newly: u64,
-    /// When the first segment was sent that the last ACK newly acknowledges, if it acknowledges none that was sent
-    /// again; and the first that it newly reports. Only of those that were sent once.
+    /// The sending time of the first segment that the last ACK newly acknowledges, unless it acknowledges a repeat, and
+    /// of the first that it newly reports, among those sent once.
     first_acked: Option<Time>,
     first_reported: Option<Time>,
 }
 
-/// Segments sent again, and segments reported as duplicates.
+/// Repeats, and segments reported as duplicates.
 #[derive(Clone, Copy, Debug, Default)]
 struct Duplicates {
     sent: u64,
@@ -233,7 +234,7 @@ impl SentList {
             self.outstanding.push_back(record);
             return;
         }
-        // What is sent again is no longer reported.
+        // Repeats are no longer reported.
         self.known.clear();
         let i = self.first_behind(seq);
         if let Some(r) = self
@@ -250,8 +251,8 @@ impl SentList {
         }
     }
 
-    /// The units `[seq, end)`, above all others, were sent before there were records, at times that were not kept. So
-    /// they give no round trip, and their rate is what is delivered from now on.
+    /// The units `[seq, end)`, above all others, were sent before there were records, at unknown times. They give no
+    /// round trip, and their rate counts deliveries from now on.
     pub fn found(&mut self, seq: u64, end: u64, sacked: bool, lost: bool, now: Time) {
         (self.first_sent, self.delivered_at) = (now, now);
         let record = SentSegment {
@@ -332,7 +333,7 @@ impl SentList {
         }
     }
 
-    /// There are no data to send although the window has room.
+    /// The window has room, but there are no data to send.
     pub fn application_limited(&mut self) {
         self.limited_until = self.delivered + self.in_flight + 1;
     }
@@ -377,7 +378,7 @@ impl SentList {
         r.len()
     }
 
-    /// Take an ACK up to `una` with these SACK blocks; returns the sample of the last-sent segment among those it
+    /// Take an ACK up to `una` with these SACK blocks. Returns the sample of the last-sent segment among those it
     /// delivers.
     #[inline(never)]
     pub fn acked(&mut self, una: u64, blocks: &[(u64, u64)], now: Time) -> Option<RateSample> {
@@ -512,8 +513,8 @@ impl SentList {
         timed_out
     }
 
-    /// The first unreported segment is lost, and so is each segment whose sending time `late` accepts. Returns the
-    /// lost bytes.
+    /// The first unreported segment is lost, and each segment whose sending time `late` accepts. Returns the lost
+    /// bytes.
     pub fn lose_late(&mut self, late: impl Fn(Time) -> bool) -> u64 {
         let n = self.outstanding.len();
         done_if_long(4 * n);
@@ -536,8 +537,8 @@ impl SentList {
         bytes
     }
 
-    /// The lost segments that wait to be sent again are in the network after all. `judged`: they may be judged again,
-    /// as sent when they were; otherwise only a timeout finds them lost.
+    /// The lost segments that wait to be sent again are in the network after all. With `judged` they may be judged
+    /// again by their old times. Otherwise only a timeout finds them lost.
     pub fn none_lost(&mut self, judged: bool) {
         for i in counted_as(4, 0..self.outstanding.len()) {
             let r = self.outstanding[i];
@@ -568,7 +569,7 @@ impl SentList {
         self.outstanding.back().map(|r| (r.seq, r.end))
     }
 
-    /// How many were sent again and have not arrived.
+    /// The number of repeats that have not arrived.
     pub fn repeats_in_flight(&self) -> u32 {
         done_if_long(self.outstanding.len());
         self.outstanding.iter().filter(|r| r.again && r.is_in_flight()).count() as u32
@@ -612,8 +613,8 @@ mod tests {
         assert!(s.acked(3000, &[], Time(17)).is_none());
     }
 
-    /// One segment per millisecond, 40 ms away, whose ACKs come in groups of twenty: the time it took to send them
-    /// limits the rate, so no sample exceeds one segment per millisecond.
+    /// One segment per millisecond on a path of 40 ms, with ACKs in groups of twenty. The time of sending limits the
+    /// rate, so no sample exceeds one segment per millisecond.
     #[test]
     fn acks_that_come_at_once_do_not_look_fast() {
         let mut s = SentList::default();
@@ -632,7 +633,7 @@ mod tests {
         assert!((fastest - 1e6).abs() < 1.0, "{fastest} B/s");
     }
 
-    /// What is in the network equals what was sent and neither arrived nor was lost, through losses and repairs.
+    /// Through losses and repairs, the amount in the network is the amount sent that neither arrived nor was lost.
     #[test]
     fn what_is_in_flight_is_counted() {
         let mut s = SentList::default();
@@ -667,7 +668,7 @@ mod tests {
         assert_eq!(s.acked(4000, &[], Time(20)).unwrap().delivered, 1000);
     }
 
-    /// Data is sent again in other pieces than before: nothing is counted twice, and every unit has one record.
+    /// Data is sent again in other pieces than before. Nothing is counted twice, and every unit has one record.
     #[test]
     fn pieces_that_are_cut_anew_do_not_overlap() {
         for keep in [Keep::Records, Keep::Order] {

@@ -1,9 +1,9 @@
 //! Tahoe: a lost segment restarts slow start and sends all data after it again (Jacobson 1988).
 //!
-//! The third duplicate retransmits without waiting for the timer, but then the window is one segment, and everything
-//! outstanding is sent again in slow start. Duplicates caused by those repeats must not start a second retransmit, so
-//! a fast retransmit needs an acknowledgement beyond everything sent before the last one (the "careful" rule of RFC
-//! 6582 section 6, ns-2's `bugFix_`). There is no recovery state at all.
+//! The third duplicate causes a retransmission without waiting for the timer. The window is then one segment, and
+//! everything outstanding is sent again in slow start. Duplicates that these repeats cause must not start a second fast
+//! retransmit. A fast retransmit therefore needs an acknowledgement beyond everything sent before the last fast
+//! retransmit (the "careful" rule of RFC 6582 section 6, ns-2's `bugFix_`). There is no recovery state at all.
 
 use super::{Duplicate, LossRecovery, without_reports};
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};

@@ -1,4 +1,4 @@
-//! A recovery with its own timer, as a recovery that judges by time needs it.
+//! A recovery with a timer of its own, which a recovery that judges by time needs.
 
 use super::*;
 use crate::tcp::sender::Sender;

@@ -1,4 +1,4 @@
-//! The tail loss probe (RFC 8985 section 7): the end of a flight is not left to the retransmission timer.
+//! The tail loss probe (RFC 8985 section 7): a loss at the end of a flight does not wait for the retransmission timer.
 //!
 //! ```text
 //!           new data sent,                   two round trips of silence:
@@ -8,19 +8,19 @@
 //!      '---------- its answer; a repeat that repaired a loss costs a reduction ------'
 //! ```
 //!
-//! If the last segments of a flight are lost, no later segment can show it; the probe is that later segment. Its
-//! answer starts recovery by the clock of `rack.rs`, or shows that only the last segment was lost, which the probe
-//! has repaired. At most one probe is out at a time, and a new one needs a round-trip sample since the last one (not
-//! in Linux).
+//! If the last segments of a flight are lost, no later segment can show the loss. The probe is such a later segment.
+//! Its answer starts recovery by the clock of `rack.rs`, or shows that only the last segment was lost, which the probe
+//! has repaired. At most one probe is outstanding at a time. A new probe needs a round-trip sample since the last one
+//! (not in Linux).
 //!
-//! State: 40 bytes. Departure: if a probe may not be sent, there is no wait for it either, so the retransmission
-//! timer keeps its time.
+//! The state is 40 bytes. Departure: if a probe may not be sent, there is no wait for it either, so the time of the
+//! retransmission timer is unchanged.
 
 use crate::tcp::config::RackForm;
 use crate::tcp::state::{ControlBlock, Piece};
 use tailback_base::{Duration, Time};
 
-/// How much longer Linux waits before it assumes a loss: two ticks of its clock.
+/// The additional time that Linux waits before it assumes a loss, which is two ticks of its clock.
 pub const LINUX_SLACK: Duration = Duration::from_millis(2);
 
 /// Section 7.2: "PTO = 2 * SRTT".
@@ -28,22 +28,22 @@ const ROUND_TRIPS: u64 = 2;
 
 #[derive(Clone, Debug, Default)]
 pub struct Tlp {
-    /// A probe is out; this is the end of what had been sent by then (`TLP.end_seq`).
+    /// The end of the data that had been sent by the time of the probe, while a probe is outstanding (`TLP.end_seq`).
     end: Option<u64>,
-    /// The probe repeated this segment (`TLP.is_retrans`).
+    /// The segment that the probe repeated (`TLP.is_retrans`).
     again: Option<(u64, u64)>,
     /// No round trip has been measured since the last probe.
     unmeasured: bool,
-    /// When new data was last acknowledged.
+    /// The time at which new data was last acknowledged.
     heard_at: Time,
-    /// A probe leaves next.
+    /// Whether a probe is the next segment to leave.
     due: bool,
-    /// The silence of data up to here has been answered with a probe.
+    /// The end of the data for which a probe has already been sent.
     probed: u64,
 }
 
 impl Tlp {
-    /// When to probe, while nothing is missing; never if no probe may be sent.
+    /// The time at which to probe, while nothing is missing; `NEVER` if no probe may be sent.
     pub fn deadline(&self, c: &ControlBlock) -> Time {
         let idle = c.outstanding() == 0 || c.sacked_bytes() > 0 || c.max_sent() <= self.probed;
         let Some(srtt) = c.rto().srtt().filter(|_| !idle && c.cfg().repair.tlp) else {
@@ -70,7 +70,7 @@ impl Tlp {
         self.probed = c.max_sent();
     }
 
-    /// The probe, if one is due: new data beyond the congestion window, or else the highest segment again.
+    /// The probe, if one is due: it is new data beyond the congestion window, or otherwise the highest segment again.
     pub fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         if !std::mem::take(&mut self.due) {
             return None;
@@ -85,7 +85,7 @@ impl Tlp {
         Some(probe)
     }
 
-    /// An ACK of new data, and whether it measured the round trip.
+    /// Take an ACK of new data. `measured` says whether it measured the round trip.
     pub fn heard(&mut self, measured: bool, now: Time) {
         self.heard_at = now;
         self.unmeasured &= !measured;
@@ -93,13 +93,13 @@ impl Tlp {
         self.due = false;
     }
 
-    /// Whether a reported duplicate is that of the probe.
+    /// Whether a reported duplicate is the segment that the probe repeated.
     pub fn was_sent_again(&self, duplicate: (u64, u64)) -> bool {
         self.end.is_some() && self.again.is_some_and(|p| p.0 < duplicate.1 && duplicate.0 < p.1)
     }
 
-    /// An ACK up to `una`. Returns true if a probe has repaired a loss, which is a sign of congestion (section 7.4).
-    /// `twice`: the segment arrived twice, so nothing was lost.
+    /// Take an ACK up to `una`. Returns true if a probe has repaired a loss, which is a sign of congestion (section
+    /// 7.4). With `twice` the segment arrived twice, so nothing was lost.
     pub fn answered(&mut self, una: u64, moved: bool, twice: bool) -> bool {
         let Some(end) = self.end.filter(|end| una >= *end) else {
             return false;
@@ -115,7 +115,7 @@ impl Tlp {
         repaired
     }
 
-    /// From now on recovery or the timer decides.
+    /// Drop the probe. From now on recovery or the timer decides.
     pub fn forget(&mut self) {
         self.end = None;
         self.due = false;

@@ -1,10 +1,10 @@
-//! Finds out whether a repair was spurious; if so, the reduction made for it is undone.
+//! Finds out whether a repair was spurious. If so, the reduction made for this repair is undone.
 //!
-//! A segment that is only late looks lost. Three proofs show that it was not. First, an ACK that echoes a time stamp
-//! older than the first repeat answers the original (Eifel, RFC 3522). Second, the receiver reports each repeat as a
-//! duplicate (D-SACK, RFC 2883, used as in RFC 3708). Third, after a timeout an ACK covers data that was never sent
-//! again (F-RTO, RFC 5682). The reaction is always the same: window and threshold are restored, and nothing counts as
-//! lost (`state/undo.rs`).
+//! A segment that is only late looks lost. There are three proofs that it was not lost. First, an ACK that echoes a
+//! time stamp older than the first repeat answers the original (Eifel, RFC 3522). Second, the receiver reports each
+//! repeat as a duplicate (D-SACK, RFC 2883, used as in RFC 3708). Third, after a timeout an ACK covers data that was
+//! never sent again (F-RTO, RFC 5682). The reaction is always the same: window and threshold are restored, and nothing
+//! counts as lost (`state/undo.rs`).
 //!
 //! ```text
 //!   F-RTO    timeout: only the first is sent again     it is acknowledged: two new segments
@@ -16,9 +16,9 @@
 //!            either: what was out and never sent again has arrived: the timeout was spurious
 //! ```
 //!
-//! State: 48 bytes, and the records of `sent.rs`, only with the option on. Departure from RFC 5682: with SACK the
-//! last rule is applied at each ACK after the timeout, not only at the second. This takes one round trip less; it
-//! errs if a report is lost for each segment that arrived, which costs one reduction.
+//! The state is 48 bytes, and the records of `sent.rs`, only with the option on. Departure from RFC 5682: with SACK the
+//! last rule is applied at each ACK after the timeout, not only at the second. This takes one round trip less. It is
+//! wrong if the reports of all segments that arrived are lost, which costs one reduction.
 
 use super::sent::Arrived;
 use tailback_base::Time;
@@ -27,7 +27,7 @@ use tailback_base::Time;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Test {
     None,
-    /// The first segment is sent again, if it is due, and nothing else.
+    /// Only the first segment is sent again, if it is due.
     First {
         due: bool,
     },
@@ -37,17 +37,17 @@ enum Test {
     },
 }
 
-/// The news of an ACK.
+/// The result of an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Proof {
     Nothing,
     /// The reduction was a mistake.
     Spurious,
-    /// An original arrives in fast recovery, but repeats are on their way. Linux then neither takes the reduction back
-    /// nor finds more segments lost.
+    /// An original arrives in fast recovery, but repeats are still in the network. Linux then neither undoes the
+    /// reduction nor finds more segments lost.
     Late,
-    /// The tested timeout was not spurious: everything outstanding then is lost. `slow`: the window is at most three
-    /// segments.
+    /// The tested timeout was not spurious, and everything outstanding at the timeout is lost. With `slow` the window
+    /// is at most three segments.
     Lost {
         slow: bool,
     },
@@ -66,9 +66,9 @@ pub enum Allowed {
 pub struct AckAfterTimeout<'a> {
     pub una: u64,
     pub moved: bool,
-    /// The connection has SACK.
+    /// Whether the connection has SACK.
     pub sack: bool,
-    /// The end of what was outstanding at the timeout.
+    /// The end of the data that were outstanding at the timeout.
     pub recover: u64,
     pub arrivals: &'a [Arrived],
     /// Whether the window stays when the test fails, as in Linux.
@@ -79,12 +79,13 @@ pub struct AckAfterTimeout<'a> {
 
 #[derive(Clone, Debug)]
 pub struct Undo {
-    /// The last reduction may still prove to be a mistake.
+    /// Whether the last reduction may still prove to be a mistake.
     open: bool,
     of_timeout: bool,
     /// Lowest unacknowledged unit at the reduction.
     una: u64,
-    /// How many segments were sent again for it and not reported as duplicates, and when the first was.
+    /// The number of segments that were sent again for this reduction and not reported as duplicates, and the time of
+    /// the first repeat.
     repeats: u32,
     first_repeat: Option<Time>,
     test: Test,
@@ -104,9 +105,9 @@ impl Default for Undo {
 }
 
 impl Undo {
-    /// A reduction begins, while `in_flight` repeats are still on their way.
+    /// A reduction begins, while `in_flight` repeats are still in the network.
     pub fn reduced(&mut self, una: u64, of_timeout: bool, in_flight: u32) {
-        // The answer to a repeat of an earlier reduction is no answer to an original.
+        // The answer to a repeat of an earlier reduction is not an answer to an original.
         let first_repeat = self.first_repeat.filter(|_| in_flight > 0);
         *self = Undo {
             open: true,
@@ -123,13 +124,14 @@ impl Undo {
         self.test = Test::None;
     }
 
-    /// No undo any more: an echoed mark shows that the congestion is real, or the question is decided.
+    /// No undo is possible any more, because an echoed mark shows that the congestion is real, or because the question
+    /// is decided.
     pub fn settle(&mut self) {
         self.open = false;
         self.test = Test::None;
     }
 
-    /// The reduction may still prove to be a mistake, and was that of a fast recovery.
+    /// Whether the reduction may still prove to be a mistake, and was that of a fast recovery.
     pub fn is_of_recovery(&self) -> bool {
         self.open && !self.of_timeout
     }
@@ -154,7 +156,7 @@ impl Undo {
             }
     }
 
-    /// A duplicate of this many segments was reported. Returns true if every repeat has now been reported.
+    /// A duplicate of this many segments was reported. Returns true if every repeat has been reported by now.
     pub fn duplicate(&mut self, range: (u64, u64), segments: u32) -> bool {
         if !self.open || self.repeats == 0 || range.1 <= self.una {
             return false;
@@ -172,7 +174,7 @@ impl Undo {
         self.test != Test::None
     }
 
-    /// Take what may be sent now.
+    /// The segments that may be sent now, which count as sent after this call.
     pub fn next(&mut self) -> Allowed {
         match &mut self.test {
             Test::First { due } if *due => {
@@ -187,12 +189,12 @@ impl Undo {
         }
     }
 
-    /// RFC 5682 section 3.1; with SACK the form of section 3.2.
+    /// The test of RFC 5682 section 3.1, or with SACK that of section 3.2.
     pub fn judge(&mut self, a: &AckAfterTimeout<'_>) -> Proof {
         let original = || a.arrivals.iter().any(|s| !s.again && s.end <= a.recover);
         match self.test {
             Test::None => return Proof::Nothing,
-            // Without SACK the ACK of the retransmission also covers data that had arrived after it.
+            // Without SACK the ACK of the retransmission also covers data that had arrived after the lost segment.
             Test::First { .. } if a.sack && original() => {}
             Test::Second { .. } if original() => {}
             Test::First { .. } | Test::Second { .. } if a.una >= a.recover => {
@@ -214,7 +216,7 @@ impl Undo {
             }
         }
         self.test = Test::None;
-        // An echo has shown that the reduction was justified; the repair was spurious all the same.
+        // An echo has shown that the reduction was justified, but the repair was still spurious.
         if self.open {
             Proof::Spurious
         } else {

@@ -3,11 +3,11 @@
 //! segment.
 //!
 //! It takes the same steps as [`Endpoint::on_segment`](crate::Endpoint::on_segment) and
-//! [`Endpoint::poll_transmit`](crate::Endpoint::poll_transmit), without those that such an ACK cannot need. If only
+//! [`Endpoint::poll_transmit`](crate::Endpoint::poll_transmit), except the steps that such an ACK cannot need. If only
 //! full segments of new data can follow, they are sent in one loop
 //! ([`ControlBlock::send_full`](super::ControlBlock::send_full)).
 //!
-//! Without it, plain TCP would take 10 % longer.
+//! Without header prediction, plain TCP would take 10 % longer.
 
 use super::{Connecting, Sender};
 use crate::endpoint::{Endpoint, Transmit, Wake};
@@ -30,7 +30,7 @@ impl Sender {
             return None;
         }
         if c.keeps_more() && c.cfg().controller.facts.colours {
-            // What it answers has a code point, which a plain segment has not.
+            // The segment to send has a code point, which a plain segment cannot carry.
             return None;
         }
         Some(match (c.keeps_more(), stamped) {
@@ -69,7 +69,7 @@ impl Sender {
     fn take_with_records(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Wake {
         self.judge::<true>(&s.to_ack(), true, now);
         if self.block.is_held() {
-            // An echo at a window of one segment: nothing is sent until the timer expires.
+            // After an echo at a window of one segment, nothing is sent until the timer expires.
             return self.send_held(now, out);
         }
         self.send_rest(now, out)

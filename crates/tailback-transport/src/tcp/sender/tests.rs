@@ -1,4 +1,4 @@
-//! A sender with other kinds of controllers.
+//! Tests of a sender with other kinds of controllers.
 
 use super::*;
 use crate::segment::SackBlocks;
@@ -9,7 +9,7 @@ use crate::tcp::testing::config;
 use std::sync::Mutex;
 use tailback_base::{BitRate, Ecn};
 
-/// Behaves like a model-based controller: it paces at its own rate and looks at samples.
+/// Behaves like a model-based controller: it paces at its own rate and stores the samples.
 struct Paced(Arc<Mutex<Vec<RateSample>>>);
 
 impl CongestionControl for Paced {
@@ -30,7 +30,7 @@ impl CongestionControl for Paced {
     }
 }
 
-/// The row of such a control; the tests make the control itself.
+/// The entry of such a control in the list. The tests make the control itself.
 static PACED: Controller = Controller {
     facts: Facts {
         records: |_, _| true,
@@ -64,8 +64,8 @@ fn ack(ack: u64, flags: Flags) -> Segment {
     }
 }
 
-/// With segmentation offload the pacer spaces trains of a millisecond, two segments of 960 B at least: 2 ms for 2,000 B
-/// at 1,000 B a millisecond.
+/// With segmentation offload the pacer spaces trains of a millisecond, with at least two segments of 960 B. At 1,000 B
+/// per millisecond this is 2 ms for 2,000 B.
 #[test]
 fn a_paced_sender_spaces_trains() {
     let leaves = |offload: &[(&str, &str)]| {
@@ -92,8 +92,8 @@ fn a_paced_sender_spaces_trains() {
     assert_eq!(leaves(&[("offload", "960B")]), [(1, 1), (1, 2), (1, 3)]);
 }
 
-/// Three of 1,000 B are more than a limit of 2,500 B: the next leaves when the first has left, whether that was known
-/// before or not. Where nothing is outstanding the host is not asked.
+/// Three segments of 1,000 B exceed a limit of 2,500 B. The next segment leaves when the first has left the host,
+/// whether this time was known before or not. If nothing is outstanding, the limit does not apply.
 #[test]
 fn more_than_the_limit_waits_until_the_host_has_sent_it() {
     let fixed = [("payload", "1000B"), ("syn", "false"), ("timestamps", "false")];
@@ -120,13 +120,13 @@ fn more_than_the_limit_waits_until_the_host_has_sent_it() {
     s.on_timeout(ms(1), &mut ());
     assert_eq!(sends(&mut s, ms(1)), 1);
     assert_eq!((s.next_timeout(), sends(&mut s, ms(2))), (Some(ms(2)), 1));
-    // All five are acknowledged, and the host says nothing: one may leave, and no more.
+    // All five segments are acknowledged, and the host reports nothing. Exactly one segment may leave.
     assert_eq!(sends(&mut s, ms(3)), 0);
     s.on_segment(&ack(5001, Flags::NONE), ms(3), &mut ());
     assert_eq!(sends(&mut s, ms(3)), 1);
 }
 
-/// A controller of another kind needs only its own file: pacing spaces the segments, and samples arrive.
+/// A controller of another kind needs only its own file. Pacing spaces the segments, and samples arrive.
 #[test]
 fn a_controller_may_pace_and_see_rates() {
     let cfg = config(&[("payload", "960B"), ("syn", "false"), ("timestamps", "false")]);
@@ -163,7 +163,7 @@ fn segments(s: &mut Sender, now: Time) -> Vec<Segment> {
     .collect()
 }
 
-/// Requests count once a window, not during recovery; where CWR appears depends on the profile.
+/// Requests count once per window, and not during recovery. The profile decides which segments carry CWR.
 #[test]
 fn a_request_takes_its_share_once_a_window() {
     for (cwr_after, cwr) in [("any_reduction", true), ("echo", false)] {
@@ -187,7 +187,7 @@ fn a_request_takes_its_share_once_a_window() {
         s.on_segment(&ack(60_001, Flags::NONE), at(0.2), &mut ());
         let next = segments(&mut s, at(0.2));
         assert_eq!(next[0].flags.has(Flags::CWR), cwr, "{cwr_after}");
-        // Three duplicates: recovery starts, and the second request is ignored.
+        // After three duplicates recovery starts, and the second request is ignored.
         s.on_segment(&ack(61_001, Flags::NONE), at(0.25), &mut ());
         s.on_request(request, at(0.3));
         assert!(s.cwnd() < 58_000.0);

@@ -1,4 +1,5 @@
-//! Another congestion control takes over an open connection, and what the connection keeps for it is brought up.
+//! The change of the congestion control of an open connection, with the state that the connection keeps for the
+//! control.
 
 use super::{ControlBlock, FIRST};
 use crate::tcp::config::Config;
@@ -10,8 +11,8 @@ use tailback_base::Time;
 use tailback_base::work::done_if_long;
 
 impl ControlBlock {
-    /// `control` takes over, with parameters `cfg` that differ from the present ones in nothing else. Recovery is in
-    /// this phase, knows this of what is outstanding, and `sacked` bytes of it as reported.
+    /// `control` takes over. The parameters `cfg` differ from the present ones only in the control. Recovery is in this
+    /// phase, `known` is its knowledge of the outstanding data, and `sacked` bytes of these data are reported.
     pub fn hand_over(
         &mut self,
         cfg: Arc<Config>,
@@ -23,14 +24,14 @@ impl ControlBlock {
         match keep {
             None => self.sent = None,
             Some(keep) if self.sent.is_none() => self.sent = Some(Box::new(self.records_from_now(keep, known, now))),
-            // What recovery asks for is the same, and holds what a controller asks for.
+            // Recovery needs the same records as before, and these include the records that a controller needs.
             Some(_) => {}
         }
         if let Some(list) = &mut self.sent {
             list.tell_losses(cfg.asked.losses);
         }
         let has_sent = self.report.sent_packets > 0;
-        // Otherwise the new control begins as it is made.
+        // If nothing has happened so far, the new control starts in its initial state.
         if has_sent || self.report.timeouts > 0 {
             control.take_over(&Handover {
                 now,
@@ -51,7 +52,7 @@ impl ControlBlock {
         self.allow_spread();
     }
 
-    /// Records that begin with what is outstanding.
+    /// Records that begin with the outstanding data.
     fn records_from_now(&self, keep: Keep, known: &Known<'_>, now: Time) -> SentList {
         let mut list = Self::records_keeping(&self.cfg, keep);
         let (s, mut n) = (&self.seq, 0);
@@ -62,7 +63,7 @@ impl ControlBlock {
             let next = reported.peek().map_or((s.max_sent, s.max_sent), |r| **r);
             let sacked = next.0 <= at;
             let stop = if sacked { next.1 } else { next.0 };
-            // What a timeout lets go again is lost from `nxt` on.
+            // The data that are to be sent again after a timeout count as lost from `nxt` on.
             let stop = if at < s.nxt { stop.min(s.nxt) } else { stop };
             let end = s.between(at, stop.min(s.max_sent)).end();
             let lost = !sacked && (at >= s.nxt || (known.lost.0 <= at && at < known.lost.1));

@@ -7,12 +7,13 @@ use crate::tcp::config::EcnMode;
 use crate::tcp::handshake::Agreed;
 
 impl ControlBlock {
-    /// The options that the SYN requested, so that its answer may grant them.
+    /// The options that the SYN requested, which its answer may grant.
     pub fn asked_for_ecn(&self) -> Agreed {
         self.ecn.asked
     }
 
-    /// What both ends do about marks. `opens`: the next segment is the last of the handshake.
+    /// Set the use of marks on which both ends agreed. `opens` says whether the next segment is the last of the
+    /// handshake.
     pub(super) fn agree(&mut self, agreed: Agreed, opens: bool) {
         let by_counts = self.cfg.capable_by_counts(agreed);
         self.ecn.agreed = agreed.is_ecn() && !(agreed == Agreed::Accurate && self.ecn.withheld);
@@ -28,8 +29,8 @@ impl ControlBlock {
         }
     }
 
-    /// RFC 9768 section 3.1.5: after a SYN or SYN-ACK that says nothing of ECN an end with accurate ECN still counts,
-    /// and sends nothing ECN-capable.
+    /// RFC 9768 section 3.1.5: after a SYN or SYN-ACK without ECN flags an end with accurate ECN still counts marks,
+    /// but sends no ECN-capable packets.
     pub fn withhold_ect(&mut self) {
         self.ecn.withheld = true;
     }
@@ -39,7 +40,7 @@ impl ControlBlock {
         self.counts.is_some()
     }
 
-    /// Counted marks that the controller has not heard of.
+    /// Whether there are counted marks that the controller has not got yet.
     pub fn has_unheard_marks(&self) -> bool {
         self.counts.as_ref().is_some_and(|c| c.has_unheard())
     }
@@ -48,12 +49,13 @@ impl ControlBlock {
         self.counts.as_deref()
     }
 
-    /// A segment that acknowledges nothing new.
+    /// Count the marks of a segment that acknowledges nothing new.
     pub fn count_marks(&mut self, s: &Segment) {
         self.count(s, Arrivals::default());
     }
 
-    /// An acknowledgement whose records are up to date. Returns whether it shows marks that are to be answered.
+    /// Count the marks of an acknowledgement, after the records were updated. Returns whether it shows marks that need
+    /// a response.
     #[inline(never)]
     pub fn count_new_marks(&mut self, s: &Segment, in_recovery: bool) -> bool {
         let bytes = self.sent.as_ref().map_or(0, |list| list.newly());

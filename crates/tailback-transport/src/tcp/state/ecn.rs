@@ -1,8 +1,9 @@
-//! Congestion marks and the response to them: at most one reduction per window, and the CWR that tells the receiver.
+//! Congestion marks and the response to them: at most one reduction per window, and the CWR that reports it to the
+//! receiver.
 //!
 //! RFC 3168 section 6.1.2: "TCP should not react to congestion indications more than once every window of data". The
-//! rule also covers losses and routers' requests: whatever reduced the window last, echoes of marks in the data
-//! outstanding then carry no new information.
+//! rule also covers losses and routers' requests. After any reduction of the window, echoes of marks in the data that
+//! were outstanding at that time carry no new information.
 
 use crate::segment::Flags;
 use crate::tcp::handshake::Agreed;
@@ -19,32 +20,32 @@ pub(super) enum Cut {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnState {
-    /// The request of the last SYN; with accurate ECN, that of any SYN.
+    /// The ECN that the last SYN requested; with accurate ECN, that any SYN requested.
     pub asked: Agreed,
-    /// Whether ECN was agreed on and the path does not clear it.
+    /// Whether ECN was agreed on and the path does not clear the ECN fields.
     pub agreed: bool,
-    /// Pure ACKs are ECN-capable, and a FIN without data.
+    /// Whether pure ACKs, and a FIN without data, are ECN-capable.
     pub on_acks: bool,
-    /// A SYN or SYN-ACK of this end or the other said nothing of ECN: no segment is ECN-capable.
+    /// Whether no segment is ECN-capable, because a SYN or SYN-ACK of one of the ends had no ECN flags.
     pub withheld: bool,
-    /// It is not accurate ECN.
+    /// Whether marks are echoed without accurate ECN.
     pub echoed: bool,
-    /// What each segment of data says where this end counts nothing.
+    /// The flags of each segment of data if this end counts no marks.
     pub ace: Flags,
     /// The codepoint of an ECN-capable segment.
     pub codepoint: Ecn,
-    /// Segments that are sent again are ECN-capable, too.
+    /// Whether segments that are sent again are also ECN-capable.
     pub capable_again: bool,
-    /// No echo up to here causes a reduction.
+    /// Echoes up to this unit cause no reduction.
     pub recover: u64,
-    /// The last reduction for an echo covers losses below this.
+    /// The last reduction for an echo covers losses below this unit.
     pub reduced: u64,
-    /// The next new segment carries CWR.
+    /// Whether the next new segment carries CWR.
     pub cwr_pending: bool,
-    /// An echo came at a window of one segment: nothing is sent until the timer expires.
+    /// Whether nothing is sent until the timer expires, because an echo arrived at a window of one segment.
     pub held: bool,
     pub last_cut: Cut,
-    /// Echoes arrive at a window of one segment: each one after the first doubles the timeout (ns-2's
+    /// Whether echoes arrive at a window of one segment. Each echo after the first doubles the timeout (ns-2's
     /// `ecn_backoff_`).
     pub at_one: bool,
 }

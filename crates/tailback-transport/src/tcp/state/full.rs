@@ -1,7 +1,7 @@
 //! Sends full segments of new data in order, in one loop. The effect is the same as that of `before_sending`,
 //! `next_in_order` and `emit` until nothing more may leave.
 //!
-//! Without it, plain TCP would take 5 % longer.
+//! Without this loop, plain TCP would take 5 % longer.
 
 use super::ControlBlock;
 use super::sequence::NONE;

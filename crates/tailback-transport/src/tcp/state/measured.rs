@@ -1,5 +1,5 @@
-//! Facts from the records of sent segments: the round trip of an ACK, the reported segments, and when the rate is not
-//! that of the path.
+//! Facts from the records of sent segments: the round trip of an ACK, the reported segments, and whether the rate is
+//! not that of the path.
 
 use super::{ControlBlock, real};
 use crate::tcp::config::{Config, RackForm};
@@ -14,15 +14,15 @@ impl ControlBlock {
             .telling_losses(cfg.asked.losses)
     }
 
-    /// When the segment was sent whose round trip this ACK measures, from the records (Linux: also one that is only
-    /// reported, and without time stamps one for each ACK).
+    /// The sending time of the segment whose round trip this ACK measures, from the records. In Linux this may also be
+    /// a segment that is only reported. Without time stamps there is one segment for each ACK in Linux.
     #[inline]
     pub(super) fn measured(&self) -> Option<Time> {
         let each = self.measures_each();
         self.sent.as_ref().filter(|_| each).and_then(|list| list.measured())
     }
 
-    /// Whether the records of sent segments give the round trip that each ACK measures. Then no single segment has to
+    /// Whether the records of sent segments give the round trip that each ACK measures. If so, no single segment has to
     /// be timed.
     #[inline]
     pub(super) fn measures_each(&self) -> bool {
@@ -38,12 +38,12 @@ impl ControlBlock {
         self.sent.as_ref().map_or(0, |list| list.sacked_bytes())
     }
 
-    /// Bytes above the ACK number that duplicates stand for, from the records.
+    /// Bytes above the ACK number for which duplicates stand, from the records.
     pub fn counted_bytes(&self) -> u64 {
         self.sent.as_ref().map_or(0, |list| list.counted_bytes())
     }
 
-    /// Rates do not show the path's capacity while the controller deliberately sends less.
+    /// Mark rates as not showing the path's capacity while the controller deliberately sends less.
     pub fn note_own_limit(&mut self) {
         if let Some(list) = &mut self.sent
             && self.control.limits_itself()

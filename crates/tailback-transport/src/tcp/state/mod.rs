@@ -1,19 +1,18 @@
-//! The transmission control block (RFC 9293 section 3.3.1): what every sender has, whichever algorithm recovers
-//! losses.
+//! The transmission control block (RFC 9293 section 3.3.1): the state of every sender, for any recovery algorithm.
 //!
-//! Loss recovery reads it through simple questions and changes it through named steps ([`ControlBlock::reduce`],
-//! [`ControlBlock::restart_timer`], [`ControlBlock::go_back`], ...), each of them one line of an RFC's reaction
-//! table. Nothing here decides that a segment was lost. The parts are private to this folder:
+//! Loss recovery reads it with simple functions and changes it with named steps ([`ControlBlock::reduce`],
+//! [`ControlBlock::restart_timer`], [`ControlBlock::go_back`], ...). Each step is one line of an RFC's table of
+//! reactions. Nothing here decides that a segment was lost. The parts are private to this folder:
 //!
-//! * `sequence`: what is sent, acknowledged and still to be repeated;
+//! * `sequence`: the data sent, acknowledged and still to be repeated;
 //! * `window`: how much may be outstanding;
 //! * `timers`, [`rto`]: the retransmission timer and the round trip;
-//! * `counts`: what the other end counts of marks (RFC 9768);
-//! * `reduce`, `ecn`: what cuts the window: at most one reduction a window;
-//! * `spread`: reductions spread over a round trip; `undo`: those that are taken back;
-//! * `offload`: segments that leave in trains; `pacing`: what a pacer forgives; `usage`: whether the window was full;
-//! * `host`: what it has in its own host;
-//! * `control`: another congestion control takes over; `told`: what it hears beside ACKs, if it asks.
+//! * `counts`: the other end's counts of marks (RFC 9768);
+//! * `reduce`, `ecn`: the reductions of the window, at most one per window;
+//! * `spread`: reductions spread over a round trip; `undo`: undone reductions;
+//! * `offload`: segments that leave in trains; `pacing`: allowances of a pacer; `usage`: whether the window was full;
+//! * `host`: data in the sender's host;
+//! * `control`: a change of the congestion control; `told`: its events other than ACKs.
 
 mod control;
 mod counts;
@@ -64,9 +63,9 @@ pub struct Ack {
     pub bytes: u64,
     /// Bytes outstanding before it.
     pub flight: u64,
-    /// The window was full before.
+    /// Whether the window was full before.
     pub window_limited: bool,
-    /// The round trip it measured.
+    /// The round trip that it measured.
     pub rtt: Option<Duration>,
     pub ecn_echo: bool,
 }
@@ -74,7 +73,7 @@ pub struct Ack {
 /// The judgement of recovery about an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Judged {
-    /// Whether the window may grow on it.
+    /// The phase, which decides whether the window may grow.
     pub phase: Phase,
     /// The bytes in the network now, as recovery estimates them.
     pub pipe: u64,
@@ -87,31 +86,31 @@ pub struct ControlBlock {
     window: SendWindow,
     timers: Timers,
     ecn: EcnState,
-    /// Recovery is not asked what to send.
+    /// Whether recovery sends nothing.
     held: bool,
     /// Newly reported by SACK and newly judged lost while the present ACK is handled, bytes.
     newly_sacked: u64,
     newly_lost: u64,
-    /// The part of `newly_lost` that a timer found before that ACK.
+    /// The part of `newly_lost` that a timer found before the ACK.
     lost_by_timer: u64,
     reports_open: bool,
-    /// The controller hears of each segment that leaves.
+    /// Whether the controller gets each segment that leaves.
     tells_departures: bool,
     /// Present if accurate ECN is agreed on.
     counts: Option<Box<Delivered>>,
-    /// For controllers that want delivery rates.
+    /// For controllers that need delivery rates.
     sent: Option<Box<SentList>>,
-    /// Whether there is any of these; a plain connection has none.
+    /// Whether any of these is present. A plain connection has none.
     more: bool,
     /// For reductions spread over a round trip.
     prr: Option<Box<Prr>>,
-    /// For reductions that may be taken back.
+    /// For reductions that may be undone.
     undo: Option<Box<Undo>>,
     /// In the form of Linux.
     usage: Option<Box<Usage>>,
     /// Present if segments leave in trains.
     offload: Option<Box<Trains>>,
-    /// Present if the host limits or paces what is sent.
+    /// Present if the host limits or paces data.
     host: Option<Box<Host>>,
     /// RFC 7323: the value to echo back.
     ts_echo: Time,
@@ -175,31 +174,31 @@ impl ControlBlock {
         &*self.control
     }
 
-    /// Lowest unacknowledged.
+    /// The lowest unacknowledged unit.
     #[inline]
     pub fn una(&self) -> u64 {
         self.seq.una
     }
 
-    /// Next to send.
+    /// The next unit to send.
     #[inline]
     pub fn nxt(&self) -> u64 {
         self.seq.nxt
     }
 
-    /// One past the highest ever sent.
+    /// One past the highest unit ever sent.
     #[inline]
     pub fn max_sent(&self) -> u64 {
         self.seq.max_sent
     }
 
-    /// One past the last byte the application wrote; `u64::MAX` without end.
+    /// One past the last byte the application wrote; `u64::MAX` if endless.
     #[inline]
     pub fn end(&self) -> u64 {
         self.seq.end
     }
 
-    /// The end of what was outstanding at the last timeout or fast retransmit.
+    /// The end of the data outstanding at the last timeout or fast retransmit.
     #[inline]
     pub fn recover(&self) -> u64 {
         self.seq.recover
@@ -217,8 +216,7 @@ impl ControlBlock {
         self.seq.max_sent - self.seq.una
     }
 
-    /// The segment at `seq`: a full one, or less at the end of the data. If it was sent before, it ends where its
-    /// data ended then.
+    /// The segment at `seq`, shorter at the end of the data. A repeat ends where the data sent before ended.
     #[inline]
     pub fn piece(&self, seq: u64) -> Option<Piece> {
         self.seq.piece(seq)
@@ -236,7 +234,7 @@ impl ControlBlock {
         self.window.duplicates
     }
 
-    /// Whether the sender is in slow start after a timeout. Only recovery knows about fast recovery.
+    /// Whether the sender is in slow start after a timeout. Fast recovery is known only to recovery.
     #[inline]
     pub fn phase(&self) -> Phase {
         if self.seq.after_timeout {
@@ -251,7 +249,7 @@ impl ControlBlock {
         &self.timers.rto
     }
 
-    /// The least round trip of the connection so far, the handshake's included.
+    /// The least round trip so far, including the handshake's.
     pub fn least_rtt(&self) -> Option<Duration> {
         (self.report.rtt_samples > 0).then(|| Duration::from_seconds(self.report.rtt.least))
     }
@@ -269,7 +267,7 @@ impl ControlBlock {
 
     // ---- the window
 
-    /// A new event: read window and pace from the controller, and let at most `burst` segments answer.
+    /// For a new event, read window and pace from the controller, and allow at most `burst` segments.
     #[inline(always)]
     pub fn allow(&mut self, mut burst: u32) {
         self.window.refresh(&*self.control);
@@ -293,7 +291,7 @@ impl ControlBlock {
         self.window.pace
     }
 
-    /// RFC 6675 section 5, step C: "If cwnd - pipe >= 1 SMSS"; while a reduction is spread, beside the window that the
+    /// RFC 6675 section 5, step C: "If cwnd - pipe >= 1 SMSS"; while a reduction is spread, with the window that the
     /// last ACK left.
     #[inline]
     pub fn has_room(&self, pipe: u64) -> bool {
@@ -303,7 +301,7 @@ impl ControlBlock {
         }
     }
 
-    /// An ACK is due and takes a segment along, if recovery has one.
+    /// An ACK is due. If recovery has a segment, it leaves with the ACK.
     pub fn force_next(&mut self) {
         self.window.forced = true;
     }
@@ -313,7 +311,7 @@ impl ControlBlock {
         std::mem::take(&mut self.window.forced)
     }
 
-    /// Take one more segment of those that may answer this event, if there is one.
+    /// Count one more of the segments that may follow this event, if any is left.
     #[inline]
     pub fn spend_burst(&mut self) {
         self.window.burst -= 1;
@@ -324,7 +322,7 @@ impl ControlBlock {
         self.window.burst == 0
     }
 
-    /// The first outstanding segment, if recovery wants it sent whatever the window says.
+    /// The first outstanding segment, if it is to be sent independent of the window.
     #[inline]
     pub fn take_resend(&mut self) -> Option<Piece> {
         if self.seq.resend == NONE {
@@ -334,7 +332,7 @@ impl ControlBlock {
         self.seq.piece(seq)
     }
 
-    /// Whether recovery wants a segment sent whatever the window says.
+    /// Whether a segment is to be sent independent of the window.
     pub fn resend_is_due(&self) -> bool {
         self.seq.resend != NONE
     }
@@ -356,7 +354,7 @@ impl ControlBlock {
         self.seq.between(from, to)
     }
 
-    /// The next segment in order, if the window lets it go: the send rule of senders without a scoreboard.
+    /// The next segment in order, if the window allows it. This is the send rule of senders without a scoreboard.
     #[inline(always)]
     pub fn next_in_order(&mut self) -> Option<Piece> {
         if let Some(piece) = self.take_resend() {
@@ -391,7 +389,7 @@ impl ControlBlock {
         after <= self.window.cwnd + segments * self.cfg.segment() && after <= self.window.limit
     }
 
-    /// Reported data need not be sent again: continue at `to`.
+    /// Reported data need not be sent again, so continue at `to`.
     pub fn skip_to(&mut self, to: u64) {
         self.seq.nxt = to;
     }
@@ -402,7 +400,7 @@ impl ControlBlock {
     /// timer.
     #[inline(always)]
     ///
-    /// If `sampled` is false, it gives no round-trip sample, and the segment being timed stays the same.
+    /// If `sampled` is false, there is no round-trip sample, and the segment being timed stays the same.
     pub fn advance(&mut self, ack: u64, echoed: Option<Time>, sampled: bool, ecn_echo: bool, now: Time) -> Ack {
         let flight = self.flight();
         let window_limited = self.is_window_limited(flight);
@@ -465,7 +463,7 @@ impl ControlBlock {
         round_trip
     }
 
-    /// Update the records of sent segments with what an ACK delivers; the pacer lets the next segment go at `next`.
+    /// Update the records of sent segments by an ACK. The pacer allows the next segment at `next`.
     #[inline]
     pub fn delivered(&mut self, s: &Segment, now: Time, next: Time) -> Option<RateSample> {
         let list = self.sent.as_mut()?;
@@ -477,13 +475,13 @@ impl ControlBlock {
         })
     }
 
-    /// What is reported may open the window too.
+    /// Reported data may also open the window.
     #[inline]
     pub fn let_reports_open(&mut self, so: bool) {
         self.reports_open = so;
     }
 
-    /// Pass the judged ACK to the controller: its one event per ACK.
+    /// Pass the judged ACK to the controller, as its one event per ACK.
     #[inline(always)]
     pub fn tell_controller(&mut self, a: &Ack, judged: Judged, limit: Limit, rate: Option<&RateSample>) {
         self.tell_losses(a.now);
@@ -527,8 +525,8 @@ impl ControlBlock {
 
     // ---- records of what was sent, for connections that keep them
 
-    /// Whether the connection keeps more state than a plain one: records, the state of a spread reduction, what may
-    /// be undone.
+    /// Whether the connection keeps more state than a plain one, such as records, or the state of a spread reduction or
+    /// an undo.
     #[inline]
     pub fn keeps_more(&self) -> bool {
         self.more
@@ -538,7 +536,7 @@ impl ControlBlock {
         self.sent.as_deref_mut()
     }
 
-    /// This many more bytes are judged lost; the records already include them.
+    /// This many more bytes are judged lost. The records already include them.
     pub fn count_lost(&mut self, bytes: u64) {
         self.newly_lost += bytes;
     }
@@ -555,7 +553,7 @@ impl ControlBlock {
 
     // ---- steps of recovery
 
-    /// Count one more duplicate; returns how many there are in a row.
+    /// Count one more duplicate. Returns the number in a row.
     #[inline]
     pub fn count_duplicate(&mut self) -> u32 {
         self.window.duplicates += 1;
@@ -568,7 +566,7 @@ impl ControlBlock {
         self.window.forget_duplicates();
     }
 
-    /// A duplicate before the threshold: limited transmit (RFC 3042) lets one new segment go.
+    /// A duplicate before the threshold. Limited transmit (RFC 3042) allows one new segment.
     pub fn limited_transmit(&mut self) {
         self.window.credit = self.cfg.limited_transmit;
     }
@@ -580,9 +578,9 @@ impl ControlBlock {
 
     /// RFC 6582 section 3.2 step 3: "Deflate the congestion window by the amount of new data acknowledged by the
     /// Cumulative Acknowledgment field. If the partial ACK acknowledges at least one SMSS of new data, then add back
-    /// SMSS bytes to the congestion window." The inflation may become negative: the ACK stands for more segments than
-    /// the duplicates did. In ns-2 what exceeds the inflation reduces the window permanently, and its two-way agents
-    /// leave the window without any inflation.
+    /// SMSS bytes to the congestion window." The inflation becomes negative if the ACK stands for more segments than
+    /// the duplicates did. In ns-2 the excess reduces the window permanently, and its two-way agents leave the window
+    /// without any inflation.
     pub fn deflate(&mut self, acked: u64) {
         if self.cfg.inflates_window {
             self.window.inflation = 0;
@@ -605,8 +603,7 @@ impl ControlBlock {
         }
     }
 
-    /// Outside of recovery, duplicates have inflated the window in which they are counted: it keeps this size, at
-    /// most the threshold.
+    /// Outside of recovery, duplicates have inflated the window itself. It keeps this size, at most the threshold.
     pub fn keep_inflation(&mut self) {
         if self.window.inflation > 0 {
             let room = (self.control.ssthresh() - self.window.cwnd).max(0.0);
@@ -616,7 +613,7 @@ impl ControlBlock {
         }
     }
 
-    /// Remove the inflation: only the controller determines the window again.
+    /// Remove the inflation, so that only the controller determines the window.
     #[inline]
     pub fn end_inflation(&mut self) {
         self.window.inflation = 0;
@@ -636,7 +633,7 @@ impl ControlBlock {
         }
     }
 
-    /// The present episode is about everything that is outstanding now.
+    /// The present episode covers everything outstanding now.
     pub fn remember_recover(&mut self) {
         self.seq.recover = self.seq.max_sent;
     }
@@ -652,7 +649,7 @@ impl ControlBlock {
         self.seq.resend = NONE;
     }
 
-    /// The segment at `una` goes out next.
+    /// The segment at `una` is sent next.
     pub fn resend_first(&mut self) {
         self.seq.resend = self.seq.una;
     }
@@ -670,7 +667,8 @@ impl ControlBlock {
         self.timers.restart(&self.cfg, now);
     }
 
-    /// RFC 6298 rules 5.2 and 5.3: off when all is acknowledged, else restarted by an ACK of new data.
+    /// RFC 6298 rules 5.2 and 5.3: the timer is off when all is acknowledged, and otherwise an ACK of new data restarts
+    /// it.
     #[inline]
     pub fn timer_after_ack(&mut self, now: Time) {
         if self.seq.una < self.seq.max_sent {
@@ -712,13 +710,13 @@ impl ControlBlock {
         self.timers.rto.end_backoff();
     }
 
-    /// When the retransmission timer expires; [`Time::NEVER`] when it is off.
+    /// When the retransmission timer expires; [`Time::NEVER`] if it is off.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.timers.deadline
     }
 
-    /// Whether recovery sends nothing, because an echo came at a window of one segment (see
+    /// Whether recovery sends nothing, because an echo arrived at a window of one segment (see
     /// [`ControlBlock::on_echo`]) or because a timeout is being tested.
     #[inline]
     pub fn is_held(&self) -> bool {
@@ -734,7 +732,7 @@ impl ControlBlock {
         self.held = self.ecn.held || self.is_testing();
     }
 
-    /// Where the ticks of this sender's clock lie.
+    /// Set the phase of this sender's clock ticks.
     pub fn set_clock_phase(&mut self, phase: Duration) {
         self.timers.rto.set_phase(phase);
     }

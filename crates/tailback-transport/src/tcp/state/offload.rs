@@ -1,31 +1,32 @@
 //! Segmentation offload: new data leave the host in trains, for connections with this option.
 //!
-//! A host with TSO or GSO hands its network card up to 64 kB at once, which leave as segments back to back at the rate
-//! of the line. So it prefers few large pieces to many small ones: while the window has room for less than a whole
-//! piece, it waits for more acknowledgements. It does not wait if the room is a third of the window, if all data fit,
-//! or if nothing is outstanding. So the window is used up in at most three steps per round trip, and the ACK clock
-//! releases trains instead of pairs. Repairs, duplicates and what follows a timeout do not wait. A paced sender sends
-//! a train of what its rate gives in a millisecond, two segments at least, and then a gap for all of it.
+//! A host with TSO or GSO gives its network card up to 64 kB at once. These data leave as segments back to back at the
+//! rate of the line. The host therefore prefers few large pieces to many small ones. While the window has room for less
+//! than a whole piece, the host waits for more acknowledgements. It does not wait if the room is a third of the window,
+//! if all data fit, or if nothing is outstanding. The window is therefore used in at most three steps per round trip,
+//! and the ACK clock releases trains instead of pairs. Repairs, duplicates and data after a timeout do not wait. A
+//! paced sender sends a train of the bytes of a millisecond at its rate, and at least two segments. A gap for the whole
+//! train follows.
 //!
 //! Source: Linux, Documentation/networking/ip-sysctl, `tcp_tso_win_divisor` (3: "what percentage of the congestion
 //! window can be consumed by a single TSO frame") and `tcp_min_tso_segs` (2); E. Dumazet, "tcp: TSO packets automatic
-//! sizing", 2013: a millisecond of the pacing rate; 64 kB: the largest IP packet.
+//! sizing", 2013: a millisecond of the pacing rate. The 64 kB are the largest IP packet.
 //!
-//! State: the longest train, when the present one began, its segments so far, and whether the last event left room
-//! unused. A connection without the option has none of it.
+//! The state is the longest train, the beginning of the present train, the segments of this train so far, and whether
+//! the last event left room unused. A connection without the option has none of this state.
 //!
-//! Not modelled: the receiver's side (LRO, GRO), which acknowledges a train at once; the end of the wait after half a
-//! round trip.
+//! Two parts are not modelled: the receiver's side (LRO, GRO), which acknowledges a train at once, and the end of the
+//! wait after half a round trip.
 
 use super::ControlBlock;
 use super::sequence::NONE;
 use tailback_base::Time;
 
-/// The most trains in which a window is used up.
+/// The largest number of trains in which a window is used.
 const TRAINS_PER_WINDOW: u64 = 3;
-/// A paced train is what the rate gives in this time, seconds.
+/// A paced train is the bytes of the rate in this time, seconds.
 const PACED_SECONDS: f64 = 1e-3;
-/// Segments of a paced train at least.
+/// The least number of segments of a paced train.
 const LEAST_PACED: u64 = 2;
 
 /// The trains of a sender.
@@ -34,7 +35,7 @@ pub(super) struct Trains {
     most: u64,
     began: Time,
     sent: u64,
-    /// A train waits for room, so the window is what holds the sender back.
+    /// Whether a train waits for room, so that the window limits the sender.
     waits: bool,
 }
 
@@ -48,7 +49,7 @@ impl Trains {
         }
     }
 
-    /// `quantum`: what the controller lets leave at once, bytes.
+    /// The length of a train. `quantum` is the bytes that the controller allows at once.
     fn length(&self, pace: f64, quantum: Option<f64>, segment: f64) -> u64 {
         if pace == f64::INFINITY {
             return self.most;
@@ -59,7 +60,7 @@ impl Trains {
 }
 
 impl ControlBlock {
-    /// The segments in answer to an event that need not wait for a longer train.
+    /// The number of segments that may leave after an event without a wait for a longer train.
     pub(super) fn whole_trains(&mut self, burst: u32) -> u32 {
         let segment = u64::from(self.cfg.payload);
         let Some(t) = &self.offload else { return burst };
@@ -85,7 +86,7 @@ impl ControlBlock {
         self.offload.as_ref().is_some_and(|t| t.waits)
     }
 
-    /// Whether the next segment leaves with those before it, although the pacer says later.
+    /// Whether the next segment leaves together with those before it, although the time of the pacer is later.
     #[cold]
     pub fn continues_train(&self, now: Time) -> bool {
         let (pace, segment) = (self.window.pace, self.cfg.segment());

@@ -1,4 +1,5 @@
-//! The allowances of Linux's pacer (net/ipv4/tcp_output.c): for the beginning of a connection, and for lateness.
+//! The allowances of Linux's pacer (net/ipv4/tcp_output.c): one for the beginning of a connection, and one for late
+//! segments.
 
 use super::ControlBlock;
 use crate::tcp::congestion::ControlForm;
@@ -8,8 +9,9 @@ use tailback_base::Duration;
 const UNPACED: u64 = 10;
 
 impl ControlBlock {
-    /// What a segment that has just left, `late` after the pacer would have let it go, may take off its time `takes`:
-    /// in the form of Linux all of it at first, then what it was late, up to half.
+    /// The part of the time `takes` of a segment that does not count, if this segment has just left `late` after the
+    /// time of the pacer. In the form of Linux it is all of `takes` for the first segments. For later segments it is
+    /// the lateness, up to half of `takes`.
     #[inline]
     pub fn pacing_credit(&self, takes: Duration, late: Duration) -> Duration {
         if self.cfg.window.form != ControlForm::Linux {

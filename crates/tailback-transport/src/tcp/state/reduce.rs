@@ -12,7 +12,7 @@ impl ControlBlock {
         self.signal(what, flight, in_flight, now);
     }
 
-    /// A sign of congestion, with what is left in the network.
+    /// Pass on a sign of congestion, with the amount that is left in the network.
     fn signal(&mut self, what: Congestion, flight: u64, in_flight: u64, now: Time) {
         self.tell_losses(now);
         self.control.on_congestion(&CongestionEvent {
@@ -25,15 +25,15 @@ impl ControlBlock {
     }
 
     /// RFC 5681 section 3.2: "the additional data sent in limited transmit MUST NOT be included". Data that a timeout
-    /// has declared lost and that was not sent again is not in flight either.
+    /// has declared lost and that were not sent again are not in flight either.
     fn flight_at_loss(&self) -> u64 {
         self.flight().saturating_sub(self.window.beyond)
     }
 
-    /// A reduction covers everything outstanding; the next new segment may announce it (CWR).
+    /// A reduction covers everything outstanding. The next new segment may announce the reduction (CWR).
     fn reduced(&mut self, for_echo: bool) {
         self.ecn.recover = self.seq.max_sent;
-        // RFC 9768 section 3.2.2: with accurate ECN CWR is a part of a number.
+        // RFC 9768 section 3.2.2: with accurate ECN the CWR flag is part of a number.
         self.ecn.cwr_pending |= (for_echo || self.cfg.cwr_after_any_reduction) && self.counts.is_none();
     }
 
@@ -52,14 +52,14 @@ impl ControlBlock {
         self.cfg.echo_by_last_cut && self.ecn.last_cut == Cut::Echo
     }
 
-    /// Whether a partial ACK is answered with a repair: only if the last cut was for the duplicates that began this
+    /// Whether a partial ACK leads to a repair. It does only if the last cut was for the duplicates that began this
     /// recovery.
     pub fn repairs_on(&self) -> bool {
         !self.cfg.echo_by_last_cut || self.cfg.inflates_window || self.ecn.last_cut == Cut::Duplicates
     }
 
     /// Reduce the window once for a loss, unless an echo of the same window was already answered (RFC 3168 section
-    /// 6.1.2). Returns whether an episode begins, so that `recover` must be remembered.
+    /// 6.1.2). Returns whether an episode begins, so that `recover` must be set.
     pub fn reduce(&mut self, now: Time) -> bool {
         self.report.fast_retransmits += 1;
         let by_last_cut = self.cfg.echo_by_last_cut;
@@ -114,7 +114,7 @@ impl ControlBlock {
         self.report.ecn_reductions += 1;
     }
 
-    /// ns-2's rule: an echo counts if it is beyond `recover`, which losses set too, and always after a timeout.
+    /// ns-2's rule: an echo counts if it is beyond `recover`, and always after a timeout. Losses also set `recover`.
     fn on_echo_by_last_cut(&mut self, ack: u64, now: Time) {
         if ack <= self.seq.recover.max(FIRST) && self.ecn.last_cut != Cut::Timeout {
             return;
@@ -132,7 +132,8 @@ impl ControlBlock {
         self.report.ecn_reductions += 1;
     }
 
-    /// A router asks for less. Outside fast recovery this counts once per window, together with losses and echoes.
+    /// A router requests a lower rate. Outside fast recovery the request counts once per window, together with losses
+    /// and echoes.
     pub fn on_request(&mut self, r: Request, now: Time) {
         if let Request::SlowDown { level, of } = r
             && self.seq.una > self.ecn.recover
@@ -143,20 +144,20 @@ impl ControlBlock {
         }
     }
 
-    /// Tahoe: whatever the reduction left, the repair starts with one segment.
+    /// Tahoe: the repair starts with one segment, independent of the reduction.
     pub fn collapse(&mut self) {
         self.reset(Reset::OneSegment);
         self.reduced(false);
     }
 
-    /// Fast recovery is over; with `to_flight`, and after rate-halving, the outstanding bytes limit the window.
+    /// Fast recovery is over. With `to_flight`, and after rate-halving, the outstanding bytes limit the window.
     pub fn end_recovery(&mut self, to_flight: bool) {
         // RFC 6582 section 3.2 step 3, option 1: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
         self.end_spreading();
         let segment = self.cfg.segment();
         let halves = self.prr.is_some() && self.cfg.repair.prr_bound == PrrBound::RateHalving;
         let at_most = (to_flight || halves).then(|| (self.flight() as f64).max(segment) + segment);
-        // The threshold, without the fraction that the window kept.
+        // The window becomes the threshold, without the fraction that it had.
         let at_most = at_most.or(self.cfg.inflates_window.then_some(f64::INFINITY));
         self.reset(Reset::RecoveryEnd { at_most });
     }
@@ -166,9 +167,9 @@ impl ControlBlock {
         self.window.refresh(&*self.control);
     }
 
-    /// Whether this timeout leaves the threshold unchanged: either the segment timed out before (RFC 5681 section
-    /// 3.1), or an echo of its window was answered and the segment was not sent since. By RFC 3168 section 6.1.2 a
-    /// lost retransmission is a new sign of congestion.
+    /// Whether this timeout leaves the threshold unchanged: either the segment timed out before (RFC 5681 section 3.1),
+    /// or the window was already reduced for an echo in the same window and the segment was not sent since. By RFC 3168
+    /// section 6.1.2 a lost retransmission is a new sign of congestion.
     fn keeps_threshold(&self) -> bool {
         let una = self.seq.una;
         if self.seq.timed_out == una && !self.cfg.repeated_timeout_lowers {
@@ -181,7 +182,7 @@ impl ControlBlock {
         }
     }
 
-    /// A probe has repaired a loss in a window of `flight` bytes: one reduction, without recovery.
+    /// A probe has repaired a loss in a window of `flight` bytes. This causes one reduction, without recovery.
     pub fn reduce_without_recovery(&mut self, flight: u64, now: Time) {
         if self.seq.una >= self.ecn.reduced {
             self.tell_of_tail(flight, now);
@@ -191,10 +192,10 @@ impl ControlBlock {
         }
     }
 
-    /// The retransmission timer expired: the part that does not depend on recovery. `pipe` is what recovery knows to
-    /// be in the network.
+    /// The part of an expiry of the retransmission timer that does not depend on recovery. `pipe` is the amount in the
+    /// network, as recovery estimates it.
     pub fn timed_out(&mut self, pipe: u64, now: Time) {
-        // Going back to the first segment leaves nothing in the network.
+        // After going back to the first segment, nothing counts as in the network.
         let left = match self.cfg.window.after_timeout {
             AfterTimeout::Halve => pipe,
             AfterTimeout::SlowStart => 0,
@@ -211,8 +212,8 @@ impl ControlBlock {
         }
     }
 
-    /// The same if the records decide what is lost and is sent again. If the timeout goes on with a repair that was in
-    /// progress, it is no further sign of congestion.
+    /// The same as [`Self::timed_out`], but the records decide which segments are lost and sent again. If the timeout
+    /// continues a repair that was in progress, it is not a further sign of congestion.
     pub fn timed_out_with_records(&mut self, pipe: u64, goes_on: bool, now: Time) {
         let left = self.sent.as_ref().map_or(0, |list| list.in_flight());
         self.expired(pipe, left, goes_on, now);

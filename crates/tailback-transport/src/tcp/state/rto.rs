@@ -1,13 +1,13 @@
 //! The retransmission timeout: round-trip estimation and backoff (RFC 6298), and a form that counts whole clock
 //! ticks.
 //!
-//! The RFC form keeps srtt and rttvar as real seconds; the clock granularity G is only the minimum of the variance
-//! term. The tick form is Van Jacobson's fixed-point code as in BSD and ns-2: a round trip is a whole number of
-//! ticks, counted from the tick before the segment was sent; srtt is kept in eighths and rttvar in quarters of a
-//! tick; after the fourth doubling srtt is added to rttvar and forgotten. Its timeouts are multiples of the tick. To
-//! reproduce a run of ns-2 this arithmetic must be the same to the bit.
+//! The RFC form keeps srtt and rttvar as real seconds. The clock granularity G is only the minimum of the variance
+//! term. The tick form is Van Jacobson's fixed-point code as in BSD and ns-2. A round trip is a whole number of ticks,
+//! counted from the tick before the segment was sent. The tick form keeps srtt in eighths and rttvar in quarters of a
+//! tick. After the fourth doubling srtt is added to rttvar and reset. The timeouts of this form are multiples of the
+//! tick. To reproduce a run of ns-2 this arithmetic must be the same to the bit.
 //!
-//! State: 48 bytes. A sample costs some twenty operations, reading the timeout two.
+//! The state is 48 bytes. A sample costs some twenty operations. Reading the timeout costs two.
 
 use crate::tcp::config::{Config, RtoForm};
 use tailback_base::{Duration, Time};
@@ -30,18 +30,18 @@ struct Greatest {
     deviation: f64,
     most: f64,
     counts: f64,
-    /// Where the round ends.
+    /// The end of the round.
     round: u64,
 }
 
 #[derive(Clone, Debug)]
 enum RttEstimate {
-    /// Seconds; no sample yet while srtt is negative.
+    /// The values are in seconds. There is no sample yet while srtt is negative.
     Real { srtt: f64, rttvar: f64 },
-    /// As Linux has it. No sample yet while srtt is negative.
+    /// The estimate of Linux. There is no sample yet while srtt is negative.
     Greatest(Box<Greatest>),
-    /// srtt in 1/8 and rttvar in 1/4 ticks; no sample yet while srtt is 0. `phase`: how long before time 0 the last
-    /// tick was.
+    /// The value of srtt is in 1/8 ticks and that of rttvar in 1/4 ticks. There is no sample yet while srtt is 0.
+    /// `phase` is the time from the last tick before time 0 to time 0.
     Ticks { srtt: i32, rttvar: i32, phase: Duration },
 }
 
@@ -69,7 +69,8 @@ impl Rto {
                 counts: 0.0,
                 round: 0,
             })),
-            // ns-2's rttvar_init_ is 12 s; it only matters if the backoff exceeds eight before there is any sample.
+            // ns-2's rttvar_init_ is 12 s. This value only has an effect if the backoff exceeds eight before there is
+            // any sample.
             RtoForm::Ticks => RttEstimate::Ticks {
                 srtt: 0,
                 rttvar: (12.0 / c.clock_granularity.seconds()) as i32 * 4,
@@ -84,7 +85,7 @@ impl Rto {
         }
     }
 
-    /// Where the ticks lie, if the clock has any.
+    /// The phase of the ticks, if the clock has ticks.
     pub fn phase(&self) -> Option<Duration> {
         match self.estimate {
             RttEstimate::Ticks { phase, .. } => Some(phase),
@@ -100,7 +101,7 @@ impl Rto {
     }
 
     /// The round trip of a segment sent at `sent`. There are `per_window` samples in a window (RFC 7323 appendix G).
-    /// `round`: what is acknowledged now, and what is to be sent next.
+    /// `round` has the unit acknowledged now, and the unit to be sent next.
     pub fn sample(&mut self, sent: Time, now: Time, per_window: u32, round: (u64, u64), c: &Config) {
         match &mut self.estimate {
             RttEstimate::Real { srtt, rttvar } => {
@@ -142,8 +143,8 @@ impl Rto {
         }
     }
 
-    /// The present timeout. Rules 2.4 and 2.5: at least the minimum, at most the maximum. The minimum is applied
-    /// before the backoff, so that consecutive expiries are exactly rto, 2 rto, 4 rto apart.
+    /// The present timeout. By rules 2.4 and 2.5 it is at least the minimum and at most the maximum. The minimum is
+    /// applied before the backoff, so that consecutive expiries are exactly rto, 2 rto, 4 rto apart.
     #[inline]
     pub fn timeout(&self, c: &Config) -> Duration {
         let base = self.current.0.max(c.min_rto.0);
@@ -155,7 +156,7 @@ impl Rto {
         let timeout = self.timeout(c);
         match &mut self.estimate {
             RttEstimate::Real { .. } | RttEstimate::Greatest(_) => {
-                // Do not double beyond what the maximum can show.
+                // Do not double further once the timeout has reached the maximum.
                 if timeout < c.max_rto {
                     self.backoff = self.backoff.saturating_mul(2);
                 }
@@ -174,8 +175,8 @@ impl Rto {
     }
 
     /// Linux's estimate (P. Sarolahti, A. Kuznetsov, "Congestion control in Linux TCP", USENIX 2002, section 4). The
-    /// variance term is the greatest deviation in a round trip and falls slowly, never below `least`. A round trip
-    /// that is shorter than usual changes it less.
+    /// variance term is the greatest deviation in a round trip and falls slowly, never below `least`. A round trip that
+    /// is shorter than usual changes this term less.
     #[cold]
     fn greatest(&mut self, r: f64, (una, nxt): (u64, u64), least: f64) {
         let RttEstimate::Greatest(g) = &mut self.estimate else {
@@ -196,7 +197,8 @@ impl Rto {
             let error = r - *srtt;
             *srtt += ALPHA * error;
             let excess = error.abs() - *deviation / 4.0;
-            // A quarter of the excess, times four; for a sample below the usual, only an eighth of that.
+            // The deviation grows by a quarter of the excess, times four. For a sample below the usual it grows by only
+            // an eighth of this.
             *deviation += if error < 0.0 && excess > 0.0 {
                 excess / 8.0
             } else {
@@ -246,7 +248,7 @@ impl Rto {
         self.backoff
     }
 
-    /// Smoothed round trip, once there is a sample. In ticks it is whole ticks, as that clock shows it.
+    /// Smoothed round trip, once there is a sample. In the tick form it is a whole number of ticks.
     #[inline]
     pub fn srtt(&self) -> Option<Duration> {
         self.srtt
@@ -264,8 +266,8 @@ impl Rto {
 
 /// A round trip in whole ticks, counted from the tick before the segment was sent.
 ///
-/// The phase of the clock says where the ticks lie. In the reference each sender has a random phase; the sixteen
-/// traces, which log every change of srtt, show that it is between 5.54 and 5.58 ms after the last tick.
+/// The phase of the clock gives the times of the ticks. In the reference each sender has a random phase. The sixteen
+/// traces, which log every change of srtt, show that this phase is between 5.54 and 5.58 ms after the last tick.
 fn ticks_between(sent: Time, now: Time, phase: Duration, tick: f64) -> i32 {
     let round_trip = now.seconds() - sent.seconds();
     let started = sent.seconds() + phase.seconds();
@@ -281,7 +283,7 @@ mod tests {
         Time::from_seconds(s)
     }
 
-    /// Closed form: with a constant round trip R, rttvar after n samples is (R/2) 0.75^(n-1).
+    /// With a constant round trip R, the closed form of rttvar after n samples is (R/2) 0.75^(n-1).
     #[test]
     fn a_constant_round_trip_follows_its_closed_form() {
         let c = config(&[("min_rto", "200ms"), ("clock_granularity", "1ms")]);
@@ -329,7 +331,7 @@ mod tests {
         assert_eq!(rto.timeout(&c), Duration::from_millis(3000));
         rto.sample(Time(100_000_000), Time(144_768_000), 1, (0, 0), &c);
         assert_eq!(rto.srtt(), Some(Duration::from_millis(50)));
-        // 50 ms + 4 * 25 ms is under the minimum.
+        // The sum 50 ms + 4 * 25 ms is below the minimum.
         assert_eq!(rto.timeout(&c), Duration::from_millis(200));
     }
 

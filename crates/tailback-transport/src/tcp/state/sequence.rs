@@ -6,14 +6,13 @@
 //!   acked |  outstanding   | to repeat  |     unsent      |      nxt < max_sent only while going back after a timeout
 //! ```
 //!
-//! Units are bytes; the SYN is unit 0 and data starts at 1. If a FIN closes the connection, it is the unit at `end`,
-//! and `max_sent` and `una` pass it.
+//! Units are bytes. The SYN is unit 0, and data starts at 1. If a FIN closes the connection, it is the unit at `end`,
+//! and `max_sent` and `una` pass this unit.
 
 /// First byte of data.
 pub const FIRST: u64 = 1;
 
-/// No position: greater than any real position. No sequence number reaches it, so most comparisons need no special
-/// case.
+/// The value for no position. It is greater than any sequence number, so most comparisons need no special case.
 pub(super) const NONE: u64 = u64::MAX;
 
 /// A number of bytes as a real number. Lengths stay far below 2^63, so the signed conversion (one instruction) is
@@ -23,18 +22,18 @@ pub fn real(bytes: u64) -> f64 {
     bytes as i64 as f64
 }
 
-/// A segment that recovery wants to send now.
+/// A segment that recovery sends next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
     pub seq: u64,
     /// Payload, bytes.
     pub len: u32,
-    /// The FIN goes with it, after the payload.
+    /// Whether the segment has the FIN after its payload.
     pub fin: bool,
 }
 
 impl Piece {
-    /// One past its last unit.
+    /// One past the last unit of the segment.
     #[inline]
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.len) + u64::from(self.fin)
@@ -42,28 +41,29 @@ impl Piece {
 }
 
 pub(super) struct Sequence {
-    /// Lowest unacknowledged.
+    /// The lowest unacknowledged unit.
     pub una: u64,
-    /// Next to send.
+    /// The next unit to send.
     pub nxt: u64,
-    /// One past the highest ever sent.
+    /// One past the highest unit ever sent.
     pub max_sent: u64,
     /// One past the last byte the application wrote; `u64::MAX` without end.
     pub end: u64,
-    /// The end of what was outstanding at the last timeout (and, for the careful variants, fast retransmit).
+    /// The end of the data that were outstanding at the last timeout (and, for the careful variants, at the last fast
+    /// retransmit).
     pub recover: u64,
-    /// This segment is sent next, whatever the window says; [`NONE`] if no segment waits so.
+    /// The segment that is sent next, independent of the window; [`NONE`] if there is no such segment.
     pub resend: u64,
     /// The unit of the FIN: the end of the data once the application has closed; [`NONE`] before that, and if no FIN
     /// is sent.
     pub fin: u64,
     /// The segment that timed out last.
     pub timed_out: u64,
-    /// The end of what was sent again since the last cut for an echo.
+    /// The end of the data sent again since the last cut for an echo.
     pub resent: u64,
-    /// True until what was outstanding at a timeout is acknowledged.
+    /// True until the data that were outstanding at a timeout are acknowledged.
     pub after_timeout: bool,
-    /// The FIN waits until nothing is outstanding.
+    /// Whether the FIN waits until nothing is outstanding.
     pub fin_waits: bool,
     /// Payload of a full segment, bytes.
     pub segment: u32,
@@ -92,8 +92,8 @@ impl Sequence {
         self.nxt - self.una
     }
 
-    /// The segment at `seq`: a full one, or less at the end of the data. If it was sent before, it ends where its
-    /// data ended then.
+    /// The segment at `seq`, which is shorter than a full one at the end of the data. A repeat ends at the end of the
+    /// data that were sent before.
     #[inline]
     pub fn piece(&self, seq: u64) -> Option<Piece> {
         let stop = if seq < self.max_sent { self.max_sent } else { self.end };
@@ -122,7 +122,7 @@ impl Sequence {
         }
     }
 
-    /// `ack` is acknowledged; returns the number of new bytes.
+    /// Take the acknowledgement of all units below `ack`. Returns the number of new bytes.
     #[inline]
     pub fn advance(&mut self, ack: u64) -> u64 {
         let bytes = ack - self.una;

@@ -7,15 +7,15 @@ use crate::tcp::recovery::Algorithm;
 use crate::tcp::recovery::prr::{Prr, PrrAck};
 
 impl ControlBlock {
-    /// Enabled for a controller that responds to losses, if the parameters ask for it.
+    /// Spread reductions for a controller that responds to losses, if the parameters select this.
     pub(super) fn spread_reductions(&mut self) {
         if self.cfg.repair.prr != PrrUse::Off && self.cfg.controller.facts.spreads {
             self.prr = Some(Box::new(Prr::new(self.cfg.repair.prr_bound, self.cfg.payload)));
         }
     }
 
-    /// The same for one that takes over, with `sacked` bytes reported. A reduction in progress goes on; with a
-    /// controller that is not spread it ends.
+    /// Spread reductions for a controller that takes over, with `sacked` bytes reported. A reduction in progress
+    /// continues. It ends if the reductions of the new controller are not spread.
     pub(super) fn go_on_spreading(&mut self, sacked: u64) {
         if !self.cfg.controller.facts.spreads {
             self.prr = None;
@@ -34,14 +34,14 @@ impl ControlBlock {
         }
     }
 
-    /// Begin to spread a reduction of the window, which was `window` bytes. It is spread from that amount with
-    /// `halve = "cwnd"`, otherwise from what is in the network.
+    /// Begin to spread a reduction of the window, which was `window` bytes. With `halve = "cwnd"` it is spread from
+    /// this amount, and otherwise from the amount in the network.
     pub(super) fn begin_spreading(&mut self, window: f64) {
         let at_start = match self.cfg.window.halve {
             Halve::Cwnd => window as u64,
             Halve::Flight => 0,
         };
-        // Without SACK the reduction lasts until something above is acknowledged.
+        // Without SACK the reduction lasts until something above the outstanding data is acknowledged.
         let beyond = u64::from(self.cfg.recovery == Algorithm::Counted);
         if let Some(p) = &mut self.prr {
             p.begin(at_start, self.seq.max_sent + beyond);
@@ -60,12 +60,12 @@ impl ControlBlock {
         self.prr.as_ref().is_some_and(|p| p.is_active())
     }
 
-    /// While a reduction is spread: how much may be in the network until the next ACK, bytes.
+    /// The bytes that may be in the network until the next ACK, while a reduction is spread.
     pub fn spread_window(&self) -> Option<u64> {
         self.prr.as_ref().filter(|p| p.is_active()).map(|p| p.window())
     }
 
-    /// While a reduction is spread, each ACK says what the window allows.
+    /// While a reduction is spread, set the allowed amount from the last ACK.
     pub(super) fn allow_spread(&mut self) {
         if let Some(p) = &self.prr
             && p.is_active()
@@ -75,8 +75,8 @@ impl ControlBlock {
         }
     }
 
-    /// Take a judged ACK with `sacked` bytes reported above it: a reduction in progress uses its share. While the
-    /// reduction lasts, the window does not grow.
+    /// Take a judged ACK with `sacked` bytes reported above it, for a reduction in progress. While the reduction lasts,
+    /// the window does not grow.
     pub fn spread(&mut self, a: &Ack, judged: Judged, sacked: u64) -> Judged {
         let outstanding = self.outstanding();
         let resend = if self.resend_is_due() {
@@ -86,7 +86,7 @@ impl ControlBlock {
         };
         let (duplicates, ssthresh, una) = (self.window.duplicates, self.control.ssthresh(), self.seq.una);
         let loses = self.newly_lost > self.lost_by_timer;
-        // Linux takes it from its records, which count segments that arrive twice as well.
+        // Linux takes the delivered amount from its records, which also count segments that arrive twice.
         let linux = self.cfg.repair.rack_form == RackForm::Linux;
         let newly = self.sent.as_ref().filter(|_| linux).map(|list| list.newly());
         let Some(p) = &mut self.prr else { return judged };
@@ -103,7 +103,7 @@ impl ControlBlock {
         }
         let ack = PrrAck {
             delivered,
-            // What is sent next already counts.
+            // The segment that is sent next already counts.
             pipe: pipe.saturating_sub(resend),
             ssthresh,
             moved: a.bytes > 0,
@@ -120,8 +120,8 @@ impl ControlBlock {
         }
     }
 
-    /// The timer of a recovery has judged what it told to [`ControlBlock::count_lost`]: that is no news of the next
-    /// ACK. If a reduction `begins` with it, Linux counts one segment as delivered.
+    /// The timer of a recovery has judged the losses passed to [`ControlBlock::count_lost`]. These losses do not belong
+    /// to the next ACK. If a reduction `begins` with this judgement, Linux counts one segment as delivered.
     pub fn judged_by_timer(&mut self, begins: bool) {
         self.lost_by_timer = self.newly_lost;
         let segment = u64::from(self.cfg.payload);
@@ -150,7 +150,7 @@ impl ControlBlock {
         {
             p.sent(bytes);
             if again {
-                // It is already part of the flight, so the flight does not grow by it.
+                // A repeated segment is already part of the flight, so the flight does not grow.
                 self.window.allowed = self.window.allowed.saturating_sub(u64::from(bytes));
             }
         }

@@ -1,4 +1,4 @@
-//! The clocks of a sender: the retransmission timer, the round trip being timed, the beginning of an idle period.
+//! The clocks of a sender: the retransmission timer, the round trip being timed, and the beginning of an idle period.
 
 use super::rto::Rto;
 use super::sequence::NONE;
@@ -9,9 +9,9 @@ pub(super) struct Timers {
     pub rto: Rto,
     /// When the retransmission timer expires; [`Time::NEVER`] when it is off.
     pub deadline: Time,
-    /// The end of the segment being timed; [`NONE`] if none is.
+    /// The end of the segment being timed; [`NONE`] if no segment is timed.
     pub timed_end: u64,
-    /// When it was sent.
+    /// The time at which the timed segment was sent.
     pub timed_at: Time,
     pub last_sent: Time,
     /// When everything written was acknowledged; [`Time::NEVER`] while there is something to send.
@@ -46,10 +46,10 @@ impl Timers {
         self.deadline = now + self.rto.timeout(cfg);
     }
 
-    /// Whether the connection has been idle long enough to start with a small window again. By RFC 5681 section 4.1
-    /// this is after an idle time longer than the RTO. The parameters may give another time, which begins when
-    /// everything written is acknowledged: a sender with one segment outstanding has nothing in the network at each
-    /// ACK, but it is not idle.
+    /// Whether the connection has been idle long enough to restart with a small window. By RFC 5681 section 4.1 this is
+    /// after an idle time longer than the RTO. The parameters may give another time, which begins when everything
+    /// written is acknowledged. A sender with one segment outstanding has nothing in the network at each ACK, but it is
+    /// not idle.
     pub fn has_rested(&mut self, cfg: &Config, now: Time) -> bool {
         let rested = match cfg.idle_after {
             None => now.since(self.last_sent) > self.rto.timeout(cfg),

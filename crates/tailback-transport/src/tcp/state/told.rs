@@ -17,7 +17,7 @@ impl ControlBlock {
         }
     }
 
-    /// Count what an ACK says is marked; its sample with that, if it has one.
+    /// Count the marked bytes of an ACK. Returns the sample of the ACK with these bytes, if there is a sample.
     #[cold]
     pub(super) fn with_marks(&mut self, sample: Option<&RateSample>, marked: u64) -> Option<RateSample> {
         if let Some(list) = &mut self.sent {
@@ -29,7 +29,7 @@ impl ControlBlock {
         })
     }
 
-    /// Tell the controller of the segments that were judged lost, if it asks for that.
+    /// Report the segments that were judged lost to the controller, if the controller requires this.
     #[inline]
     pub fn tell_losses(&mut self, now: Time) {
         if self.more
@@ -40,15 +40,15 @@ impl ControlBlock {
         }
     }
 
-    /// A segment is sent while nothing is outstanding. The controller gets this event, because it may set the
-    /// pace.
+    /// A segment is sent while nothing is outstanding. The controller gets this event, because the controller may set
+    /// the pace.
     #[cold]
     pub(super) fn begin_sending(&mut self, now: Time) {
         self.control.sending_begins(now, self.timers.rto.srtt());
         self.window.refresh(&*self.control);
     }
 
-    /// A controller that asks for losses hears of the tail, whose record is gone.
+    /// Report a lost tail, whose record no longer exists, to a controller that requires losses.
     pub(super) fn tell_of_tail(&mut self, flight: u64, now: Time) {
         let segment = u64::from(self.cfg.payload);
         if self.cfg.asked.losses {

@@ -1,4 +1,4 @@
-//! Takes back a reduction that proves to be a mistake (RFC 4015), for connections with this option.
+//! The undo of a reduction that proves to be a mistake (RFC 4015), for connections with this option.
 
 use super::{ControlBlock, Piece};
 use crate::tcp::config::{RackForm, UndoForm};
@@ -15,7 +15,7 @@ pub struct Evidence<'a> {
     pub ecn_echo: bool,
     /// Newly acknowledged, bytes.
     pub acked: u64,
-    /// A repair is in progress.
+    /// Whether a repair is in progress.
     pub repairing: bool,
     pub rtt: Option<Duration>,
 }
@@ -54,7 +54,8 @@ impl ControlBlock {
     }
 
     /// RFC 5682 section 2.1: a timeout is tested if it begins a repair, or if it repeats for the same segment.
-    /// `repairing`: recovery is not over. Must be called before the timeout is handled.
+    /// `repairing` says whether recovery is still in progress. This function must be called before the timeout is
+    /// handled.
     pub fn timeout_is_worth_a_test(&self, repairing: bool) -> bool {
         let begins = !repairing && !self.seq.after_timeout;
         self.cfg.repair.frto && (begins || self.seq.timed_out == self.seq.una)
@@ -92,7 +93,7 @@ impl ControlBlock {
         }
     }
 
-    /// The evidence of this ACK about the last reduction.
+    /// Evaluate the evidence of this ACK about the last reduction.
     pub fn weigh(&mut self, e: &Evidence<'_>) -> Proof {
         let proof = self.proof(e);
         self.look_whether_held();
@@ -107,8 +108,8 @@ impl ControlBlock {
         let (una, recover, sack) = (self.seq.una, self.seq.recover, self.cfg.sack);
         let segment = u64::from(self.cfg.payload);
         let linux = self.cfg.repair.rack_form == RackForm::Linux;
-        // RFC 5682 section 2.1 step 2b: "transmit up to two new (previously unsent) segments"; in Linux the window
-        // says how many.
+        // RFC 5682 section 2.1 step 2b: "transmit up to two new (previously unsent) segments". In Linux the window
+        // gives the number.
         let new = match (has_next, linux) {
             (false, _) => 0,
             (true, false) => 2,
@@ -151,8 +152,8 @@ impl ControlBlock {
         })
     }
 
-    /// Take back the reduction: window, threshold, backoff, and what was to be sent again. Recovery resets its own
-    /// state.
+    /// Undo the reduction: restore window, threshold and backoff, and drop the data that were to be sent again.
+    /// Recovery resets its own state.
     pub fn take_back(&mut self, e: &Evidence<'_>) {
         let Some(u) = &mut self.undo else { return };
         let of_timeout = u.is_of_timeout();

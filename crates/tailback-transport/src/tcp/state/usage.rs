@@ -1,11 +1,11 @@
-//! Whether the congestion window limits the sender, as Linux notes it: at the end of each burst of new data, for a
-//! window of data from there.
+//! Whether the congestion window limits the sender. As in Linux this is recorded at the end of each burst of new data,
+//! and counts for one window of data.
 //!
-//! A window that was full once lets it grow until all that was outstanding then is acknowledged, also where the
-//! application has nothing more to send. Otherwise the most that was outstanding counts: in slow start the window may
-//! grow while it is less than twice that.
+//! If the window was full once, it may grow until all data that were outstanding at that time are acknowledged, even if
+//! the application has nothing more to send. Otherwise the largest amount that was outstanding counts. In slow start
+//! the window may grow while it is less than twice this amount.
 //!
-//! State: 32 bytes. A burst costs a few compares.
+//! The state is 32 bytes. A burst costs a few compares.
 
 use super::{ControlBlock, real};
 
@@ -13,17 +13,17 @@ use super::{ControlBlock, real};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     limited: bool,
-    /// The most outstanding in this window of data.
+    /// The largest amount outstanding in this window of data.
     most: u64,
-    /// The end of the data sent up to the last note; when it is acknowledged, the next note begins a new window of
-    /// data.
+    /// The end of the data sent up to the last record. When this end is acknowledged, the next record begins a new
+    /// window of data.
     until: u64,
-    /// New data has left since the last note.
+    /// Whether new data has left since the last record.
     pub sent: bool,
 }
 
 impl Usage {
-    /// A burst has ended, `limited` by the window or not.
+    /// Record the end of a burst. `limited` says whether the window limited this burst.
     pub fn note(&mut self, (una, max_sent): (u64, u64), limited: bool) {
         let outstanding = max_sent - una;
         if una >= self.until || limited || (!self.limited && outstanding > self.most) {
@@ -56,7 +56,7 @@ impl ControlBlock {
         usage.limits(cwnd, cwnd < self.control.ssthresh())
     }
 
-    /// A burst has ended; there is `more` to send.
+    /// Record the end of a burst. `more` says whether there is more to send.
     #[inline(never)]
     pub fn note_usage(&mut self, more: bool) {
         if self.usage.as_ref().is_some_and(|u| u.sent || more) {
@@ -77,8 +77,8 @@ impl ControlBlock {
 mod tests {
     use super::*;
 
-    /// A window of ten segments that was full stays so while its segments are acknowledged; the next burst of three
-    /// then says that it is not, and that only a window below six may grow.
+    /// A window of ten segments that was full still counts as full while its segments are acknowledged. The next burst
+    /// of three shows that the window is not full, so only a window below six may grow.
     #[test]
     fn a_full_window_counts_until_it_is_acknowledged() {
         let mut u = Usage::default();

@@ -1,4 +1,5 @@
-//! How much a sender may have outstanding: the controller's window, the cap, and the temporary additions of recovery.
+//! The amount that a sender may have outstanding: the controller's window, the cap, and the temporary additions of
+//! recovery.
 
 use crate::tcp::congestion::CongestionControl;
 
@@ -7,25 +8,25 @@ pub(super) struct SendWindow {
     pub cwnd: f64,
     /// How much may be outstanding, whole bytes.
     pub allowed: u64,
-    /// The cap or the advertised window, not the congestion window, limits the sender.
+    /// Whether the cap or the advertised window, not the congestion window, limits the sender.
     pub capped: bool,
     /// Pacing rate, bytes per second; infinite if the sender sends as soon as the window allows.
     pub pace: f64,
-    /// The rate where the controller names none; infinite unless the host paces.
+    /// The rate if the controller sets none; infinite unless the host paces.
     pub unpaced: f64,
     /// The smaller of window cap and advertised window, bytes.
     pub limit: f64,
-    /// Fast-recovery inflation, bytes; it stands for segments that have left the network.
+    /// Fast-recovery inflation, bytes. It stands for segments that have left the network.
     pub inflation: i64,
     /// Duplicate ACKs in a row.
     pub duplicates: u32,
-    /// Limited transmit may send one segment.
+    /// Whether limited transmit may send one segment.
     pub credit: bool,
     /// Bytes sent by limited transmit since the last new ACK.
     pub beyond: u64,
-    /// Segments that may still leave in answer to this event.
+    /// The number of segments that may still leave after the present event.
     pub burst: u32,
-    /// The next segment leaves with an ACK that is due.
+    /// Whether the next segment leaves with an ACK that is due.
     pub forced: bool,
 }
 
@@ -49,14 +50,14 @@ impl SendWindow {
         w
     }
 
-    /// Read window and pace from the controller. Called after every event that may have changed the window, so that
-    /// the send rule, which runs more often, compares whole numbers.
+    /// Read window and pace from the controller. This function is called after every event that may have changed the
+    /// window. The send rule runs more often, and can then compare whole numbers.
     #[inline(always)]
     pub fn refresh(&mut self, control: &dyn CongestionControl) {
         self.cwnd = control.cwnd();
         let window = self.cwnd + self.inflation as f64;
         self.capped = self.limit < window;
-        // The conversion saturates: infinity becomes the largest number.
+        // The conversion saturates, so infinity becomes the largest number.
         self.allowed = (if self.capped { self.limit } else { window }).max(0.0) as i64 as u64;
         self.pace = control.pacing().map_or(self.unpaced, |r| r.bits_per_second() / 8.0);
     }

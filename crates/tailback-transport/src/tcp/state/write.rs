@@ -23,13 +23,13 @@ impl ControlBlock {
         self.seq.end = u64::MAX;
     }
 
-    /// The data ends here; what is outstanding is still recovered.
+    /// Drop the data that were not sent. Losses of outstanding data are still repaired.
     pub fn give_up_unsent(&mut self) {
         self.seq.end = self.seq.max_sent.max(FIRST);
     }
 
-    /// The bytes written last, this many of them, are not sent, except those that were already sent. Data without end
-    /// stay, unless all of them are withdrawn (`u64::MAX`).
+    /// Withdraw this many of the bytes written last, except bytes that were already sent. Data without end stay, unless
+    /// all of them are withdrawn (`u64::MAX`).
     pub fn withdraw(&mut self, bytes: u64) {
         let sent = self.seq.max_sent.max(FIRST);
         if self.seq.end != u64::MAX {
@@ -39,7 +39,7 @@ impl ControlBlock {
         }
     }
 
-    /// How far the written data has come. A FIN does not count as a byte.
+    /// How many of the written bytes have been sent and acknowledged. A FIN does not count as a byte.
     pub fn progress(&self) -> Progress {
         let s = &self.seq;
         let bytes = |unit: u64| unit.min(s.end).saturating_sub(FIRST);
@@ -56,19 +56,19 @@ impl ControlBlock {
         self.seq.una >= self.seq.end
     }
 
-    /// Only a FIN follows the written data; it is repeated like data until it is acknowledged.
+    /// Only a FIN follows the written data. The FIN is repeated like data until it is acknowledged.
     pub fn end_with_fin(&mut self) {
         self.seq.fin = self.seq.end;
         self.seq.fin_waits = self.cfg.fin_apart;
     }
 
-    /// The FIN is acknowledged.
+    /// Whether the FIN is acknowledged.
     pub fn fin_is_acknowledged(&self) -> bool {
         self.seq.una > self.seq.fin
     }
 
-    /// The other side advertises a window other than its constant one, or the constant one again (`None`). Returns
-    /// true if that changes how much may be outstanding.
+    /// The other side advertises a window other than its constant one, or the constant one again (`None`). Returns true
+    /// if this changes the amount that may be outstanding.
     pub fn advertised(&mut self, window: Option<u32>) -> bool {
         let constant = self.constant_window();
         let limit = window.map_or(constant, |w| constant.min(f64::from(w)));
@@ -83,14 +83,14 @@ impl ControlBlock {
         self.cfg.window.cap.min(self.cfg.rwnd)
     }
 
-    /// Whether the other side has advertised this window last.
+    /// Whether this is the last window that the other side advertised.
     #[inline]
     pub fn has_constant_window(&self) -> bool {
         self.window.limit == self.constant_window()
     }
 
-    /// The part of the next segment that fits in the advertised window, if not all of it fits: at least one byte.
-    /// For a connection with nothing in flight.
+    /// The part of the next segment that fits in the advertised window (at least one byte), if the whole segment does
+    /// not fit. This is for a connection with nothing in flight.
     pub fn squeeze(&self) -> Option<Piece> {
         let piece = self.piece(self.seq.nxt)?;
         let room = self.window.limit as u64;
@@ -106,8 +106,8 @@ impl ControlBlock {
         self.window.limit < 1.0
     }
 
-    /// A probe, without counting it as sent: the next byte, or in the form of Linux nothing, one below what is
-    /// acknowledged, which is as unacceptable and so answered too.
+    /// A window probe, which does not count as sent. It is the next byte. In the form of Linux it has no data and a
+    /// sequence number one below the acknowledged data. This is also unacceptable, so the receiver answers it as well.
     pub fn probe(&self, now: Time) -> Segment {
         let (seq, payload) = match self.cfg.window.form {
             ControlForm::Linux => (self.seq.una - 1, 0),
@@ -128,7 +128,7 @@ impl ControlBlock {
         }
     }
 
-    /// The probe was accepted: its byte counts as sent.
+    /// The probe was accepted, so its byte counts as sent.
     pub fn probe_taken(&mut self) {
         self.seq.nxt = self.seq.nxt.max(self.seq.max_sent + 1);
         self.seq.max_sent += 1;
@@ -139,8 +139,8 @@ impl ControlBlock {
         self.timers.empty_since = now;
     }
 
-    /// Called before data is sent with nothing outstanding. RFC 5681 section 4.1: after an idle period "cwnd is
-    /// reduced to [...] min (IW, cwnd)".
+    /// This function is called before data is sent with nothing outstanding. RFC 5681 section 4.1: after an idle period
+    /// "cwnd is reduced to [...] min (IW, cwnd)".
     #[inline]
     pub fn before_sending(&mut self, now: Time) {
         if self.cfg.idle_forgets != IdleForgets::Halves {
@@ -148,8 +148,8 @@ impl ControlBlock {
         }
     }
 
-    /// Called when the application has written. Linux looks here whether the connection was idle: one that waits for
-    /// its receiver's window is not.
+    /// This function is called when the application has written. Linux checks here whether the connection was idle. A
+    /// connection that waits for its receiver's window is not idle.
     #[inline]
     pub fn has_written(&mut self, now: Time) {
         if self.cfg.idle_forgets == IdleForgets::Halves {
@@ -195,7 +195,8 @@ impl ControlBlock {
         // ECE cleared".
         let gives_up = self.cfg.ecn_syns > 0 && lost >= self.cfg.ecn_syns;
         let asked = if gives_up { Agreed::Nothing } else { self.cfg.able() };
-        // RFC 9768 section 3.1.4.1: the answer to an earlier SYN may still come, and agree to what that one asked for.
+        // RFC 9768 section 3.1.4.1: the answer to an earlier SYN may still arrive, and agree to the options that this
+        // SYN requested.
         if self.ecn.asked != Agreed::Accurate {
             self.ecn.asked = asked;
         }
@@ -236,7 +237,7 @@ impl ControlBlock {
         self.stop_timer();
     }
 
-    /// `s` acknowledges the SYN, after `lost` lost ones; `ecn`: both sides want ECN.
+    /// `s` acknowledges the SYN, after `lost` lost SYNs. `ecn` is the ECN on which both sides agree.
     pub fn established(&mut self, s: &Segment, ecn: Agreed, lost: u32, now: Time) {
         self.agree(ecn, !s.flags.has(Flags::SYN));
         let echoed = self.take_timestamps(s);
@@ -262,7 +263,7 @@ impl ControlBlock {
         self.ecn.echoed && self.cfg.ecn != EcnMode::Ignore && s.flags.has(Flags::ECE)
     }
 
-    /// Remember the other side's time stamp; returns the echo of ours, if any.
+    /// Store the other side's time stamp. Returns the echo of our time stamp, if there is one.
     #[inline]
     pub fn take_timestamps(&mut self, s: &Segment) -> Option<Time> {
         let (value, echo) = s.timestamps?;
@@ -286,7 +287,7 @@ impl ControlBlock {
         }
     }
 
-    /// A segment is sent: update what a plain connection does not keep.
+    /// Update the state that a plain connection does not keep, when a segment is sent.
     #[inline(never)]
     fn note_emitted(&mut self, p: &Piece, again: bool, now: Time) {
         if let Some(list) = &mut self.sent {
@@ -336,7 +337,7 @@ impl ControlBlock {
             self.ecn.cwr_pending = false;
             flags = flags.with(Flags::CWR);
         }
-        // RFC 3168 section 6.1.5: ECT is for data; a FIN without data is an ACK.
+        // RFC 3168 section 6.1.5: ECT is for data, and a FIN without data is an ACK.
         let carries = p.len > 0 || self.ecn.on_acks;
         let capable = self.ecn.agreed && (!again || self.ecn.capable_again) && carries;
         // RFC 6298 rule 5.1: start the timer if it is off.

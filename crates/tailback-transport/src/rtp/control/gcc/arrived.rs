@@ -1,7 +1,7 @@
-//! The rate that arrives: a Bayesian estimate over windows of 150 ms, of 500 ms at first.
+//! The rate that arrives. It is a Bayesian estimate over windows of 150 ms. The first window is 500 ms.
 //!
-//! A sample that is far from the estimate is uncertain in proportion, and moves it less. A sample of few bytes below
-//! the estimate is more uncertain still.
+//! The uncertainty of a sample grows in proportion to its distance from the estimate, and an uncertain sample moves the
+//! estimate less. A sample of few bytes below the estimate is more uncertain still.
 
 use tailback_base::Time;
 
@@ -56,7 +56,7 @@ impl Arrived {
         let gap = at.since(last).seconds();
         self.length += gap;
         if gap >= window {
-            // Nothing came for long: the windows between are forgotten.
+            // No packet arrived for a long time, so the windows in between do not count.
             self.bytes = 0;
             self.length %= window;
         }

@@ -1,7 +1,7 @@
-//! A cluster of packets that are sent faster than the estimate, and the rate that it proves.
+//! A cluster of packets that are sent faster than the estimate, and the rate that this cluster proves.
 //!
-//! A cluster is complete with 15 ms of its rate and five packets. It has a result if at least four packets have
-//! arrived, with four fifths of the bytes of 15 ms:
+//! A cluster is complete when it has five packets and the bytes of 15 ms at its rate. It has a result if at least four
+//! packets, with four fifths of the bytes of 15 ms, have arrived:
 //!
 //! ```text
 //!   sent     = bytes but the last packet's / time from the first to the last that was sent
@@ -23,7 +23,7 @@ const MOST_RATIO: f64 = 2.0;
 const FULL: f64 = 0.9;
 const OF_FULL: f64 = 0.95;
 
-/// First and last of some packets: when, and how many bytes.
+/// The time and the bytes of the first and of the last of some packets.
 #[derive(Clone, Copy)]
 struct Ends {
     first: (Time, u32),
@@ -53,7 +53,7 @@ impl Ends {
 pub struct Cluster {
     /// Bit/s.
     pub rate: f64,
-    /// It was planned while the application limited the rate.
+    /// The cluster was planned while the application limited the rate.
     pub is_limited: bool,
     /// The numbers of its packets.
     numbers: std::ops::Range<u64>,
@@ -82,7 +82,7 @@ impl Cluster {
         self.rate * LENGTH_S / 8.0
     }
 
-    /// A packet leaves. Returns whether the cluster is complete with it.
+    /// A packet leaves. Returns whether this packet completes the cluster.
     pub fn send(&mut self, number: u64, bytes: u32) -> bool {
         if self.numbers.is_empty() {
             self.numbers.start = number;
@@ -132,8 +132,8 @@ impl Cluster {
 mod tests {
     use super::*;
 
-    /// Fifteen packets of 250 B at 2 Mbit/s, one each 1 ms. They arrive `gap` us apart, but the first `lost` of them
-    /// are lost.
+    /// The result of fifteen packets of 250 B, sent at 2 Mbit/s, one every 1 ms. The first `lost` packets are lost, and
+    /// the others arrive `gap` us apart.
     fn result(gap: u64, lost: u64) -> Option<f64> {
         let mut c = Cluster::new(2e6, false);
         let whole: Vec<bool> = (0..16).map(|n| c.send(n, 250)).collect();
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_cluster_proves_the_smaller_of_its_rates() {
         assert_eq!(result(1000, 0), Some(2e6));
-        // 1.9 Mbit/s are not below 0.9 of what was sent.
+        // 1.9 Mbit/s is not below 0.9 of the rate that was sent.
         let near = result(1050, 0).expect("a result");
         assert!((near - 2e6 / 1.05).abs() < 1.0, "{near}");
         let full = result(2000, 0).expect("a result");

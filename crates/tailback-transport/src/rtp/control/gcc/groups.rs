@@ -1,8 +1,8 @@
 //! Groups of packets that were sent together, and by how much the delay grew from one group to the next.
 //!
-//! Packets sent within 5 ms are a group. So are those that a queue lets go at once after a pause: they arrive at most 5
-//! ms apart, within 100 ms, and each with less delay than the one before. Send times are whole milliseconds, as
-//! libwebrtc has them.
+//! Packets sent within 5 ms are a group. Packets that a queue releases at once after a pause are also a group: these
+//! arrive at most 5 ms apart, within 100 ms, and each has less delay than the one before. Send times are whole
+//! milliseconds, as in libwebrtc.
 
 use tailback_base::Time;
 
@@ -19,7 +19,7 @@ struct PacketGroup {
     arrived: f64,
 }
 
-/// How much later than a group the next one was sent, and how much later it arrived, ms.
+/// How much later than one group the next group was sent, and how much later it arrived, ms.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Difference {
     pub sent: f64,
@@ -35,8 +35,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// A packet that arrived, in the order of sending. If it begins a group, the difference of the two before it is
-    /// known.
+    /// Take a packet that arrived, in the order of sending. If it begins a group, the difference between the two groups
+    /// before is known.
     pub fn add(&mut self, sent: Time, arrived: Time) -> Option<Difference> {
         let sent = libm::round(1e3 * sent.seconds());
         let arrived = 1e3 * arrived.seconds();
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// After an outage of 200 ms ten packets come at once: they are one group.
+    /// After an outage of 200 ms ten packets arrive at once. These packets are one group.
     #[test]
     fn what_a_pause_lets_go_is_one_group() {
         let mut g = Groups::default();

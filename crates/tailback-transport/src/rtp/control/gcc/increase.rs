@@ -1,4 +1,4 @@
-//! The estimate by delay: it grows until the line is overused, falls, and waits until the queue is gone.
+//! The estimate by delay. It grows until the line is overused, then falls, and then waits until the queue is empty.
 //!
 //! ```text
 //!              overuse: 0.85 of what arrives
@@ -7,18 +7,19 @@
 //!       '---------------------------------------'
 //! ```
 //!
-//! It grows by 8 % a second. If the rate that arrives is within three deviations of its mean at the last overuses, the
-//! estimate grows by half a packet in the time that a change takes to show: a round trip and 100 ms. Either way an
-//! update adds at least 1 kbit/s. It never grows beyond 1.5 times the rate that arrives.
+//! The estimate grows by 8 % a second. If the rate that arrives is within three deviations of its mean at the last
+//! overuses, the estimate instead grows by half a packet in each response time, which is a round trip plus 100 ms. In
+//! both cases an update adds at least 1 kbit/s. The estimate never grows beyond 1.5 times the rate that arrives.
 //!
-//! Departure from str0m 0.25.0: str0m divides the packet of 1200 B by 8 where the draft and libwebrtc multiply. In
-//! str0m the least step therefore always decides near the last reduction.
+//! Departure from str0m 0.25.0: str0m divides the packet of 1200 B by 8, but the draft and libwebrtc multiply it by 8.
+//! In str0m the growth near the last reduction is therefore always the least step.
 
 use super::super::Terms;
 use super::trendline::Usage;
 use tailback_base::Time;
 
-/// Weight of a new rate in the mean at overuses, and how many deviations are near.
+/// The weight of a new rate in the mean at overuses, and the largest distance from this mean, in deviations, that
+/// counts as near.
 const WEIGHT: f64 = 0.95;
 const NEAR: f64 = 3.0;
 const MOST_OF_ARRIVED: f64 = 1.5;
@@ -26,7 +27,8 @@ const BACKOFF_S: f64 = 0.1;
 const REDUCED_EVERY_S: (f64, f64) = (0.01, 0.2);
 const FAR_BELOW: f64 = 0.5;
 const LEAST_STEP: f64 = 1000.0;
-/// Of frames as a browser's encoder makes them: how many a second, and the bits of a packet for their number.
+/// For the frames of a browser's encoder: the number of frames per second, and the packet size in bits from which the
+/// number of packets follows.
 const FPS: f64 = 30.0;
 const PACKET_BITS: f64 = 8.0 * 1200.0;
 
@@ -51,7 +53,7 @@ impl Mean {
         });
     }
 
-    /// How many deviations x is above the mean; without a deviation any other value is infinitely far.
+    /// How many deviations x is above the mean. If the deviation is 0, any other value is infinitely far away.
     fn deviations(&self, x: f64) -> Option<f64> {
         self.0.map(|(mean, variance)| match x - mean {
             0.0 => 0.0,
@@ -70,7 +72,7 @@ pub struct Increase {
     growth: f64,
     state: GrowthState,
     rate: f64,
-    /// What arrived at the last overuses.
+    /// The rate that arrived at the last overuses.
     capacity: Mean,
     changed: Option<Time>,
 }
@@ -139,13 +141,13 @@ impl Increase {
         self.set((self.rate + step.max(LEAST_STEP)).min(most), now);
     }
 
-    /// The mean packet of a frame.
+    /// The mean size of the packets of a frame, bits.
     fn packet_bits(&self) -> f64 {
         let frame = self.rate / FPS;
         frame / libm::ceil(frame / PACKET_BITS)
     }
 
-    /// A rate that is known, whatever the delay says.
+    /// Set a rate that is known from another source than the delay.
     pub fn set(&mut self, rate: f64, now: Time) {
         self.rate = self.terms.clamp(rate);
         self.changed = Some(now);
@@ -164,7 +166,7 @@ mod tests {
         ecn: Ecn::NotEct,
     };
 
-    /// ln 2 / ln 1.08 = 9.0 s, with an update each 25 ms and all of it arriving.
+    /// The rate doubles in ln 2 / ln 1.08 = 9.0 s, with an update every 25 ms, if everything arrives.
     #[test]
     fn without_congestion_it_doubles_in_nine_seconds() {
         let mut i = Increase::new(TERMS, 0.85, 1.08);
@@ -183,8 +185,8 @@ mod tests {
         assert_eq!(i.rate(), 0.85 * 2e6);
     }
 
-    /// 3 Mbit/s are frames of 100 kbit, in eleven packets. Where two overuses left a mean, a whole response time of 150
-    /// ms adds half a packet; far from it 1.08^0.15 of the rate.
+    /// At 3 Mbit/s a frame is 100 kbit, in eleven packets. Near a mean that two overuses left, a whole response time of
+    /// 150 ms adds half a packet. Far from this mean, it multiplies the rate by 1.08^0.15.
     #[test]
     fn near_its_last_reduction_it_adds_half_a_packet() {
         let grown = |arrived: f64| {

@@ -1,8 +1,8 @@
-//! Whether the application limits the rate: it sends less than 65 % of the estimate.
+//! Whether the application limits the rate, because it sends less than 65 % of the estimate.
 //!
-//! A budget fills at 65 % of the estimate and empties with what is sent, media only, between plus and minus 500 ms of
-//! that rate. Above 80 % of its bound the application limits the rate; below 50 % it does so no longer. Without a
-//! packet it is looked at each 500 ms.
+//! A budget fills at 65 % of the estimate and empties only with the bytes of media that are sent. Its bounds are plus
+//! and minus 500 ms of that rate. If the budget rises above 80 % of its bound, the application limits the rate. If it
+//! falls below 50 %, the application no longer does. If no packet is sent, the budget is checked every 500 ms.
 
 use tailback_base::Time;
 
@@ -12,7 +12,7 @@ const BEGINS: f64 = 0.8;
 const ENDS: f64 = 0.5;
 
 pub struct Limited {
-    /// Bytes a second at which it fills, and its bytes.
+    /// The rate at which the budget fills, bytes per second, and the bytes in the budget.
     rate: f64,
     budget: f64,
     last: Option<Time>,
@@ -64,8 +64,8 @@ impl Limited {
 mod tests {
     use super::*;
 
-    /// Whether it is limited after a second of packets of 1250 B at a share of an estimate of 1 Mbit/s, and then after
-    /// another second at 100 %.
+    /// Whether the application limits the rate after a second of packets of 1250 B at a share of an estimate of 1
+    /// Mbit/s, and then after another second at 100 %.
     fn limited(share: f64) -> [bool; 2] {
         let mut l = Limited::new(1e6);
         let mut at = 0.0;
@@ -79,8 +79,8 @@ mod tests {
         })
     }
 
-    /// At half of the estimate the budget gains 15 % of it, and is full enough only after 1.7 s; at a tenth after half
-    /// a second.
+    /// At half of the estimate the budget gains 15 % of the estimate, and is full enough only after 1.7 s. At a tenth
+    /// of the estimate it is full enough after half a second.
     #[test]
     fn an_application_that_sends_little_limits_the_rate() {
         assert_eq!(limited(0.1), [true, false]);

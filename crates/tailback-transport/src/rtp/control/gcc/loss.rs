@@ -1,12 +1,12 @@
-//! The estimate by loss: the rate B and the inherent loss p of a line that explain best what was lost.
+//! The estimate by loss: the rate B and the inherent loss p of a line that best explain the observed losses.
 //!
-//! A packet sent at rate r is lost with probability p, and above B with p + (1 - p) (r - B)/r. Each quarter of a second
-//! is an observation: bytes, lost bytes, rate. The last 15 count, with weights 0.9^age. Some rates near the present
-//! one, what arrives, and the estimate by delay are candidates; each gets its p by one step of Newton's method, and the
-//! one with the greatest likelihood wins, with some preference for higher rates. Then growth is bounded. The rate does
-//! not grow while more is lost than p. It is at most 1.5 times (1.2 soon after a loss) the rate that arrives, and grows
-//! at most 1.3 times in 300 ms. It does not grow for a time after a reduction either; this time doubles from 300 ms to
-//! a minute.
+//! A packet sent at a rate r up to B is lost with probability p. Above B the probability is p + (1 - p) (r - B)/r. Each
+//! quarter of a second is an observation of bytes, lost bytes and rate. The last 15 observations count, with weights
+//! 0.9^age. The candidates are some rates near the present one, the rate that arrives, and the estimate by delay. One
+//! step of Newton's method gives the p of each candidate. The candidate with the greatest likelihood is chosen, with
+//! some preference for higher rates. Then growth is bounded. The rate does not grow while the loss is greater than p.
+//! It is at most 1.5 times (1.2 soon after a loss) the rate that arrives, and grows at most 1.3 times in 300 ms. The
+//! rate does not grow for a time after a reduction either. This time doubles from 300 ms to a minute.
 
 use super::super::{Fate, ReportedPacket, Terms};
 use tailback_base::{Duration, Time};
@@ -14,14 +14,15 @@ use tailback_base::{Duration, Time};
 const OBSERVATIONS: usize = 15;
 const LEAST_OBSERVATION: Duration = Duration::from_millis(250);
 const AGING: f64 = 0.9;
-/// Above 5 % loss the rate is at most 100 kbit/s over the excess.
+/// Above 5 % loss the rate is at most 100 kbit/s divided by the excess of the loss over 5 %.
 const LOSS_OFFSET: f64 = 0.05;
 const LOSS_BALANCE: f64 = 100_000.0;
 const FIRST_INHERENT: f64 = 0.01;
 const LEAST_INHERENT: f64 = 0.001;
 const NEWTON_STEP: f64 = 0.75;
 const FACTORS: [f64; 3] = [1.02, 1.0, 0.95];
-/// The preference for higher rates, by the rate in kbit/s and by its logarithm; up to 20 % loss, with a smooth end.
+/// The preference for higher rates has a part that depends on the rate in kbit/s and a part that depends on its
+/// logarithm. It applies up to 20 % loss, with a smooth end.
 const RATE_BIAS: f64 = 0.0002;
 const LOG_BIAS: f64 = 0.02;
 const BIAS_UP_TO: f64 = 0.2;
@@ -33,11 +34,11 @@ const GROWTH_OF_WINDOW: f64 = 1.3;
 const GROWTH_WINDOW: Duration = Duration::from_millis(300);
 const FIRST_HOLD: Duration = Duration::from_millis(300);
 const LONGEST_HOLD: Duration = Duration::from_millis(60_000);
-/// How fast the bound by what arrives opens after a reduction: by its whole in a second, up to a minute.
+/// After a reduction the largest candidate rises by the rate that arrives in each second, for up to a minute.
 const OPENS_UP_TO_S: f64 = 60.0;
 const LEAST_RATE: f64 = 5000.0;
 
-/// Bytes are kB, as their likelihood is in libwebrtc.
+/// Bytes are counted in kB, as in the likelihood of libwebrtc.
 #[derive(Clone, Copy, Default)]
 struct Observation {
     kb: f64,
@@ -80,13 +81,14 @@ pub struct LossLimit {
     /// Newest first.
     seen: Vec<Observation>,
     partial: Observation,
-    /// When the last packet of the last observation was sent.
+    /// The time at which the last packet of the last observation was sent.
     last: Option<Time>,
     line: LossyLine,
     /// A bound by the mean loss.
     bound: f64,
     reduced: Option<Time>,
-    /// While it recovers: since when, and the most it may reach in the present window.
+    /// While the rate recovers: the time since which it recovers, and the largest rate that it may reach in the present
+    /// window.
     recovering: Option<Time>,
     most_in_window: f64,
     hold: Hold,
@@ -131,13 +133,14 @@ impl LossLimit {
         self.line.rate = rate;
     }
 
-    /// The traffic has changed: forget what was seen.
+    /// The traffic has changed. Drop all observations.
     pub fn restart(&mut self) {
         self.seen.clear();
         (self.partial, self.last, self.bound) = (Observation::default(), None, f64::INFINITY);
     }
 
-    /// `proven`: what the line is known to carry, where no more is to be estimated.
+    /// Take the packets of a report. `proven` is a rate that the line is known to carry, and the estimate does not
+    /// exceed this rate.
     pub fn update(&mut self, packets: &[ReportedPacket], delay: f64, arrived: Option<f64>, proven: Option<f64>) {
         self.delay = delay;
         self.proven = proven.unwrap_or(f64::INFINITY);
@@ -236,7 +239,7 @@ impl LossLimit {
         self.state != LossState::ByDelay
     }
 
-    /// A rate while losses limit: growth has its bounds.
+    /// The rate after the bounds of growth, while losses limit it.
     fn bounded(&self, rate: f64, now: Time) -> f64 {
         let mut rate = rate;
         if self.recovering.is_some_and(|t| t + GROWTH_WINDOW > now) {
@@ -249,7 +252,7 @@ impl LossLimit {
         let growth = if is_near { GROWTH_IN_HOLD } else { GROWTH };
         rate = self.line.rate.max(rate.min(growth * arrived));
         if self.state == LossState::Decreasing && rate == self.line.rate {
-            // One bit: that it grows again is a change of state.
+            // One bit/s more makes the state change to growth.
             rate += 1.0;
         }
         rate
@@ -290,7 +293,7 @@ impl LossLimit {
         rates.iter().map(|r| r.min(most)).collect()
     }
 
-    /// The largest candidate that is above the present rate.
+    /// The bound of the candidates that are above the present rate.
     fn most(&self, now: Time) -> f64 {
         let window = if self.is_limited() {
             self.most_in_window

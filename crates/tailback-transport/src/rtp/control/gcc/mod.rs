@@ -1,22 +1,23 @@
-//! GCC: Google congestion control, as today's senders of WebRTC have it (str0m 0.25.0, a port of libwebrtc's `goog_cc`;
-//! draft-ietf-rmcat-gcc-02 for the delay part's history).
+//! GCC: Google congestion control, as in today's senders of WebRTC. The source is str0m 0.25.0, a port of libwebrtc's
+//! `goog_cc`. The source for the history of the delay part is draft-ietf-rmcat-gcc-02.
 //!
-//! Two estimates of the rate, of which the smaller counts:
+//! There are two estimates of the rate, and the smaller one counts:
 //!
 //! * by delay: groups of packets (`groups`), the slope of their delay (`trendline`), and a rate that falls to 0.85 of
-//!   what arrives when the slope is positive for long, and grows otherwise (`increase`);
-//! * by loss: the rate that explains best which packets of the last seconds were lost (`loss`).
+//!   the arriving rate when the slope is positive for long, and grows otherwise (`increase`);
+//! * by loss: the rate that best explains which packets of the last seconds were lost (`loss`).
 //!
-//! What arrives is estimated by `arrived`. `probes` says when a `cluster` of packets is sent faster than the estimate;
-//! a rate that it proves replaces both. `limited` tells whether the application sends less than it could. The
-//! encoder's target is the estimate. What waits leaves at 1.1 times the target, 40 ms of that at once, so that a frame
-//! is a burst; packets of a cluster leave at its own rate, with padding where no media wait. There is no window.
+//! `arrived` estimates the rate that arrives. `probes` says when a `cluster` of packets is sent faster than the
+//! estimate. A rate that a cluster proves replaces both estimates. `limited` says whether the application sends less
+//! than it could. The encoder's target is the estimate. Waiting data leave at 1.1 times the target, with 40 ms of that
+//! rate at once, so that a frame is a burst. The packets of a cluster leave at the rate of the cluster, with padding
+//! where no media wait. There is no window.
 //!
-//! State: that of the eight parts. A report costs a step for each packet, a fit of 20 points for each group, and six
-//! sums over at most 15 observations for each quarter of a second.
+//! The state is that of the eight parts. A report costs a step for each packet, a fit of 20 points for each group, and
+//! six sums over at most 15 observations for each quarter of a second.
 //!
 //! Departures: the rate is on the wire, and no estimate is above the largest rate. The largest rate does not change in
-//! a run, so there are no probes after an increase of it.
+//! a run, so there are no probes after an increase of the largest rate.
 
 mod arrived;
 mod cluster;
@@ -112,7 +113,7 @@ params! {
     LOSSES: bool = Key::new("losses", Kind::Bool, "true", "Whether losses limit the rate.", SOURCE);
 }
 
-/// Transport-wide feedback each 50 ms, arrivals in 250 us.
+/// Transport-wide feedback every 50 ms, with arrival times in units of 250 us.
 pub const RULE: ReportRule = ReportRule {
     every: Duration::from_millis(50),
     packets: 0,
@@ -120,13 +121,13 @@ pub const RULE: ReportRule = ReportRule {
     step: Duration::from_micros(250),
 };
 
-/// How old the last report may be for a step of growth.
+/// The greatest age of the last report at which the rate still grows.
 const YOUNG_S: f64 = 0.05;
-/// Between two looks while no report comes.
+/// The time between two updates while no report arrives.
 const IDLE: Duration = Duration::from_millis(500);
 /// Payload of a packet of padding.
 const PADDING: u32 = 240;
-/// Without losses the loss part begins only then.
+/// If there are no losses, the loss part begins only after this time.
 const STARTUP: Duration = Duration::from_millis(2000);
 const LOSS_FREE: f64 = 0.001;
 
@@ -145,7 +146,7 @@ pub struct Gcc {
     began: Option<Time>,
     reported: Time,
     timer: Time,
-    /// The pace at which the last frame, and what waited before it, are sent in time, bit/s.
+    /// The pace at which the last frame, and the data that waited before it, are sent in time, bit/s.
     drain: f64,
 }
 
@@ -178,7 +179,7 @@ impl Gcc {
         })
     }
 
-    /// Plan what is to be probed, after all else.
+    /// Plan the probes. This is the last step of an update.
     fn look(&mut self, now: Time) {
         let estimate = self.rate();
         self.limited.set(estimate);
@@ -226,7 +227,8 @@ impl RateControl for Gcc {
             return;
         }
         let began = *self.began.get_or_insert(f.now);
-        // As they arrived: a path that reorders would otherwise look like a clock that goes back.
+        // Packets are taken in the order of arrival. Otherwise a path that reorders would look like a clock that goes
+        // back.
         let received = f.packets.iter().filter_map(|p| match p.fate {
             Fate::Received { at, .. } => Some((at, p)),
             Fate::Lost => None,
@@ -266,7 +268,7 @@ impl RateControl for Gcc {
         (self.timer != Time::NEVER).then_some(self.timer)
     }
 
-    /// The rate grows between reports as well, while the last one is young.
+    /// The rate also grows between reports, as long as the last report is recent.
     fn on_timer(&mut self, now: Time) {
         let young = self.srtt.map_or(0.5, |srtt| 2.0 * srtt).min(YOUNG_S);
         let is_young = now.since(self.reported).seconds() <= young;
@@ -300,8 +302,8 @@ mod tests {
     use super::*;
     use tailback_base::Ecn;
 
-    /// A packet of 1250 B each 10 ms, 1 Mbit/s. The first of each two arrives 15 ms late, and so behind the second. The
-    /// rate that arrives is 1 Mbit/s all the same, and the line is not overused.
+    /// A packet of 1250 B is sent every 10 ms, at 1 Mbit/s. The first of each two packets arrives 15 ms late, after the
+    /// second one. The rate that arrives is still 1 Mbit/s, and the line is not overused.
     #[test]
     fn packets_count_in_the_order_of_their_arrival() {
         let terms = Terms {

@@ -1,19 +1,20 @@
-//! When clusters are sent faster than the estimate, to find a line that is free (str0m 0.25.0).
+//! When clusters are sent faster than the estimate, to find free capacity of the line (str0m 0.25.0).
 //!
-//! * At the start, before the first report: at 3 times the estimate, then at 6 times.
-//! * Further, when the estimate is at least 0.7 of the last cluster's rate, and has changed or a second has passed: at
-//!   twice the estimate; at 1.575 times while the bound by losses grows.
-//! * After a fall of the estimate below 0.66 of what it was, within 5 s, if the application limits the rate or did
-//!   until 3 s ago: at 0.85 of what it was before.
-//! * Each 5 s while the application limits the rate: at twice the largest rate.
-//! * At a standstill, where the estimate has not moved by 5 % for 15 s and is below the largest rate: at twice the
+//! * At the start, before the first report: at 3 times the estimate, then at 6 times the estimate.
+//! * Later, when the estimate is at least 0.7 of the last cluster's rate, and has changed or a second has passed: at
+//!   twice the estimate, or at 1.575 times the estimate while the bound by losses grows.
+//! * Within 5 s after a fall of the estimate below 0.66 of its former value, if the application limits the rate or did
+//!   so until 3 s ago: at 0.85 of the former value.
+//! * Every 5 s while the application limits the rate: at twice the largest rate.
+//! * At a standstill, when the estimate has not moved by 5 % for 15 s and is below the largest rate: at twice the
 //!   estimate.
 //!
 //! No cluster is faster than twice the largest rate, and none is planned while the line is overused or losses lower the
-//! estimate. The last three kinds wait for a second after the first two kinds. The two kinds that ask whether the
-//! application limits the rate wait for 5 s after any cluster.
+//! estimate. The last three kinds wait for a second after the first two kinds. The two kinds whose condition is that
+//! the application limits the rate wait for 5 s after any cluster.
 //!
-//! State: the clusters that are planned, sent and awaited (a second), and the last of each reason.
+//! The state is the clusters that are planned, the clusters that are sent and awaited (for a second), and the last
+//! cluster of each reason.
 
 use super::cluster::Cluster;
 use crate::rtp::control::{Fate, LeavingPacket, ReportedPacket};
@@ -40,16 +41,16 @@ const LEAST_RATE: f64 = 5000.0;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     Delay,
-    /// Losses, but it grows.
+    /// Losses bound the estimate, but it grows.
     Growing,
-    /// Losses, or an overused line: no time to send more.
+    /// Losses bound the estimate, or the line is overused. No cluster is planned then.
     Congestion,
 }
 
 /// Why a cluster is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Why {
-    /// At the start, and further.
+    /// The clusters at the start, and the later clusters at a multiple of the estimate.
     Search,
     Fall,
     Limited,
@@ -69,20 +70,20 @@ pub struct Probes {
     /// Bit/s.
     largest: f64,
     planned: VecDeque<Cluster>,
-    /// With the time until which their packets are awaited.
+    /// The clusters that were sent, with the time until which their packets are awaited.
     sent: VecDeque<(Time, Cluster)>,
     last: Option<LastProbe>,
-    /// The estimate that counts, what bounds it, the estimate of the last look, and when that changed.
+    /// The estimate that counts and what bounds it, the estimate of the last call, and the time of its last change.
     estimate: Option<(f64, Bound)>,
     before: Option<f64>,
     changed: Option<Time>,
     stood: Option<Time>,
-    /// A fall: when, and the estimate before it.
+    /// A fall of the estimate: its time, and the estimate before it.
     fall: Option<(Time, f64)>,
-    /// Whether the application limits the rate, and when it last ceased to.
+    /// Whether the application limits the rate, and when it last stopped limiting it.
     is_limited: bool,
     limited_until: Option<Time>,
-    /// What clusters proved while the application limited the rate, and when.
+    /// The rate that clusters proved while the application limited the rate, and the time of this proof.
     proven: Option<(f64, Time)>,
 }
 
@@ -140,13 +141,13 @@ impl Probes {
         news
     }
 
-    /// What the line is known to carry while the application sends less, bit/s.
+    /// The rate that the line is known to carry while the application sends less, bit/s.
     pub fn proven(&self, now: Time) -> Option<f64> {
         let (rate, at) = self.proven.filter(|_| self.is_limited)?;
         (now.since(at) <= PROVEN_LASTS).then_some(rate)
     }
 
-    /// The estimate, what bounds it, and whether the application limits the rate.
+    /// Take the estimate, what bounds it, and whether the application limits the rate, and plan clusters.
     pub fn look(&mut self, estimate: f64, bound: Bound, is_limited: bool, now: Time) {
         if self.is_limited && !is_limited {
             self.limited_until = Some(now);
@@ -180,7 +181,7 @@ impl Probes {
         if let Some(rate) = self.further(&last, estimate, bound, now) {
             self.add(rate, Why::Search, estimate, now);
         } else if last.why == Why::Search && since <= RESULT_WITHIN {
-            // Its result is awaited.
+            // The result of the last cluster is awaited.
         } else if let Some(rate) = self.after_fall(estimate, since, now) {
             self.add(rate, Why::Fall, estimate, now);
         } else if self.is_limited && since >= LIMITED_EVERY {
@@ -253,7 +254,7 @@ mod tests {
         Time((1e9 * seconds) as u64)
     }
 
-    /// The rates of the clusters that a look plans, kbit/s. They are taken as sent.
+    /// The rates of the clusters that a call of `look` plans, kbit/s. These clusters count as sent.
     fn planned(p: &mut Probes, kbits: f64, bound: Bound, is_limited: bool, seconds: f64) -> Vec<f64> {
         p.look(1e3 * kbits, bound, is_limited, at(seconds));
         p.planned.drain(..).map(|c| (c.rate / 1e3).round()).collect()
@@ -269,7 +270,7 @@ mod tests {
         assert_eq!(begun(2e6).1, [3000.0, 4000.0], "twice the largest rate at most");
         let (mut p, first) = begun(10e6);
         assert_eq!(first, [3000.0, 6000.0]);
-        // 0.7 of 6 Mbit/s are 4.2.
+        // 0.7 of 6 Mbit/s is 4.2 Mbit/s.
         assert_eq!(planned(&mut p, 4100.0, Bound::Delay, false, 0.2), []);
         assert_eq!(planned(&mut p, 4400.0, Bound::Congestion, false, 0.3), []);
         assert_eq!(planned(&mut p, 4400.0, Bound::Delay, false, 0.4), [8800.0]);
@@ -280,7 +281,7 @@ mod tests {
     }
 
     /// The estimate falls from 3 to 1.9 Mbit/s six seconds after the search. The application limits the rate until some
-    /// time before, as a look each 1.5 s sees it.
+    /// time before. `look` is called every 1.5 s.
     #[test]
     fn after_a_fall_0_85_of_the_estimate_before_is_tried() {
         let after_fall = |until: f64| {
@@ -293,7 +294,8 @@ mod tests {
             planned(&mut p, 1900.0, Bound::Delay, 6.0 < until, 6.0)
         };
         assert_eq!(after_fall(10.0), [2550.0]);
-        // Seen at 4.5 s, 1.5 s before; and at 3 s, 3 s before.
+        // The end of the limit is seen at 4.5 s in the first case, 1.5 s before the fall, and at 3 s in the second
+        // case, 3 s before the fall.
         assert_eq!(after_fall(4.0), [2550.0]);
         assert_eq!(after_fall(2.0), []);
     }
@@ -326,8 +328,8 @@ mod tests {
         assert_eq!(plans(1e6), [], "the estimate is the largest rate");
     }
 
-    /// A cluster at 20 Mbit/s, 30 packets of 1250 B each 0.5 ms, which arrive 1 ms apart: 0.95 of 10 Mbit/s are proven
-    /// for a minute, while the application limits the rate.
+    /// A cluster at 20 Mbit/s has 30 packets of 1250 B, one every 0.5 ms, which arrive 1 ms apart. They prove 0.95 of
+    /// 10 Mbit/s for a minute, while the application limits the rate.
     #[test]
     fn what_a_cluster_proves_counts_while_the_application_limits_the_rate() {
         let mut p = Probes::new(10e6);

@@ -1,8 +1,8 @@
-//! Whether the line is used too much: the slope of the smoothed delay over the last 20 groups.
+//! Whether the line is overused. The sign is the slope of the smoothed delay over the last 20 groups.
 //!
 //! The scaled slope m = 4 min(n, 60) slope, after n differences, is compared with a threshold g that follows |m|
-//! slowly, faster downwards. Overuse: m > g for more than 10 ms and in more than one group, while the slope grows.
-//! Underuse: m < -g.
+//! slowly, faster downwards. The line is overused if m > g for more than 10 ms and in more than one group, while the
+//! slope grows. It is underused if m < -g.
 
 use super::groups::Difference;
 use std::collections::VecDeque;
@@ -13,10 +13,10 @@ const GAIN: f64 = 4.0;
 const MOST_COUNTED: u32 = 60;
 const FIRST_THRESHOLD_MS: f64 = 12.5;
 const THRESHOLDS_MS: (f64, f64) = (6.0, 600.0);
-/// Gains of the threshold, up and down, per ms.
+/// The gains of the threshold when it rises and when it falls, per ms.
 const UP: f64 = 0.0087;
 const DOWN: f64 = 0.039;
-/// Larger slopes, and longer times, do not move it.
+/// A slope farther above the threshold than this does not move the threshold. A longer time counts as `LONGEST_MS`.
 const FARTHEST_MS: f64 = 15.0;
 const LONGEST_MS: f64 = 100.0;
 const LEAST_OVERUSE_MS: f64 = 10.0;
@@ -29,9 +29,9 @@ pub enum Usage {
 }
 
 pub struct Trendline {
-    /// Differences seen, at most as many as count.
+    /// The number of differences so far, up to the number that counts.
     count: u32,
-    /// Sum of the differences, and the same smoothed, ms.
+    /// The sum of the differences, and the smoothed sum, ms.
     sum: f64,
     smoothed: f64,
     /// Arrival and smoothed delay, ms.
@@ -85,7 +85,7 @@ impl Trendline {
         }
     }
 
-    /// The slope by least squares; `None` if all arrived at one instant.
+    /// The slope by least squares; `None` if all groups arrived at one instant.
     fn fit(&self) -> Option<f64> {
         let n = self.points.len() as f64;
         let (x, y) = self
@@ -101,7 +101,7 @@ impl Trendline {
         let before = std::mem::replace(&mut self.slope, slope);
         let m = self.scaled();
         if m > self.threshold {
-            // Half of the time since the last group counts as overused already.
+            // Half of the time since the last group already counts as overuse.
             let (time, groups) = self.over.map_or((d.sent / 2.0, 1), |(t, n)| (t + d.sent, n + 1));
             self.over = Some((time, groups));
             if time > LEAST_OVERUSE_MS && groups > 1 && slope > before {
@@ -134,7 +134,7 @@ impl Trendline {
 mod tests {
     use super::*;
 
-    /// The scaled slope after many groups that each come later by a share of the time between them.
+    /// The usage after many groups, each of which arrives later by a share of the time between two groups.
     fn usage_at(share: f64, groups: u32) -> Usage {
         let mut t = Trendline::new();
         (1..=groups).for_each(|n| {
@@ -148,8 +148,8 @@ mod tests {
         t.usage()
     }
 
-    /// With all 60 groups counted a slope of 12.5 / (60 * 4) = 0.052 is overuse: 5.5 % more than the line carries.
-    /// Below that the threshold falls to the slope's side only slowly.
+    /// If all 60 groups count, a slope of 12.5 / (60 * 4) = 0.052 is overuse. This is 5.5 % more than the line carries.
+    /// Below this slope the threshold falls towards the slope only slowly.
     #[test]
     fn a_line_that_is_filled_too_fast_is_overused() {
         assert_eq!(usage_at(0.06, 70), Usage::Over);
@@ -157,8 +157,8 @@ mod tests {
         assert_eq!(usage_at(-0.06, 70), Usage::Under);
     }
 
-    /// With the first threshold of 12.5 ms, and 60 or 20 groups counted, overuse begins at a slope of 12.5 / (4 * 60) =
-    /// 0.052 and 12.5 / (4 * 20) = 0.156: 5.5 and 18.5 % more than the line carries.
+    /// With the first threshold of 12.5 ms, overuse begins at a slope of 12.5 / (4 * 60) = 0.052 if 60 groups count,
+    /// and of 12.5 / (4 * 20) = 0.156 if 20 groups count. These are 5.5 and 18.5 % more than the line carries.
     #[test]
     fn overuse_begins_at_a_slope_that_falls_with_the_groups_seen() {
         let usage = |count: u32, slope: f64| {

@@ -11,9 +11,10 @@
 //!   else: 0.9 of the present one
 //! ```
 //!
-//! between the least and the largest target. A share of round trips with losses is smoothed by 1/50.
+//! The result stays between the least and the largest target. The share of round trips with losses is smoothed by 1/50.
 //!
-//! State: 200 delays. The draft leaves open how often the delay is sampled; 50 ms is what its authors' code has.
+//! The state is 200 delays. The draft leaves open how often the delay is sampled. The 50 ms are those of its authors'
+//! code.
 
 use std::collections::VecDeque;
 use tailback_base::{Duration, Time};
@@ -30,17 +31,17 @@ pub struct DelayTarget {
     least: f64,
     most: f64,
     target: f64,
-    /// In units of the least target, newest first.
+    /// The sampled delays in units of the least target, newest first.
     seen: VecDeque<f64>,
     updated: Option<Time>,
-    /// Share of round trips with losses, when this one began, and whether it has one.
+    /// The share of round trips with losses, the time at which the present round trip began, and whether it has a loss.
     losses: f64,
     round: Time,
     has_loss: bool,
 }
 
 impl DelayTarget {
-    /// If the target is not to move, `most` is `least`.
+    /// If the target is to stay constant, `most` equals `least`.
     pub fn new(least: f64, most: f64) -> DelayTarget {
         DelayTarget {
             least,
@@ -59,7 +60,7 @@ impl DelayTarget {
         self.target
     }
 
-    /// A report, and whether it has losses.
+    /// Take a report. `is_lost` says whether the report has losses.
     pub fn report(&mut self, is_lost: bool, srtt: f64, now: Time) {
         self.has_loss |= is_lost;
         if now.since(self.round).seconds() > srtt {
@@ -69,7 +70,7 @@ impl DelayTarget {
         }
     }
 
-    /// A queueing delay, s.
+    /// Take a queueing delay, s.
     pub fn delay(&mut self, queueing: f64, now: Time) {
         if self.least == self.most || self.updated.is_some_and(|t| now.since(t) < EVERY) {
             return;
@@ -99,8 +100,8 @@ impl DelayTarget {
 mod tests {
     use super::*;
 
-    /// The target after ten seconds of a delay that is `low` and `high` in turn for a second each, ms, with a loss in
-    /// each round trip or not.
+    /// The target after ten seconds of a delay that is `low` and `high` in turn (ms), for a second each. `is_lost` says
+    /// whether each round trip has a loss.
     fn target(low: f64, high: f64, is_lost: bool) -> f64 {
         let mut t = DelayTarget::new(0.06, 0.4);
         for n in 0..200_u64 {
@@ -118,9 +119,10 @@ mod tests {
         near(target(200.0, 200.0, false), 0.2);
         near(target(200.0, 200.0, true), 0.3);
         near(target(300.0, 300.0, true), 0.4);
-        // A variance of 1.17: it falls by a tenth each time.
+        // The variance is 1.17, so the target falls by a tenth each time.
         near(target(10.0, 140.0, false), 0.06);
-        // With losses all the same: the mean of the last 50, 30 of 140 ms and 20 of 10, is 88 ms, the deviation 65.
+        // With losses the target rises. The mean of the last 50 samples, 30 of 140 ms and 20 of 10 ms, is 88 ms, and
+        // the deviation is 65 ms.
         near(target(10.0, 140.0, true), 1.5 * (0.088 + 0.065));
     }
 }

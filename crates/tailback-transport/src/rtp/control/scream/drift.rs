@@ -1,8 +1,9 @@
-//! A base delay that is too short for the path.
+//! The reset of a base delay that is too short for the path.
 //!
-//! Clocks that drift, or a route that became longer, look like a queue until the base delay forgets the time before.
-//! Where the least queueing delay of round trips, smoothed by 1/`rounds`, is above a quarter of the target, the base
-//! begins anew, and the encoder's rate is halved for five round trips, at least 200 ms, so that the queue can empty.
+//! Clocks that drift, or a route that became longer, look like a queue as long as older delays count for the base
+//! delay. If the least queueing delay of round trips, smoothed by 1/`rounds`, is above a quarter of the target, the
+//! base begins anew. In addition the encoder's rate is halved for five round trips, and at least for 200 ms, so that
+//! the queue can empty.
 
 use super::super::base::BaseDelay;
 use tailback_base::{Duration, Time};
@@ -12,7 +13,7 @@ const HALVED_ROUNDS: f64 = 5.0;
 
 pub struct Drift {
     base: BaseDelay,
-    /// None: the base never begins anew.
+    /// The weight of a round trip; `None`: the base never begins anew.
     gain: Option<f64>,
     /// The least queueing delay of this round trip, s.
     of_round: f64,
@@ -41,7 +42,7 @@ impl Drift {
         queueing
     }
 
-    /// A report has been read.
+    /// All packets of a report have been read.
     pub fn report(&mut self, srtt: f64, target: f64, now: Time) {
         let Some(gain) = self.gain else { return };
         if self.of_round.is_infinite() || now.since(self.round).seconds() <= srtt {
@@ -57,7 +58,7 @@ impl Drift {
         }
     }
 
-    /// By how much the encoder's rate is multiplied.
+    /// The factor by which the encoder's rate is multiplied.
     pub fn share(&self, now: Time) -> f64 {
         if now < self.halved_until { 0.5 } else { 1.0 }
     }
@@ -67,7 +68,7 @@ impl Drift {
 mod tests {
     use super::*;
 
-    /// When a route of 20 ms that becomes one of 60 ms after 100 round trips is taken for the path.
+    /// The round trip in which the base begins anew if the route becomes 60 ms instead of 20 ms after 100 round trips.
     fn found(rounds: f64) -> Option<(u64, f64)> {
         let mut drift = Drift::new(Duration::from_seconds(600.0), Some(rounds));
         let ms = |n: u64| Time(n * 1_000_000);
@@ -87,8 +88,8 @@ mod tests {
         found
     }
 
-    /// The smoothed least delay passes 15 ms of 40 after 121 round trips, since 1 - (255 / 256)^121 = 0.377; with 64
-    /// after 30. From then on the longer route is no queue.
+    /// The smoothed least delay passes 15 of 40 ms after 121 round trips, because 1 - (255 / 256)^121 = 0.377. With 64
+    /// it does so after 30 round trips. From then on the longer route does not count as a queue.
     #[test]
     fn a_longer_route_is_a_queue_for_121_round_trips() {
         assert_eq!(found(256.0), Some((220, 0.04)));

@@ -1,9 +1,9 @@
 //! SCReAM version 2: self-clocked rate adaptation for multimedia (draft-johansson-ccwg-rfc8298bis-screamv2).
 //!
-//! A reference window limits the bytes in flight, and the target of the encoder is that window divided by the round
-//! trip, less a margin. The window grows with each acknowledged byte, slowly near the place of the last reduction. It
-//! shrinks by the share of marked packets (L4S), by a fifth (classic ECN), by a third at a loss, or in proportion to
-//! the queueing delay above half of its target.
+//! A reference window limits the bytes in flight. The target rate of the encoder is this window divided by the round
+//! trip, less a margin. The window grows with each acknowledged byte, but only slowly near the size that it had before
+//! the last reduction. It shrinks by the share of marked packets (L4S), by a fifth (classic ECN), by a third at a loss,
+//! or in proportion to the queueing delay above half of its target.
 //!
 //! ```text
 //!   growth of an ACK = bytes min(1, MSS/w) min(1, srtt/V) max(1/4, scl) (1 + MUL w/MSS post scl)
@@ -12,16 +12,17 @@
 //!   target = 8 w/srtt (1 - clamp(MSS/w - 0.1, 0, 0.2)) / (1.2 + adjust + deviation)
 //! ```
 //!
-//! With L4S it settles at two marked packets a round trip, whatever the rate (scl = 1, srtt = V): growth MSS equals the
-//! reduction w alpha/2.
+//! With L4S the window settles at two marked packets per round trip at any rate (with scl = 1 and srtt = V). The growth
+//! MSS then equals the reduction w alpha/2.
 //!
-//! State: windows (bytes), alpha, smoothed queueing delay and round trip, the least one-way delay, times of the last
-//! reduction and of the last congestion, and two numbers about frames. A report costs a step for each packet.
+//! The state is the windows (bytes), alpha, the smoothed queueing delay and round trip, the least one-way delay, the
+//! times of the last reduction and of the last congestion, and two numbers about frames. A report costs a step for each
+//! packet.
 //!
-//! `competing` sets the target of the queueing delay, `drift` tells what is queueing.
+//! `competing` sets the target of the queueing delay, and `drift` computes the queueing delay.
 //!
-//! Departures: the window counts bytes on the wire; bytes in flight are those that no report has covered. Parts that
-//! the draft leaves to its authors' code are left out: losses by rate, policers.
+//! Departures: the window counts bytes on the wire. Bytes in flight are those that no report has covered. Two parts
+//! that the draft leaves to its authors' code are not implemented: losses by rate, and policers.
 
 mod competing;
 mod drift;
@@ -98,7 +99,7 @@ params! {
         "Near the largest rate, packets leave this many times faster.", DRAFT);
 }
 
-/// Section 5 of the draft: after 16 packets, at the end of each frame, and at most 40 ms apart.
+/// Section 5 of the draft: reports are sent after 16 packets, at the end of each frame, and at most 40 ms apart.
 pub const RULE: ReportRule = ReportRule {
     every: Duration::from_millis(40),
     packets: 16,
@@ -108,23 +109,23 @@ pub const RULE: ReportRule = ReportRule {
 
 const MSS: f64 = 1000.0;
 const MIN_REF_WND: f64 = 3000.0;
-/// Gains of alpha when it rises and falls, of the queueing delay when it rises.
+/// The gains of alpha when it rises and when it falls, and of the queueing delay when it rises.
 const ALPHA_UP: f64 = 1.0 / 8.0;
 const ALPHA_DOWN: f64 = 1.0 / 128.0;
 const QUEUEING_UP: f64 = 0.25;
 const ALPHA_EVERY: Duration = Duration::from_millis(10);
-/// Round trips after congestion until growth is whole (POST_CONGESTION_DELAY_RTT).
+/// The number of round trips after congestion until the window grows at its full rate (POST_CONGESTION_DELAY_RTT).
 const POST_CONGESTION: f64 = 100.0;
-/// How far bytes in flight may exceed the window: where the queueing delay is long, and where it is short.
+/// The factor by which bytes in flight may exceed the window, for a long and for a short queueing delay.
 const WINDOW_OVERHEAD: (f64, f64) = (1.5, 3.0);
-/// Of the optional answer to a queueing delay that varies: its unit, s, gain, and bounds.
+/// The optional response to a queueing delay that varies: its unit (s), its gain, and its bounds.
 const JITTER_UNIT: f64 = 0.025;
 const JITTER_GAIN: f64 = 1.0 / 64.0;
 const JITTER_THRESHOLDS: (f64, f64) = (0.05, 0.1);
 const LEAST_JITTER_SCALE: f64 = 0.1;
 const MIN_PACING: f64 = 50_000.0;
 const LEAST_SCALE: f64 = 0.25;
-/// Gains of the two parts of the encoder's margin, and their bounds.
+/// The gains of the two parts of the encoder's margin, and the bounds of these parts.
 const ADJUST_GAIN: f64 = 1.0 / 16.0;
 const DEVIATION_GAIN: f64 = 1.0 / 64.0;
 const MOST_ADJUST: f64 = 0.5;
@@ -135,7 +136,7 @@ pub struct Scream {
     terms: Terms,
     /// Bytes.
     window: f64,
-    /// The window before the last reduction, and whether it has grown since.
+    /// The window before the last reduction, and whether the window has grown since that reduction.
     inflection: f64,
     has_grown: bool,
     srtt: f64,
@@ -158,10 +159,11 @@ pub struct Scream {
     congested: Option<Time>,
     now: Time,
     in_flight: u64,
-    /// The largest amount in flight in this round trip and the one before, and when this one began.
+    /// The largest amount in flight in this round trip and in the one before, and the time at which this round trip
+    /// began.
     most: [u64; 2],
     round: Time,
-    /// Of frames: when the last was made, the mean time between them, and two shares.
+    /// The time of the last frame, the mean time between frames, and the two parts of the encoder's margin.
     framed: Option<Time>,
     period: f64,
     adjust: f64,
@@ -209,19 +211,19 @@ impl Scream {
         self.s.get(&VIRTUAL_RTT).seconds()
     }
 
-    /// How far the window is from the place of the last reduction.
+    /// How far the window is from its size before the last reduction.
     fn scale(&self) -> f64 {
         let off = 8.0 * (self.window - self.inflection) / self.inflection;
         (off * off).clamp(0.1, 1.0)
     }
 
-    /// The queueing delay, smoothed and bounded, at which the optional answer is whole: less with a small window.
+    /// The threshold at which the optional response to jitter is largest. It is lower with a small window.
     fn jitter_threshold(&self) -> f64 {
         let (least, most) = JITTER_THRESHOLDS;
         (most * (1.0 - MSS / self.window / 0.1)).max(least)
     }
 
-    /// 1 without a queue, 0 with a long one; 1 where the answer is off.
+    /// 1 without jitter, 0 with strong jitter, and 1 if the optional response is off.
     fn calm(&self) -> f64 {
         let threshold = self.jitter_threshold();
         ((threshold - self.jitter) / threshold).max(0.0)
@@ -261,7 +263,7 @@ impl Scream {
         }
     }
 
-    /// At most once in a round trip, or in a virtual one where that is shorter.
+    /// Reduce the window, at most once in a round trip, or once in a virtual round trip if this is shorter.
     fn reduce(&mut self, f: &Feedback) {
         let (v, goal) = (self.virtual_rtt(), self.goal.get());
         let spread = (self.srtt / v).max(1.0);
@@ -416,7 +418,7 @@ mod tests {
         s
     }
 
-    /// A report of 1000 B packets that waited nowhere, of which some are marked.
+    /// A report of packets of 1000 B that waited in no queue. Some of these packets are marked.
     fn report(s: &mut Scream, now: Time, packets: u64, marked: u64) {
         let packets: Vec<ReportedPacket> = (0..packets)
             .map(|number| ReportedPacket {
@@ -438,15 +440,15 @@ mod tests {
     }
 
     /// The rate on the wire is the window divided by the round trip and by 1.2. The encoder gets the payload part of
-    /// that, which the draft gives as MSS / (MSS + 20): 0.817.
+    /// this rate. In the draft this part is MSS / (MSS + 20) = 0.817.
     #[test]
     fn the_target_is_the_window_by_the_round_trip_over_1_2() {
         let s = settled(40e3);
         assert!((s.target() * 0.025 / 8.0 / 40e3 - 1.0 / 1.2).abs() < 1e-9);
     }
 
-    /// Growth of MSS a round trip, less the marked bytes, equals a reduction by w alpha / 2 where two packets of a
-    /// round trip are marked, whatever the window.
+    /// If two packets of a round trip are marked, the growth by MSS per round trip, less the marked bytes, equals the
+    /// reduction by w alpha / 2. This is true for any window.
     #[test]
     fn two_marked_packets_a_round_trip_hold_the_window() {
         for packets in [20, 40, 200] {
@@ -458,7 +460,7 @@ mod tests {
             s.reduced = Some(now);
             report(&mut s, now, packets, 2);
             let off = (s.window - window) / 1000.0;
-            // A marked packet lets nothing grow: 2 of n packets of one segment.
+            // Marked packets do not let the window grow. Here they are 2 of n packets, each of one segment.
             assert!(
                 (off + 2.0 / packets as f64).abs() < 0.06,
                 "{packets} packets: {off} segments"

@@ -1,5 +1,5 @@
 //! The cases of the kernel's own scripts (tools/testing/selftests/net/packetdrill/tcp_accecn_delivered_*.pkt and
-//! others), with the counts that they expect.
+//! others), with the counts that these scripts expect.
 
 use super::*;
 use crate::segment::{EcnCounts, Flags, SackBlocks};
@@ -7,7 +7,7 @@ use tailback_base::Ecn;
 
 const SEGMENT: u32 = 1460;
 
-/// An ACK that shows so many packets of 1460 B.
+/// An ACK that shows the arrival of this many packets of 1460 B.
 fn ack(ace: u8, packets: u32) -> (Segment, Arrivals) {
     let s = Segment {
         seq: 1,
@@ -43,7 +43,7 @@ fn linux() -> Delivered {
     Delivered::new(AccurateForm::Linux, SEGMENT, false)
 }
 
-/// What a connection counts after these ACKs.
+/// The number of marked packets that a connection counts after these ACKs.
 fn counted(mut d: Delivered, acks: impl IntoIterator<Item = (Segment, Arrivals)>) -> u32 {
     for (s, new) in acks {
         assert!(d.take(&s, new));
@@ -70,7 +70,7 @@ fn an_ack_of_ten_packets_without_the_option() {
         assert_eq!(counted(linux(), [ack(ace, 10)]), marked, "ACE {ace}");
     }
     assert_eq!(counted(linux(), [ack(5, 1), ack(5, 9)]), 8);
-    // The RFC has no average: all that the flags may mean is counted.
+    // The RFC has no average, so the largest count that the flags may mean is counted.
     let rfc = || Delivered::new(AccurateForm::Rfc9768, SEGMENT, false);
     assert_eq!(counted(rfc(), [ack(5, 10)]), 8);
     assert_eq!(counted(rfc(), [ack(6, 10)]), 9);
@@ -83,7 +83,7 @@ fn the_option_rules_out_eight_more() {
     assert_eq!(counted(linux(), [ack(5, 1), with_option(ack(5, 9), 0)]), 0);
 }
 
-/// `noprogress`, `tsnoprogress`, `tsprogress`: what acknowledges nothing new counts only with a newer time stamp.
+/// `noprogress`, `tsnoprogress`, `tsprogress`: an ACK of no new data counts only if it has a newer time stamp.
 #[test]
 fn an_ack_without_progress_is_not_read() {
     let at = |ms: u64, (mut s, new): (Segment, Arrivals)| {
@@ -95,11 +95,11 @@ fn an_ack_without_progress_is_not_read() {
     assert_eq!(counted(linux(), [at(2, ack(5, 1)), at(3, ack(6, 0))]), 1);
 }
 
-/// All marked, and one ACK of 16 gets through. The flags alone say the same as before.
+/// All packets are marked, and one ACK of 16 arrives. The flags alone are the same as before.
 #[test]
 fn thinned_acks_of_marked_packets() {
     let thinned = |n: u32| (1..=n).map(|k| ack(((5 + 16 * k) & 7) as u8, 16));
-    // From the beginning, and after normal ones: those are not yet forgotten.
+    // Thinned ACKs come first in one case. In the other case they follow normal ACKs, which still count in the average.
     assert_eq!(counted(linux(), thinned(1)), 0);
     assert_eq!(counted(linux(), (0..9).map(|_| ack(5, 1)).chain(thinned(1))), 16);
     let with = |n: u32| (1..=n).map(|k| with_option(ack(((5 + 16 * k) & 7) as u8, 16), 16 * k * SEGMENT));
@@ -108,7 +108,7 @@ fn thinned_acks_of_marked_packets() {
     assert_eq!(counted(rfc, thinned(10)), 160);
 }
 
-/// Section 3.2.2.4: the first ACE is never 0 unless something clears it.
+/// Section 3.2.2.4: the first ACE is never 0 unless something clears the flags.
 #[test]
 fn a_first_ace_of_zero_is_cleared_on_the_path() {
     let (s, new) = ack(0, 1);
@@ -118,7 +118,7 @@ fn a_first_ace_of_zero_is_cleared_on_the_path() {
     let (s, new) = ack(5, 1);
     let mut d = linux();
     assert!(d.take(&s, new));
-    // Later it is a count like any other.
+    // Later 0 is a count like any other.
     let (s, new) = ack(0, 3);
     assert!(d.take(&s, new));
     assert_eq!(d.marked(), 3);

@@ -2,7 +2,7 @@
 
 use tailback_base::Time;
 
-/// ACKs that come in bursts: how much more was acknowledged than the rate explains (Linux).
+/// The bytes that bursts of ACKs acknowledged beyond those that the rate explains (Linux).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bursts {
     pub since: Time,

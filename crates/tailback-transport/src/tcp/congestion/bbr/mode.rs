@@ -10,8 +10,8 @@ pub(super) enum Mode {
         phase: usize,
         since: Time,
     },
-    /// `done`: when this state may end, set once the window has been small enough; `round`: a round trip has passed
-    /// since then.
+    /// `done` is the time at which this state may end. It is set once the window has been small enough. `round` says
+    /// whether a round trip has passed since then.
     ProbeRtt {
         done: Option<Time>,
         round: bool,

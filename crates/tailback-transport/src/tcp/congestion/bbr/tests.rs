@@ -1,4 +1,5 @@
-//! BBR by hand: a path of 1000 B a millisecond and 40 ms, with ACKs as a sender's records would report them.
+//! BBR without a connection: a path of 1000 B per millisecond and 40 ms, with ACKs as a sender's records would report
+//! them.
 
 use super::*;
 use crate::tcp::congestion::testing::{acked, sign};
@@ -14,7 +15,7 @@ fn bbr(form: &str, payload: &str, window: &str) -> Box<Bbr> {
     Box::new(made)
 }
 
-/// A sender on that path: what it has delivered, and when.
+/// A sender on the test path, with the delivered bytes and the time.
 struct Hand {
     bbr: Box<Bbr>,
     now: f64,
@@ -30,7 +31,7 @@ impl Hand {
         }
     }
 
-    /// An ACK of one segment after `ms`: the rate of the last `interval` ms was `rate` segments per ms, and the round
+    /// An ACK of one segment after `ms`. The rate of the last `interval` ms was `rate` segments per ms, and the round
     /// trip was `rtt`.
     fn ack(
         &mut self,
@@ -70,7 +71,7 @@ impl Hand {
         self.bbr.on_ack(&event);
     }
 
-    /// A round trip of 40 ACKs, one a millisecond, at this rate.
+    /// A round trip of 40 ACKs, one per millisecond, at this rate.
     fn round(&mut self, rate: f64, in_flight: u64) {
         let end = self.bbr.round + 1;
         while self.bbr.round < end {
@@ -95,8 +96,8 @@ fn the_cycle_asks_for_no_more_than_the_rate_in_all() {
     assert!((HIGH_GAIN - 2.0 / std::f64::consts::LN_2).abs() < 1e-12);
 }
 
-/// 20 Mb/s, 40 ms, 1500 B on the wire: 66.67 segments. 134 + 3 outstanding; Linux counts 140, and 87 at the end of
-/// the phase 1.25.
+/// With 20 Mb/s, 40 ms and 1500 B on the wire, the product is 66.67 segments. 134 + 3 segments are outstanding. Linux
+/// counts 140, and 87 at the end of the phase 1.25.
 #[test]
 fn targets_are_the_product_and_three_batches() {
     for (form, window, probing) in [("draft", 137.0, 87.0), ("linux", 140.0, 90.0)] {
@@ -109,7 +110,8 @@ fn targets_are_the_product_and_three_batches() {
     }
 }
 
-/// Before a sample: 2.885 initial windows in a millisecond, or in the handshake's round trip. Headers are paced, too.
+/// Before a sample the rate is 2.885 initial windows in a millisecond, or in the handshake's round trip. Pacing also
+/// counts headers.
 #[test]
 fn it_paces_before_the_first_round_trip() {
     let mut b = bbr("draft", "1000B", "10 packets");
@@ -119,7 +121,7 @@ fn it_paces_before_the_first_round_trip() {
     assert!((rate(&b) / (HIGH_GAIN * 10_000.0 / 0.04) - 1.0).abs() < 1e-6);
 }
 
-/// Three rounds in which the rate grew by less than a quarter fill the pipe; growth restarts the count.
+/// Three rounds in which the rate grew by less than a quarter fill the pipe. Growth restarts the count.
 #[test]
 fn three_rounds_without_growth_end_startup() {
     let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
@@ -130,14 +132,14 @@ fn three_rounds_without_growth_end_startup() {
     h.round(0.9, 100);
     assert_eq!(h.bbr.mode, Mode::Drain);
     assert!((h.bbr.pacing_gain() - 0.3466).abs() < 1e-4);
-    // Drain ends at one product: 36 segments and 3 more.
+    // Drain ends at one product, which is 36 segments, and 3 more.
     h.ack(1.0, 0.9, 40.0, 40, |_, _| {});
     assert_eq!(h.bbr.mode, Mode::Drain);
     h.ack(1.0, 0.9, 40.0, 39, |_, _| {});
     assert!(matches!(h.bbr.mode, Mode::ProbeBw { phase, .. } if phase != DRAINING));
 }
 
-/// Samples taken while the application limits the sender neither fill the pipe nor lower the rate; a higher one
+/// Samples taken while the application limits the sender neither fill the pipe nor lower the rate. A higher sample
 /// counts.
 #[test]
 fn limited_samples_only_raise_the_rate() {
@@ -152,7 +154,7 @@ fn limited_samples_only_raise_the_rate() {
     assert!((h.bbr.rate() / rate - 1.5).abs() < 1e-9);
 }
 
-/// A rate leaves after ten rounds, when newer ones enter.
+/// A rate is removed after ten rounds, when newer rates enter.
 #[test]
 fn the_rate_is_the_greatest_of_ten_rounds() {
     let mut f = Greatest::default();
@@ -165,8 +167,8 @@ fn the_rate_is_the_greatest_of_ten_rounds() {
     assert_eq!(f.get(), 3.0);
 }
 
-/// The phase 1.25 lasts until a quarter more is outstanding or something is lost; the phase 0.75 until the queue is
-/// gone, at most one round trip.
+/// The phase 1.25 lasts until a quarter more is outstanding or something is lost. The phase 0.75 lasts until the queue
+/// is empty, and at most one round trip.
 #[test]
 fn phases_of_the_cycle_end_as_they_should() {
     let phase = |h: &Hand| match h.bbr.mode {
@@ -189,7 +191,7 @@ fn phases_of_the_cycle_end_as_they_should() {
         }
         assert_eq!(phase(&h) == DRAINING, left, "{in_flight}, {lost}");
         if left {
-            // 40 segments plus 3 are the target of the draining phase.
+            // The target of the draining phase is 40 segments plus 3.
             h.ack(1.0, 1.0, 40.0, 43, |_, _| {});
             assert_eq!(phase(&h), DRAINING);
             h.ack(1.0, 1.0, 40.0, 42, |_, _| {});
@@ -198,8 +200,8 @@ fn phases_of_the_cycle_end_as_they_should() {
     }
 }
 
-/// Linux looks ahead to the next departure: the phase 1.25 ends two segments (a batch) below its target of 58, and
-/// the phase 0.75 one segment above its target of 46 if one is delivered until then.
+/// Linux looks ahead to the next departure. The phase 1.25 therefore ends two segments (a batch) below its target of
+/// 58. The phase 0.75 ends one segment above its target of 46 if one segment is delivered until then.
 #[test]
 fn linux_counts_what_is_there_when_the_next_segment_leaves() {
     let phase = |h: &Hand| match h.bbr.mode {
@@ -251,8 +253,8 @@ fn the_first_round_trip_is_that_of_the_handshake() {
     assert_eq!(h.bbr.rtprop, Some(Duration::from_millis(38)));
 }
 
-/// After ten seconds without a new least round trip: four segments for 200 ms and a round trip, then everything as
-/// before.
+/// After ten seconds without a new least round trip the window is four segments for 200 ms and a round trip. Then
+/// everything is as before.
 #[test]
 fn the_round_trip_is_measured_anew_every_ten_seconds() {
     let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
@@ -274,7 +276,7 @@ fn the_round_trip_is_measured_anew_every_ten_seconds() {
     assert_eq!(h.bbr.rtprop, Some(Duration::from_millis(40)));
 }
 
-/// If a round trip is longer than 200 ms, that round trip has to pass.
+/// If a round trip is longer than 200 ms, ProbeRTT lasts for this round trip.
 #[test]
 fn the_measurement_lasts_a_round_trip_at_least() {
     let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
@@ -283,7 +285,7 @@ fn the_measurement_lasts_a_round_trip_at_least() {
         h.ack(1.0, 1.0, 41.0, 60, |_, _| {});
     }
     h.ack(1.0, 0.1, 40.0, 4, |s, _| s.application_limited = true);
-    // ACKs of segments sent before the window was small.
+    // These ACKs are of segments sent before the window was small.
     for _ in 0..10 {
         h.ack(50.0, 0.1, 40.0, 4, |s, _| {
             (s.delivered, s.application_limited) = (s.total, true)
@@ -296,7 +298,7 @@ fn the_measurement_lasts_a_round_trip_at_least() {
     assert!(!h.bbr.limits_itself());
 }
 
-/// A recovery starts with what is in the network; for one round as much is sent as delivered; then the window is
+/// A recovery starts with the bytes in the network. For one round as much is sent as delivered. Then the window is
 /// restored.
 #[test]
 fn recovery_conserves_packets_for_a_round_trip() {
@@ -312,7 +314,7 @@ fn recovery_conserves_packets_for_a_round_trip() {
         recovering(s, a);
         a.lost = 3000;
     });
-    // 70 minus 3 lost, plus the one delivered.
+    // The window is 70 minus the 3 lost segments, plus the one delivered.
     assert_eq!(h.bbr.cwnd(), 68_000.0);
     h.ack(1.0, 1.0, 40.0, 67, recovering);
     assert_eq!(h.bbr.cwnd(), 68_000.0);
@@ -321,7 +323,8 @@ fn recovery_conserves_packets_for_a_round_trip() {
     assert!(h.bbr.ssthresh().is_infinite());
 }
 
-/// Three bytes of a segment that was sent in parts arrive, and nothing is in the network: one segment may still leave.
+/// If three bytes of a segment that was sent in parts arrive, and nothing is in the network, one segment may still
+/// leave.
 #[test]
 fn a_recovery_that_starts_from_an_empty_network_lets_a_segment_leave() {
     let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));

@@ -1,14 +1,15 @@
-//! What Google's branch v3 of Linux computes differently (github.com/google/bbr, net/ipv4/tcp_bbr.c at commit
-//! 001a430b).
+//! The differences of Google's branch v3 of Linux (github.com/google/bbr, net/ipv4/tcp_bbr.c at commit 001a430b).
 //!
-//! Fractions are in 256ths, and amounts in whole segments. What is in flight is looked at for the moment when the next
-//! segment leaves. Drain has no limit in rounds; an undo changes no state; losses of Startup are counted by ACK. Marks
-//! count where the path is short (`ecn_low`): their share of what was delivered, smoothed over rounds, lowers
-//! `inflight_shortterm`, and a probe with more than half ends. The page of the control has the whole table.
+//! Fractions are in 256ths, and amounts in whole segments. The amount in flight is computed for the moment when the
+//! next segment leaves. Drain has no limit in rounds. An undo changes no state. Losses of Startup are counted by ACK.
+//! Marks count if the path is short (`ecn_low`). Their share of the delivered data, smoothed over rounds, lowers
+//! `inflight_shortterm`. A probe with more than half of its data marked ends. The page of the control has the whole
+//! table.
 //!
-//! State: 64 bytes more. Not here: that a window was limited at some time in the last window (`is_cwnd_limited`), where
-//! the present ACK counts as in the draft's form; that the application limited a tail which a probe repaired; that the
-//! window does not come back after fast recovery; the fast path; PLB.
+//! The state is 64 bytes more. Some parts of Linux are not implemented. Linux checks whether the window was limiting at
+//! some time in the last window (`is_cwnd_limited`). Here the present ACK decides this, as in the draft's form. Linux
+//! also takes a tail that a probe repaired as limited by the application, and does not restore the window after fast
+//! recovery. The fast path and PLB are not implemented either.
 
 use super::model::Sample;
 use super::{AckEvent, Bbr3, Phase};
@@ -27,11 +28,11 @@ pub(super) struct Bbr3Numbers {
     pub startup_gain: f64,
     pub drain_gain: f64,
     pub down_gain: f64,
-    /// The loss rate of a round trip that is tolerated while it probes.
+    /// The loss rate of a round trip that is tolerated during a probe.
     pub loss_threshold: f64,
     /// The least share that a reaction leaves (Beta).
     pub keep: f64,
-    /// The share of `inflight_longterm` that is left to others.
+    /// The share of `inflight_longterm` that is left to other flows.
     pub headroom: f64,
 }
 
@@ -62,9 +63,9 @@ impl Bbr3Form {
     }
 }
 
-/// The most that `extra_acked` widens the window, seconds of the rate.
+/// The largest addition of `extra_acked` to the window, in seconds of the rate.
 const MOST_EXTRA: f64 = 0.1;
-/// A burst is what 1/1024 s of the pacing rate gives, and 64 kB, halved for each 512 us of the round trip.
+/// A burst is the bytes of 1/1024 s of the pacing rate, plus 64 kB that are halved for each 512 us of the round trip.
 const BURST_SHARE: f64 = 1.0 / 1024.0;
 const SHORT_BURST: f64 = 65_536.0;
 const HALVES_EACH: f64 = 512e-6;
@@ -72,31 +73,32 @@ const LEAST_BURST: f64 = 2.0;
 
 /// Marks count up to this least round trip.
 const LONGEST_PATH: Duration = Duration::from_millis(5);
-/// The weight of a round in the smoothed share, what a share of 1 takes off, and the share that is too much.
+/// The weight of a round in the smoothed share, the reduction for a share of 1, and the share above which a sample has
+/// too many marks.
 const WEIGHT: f64 = 16.0 / 256.0;
 const CUT: f64 = 85.0 / 256.0;
 const TOO_MANY: f64 = 0.5;
-/// Such rounds in a row end Startup.
+/// This many rounds in a row with too many marks end Startup.
 const MARKED_ROUNDS: u32 = 2;
 /// After marks without losses the next probe grows by this share of `inflight_longterm` in its first round.
 const PROBE_AFTER_MARKS: f64 = 0.5;
 
-/// The state from marks. All values are 0 in the draft's form.
+/// The state that follows from marks. All values are 0 in the draft's form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarkSignals {
-    /// The scenario allows it; and the path has been short.
+    /// Whether the scenario allows the response to marks, and whether the path has been short.
     allowed: bool,
     counts: bool,
     /// The smoothed share of marked data (`ecn_alpha`).
     pub share: f64,
-    /// Delivered and marked when the round began, and marked so far, bytes.
+    /// The bytes delivered and marked when the round began, and the bytes marked so far.
     delivered: u64,
     marked: u64,
     total: u64,
     pub in_round: bool,
     in_cycle: bool,
     pub lost_in_cycle: bool,
-    /// Nothing is being repaired.
+    /// Whether no repair is in progress.
     open: bool,
     startup_rounds: u32,
 }
@@ -128,12 +130,12 @@ impl MarkSignals {
         self.lost_in_cycle |= s.lost > 0.0;
     }
 
-    /// More than half of a sample.
+    /// Whether more than half of a sample is marked.
     pub fn are_too_many(&self, s: &Sample) -> bool {
         self.counts && s.marked > s.delivered * TOO_MANY
     }
 
-    /// What a marked round leaves of the bound; infinite after another.
+    /// The bound after a round with marks; infinite after a round without marks.
     pub fn lower(&self, inflight: f64) -> f64 {
         if self.in_round {
             inflight * (1.0 - self.share * CUT)
@@ -144,17 +146,17 @@ impl MarkSignals {
 }
 
 impl Bbr3 {
-    /// Bytes in whole segments, at most these bytes.
+    /// These bytes rounded down to whole segments.
     pub(super) fn whole(&self, bytes: f64) -> f64 {
         libm::floor(bytes / self.rules.segment + 1e-9) * self.rules.segment
     }
 
-    /// The least bytes.
+    /// These bytes rounded up to whole segments.
     pub(super) fn whole_above(&self, bytes: f64) -> f64 {
         libm::ceil(bytes / self.rules.segment - 1e-9) * self.rules.segment
     }
 
-    /// The bytes that leave at once.
+    /// The bytes of a burst, which leave at once.
     pub(super) fn burst(&self) -> f64 {
         let halvings = self
             .trips
@@ -169,8 +171,8 @@ impl Bbr3 {
         self.path.extra_acked().min(self.bw * MOST_EXTRA)
     }
 
-    /// How much of this is in the network when the next segment leaves: without what is delivered until then, and with
-    /// what leaves where the gain asks for more. The draft looks at the present.
+    /// How many of these bytes are in the network when the next segment leaves. The bytes that are delivered until then
+    /// are subtracted. If the gain is above 1, the bytes that leave are added. The draft uses the present amount.
     pub(super) fn at_departure(&self, bytes: f64, s: &Sample) -> f64 {
         if self.form == Bbr3Form::Draft {
             return bytes;
@@ -179,7 +181,7 @@ impl Bbr3 {
         (bytes + joining - self.whole(self.bw * s.until_next)).max(0.0)
     }
 
-    /// CRUISE begins within the bound of the last probe.
+    /// Begin CRUISE within the bound of the last probe.
     pub(super) fn start_cruise(&mut self) {
         let b = &mut self.bounds;
         if self.form == Bbr3Form::Linux && b.inflight_shortterm < f64::INFINITY {
@@ -188,7 +190,7 @@ impl Bbr3 {
         self.state = super::State::Cruise;
     }
 
-    /// Count the marks of an ACK, also of one that delivers no data.
+    /// Count the marks of an ACK, including an ACK that delivers no data.
     pub(super) fn count_marks(&mut self, a: &AckEvent<'_>) {
         let m = &mut self.marks;
         m.total += a.marked;
@@ -197,7 +199,7 @@ impl Bbr3 {
         m.open = a.phase == Phase::Open;
     }
 
-    /// Once a round, smooth the share of what was marked.
+    /// Once per round, update the smoothed share of marked data.
     pub(super) fn smooth_marks(&mut self, s: &Sample) {
         let m = &mut self.marks;
         if m.counts && s.has_data && self.path.begins_round(s) && s.total > m.delivered {
@@ -211,7 +213,7 @@ impl Bbr3 {
         }
     }
 
-    /// The cycle has had marks and no loss, and nothing is being repaired: look at once whether there is more.
+    /// Whether a probe should begin at once, because the cycle has had marks and no loss, and no repair is in progress.
     pub(super) fn marks_ask_for_a_probe(&self) -> bool {
         let m = &self.marks;
         m.counts && m.in_cycle && !m.lost_in_cycle && m.open
@@ -224,8 +226,8 @@ impl Bbr3 {
     }
 }
 
-/// What was in flight where losses passed the threshold, in whole segments: those before the lost one, and of it as
-/// many as were left to lose.
+/// The amount in flight at which losses passed the threshold, in whole segments. It is the amount before the lost
+/// segment, plus as much of this segment as could still be lost.
 pub(super) fn segments_at_loss(in_flight: f64, lost: f64, size: f64, segment: f64) -> f64 {
     let threshold = LINUX.loss_threshold;
     let (before, lost_before) = ((in_flight - size) / segment, (lost - size) / segment);

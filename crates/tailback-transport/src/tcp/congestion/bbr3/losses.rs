@@ -1,4 +1,4 @@
-//! What losses say (section 5.5.10 of the draft): bounds for the long term while it probes, and for the short term
+//! The bounds that losses set (section 5.5.10 of the draft): long-term bounds during a probe, and short-term bounds
 //! otherwise.
 
 use super::linux::segments_at_loss;
@@ -7,10 +7,10 @@ use super::{Bbr3, Bbr3Form, CongestionEvent, Lost, State};
 use crate::tcp::congestion::real;
 use tailback_base::Time;
 
-/// Section 5.3.1.3: discontiguous ranges.
+/// Section 5.3.1.3: the number of discontiguous ranges.
 pub(super) const LOSS_RANGES: u32 = 6;
 
-/// Bytes, and bytes a second.
+/// Amounts in bytes, and rates in bytes per second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub bw_shortterm: f64,
@@ -19,11 +19,11 @@ pub(super) struct Bounds {
     /// The greatest rate and amount delivered in this round.
     bw_latest: f64,
     pub inflight_latest: f64,
-    /// The round of losses, which begins anew with the first loss.
+    /// The round in which losses are counted. It begins anew with the first loss.
     round_delivered: u64,
     pub round_start: bool,
     pub lost_in_round: bool,
-    /// Ranges lost in it. Linux counts the ACKs that show losses.
+    /// The ranges lost in this round. Linux counts the ACKs that show losses.
     pub ranges: u32,
     last_loss: Option<Time>,
 }
@@ -73,7 +73,7 @@ impl Bounds {
         (self.bw_shortterm, self.inflight_shortterm) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// LossLowerBounds: towards what was delivered, but not below this share of what was allowed.
+    /// LossLowerBounds: lower the bounds to the delivered amounts, but not below the share `keep` of the old bounds.
     fn lower(&mut self, max_bw: f64, cwnd: f64, keep: f64) {
         self.bw_shortterm = self.bw_latest.max(keep * self.bw_shortterm.min(max_bw));
         self.inflight_shortterm = self.inflight_latest.max(keep * self.inflight_or(cwnd));
@@ -99,12 +99,12 @@ impl Bbr3 {
         }
     }
 
-    /// The same of an ACK's sample, in which Linux counts marks too.
+    /// IsInflightTooHigh for an ACK's sample, in which Linux also counts marks.
     pub(super) fn is_sample_too_high(&self, s: &Sample) -> bool {
         self.is_too_high(s.lost, s.in_flight_at_send) || self.marks.are_too_many(s)
     }
 
-    /// The rest of UpdateCongestionSignals, once a round.
+    /// The second part of UpdateCongestionSignals, once per round.
     pub(super) fn adapt_short_term(&mut self) {
         if !self.bounds.round_start {
             return;
@@ -167,7 +167,7 @@ impl Bbr3 {
         }
     }
 
-    /// A mark, once a window. No repair follows that could prove to be a mistake: nothing is saved.
+    /// A mark, once per window. No repair follows that could prove to be a mistake, so nothing is saved.
     pub(super) fn take_mark(&mut self, e: &CongestionEvent) {
         self.note_loss();
         if self.state == State::Startup {
@@ -190,7 +190,7 @@ impl Bbr3 {
     }
 }
 
-/// InflightAtLoss: what was in flight where losses passed the threshold, within the lost segment.
+/// InflightAtLoss: the amount in flight at which losses passed the threshold, within the lost segment.
 pub(super) fn inflight_at_loss(in_flight: f64, lost: f64, size: f64) -> f64 {
     let (before, lost_before) = (in_flight - size, lost - size);
     let threshold = Bbr3Form::Draft.numbers().loss_threshold;

@@ -1,4 +1,4 @@
-//! The path as BBRv3 sees it: rounds, the greatest delivery rate of two cycles, and ACKs that come in bursts (sections
+//! BBRv3's model of the path: rounds, the greatest delivery rate of two cycles, and ACKs that come in bursts (sections
 //! 5.5.1 to 5.5.9 of the draft).
 
 use super::Bbr3Form;
@@ -6,9 +6,9 @@ use crate::tcp::congestion::greatest::Greatest;
 use crate::tcp::congestion::{AckEvent, RateSample, real};
 use tailback_base::{Duration, Time};
 
-/// Section 2.11: this cycle and the one before.
+/// Section 2.11: the rates of this cycle and of the one before count.
 const RATE_CYCLES: u64 = 1;
-/// Section 2.12, and 5.5.9 for Startup: rounds. Linux keeps two spans of half as many.
+/// Section 2.12, and section 5.5.9 for Startup: the number of rounds. Linux keeps two spans of half as many rounds.
 const BURST_ROUNDS: u64 = 10;
 const BURST_ROUNDS_AT_START: u64 = 1;
 
@@ -16,17 +16,17 @@ const BURST_ROUNDS_AT_START: u64 = 1;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub now: Time,
-    /// A segment gave the sample.
+    /// Whether a segment gave the sample.
     pub has_data: bool,
-    /// Bytes a second; 0 if the interval is too short to be believed.
+    /// The rate in bytes per second; 0 if the interval is too short to be valid.
     pub rate: f64,
-    /// Delivered over the interval, and in all when its segment was sent.
+    /// Bytes delivered over the interval, and in total when the segment of the sample was sent.
     pub delivered: f64,
     pub delivered_at_send: u64,
-    /// Delivered by this ACK, and in all.
+    /// Bytes delivered by this ACK, and in total.
     pub newly: f64,
     pub total: u64,
-    /// Lost since the segment was sent, with what this ACK showed.
+    /// Bytes lost since the segment was sent, including the losses that this ACK showed.
     pub lost: f64,
     pub in_flight_at_send: f64,
     /// The bytes in the network before and after this ACK.
@@ -34,9 +34,9 @@ pub(super) struct Sample {
     pub in_flight: f64,
     pub rtt: Option<Duration>,
     pub limited: bool,
-    /// Counted as marked over the interval.
+    /// Bytes counted as marked over the interval.
     pub marked: f64,
-    /// Until the pacer lets the next segment go, seconds.
+    /// The time until the pacer allows the next segment, seconds.
     pub until_next: f64,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Sample {
 pub(super) struct PathModel {
     fastest: Greatest,
     cycle: u64,
-    /// A rate was taken in this cycle.
+    /// Whether a rate was taken in this cycle.
     taken: bool,
     /// The least round trip of all.
     least: Duration,
@@ -52,10 +52,10 @@ pub(super) struct PathModel {
     pub delivered: u64,
     pub round: u64,
     pub round_start: bool,
-    /// The round ends with a segment that is sent after this much was delivered.
+    /// The round ends with the delivery of a segment that was sent after this many bytes were delivered.
     next_round: u64,
     bursts: Greatest,
-    /// Where the spans of Linux begin: the present one, and the one before.
+    /// The rounds in which the present span of Linux and the span before begin.
     spans: [u64; 2],
     burst_since: Time,
     burst_acked: f64,
@@ -101,7 +101,7 @@ impl PathModel {
         self.bursts.get()
     }
 
-    /// The news of this ACK about the path (section 4.1.2.3).
+    /// The new information of this ACK about the path (section 4.1.2.3).
     pub fn sample(&mut self, a: &AckEvent<'_>, r: &RateSample) -> Sample {
         let rtt = r.rtt.or(a.rtt);
         self.least = rtt.map_or(self.least, |x| self.least.min(x));
@@ -141,7 +141,7 @@ impl PathModel {
         s.delivered_at_send >= self.next_round
     }
 
-    /// UpdateMaxBw with UpdateRound; returns whether a round begins.
+    /// UpdateMaxBw with UpdateRound. Returns whether a round begins.
     pub fn take_rate(&mut self, s: &Sample) -> bool {
         self.round_start = self.begins_round(s);
         if self.round_start {
@@ -157,14 +157,14 @@ impl PathModel {
 
     /// AdvanceMaxBwFilter.
     pub fn advance(&mut self, form: Bbr3Form) {
-        // Linux remembers the old cycle as long as the present one has no sample.
+        // Linux keeps the rate of the old cycle as long as the present cycle has no sample.
         if self.taken || form == Bbr3Form::Draft {
             self.cycle += 1;
             self.taken = false;
         }
     }
 
-    /// Sending begins again after a rest.
+    /// Sending begins again after an idle period.
     pub fn restart_burst(&mut self, now: Time, form: Bbr3Form) {
         self.burst_since = now;
         if form == Bbr3Form::Linux {
@@ -172,7 +172,7 @@ impl PathModel {
         }
     }
 
-    /// UpdateACKAggregation: what is acknowledged beyond what the rate `bw` explains, at most a window.
+    /// UpdateACKAggregation: the bytes acknowledged beyond those that the rate `bw` explains, at most a window.
     pub fn take_burst(&mut self, s: &Sample, bw: f64, cwnd: f64, settled: bool, form: Bbr3Form) {
         let mut expected = bw * s.now.since(self.burst_since).seconds();
         if self.burst_acked <= expected {

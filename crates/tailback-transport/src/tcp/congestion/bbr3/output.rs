@@ -3,13 +3,14 @@
 use super::{Bbr3, Bbr3Form, LEAST_WINDOW, State};
 use tailback_base::Duration;
 
-/// Section 2.5: the share of the rate that is left free.
+/// Section 2.5: the share of the rate that stays free.
 const MARGIN: f64 = 0.01;
-/// Section 5.6.3: the quantum is what the rate gives in this time, seconds; bytes at most, segments at least.
+/// Section 5.6.3: the quantum is the bytes of the rate in this time (seconds), with a maximum in bytes and a minimum in
+/// segments.
 const QUANTUM_TIME: f64 = 1e-3;
 const MOST_QUANTUM: f64 = 65_536.0;
 const LEAST_QUANTUM: f64 = 2.0;
-/// Section 5.5.8.1: quanta in the sender, in its card, and in the receiver.
+/// Section 5.5.8.1: quanta in the sender, in its network card, and in the receiver.
 const QUANTA: f64 = 3.0;
 
 impl Bbr3 {
@@ -69,7 +70,7 @@ impl Bbr3 {
         }
     }
 
-    /// Inflight(gain), by the long-term rate.
+    /// Inflight(gain), with the long-term rate.
     pub(super) fn inflight(&self, gain: f64) -> f64 {
         self.with_budget(self.product(self.path.max_bw(), gain))
     }

@@ -1,11 +1,11 @@
-//! ProbeBW (section 5.3.3 of the draft): the cycle DOWN, CRUISE, REFILL, UP, and what its probes say of the most that
-//! may be in flight.
+//! ProbeBW (section 5.3.3 of the draft): the cycle DOWN, CRUISE, REFILL, UP, and the largest amount in flight that its
+//! probes allow.
 
 use super::model::Sample;
 use super::{Bbr3, Bbr3Form, State};
 use tailback_base::{Duration, Time};
 
-/// Section 5.3.3.8.3: seconds between two probes, and random seconds more; rounds at most.
+/// Section 5.3.3.8.3: the seconds between two probes, the largest random addition in seconds, and the most rounds.
 const WAIT: f64 = 2.0;
 const RANDOM_WAIT: f64 = 1.0;
 const MOST_ROUNDS: f64 = 63.0;
@@ -26,16 +26,16 @@ pub(super) enum AckPhase {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cycle {
     pub acks: AckPhase,
-    /// When it began, and how long until the next probe.
+    /// The time at which the cycle began, and the time until the next probe.
     since: Time,
     wait: Duration,
     pub rounds_since_up: u64,
-    /// Samples are those of a probe (`is_bw_probe_sample`).
+    /// Whether samples are those of a probe (`is_bw_probe_sample`).
     pub is_probe: bool,
-    /// The last probe lost too much; and it ended before it could (section 5.3.3.6).
+    /// Whether the last probe lost too much, and whether the probe ends before it can lose too much (section 5.3.3.6).
     pub too_high: bool,
     cautious: bool,
-    /// How `inflight_longterm` grows in UP: rounds, bytes acknowledged, and bytes for a segment more.
+    /// The growth of `inflight_longterm` in UP: the rounds, the bytes acknowledged, and the bytes for one more segment.
     pub up_rounds: u32,
     up_acked: f64,
     up_each: f64,
@@ -121,8 +121,8 @@ impl Bbr3 {
         in_flight <= self.with_headroom() && in_flight <= self.inflight(1.0)
     }
 
-    /// IsTimeToGoDown. A probe after one that lost too much ends where that one did; where `inflight_longterm` limits
-    /// the rate, the pipe cannot be found full.
+    /// IsTimeToGoDown. A probe after one that lost too much ends at the amount at which the earlier probe ended. If
+    /// `inflight_longterm` limits the rate, the pipe cannot be found full.
     fn look_whether_to_go_down(&mut self, s: &Sample) {
         let reached = match self.form {
             Bbr3Form::Draft => s.in_flight_before + self.rules.segment > self.bounds.inflight_longterm,
@@ -140,7 +140,7 @@ impl Bbr3 {
         self.start_down(s.now);
     }
 
-    /// The window was full before this ACK, and `inflight_longterm` was what bounded it.
+    /// Whether the window was full before this ACK, and `inflight_longterm` bounded it.
     fn is_limited_by_longterm(&self, s: &Sample) -> bool {
         self.cwnd >= self.bounds.inflight_longterm && s.in_flight_before + self.rules.segment > self.cwnd
     }
@@ -178,7 +178,7 @@ impl Bbr3 {
         }
     }
 
-    /// AdaptLongTermModel; true if it decided a transition.
+    /// AdaptLongTermModel. Returns true if it has decided on a transition.
     fn adapt_long_term(&mut self, s: &Sample) -> bool {
         if self.cycle.acks == AckPhase::ProbeStarting && self.path.round_start {
             self.cycle.acks = AckPhase::ProbeFeedback;
@@ -190,14 +190,14 @@ impl Bbr3 {
             if probes && !s.limited {
                 self.path.advance(self.form);
             }
-            // The cautious probe lost little: a full one follows at once.
+            // The cautious probe lost little, so a full probe follows at once.
             if probes && self.cycle.cautious && !self.cycle.too_high {
                 self.start_refill();
                 return true;
             }
         }
         if self.is_sample_too_high(s) {
-            // The draft leaves this to the lost segments.
+            // In the draft only lost segments cause this reaction.
             if self.form == Bbr3Form::Linux && self.cycle.is_probe {
                 self.handle_too_high(s.in_flight_at_send, s.limited, s.now);
             }

@@ -1,4 +1,5 @@
-//! The least round trip, and ProbeRTT, which lowers what is in flight to measure it (section 5.3.4 of the draft).
+//! The least round trip, and the state ProbeRTT, which lowers the amount in flight to measure this round trip (section
+//! 5.3.4 of the draft).
 
 use super::model::Sample;
 use super::probe_bandwidth::AckPhase;
@@ -20,7 +21,7 @@ pub(super) struct RoundTrips {
     recent: Option<Duration>,
     recent_stamp: Time,
     expired: bool,
-    /// When ProbeRTT may end; and a round trip has passed since that was set.
+    /// The time at which ProbeRTT may end, and whether a round trip has passed since this time was set.
     done: Option<Time>,
     round_done: bool,
 }
@@ -66,7 +67,7 @@ impl Bbr3 {
         }
     }
 
-    /// HandleProbeRTT. That the application limits the rate is said by `limits_itself`.
+    /// HandleProbeRTT. `limits_itself` reports the rate as limited by the application.
     fn handle_probe_rtt(&mut self, s: &Sample) {
         if self.trips.done.is_none() {
             if s.in_flight <= self.probe_rtt_window() {

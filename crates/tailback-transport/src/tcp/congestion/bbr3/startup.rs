@@ -1,5 +1,5 @@
-//! Startup and Drain (sections 5.3.1 and 5.3.2 of the draft): the rate doubles each round trip until the pipe is full,
-//! then the queue of that drains.
+//! Startup and Drain (sections 5.3.1 and 5.3.2 of the draft): the rate doubles each round trip until the pipe is full.
+//! Then the queue that this has built drains.
 
 use super::losses::LOSS_RANGES;
 use super::model::Sample;
@@ -13,13 +13,13 @@ const DRAIN_ROUNDS: u64 = 3;
 /// Marked rounds that end Startup, as in Linux (`bbr_full_ecn_cnt`).
 const MARKED_ROUNDS: u32 = 2;
 
-/// The estimate whether the pipe is full.
+/// The estimate of whether the pipe is full.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
-    /// Whether it was ever full, and whether it has been since the last [`FullPipe::restart`].
+    /// Whether the pipe was ever full, and whether it has been full since the last [`FullPipe::restart`].
     pub reached: bool,
     pub now: bool,
-    /// Bytes a second, and rounds without growth.
+    /// The rate in bytes per second, and the rounds without growth.
     rate: f64,
     pub rounds: u32,
     /// The round in which Drain began.
@@ -29,14 +29,14 @@ pub(super) struct FullPipe {
 }
 
 impl FullPipe {
-    /// ResetFullBW, with the rate that counts as known.
+    /// ResetFullBW, with the rate from which growth is measured.
     pub fn restart(&mut self, rate: f64) {
         (self.rate, self.rounds, self.now) = (rate, 0, false);
     }
 
     /// CheckFullBWReached.
     pub fn look(&mut self, s: &Sample, round_start: bool, form: Bbr3Form) {
-        // Linux looks for growth in each sample.
+        // Linux checks each sample for growth.
         if self.now || s.limited || !(round_start || form == Bbr3Form::Linux) {
             return;
         }
@@ -73,7 +73,7 @@ impl Bbr3 {
     }
 
     /// CheckStartupHighLoss (section 5.3.1.3): a whole round of fast recovery in which enough ranges and more than 2 %
-    /// were lost; without SACK any loss in recovery.
+    /// were lost. Without SACK any loss in recovery counts.
     fn startup_loses(&self, s: &Sample, phase: Phase) -> bool {
         if phase != Phase::Recovery {
             return false;
@@ -96,7 +96,7 @@ impl Bbr3 {
         self.bounds.inflight_longterm = product.max(self.bounds.inflight_latest);
     }
 
-    /// A mark in Startup; a second round with one ends it.
+    /// A mark in Startup. A second round with a mark ends Startup.
     pub(super) fn mark_in_startup(&mut self) {
         self.full.marked += 1;
         if self.full.marked >= MARKED_ROUNDS {

@@ -1,4 +1,5 @@
-//! BBRv3 by hand: a path of 1000 B a millisecond and 40 ms, with ACKs as a sender's records would report them.
+//! BBRv3 without a connection: a path of 1000 B per millisecond and 40 ms, with ACKs as a sender's records would report
+//! them.
 
 use super::losses::inflight_at_loss;
 use super::probe_bandwidth::AckPhase;
@@ -25,13 +26,13 @@ fn made(own: &Settings, values: &[(&str, &str)]) -> Bbr3 {
     made
 }
 
-/// A sender on that path: what it has delivered and lost, and when.
+/// A sender on the test path, with the delivered and lost bytes and the time.
 pub(super) struct Hand {
     pub q: Bbr3,
     pub ms: f64,
     total: u64,
     lost: u64,
-    /// In flight when the segments were sent that are acknowledged now, segments.
+    /// The segments in flight when the segments that are acknowledged now were sent.
     pub out: u64,
 }
 
@@ -44,7 +45,7 @@ impl Hand {
         Hand::of(bbr3(values))
     }
 
-    /// In this form.
+    /// A sender with the control in this form.
     pub fn form(form: &str, ecn_low: &str) -> Hand {
         let own = Settings::defaults(&MODEL).with("form", form).with("ecn_low", ecn_low);
         Hand::of(made(&own, &[]))
@@ -65,7 +66,7 @@ impl Hand {
         Time::from_seconds(self.ms / 1e3)
     }
 
-    /// An ACK of one segment after `ms`: `rate` segments a ms were delivered in a round trip of `rtt` ms.
+    /// An ACK of one segment after `ms`. In a round trip of `rtt` ms, `rate` segments per ms were delivered.
     pub fn ack(&mut self, ms: f64, rate: f64, rtt: f64, change: impl FnOnce(&mut RateSample, &mut AckEvent<'_>)) {
         self.ms += ms;
         self.total += SEGMENT;
@@ -94,7 +95,7 @@ impl Hand {
         });
     }
 
-    /// A round trip of ACKs, one a millisecond, at this rate.
+    /// A round trip of ACKs, one per millisecond, at this rate.
     pub fn round(&mut self, rate: f64) {
         let end = self.q.path.round + 1;
         while self.q.path.round < end {
@@ -128,7 +129,7 @@ impl Hand {
                 return;
             }
             if self.q.state == State::ProbeRtt {
-                // As its window asks.
+                // The amount in flight follows the window of ProbeRTT.
                 let out = std::mem::replace(&mut self.out, 4);
                 self.ack(1.0, rate, 40.0, |s, _| s.application_limited = true);
                 self.out = out;
@@ -183,7 +184,7 @@ fn the_state_says_gain_and_bound() {
     }
 }
 
-/// 4 ln 2 = 2.7726; the initial window in the round trip of the handshake, headers paced too.
+/// The rate is 4 ln 2 = 2.7726 times the initial window in the round trip of the handshake. Pacing also counts headers.
 #[test]
 fn it_paces_before_the_first_round_trip() {
     assert!((Bbr3Form::Draft.numbers().startup_gain - 4.0 * std::f64::consts::LN_2).abs() < 0.003);
@@ -194,7 +195,7 @@ fn it_paces_before_the_first_round_trip() {
     assert!((rate(&q) / (2.77 * 10_000.0 / 0.04) - 1.0).abs() < 1e-6);
 }
 
-/// Three rounds in which the rate grew by less than a quarter fill the pipe; growth restarts the count.
+/// Three rounds in which the rate grew by less than a quarter fill the pipe. Growth restarts the count.
 #[test]
 fn three_rounds_without_growth_end_startup() {
     let mut h = Hand::new();
@@ -220,13 +221,13 @@ fn drain_ends_at_a_product_or_after_three_rounds() {
             h.ack(1.0, 1.0, 40.0, |_, _| {});
         }
         assert_eq!(h.q.path.round - began, rounds, "{out}");
-        // With no more than a product in flight DOWN is over at once.
+        // If no more than a product is in flight, DOWN ends at once.
         assert_eq!(h.q.state, if out == 41 { State::Cruise } else { State::Down });
     }
 }
 
-/// The whole cycle at a constant rate: CRUISE until the wait is over or 40 rounds, here of 40 segments; REFILL a
-/// round; UP three rounds without growth; DOWN until a product is left.
+/// The whole cycle at a constant rate. CRUISE lasts until the wait is over, or for 40 rounds (of 40 segments here).
+/// REFILL lasts for one round. UP lasts for three rounds without growth. DOWN lasts until a product is left.
 #[test]
 fn a_cycle_is_cruise_refill_up_down() {
     let mut h = Hand::settle();
@@ -242,7 +243,7 @@ fn a_cycle_is_cruise_refill_up_down() {
     let round = h.q.path.round;
     h.until(State::Down, 1.0);
     assert_eq!(h.q.path.round - round, 3);
-    // The feedback of the probe ends a round later: then the filter of the rate advances once.
+    // The feedback of the probe ends a round later. Then the filter of the rate advances once.
     let cycle = h.q.cycle.acks;
     assert_eq!(cycle, AckPhase::ProbeStopping);
     h.until(State::Cruise, 1.0);
@@ -251,8 +252,8 @@ fn a_cycle_is_cruise_refill_up_down() {
     assert_eq!((h.q.cycle.acks, h.q.cycle.is_probe), (AckPhase::Init, false));
 }
 
-/// The fault of revisions -02 to -05: a rate that a probe found is forgotten after two rounds. Here it is remembered in
-/// the next cycle, and forgotten in the one after.
+/// In revisions -02 to -05 a rate that a probe found is wrongly dropped after two rounds. Here the rate still counts in
+/// the next cycle, and is dropped in the cycle after that.
 #[test]
 fn a_probe_s_rate_lasts_for_two_cycles() {
     let mut h = Hand::settle();
@@ -275,7 +276,8 @@ fn a_probe_s_rate_lasts_for_two_cycles() {
     assert!((h.q.path.max_bw() / 1e6 - 1.0).abs() < 1e-9, "{}", h.q.path.max_bw());
 }
 
-/// Limited samples neither fill the pipe nor lower the rate, and while they last UP does not end (appendix A.7).
+/// Limited samples neither fill the pipe nor lower the rate, and UP does not end as long as samples are limited
+/// (appendix A.7).
 #[test]
 fn limited_samples_only_raise_the_rate() {
     let mut h = Hand::settle();
@@ -290,8 +292,8 @@ fn limited_samples_only_raise_the_rate() {
     assert!((h.q.path.max_bw() / rate - 1.5).abs() < 1e-9);
 }
 
-/// Losses of more than 2 % of what was in flight end UP, and what was in flight where they passed that is the bound,
-/// but at least 0.7 of the target. Fewer losses do not.
+/// Losses of more than 2 % of the amount in flight end UP. The bound is then the amount in flight at which losses
+/// passed 2 %, but at least 0.7 of the target. Fewer losses do not end UP.
 #[test]
 fn a_probe_that_loses_too_much_sets_the_bound() {
     let mut h = Hand::settle();
@@ -305,12 +307,12 @@ fn a_probe_that_loses_too_much_sets_the_bound() {
     h.until(State::Up, 1.0);
     h.lose(20, 10);
     assert!((h.longterm() - 0.7 * 40.0).abs() < 0.1, "{}", h.longterm());
-    // One reaction a probe.
+    // There is only one reaction per probe.
     h.lose(10, 5);
     assert!((h.longterm() - 0.7 * 40.0).abs() < 0.1);
 }
 
-/// 98 in flight before and 1 lost of them: the threshold is at 98 + (1.96 - 1) / 0.98.
+/// With 98 in flight before and 1 of these lost, the threshold is at 98 + (1.96 - 1) / 0.98.
 #[test]
 fn the_threshold_lies_within_the_lost_segment_or_before_it() {
     let at = inflight_at_loss(99.0, 2.0, 1.0);
@@ -318,7 +320,8 @@ fn the_threshold_lies_within_the_lost_segment_or_before_it() {
     assert_eq!(inflight_at_loss(99.0, 5.0, 1.0), 98.0);
 }
 
-/// While it does not probe, a round with a loss lowers the short-term bounds to what was delivered, at least to 0.7.
+/// Outside of a probe, a round with a loss lowers the short-term bounds to the delivered amounts, but not below 0.7 of
+/// the old bounds.
 #[test]
 fn a_round_with_a_loss_lowers_the_short_term() {
     let mut h = Hand::settle();
@@ -329,7 +332,8 @@ fn a_round_with_a_loss_lowers_the_short_term() {
     }
     h.round(0.5);
     let share = h.q.bounds.bw_shortterm / h.q.path.max_bw();
-    // The first round delivered at 1 before the loss, the others at 0.5: two steps, the second ends at 0.5 or 0.49.
+    // The first round delivered at 1 before the loss, and the others at 0.5. This makes two steps, and the second one
+    // ends at 0.5 or 0.49.
     assert!((0.49..=0.71).contains(&share), "{share}");
     assert!(h.q.bounds.inflight_shortterm <= cwnd && h.q.bw < h.q.path.max_bw());
     assert!(h.q.pacing < 0.99e6);
@@ -338,8 +342,8 @@ fn a_round_with_a_loss_lowers_the_short_term() {
     assert!((h.q.pacing / 0.99e6 - 1.0).abs() < 0.01, "{}", h.q.pacing);
 }
 
-/// Startup ends by loss after a round of recovery in which six ranges and more than 2 % were lost; not by five, and not
-/// by 2 % or less. Without SACK any loss ends it.
+/// Startup ends by loss after a round of recovery in which six ranges and more than 2 % were lost. Five ranges, or 2 %
+/// or less, do not end Startup. Without SACK any loss ends Startup.
 #[test]
 fn startup_ends_by_loss() {
     let run = |values: &[(&str, &str)], ranges: u32, lost: u64, limited: bool| {
@@ -373,7 +377,8 @@ fn startup_ends_by_loss() {
     assert_ne!(run(&[("variant", "newreno")], 1, 1, false).q.state, State::Startup);
 }
 
-/// A probe after one that lost too much ends where that one did; if it loses little, a full one follows at once.
+/// A probe after one that lost too much ends at the amount at which the earlier probe ended. If this probe loses
+/// little, a full probe follows at once.
 #[test]
 fn a_cautious_probe_is_followed_by_a_full_one() {
     let mut h = Hand::settle();
@@ -400,7 +405,7 @@ fn a_cautious_probe_is_followed_by_a_full_one() {
     assert_eq!(h.q.state, State::Up, "the second probe is not cautious");
 }
 
-/// With a full window at the bound, UP raises it by 1, 2, 4, ... segments a round.
+/// With a full window at the bound, UP raises the bound by 1, 2, 4, ... segments per round.
 #[test]
 fn the_bound_grows_twice_as_fast_each_round() {
     let mut h = Hand::settle();
@@ -423,7 +428,8 @@ fn the_bound_grows_twice_as_fast_each_round() {
     assert!(grown[4] >= 8.0 && grown[0] <= 2.0, "{grown:?}");
 }
 
-/// ProbeRTT every five seconds: half a product for 200 ms and a round, then CRUISE; before the pipe is full, Startup.
+/// ProbeRTT comes every five seconds, with half a product for 200 ms and a round. CRUISE follows, or Startup if the
+/// pipe was not full before.
 #[test]
 fn probe_rtt_is_half_a_product_for_200_ms() {
     for full in [true, false] {
@@ -446,7 +452,7 @@ fn probe_rtt_is_half_a_product_for_200_ms() {
     }
 }
 
-/// After a rest it paces at the rate, and ProbeRTT is left out although five seconds have passed.
+/// After an idle period the sender paces at the rate, and there is no ProbeRTT although five seconds have passed.
 #[test]
 fn after_a_rest_it_paces_at_the_rate_and_does_not_probe_rtt() {
     let mut h = Hand::settle();
@@ -458,7 +464,8 @@ fn after_a_rest_it_paces_at_the_rate_and_does_not_probe_rtt() {
     assert_ne!(h.q.state, State::ProbeRtt);
 }
 
-/// A timeout leaves what is in the network and one segment; the window is restored when the repair is over.
+/// A timeout leaves a window of the bytes in the network and one segment. The window is restored when the repair is
+/// over.
 #[test]
 fn a_timeout_leaves_one_segment_more_than_is_in_flight() {
     let mut h = Hand::settle();
@@ -478,7 +485,8 @@ fn a_timeout_leaves_one_segment_more_than_is_in_flight() {
     );
 }
 
-/// A repair that proves to be a mistake gives back bounds and state: Startup, or a probe that begins again with REFILL.
+/// After a repair that proves to be a mistake, bounds and state are restored. The state is Startup, or a probe that
+/// begins again with REFILL.
 #[test]
 fn a_mistake_gives_back_what_it_took() {
     let mut h = Hand::settle();
@@ -501,7 +509,8 @@ fn a_mistake_gives_back_what_it_took() {
     assert!(h.q.bounds.bw_shortterm.is_infinite() && h.q.state != State::Startup);
 }
 
-/// Marks: the second marked round ends Startup, one in a probe sets the bound, another the short-term bounds.
+/// The second marked round ends Startup. A mark in a probe sets the long-term bound, and any other mark sets the
+/// short-term bounds.
 #[test]
 fn a_mark_counts_as_too_much() {
     let mut h = Hand::new();
@@ -518,7 +527,7 @@ fn a_mark_counts_as_too_much() {
     assert_eq!((h.q.state, h.longterm()), (State::Down, 45.0));
 }
 
-/// An undo gives back what its own repair took, and nothing of what a mark before it said.
+/// An undo restores the values that its own repair changed, but not those that an earlier mark changed.
 #[test]
 fn an_undo_leaves_what_a_mark_said() {
     let mut h = Hand::settle();
@@ -531,7 +540,7 @@ fn an_undo_leaves_what_a_mark_said() {
     assert_eq!((h.q.state, h.longterm()), (State::Cruise, 45.0));
 }
 
-/// ACKs that come in bursts of ten widen the window by what they bring at once.
+/// ACKs that come in bursts of ten enlarge the window by the bytes of a burst.
 #[test]
 fn bursts_of_acks_widen_the_window() {
     let mut h = Hand::settle();
@@ -549,7 +558,7 @@ fn bursts_of_acks_widen_the_window() {
     );
 }
 
-/// The quantum is a millisecond of the rate, between two segments and 64 kB.
+/// The quantum is the bytes of a millisecond at the rate, between two segments and 64 kB.
 #[test]
 fn the_quantum_is_a_millisecond() {
     let mut q = bbr3(&[]);

@@ -1,5 +1,5 @@
-//! What is saved when a repair begins, and restored when it ends or proves to be a mistake (sections 5.5.11 and
-//! 5.6.4.4 of the draft).
+//! The values that are saved when a repair begins, and restored when the repair ends or proves to be a mistake
+//! (sections 5.5.11 and 5.6.4.4 of the draft).
 
 use super::{Bbr3, Bbr3Form, State};
 
@@ -7,11 +7,11 @@ use super::{Bbr3, Bbr3Form, State};
 pub(super) struct Saved {
     /// The window before the repair or ProbeRTT, bytes.
     window: f64,
-    /// Recovery, or slow start after a timeout, is in progress.
+    /// Whether recovery, or slow start after a timeout, is in progress.
     pub repairing: bool,
-    /// The state below is that of this repair.
+    /// Whether the fields below were saved for the present repair.
     taken: bool,
-    /// The state that a loss ended.
+    /// The state of the control that a loss ended.
     pub state: Option<State>,
     bw_shortterm: f64,
     inflight_shortterm: f64,
@@ -39,7 +39,7 @@ impl Bbr3 {
         self.saved.window = self.window_to_save();
     }
 
-    /// SaveStateUponLoss, once a repair.
+    /// SaveStateUponLoss, once per repair.
     pub(super) fn save(&mut self) {
         self.save_window();
         if self.saved.taken {
@@ -55,7 +55,8 @@ impl Bbr3 {
         };
     }
 
-    /// Linux: a timeout begins the search for a full pipe anew, and the window before it is a bound, unless it probes.
+    /// Linux: a timeout restarts the search for a full pipe. The window before the timeout becomes a bound, unless a
+    /// probe is in progress.
     pub(super) fn note_timeout(&mut self) {
         self.full.restart(0.0);
         if !self.state.accelerates() && self.bounds.inflight_shortterm == f64::INFINITY {

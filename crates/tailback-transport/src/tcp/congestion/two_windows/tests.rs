@@ -1,4 +1,4 @@
-//! Packet dialogues: the colour of each segment follows the two windows.
+//! Packet dialogues, in which the colour of each segment depends on the two windows.
 
 use super::*;
 use crate::tcp::congestion::Phase;
@@ -16,7 +16,7 @@ fn control(target: &str, window: &str) -> Box<dyn CongestionControl> {
     build(&own, &config(&values).window)
 }
 
-/// The source as the network sees it: numbers of segments from 0.
+/// The source from the side of the network, with segments numbered from 0.
 struct Dialogue {
     c: Box<dyn CongestionControl>,
     next: u64,
@@ -49,7 +49,7 @@ impl Dialogue {
         }
     }
 
-    /// All that the window allows: `M` for a marked segment, `-` for another.
+    /// All segments that the window allows: `M` for a marked segment, `-` for any other.
     fn sends(&mut self) -> String {
         let mut seen = String::new();
         while ((self.next - self.una + 1) * 1000) as f64 <= self.c.cwnd() {
@@ -63,7 +63,7 @@ impl Dialogue {
         self.colour(self.una, true)
     }
 
-    /// So many segments are acknowledged one by one, so many milliseconds apart.
+    /// Acknowledge this many segments one by one, this many milliseconds apart.
     fn acks(&mut self, segments: u64, apart: u64) {
         for _ in 0..segments {
             self.una += 1;
@@ -92,7 +92,7 @@ impl Dialogue {
     }
 }
 
-/// Below its target every round trip turns one segment more, and all growth, into marked ones.
+/// Below the target every round trip adds all growth, and one segment of the other window, to the marked window.
 #[test]
 fn below_the_target_the_marked_window_takes_over() {
     let mut d = Dialogue::new("100Mbps", "4 packets");
@@ -100,7 +100,8 @@ fn below_the_target_the_marked_window_takes_over() {
     d.acks(4, 25);
     assert_eq!(d.sends(), "M---");
     assert!((1.5..2.0).contains(&d.marked()), "{}", d.marked());
-    // Two more segments for each window acknowledged: one that the window grows by, one of the others.
+    // Two more segments are marked for each acknowledged window: one by which the window grows, and one of the other
+    // window.
     for _ in 0..3 {
         let (out, before) = (d.next - d.una, d.marked());
         d.acks(out, 25);
@@ -119,7 +120,7 @@ fn below_the_target_the_marked_window_takes_over() {
     assert!(!d.sends().contains('-'));
 }
 
-/// Above it the other window takes them back, and the whole one grows as Reno's.
+/// Above the target the other window takes these segments back, and the whole window grows as Reno's.
 #[test]
 fn above_the_target_the_marks_go() {
     let mut d = Dialogue::new("100Mbps", "10 packets");
@@ -130,7 +131,8 @@ fn above_the_target_the_marks_go() {
     }
     let reno = d.window();
     assert!((reno - 30.0).abs() < 1.0 && d.marked() == reno);
-    // 1040 B in 10 us are 832 Mb/s: in a round trip the rate, a mean over a second, is far above the target.
+    // 1040 B in 10 us is 832 Mb/s. Within a round trip the rate, a mean over a second, is therefore far above the
+    // target.
     let mut d = Dialogue {
         c: control("8kbps", "10 packets"),
         next: 0,
@@ -170,7 +172,7 @@ fn a_lost_segment_without_a_mark_halves_the_other_window_alone() {
         "{}",
         d.window()
     );
-    // The three marked ones have arrived: the repeat finds room in their window.
+    // The three marked segments have arrived, so the marked window has room for the repeat.
     assert_eq!(d.repeats(), 'M');
 }
 
@@ -180,7 +182,7 @@ fn a_lost_segment_with_a_mark_halves_both() {
     let (marked, flight) = (d.marked(), (d.next - d.una) as f64);
     d.loses();
     assert!((d.window() - flight / 2.0).abs() < 1e-6 && (d.marked() - marked / 2.0).abs() < 1e-6);
-    // One and a half segments may be marked; the two others that are out take this room.
+    // One and a half segments may be marked. The two other outstanding segments take this room.
     assert_eq!(d.repeats(), '-');
 }
 
@@ -196,7 +198,7 @@ fn after_a_timeout_one_segment_is_left_with_its_share() {
     assert!((d.marked() / d.window() - share).abs() < 1e-9);
 }
 
-/// Duplicates and recovery open neither window, and what a partial ACK covers is no longer outstanding.
+/// Duplicates and recovery open neither window. The segments that a partial ACK covers are no longer outstanding.
 #[test]
 fn recovery_leaves_both_windows() {
     let mut d = half_marked();

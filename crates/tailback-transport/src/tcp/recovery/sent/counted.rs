@@ -1,4 +1,4 @@
-//! What is counted without knowing which segment it is: those that duplicates without SACK stand for, and those that
+//! Segments that are counted without being identified: those that duplicates without SACK stand for, and those that
 //! arrive twice.
 
 use super::{Counts, SentList, SentSegment};
@@ -7,7 +7,7 @@ use crate::tcp::recovery::duplicate_report;
 use tailback_base::{Duration, Time};
 
 impl SentList {
-    /// How many segments are in which state; a step for each.
+    /// The number of segments in each state. This costs a step for each segment.
     pub fn counts(&self) -> Counts {
         let number = |which: fn(&SentSegment) -> bool| self.outstanding.iter().filter(|r| which(r)).count() as u64;
         Counts {
@@ -18,7 +18,7 @@ impl SentList {
         }
     }
 
-    /// When the segment was sent whose round trip the last ACK measures.
+    /// The time at which the segment whose round trip the last ACK measures was sent.
     pub fn measured(&self) -> Option<Time> {
         self.first_acked.or(self.first_reported)
     }
@@ -28,7 +28,7 @@ impl SentList {
         self.acked_segments
     }
 
-    /// How many segments duplicates stand for.
+    /// The number of segments for which duplicates stand.
     pub fn counted(&self) -> u32 {
         self.counted.0
     }
@@ -46,15 +46,15 @@ impl SentList {
         self.counted = (0, 0);
     }
 
-    /// These segments, which duplicates stand for, are delivered.
+    /// These segments, for which duplicates stand, are delivered.
     pub fn deliver_counted(&mut self, segments: u32, bytes: u64) {
         let delivered = u64::from(segments) * bytes;
         self.delivered += delivered;
         self.newly += delivered;
     }
 
-    /// At least the first segment, and each lost one, has not arrived. If more is counted than the others, that is
-    /// limited; then returns how many are outstanding.
+    /// At least the first segment, and each lost one, has not arrived. If more segments are counted than the others,
+    /// the count is limited, and the number of outstanding segments is returned.
     pub fn limit_counted(&mut self) -> Option<u32> {
         let outstanding = self.outstanding.len() as u32;
         let holes = (self.waiting.len() as u32).max(1).min(outstanding);
@@ -71,8 +71,9 @@ impl SentList {
         self.counted = (segments, u64::from(segments) * each);
     }
 
-    /// An ACK covers one hole; its other segments had been counted, and were delivered then. Segments differ in length,
-    /// so that more bytes may have been counted than the ACK delivers; `before` is what was delivered before it.
+    /// An ACK covers one hole. Its other segments had been counted, and were delivered at that time. Segments differ in
+    /// length, so more bytes may have been counted than the ACK delivers. `before` is the amount delivered before the
+    /// ACK.
     pub(super) fn take_back_counted(&mut self, before: u64) {
         let back = self.counted.0.min(self.acked_segments - 1);
         let counted = self.counted.1;
@@ -85,7 +86,7 @@ impl SentList {
         if self.outstanding.is_empty() { 0 } else { self.lose(0) }
     }
 
-    /// Something was delivered, and it is not known which segment: there is no rate.
+    /// The sample of an ACK that shows that some unknown segment was delivered. It has no rate.
     pub fn counted_sample(&self) -> Option<RateSample> {
         (self.newly > 0).then(|| RateSample {
             delivered: 0,
@@ -123,7 +124,8 @@ impl SentList {
 mod tests {
     use super::*;
 
-    /// Duplicates without SACK stood for a whole segment, and the ACK covers shorter ones: nothing is new.
+    /// Duplicates without SACK stood for whole segments, and the ACK covers shorter segments. Nothing is newly
+    /// delivered.
     #[test]
     fn an_ack_of_less_than_was_counted_delivers_nothing() {
         let mut s = SentList::default();

@@ -1,12 +1,13 @@
-//! The segments judged lost, for a controller that hears of each.
+//! The segments judged lost, for a controller that is called for each of them.
 //!
-//! State: what was found since the controller heard of it, and where the last range ended. A loss costs a few words.
+//! The state is the losses since the last call of the controller, and the end of the last range. A loss costs a few
+//! words.
 
 use super::{SentList, SentSegment};
 use crate::tcp::congestion::Lost;
 use tailback_base::Time;
 
-/// As many bytes as a record has room for.
+/// This number of bytes, or the largest number that fits in a record if this is less.
 pub(super) fn short(bytes: u64) -> u32 {
     bytes.min(u64::from(u32::MAX)) as u32
 }
@@ -16,7 +17,7 @@ pub(super) fn low(bytes: u64) -> u32 {
     bytes as u32
 }
 
-/// What was counted since a record kept the low half of the count; less than 4 GB are outstanding.
+/// The bytes counted since a record stored the low half of the count. Less than 4 GB are outstanding.
 pub(super) fn since(bytes: u64, kept: u32) -> u64 {
     u64::from(low(bytes).wrapping_sub(kept))
 }
@@ -24,12 +25,12 @@ pub(super) fn since(bytes: u64, kept: u32) -> u64 {
 #[derive(Clone, Debug, Default)]
 pub(super) struct LossesBySegment {
     found: Vec<Lost>,
-    /// One past the last unit of the last one.
+    /// One past the last unit of the last lost segment.
     end: u64,
 }
 
 impl LossesBySegment {
-    /// `lost`: bytes judged lost so far, with this segment.
+    /// Take a lost segment. `lost` is the bytes judged lost so far, including this segment.
     pub fn note(&mut self, r: &SentSegment, lost: u64) {
         self.found.push(Lost {
             now: Time::ZERO,
@@ -47,12 +48,12 @@ impl LossesBySegment {
 }
 
 impl SentList {
-    /// The last ACK counts this much as marked, bytes.
+    /// The last ACK counts this many bytes as marked.
     pub fn count_marked(&mut self, bytes: u64) {
         self.marked += bytes;
     }
 
-    /// A controller is to hear of each lost segment.
+    /// Set whether a controller is called for each lost segment.
     pub fn telling_losses(mut self, so: bool) -> SentList {
         self.tell_losses(so);
         self
@@ -66,7 +67,7 @@ impl SentList {
         }
     }
 
-    /// Tell of the segments that were judged lost since the last call.
+    /// Report the segments that were judged lost since the last call.
     #[inline]
     pub fn take_losses(&mut self, now: Time, tell: impl FnMut(&Lost)) {
         if self.losses.as_ref().is_some_and(|l| !l.found.is_empty()) {
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
     use crate::tcp::recovery::sent::Keep;
 
-    /// Counts go on beyond 4 GB, and records stay as long as they were.
+    /// Counts continue beyond 4 GB, and records do not become longer.
     #[test]
     fn counts_of_four_gigabytes_go_on() {
         let before = (1_u64 << 33) - 500;
@@ -98,7 +99,7 @@ mod tests {
         assert_eq!(size_of::<SentSegment>(), 64);
     }
 
-    /// A sample has what was counted as marked since its segment was sent.
+    /// A sample has the bytes counted as marked since its segment was sent.
     #[test]
     fn a_sample_counts_marks_since_its_segment() {
         let mut s = SentList::default();
@@ -110,8 +111,9 @@ mod tests {
         assert_eq!(s.acked(2000, &[], Time(9)).map(|r| r.marked), Some(700));
     }
 
-    /// Six segments of 1000 B. The second and third are one range, the fifth is another; each is heard of once, with
-    /// what was in flight when it was sent and lost since. One that is sent again and lost again is a range of its own.
+    /// Six segments of 1000 B. The second and third are one range, and the fifth is another. Each lost segment is
+    /// reported once, with the amount in flight when it was sent and the amount lost since. A segment that is sent
+    /// again and lost again is a separate range.
     #[test]
     fn each_lost_segment_is_told_once_with_what_was_in_flight() {
         for keep in [Keep::Records, Keep::Order] {

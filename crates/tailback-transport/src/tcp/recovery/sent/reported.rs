@@ -1,16 +1,17 @@
-//! What SACK blocks report (RFC 2018). An ACK repeats most blocks of the ACK before it. So the last blocks are
-//! remembered, and only what is new is looked at. When a segment is sent again, it does not count as reported any more,
-//! and the blocks are forgotten.
+//! The segments that SACK blocks report (RFC 2018). An ACK repeats most blocks of the ACK before it. The last blocks
+//! are therefore stored, and only new blocks are examined. When a segment is sent again, it does not count as reported
+//! any more, and the stored blocks are dropped.
 
 use super::{SentList, SentSegment};
 use crate::segment::SackBlocks;
 
 impl SentList {
-    /// Mark the segments that these SACK blocks newly report. Returns how many records were looked at.
+    /// Mark the segments that these SACK blocks newly report. Returns the number of records that were examined.
     pub(super) fn report(&mut self, blocks: &[(u64, u64)], newest: &mut Option<SentSegment>) -> usize {
         let mut steps = 0;
         for &(from, to) in blocks {
-            // Most blocks were in the last ACK, too. To find their records costs more than to see that nothing is new.
+            // Most blocks were also in the last ACK. Finding their records would cost more than checking that nothing
+            // is new.
             let told = self
                 .known
                 .iter()
@@ -42,7 +43,7 @@ impl SentList {
             }
         }
         if blocks.is_empty() {
-            // Nothing is reported any more.
+            // No segment is reported any more.
             self.known = SackBlocks::new();
         } else {
             self.known.clear();

@@ -1,5 +1,5 @@
-//! What Linux does differently, each beside the draft's form on the path of `bbr3/tests.rs`: 1000 B a millisecond, and
-//! 40 ms.
+//! The differences of Linux, each compared with the draft's form on the path of `bbr3/tests.rs` (1000 B per millisecond
+//! and 40 ms).
 
 use super::super::probe_bandwidth::AckPhase;
 use super::super::tests::Hand;
@@ -16,7 +16,7 @@ fn settled(form: &str) -> Hand {
     h
 }
 
-/// On a path of 4 ms, with marks that count.
+/// A sender on a path of 4 ms, with marks that count.
 fn short() -> Hand {
     let mut h = Hand::form("linux", "true");
     for _ in 0..40 {
@@ -25,7 +25,7 @@ fn short() -> Hand {
     h
 }
 
-/// So many ACKs of this path, of which this share is marked.
+/// This many ACKs of the path of 4 ms. This share of the ACKs is marked.
 fn marked(h: &mut Hand, acks: u32, share: f64) {
     for n in 0..acks {
         let this = f64::from(n % 4) < 4.0 * share;
@@ -36,7 +36,7 @@ fn marked(h: &mut Hand, acks: u32, share: f64) {
     }
 }
 
-/// 256ths: 709 + 1 for Startup, 1000 / 2885 rounded down for Drain.
+/// The gains are in 256ths: 709 + 1 for Startup, and 1000 / 2885 rounded down for Drain.
 #[test]
 fn numbers_are_256ths() {
     let gain = |state: State| 256.0 * state.pacing_gain(Bbr3Form::Linux);
@@ -51,7 +51,7 @@ fn numbers_are_256ths() {
     );
 }
 
-/// Of 51 segments 5 / 256 are none, of 52 one.
+/// 5 / 256 of 51 segments is no segment, and 5 / 256 of 52 segments is one.
 #[test]
 fn the_threshold_is_in_whole_segments() {
     for (form, of, ends) in [("linux", 51, true), ("linux", 52, false), ("draft", 51, false)] {
@@ -60,12 +60,12 @@ fn the_threshold_is_in_whole_segments() {
         h.lose(of, 1);
         assert_eq!(h.q.state == State::Down, ends, "{form} {of}");
     }
-    // Of 98 before it two may be lost, and one was: the next is the one too many.
+    // Of the 98 segments before the lost one two may be lost, and one was lost. The next loss exceeds the threshold.
     assert_eq!(segments_at_loss(99e3, 2e3, 1e3, 1e3), 99e3);
     assert_eq!(segments_at_loss(99e3, 5e3, 1e3, 1e3), 98e3);
 }
 
-/// Drain lasts until a product is left, and begins without the signals of Startup.
+/// Drain lasts until a product is left. It begins with the signals of Startup reset.
 #[test]
 fn drain_has_no_limit() {
     for form in FORMS {
@@ -83,7 +83,7 @@ fn drain_has_no_limit() {
     }
 }
 
-/// The filter of the rate moves on only if the present cycle has a sample.
+/// The filter of the rate advances only if the present cycle has a sample.
 #[test]
 fn an_empty_cycle_forgets_nothing() {
     for (form, left) in [("draft", 0.5e6), ("linux", 1e6)] {
@@ -96,7 +96,7 @@ fn an_empty_cycle_forgets_nothing() {
     }
 }
 
-/// Bursts are remembered for one to two spans of five rounds, and widen the window by at most 100 ms of the rate.
+/// Bursts count for one to two spans of five rounds, and enlarge the window by at most 100 ms of the rate.
 #[test]
 fn bursts_have_two_spans() {
     for (form, least, most) in [("draft", 10, 12), ("linux", 5, 10)] {
@@ -120,7 +120,7 @@ fn bursts_have_two_spans() {
     }
 }
 
-/// A sample within a round that is a quarter greater begins the search for a full pipe anew.
+/// A sample that is a quarter greater restarts the search for a full pipe, even within a round.
 #[test]
 fn growth_is_looked_for_in_each_sample() {
     for form in FORMS {
@@ -136,7 +136,7 @@ fn growth_is_looked_for_in_each_sample() {
     }
 }
 
-/// Six segments that one ACK shows as lost are one event; and a Startup that ends by loss does not say that the pipe is
+/// Six segments that one ACK shows as lost are one event. A Startup that ends by loss does not mean that the pipe is
 /// full now.
 #[test]
 fn startup_counts_acks_with_losses() {
@@ -156,8 +156,8 @@ fn startup_counts_acks_with_losses() {
     }
 }
 
-/// Startup's window grows up to twice the initial one, also after a timeout; in the draft's form as long as no initial
-/// window is delivered.
+/// Startup's window grows up to twice the initial window, even after a timeout. In the draft's form it grows as long as
+/// no initial window is delivered.
 #[test]
 fn the_first_window_doubles_in_any_case() {
     for (form, grown) in [("draft", 8), ("linux", 20)] {
@@ -172,7 +172,7 @@ fn the_first_window_doubles_in_any_case() {
     }
 }
 
-/// A 1024th of a second of the rate, and 64 kB halved for each 512 us of the round trip, in whole segments.
+/// A burst is the bytes of 1/1024 s of the rate, and 64 kB halved for each 512 us of the round trip, in whole segments.
 #[test]
 fn the_burst_is_longer_on_short_paths() {
     let mut h = settled("linux");
@@ -187,7 +187,8 @@ fn the_burst_is_longer_on_short_paths() {
     assert_eq!(h.q.burst(), 2e3);
 }
 
-/// 43 in flight, and 3 ms until the next segment leaves: 40 are left then, one product.
+/// 43 segments are in flight, and the next segment leaves in 3 ms. At that time 40 segments are left, which is one
+/// product.
 #[test]
 fn in_flight_is_that_of_the_next_departure() {
     for form in FORMS {
@@ -198,7 +199,7 @@ fn in_flight_is_that_of_the_next_departure() {
         assert_eq!(h.q.state, State::Down, "{form}");
         h.ack(1.0, 1.0, 40.0, |s, _| s.until_next = Duration::from_millis(4));
         assert_eq!(h.q.state == State::Cruise, form == "linux", "{form}");
-        // Where the gain asks for more, a burst of two joins.
+        // If the gain is above 1, a burst of two is added.
         h.q.state = State::Up;
         h.q.full.restart(1e6);
         (h.q.bounds.inflight_longterm, h.q.cycle.too_high) = (42e3, true);
@@ -221,8 +222,8 @@ fn cruise_begins_within_the_long_term() {
     }
 }
 
-/// After 9 s a lone half segment with 300 ms comes: its ACK may be late, so that the least round trip after 10 s is
-/// that of the next ACK.
+/// After 9 s the ACK of a lone half segment arrives, with a round trip of 300 ms. This ACK may be late, so the least
+/// round trip after 10 s is that of the next ACK.
 #[test]
 fn a_late_ack_does_not_replace_the_minimum() {
     for (form, least) in [("draft", 300), ("linux", 400)] {
@@ -250,7 +251,7 @@ fn a_timeout_bounds_by_the_window_before_it() {
     }
 }
 
-/// An undo gives back what was there when recovery began, after the probe had ended, and changes no state.
+/// An undo restores the values from the beginning of recovery, after the probe had ended, and changes no state.
 #[test]
 fn an_undo_changes_no_state() {
     for (form, state) in [("draft", State::Refill), ("linux", State::Down)] {
@@ -265,7 +266,7 @@ fn an_undo_changes_no_state() {
     }
 }
 
-/// A tail that a probe repaired is one segment lost of what was delivered in the round, and one.
+/// A tail that a probe repaired counts as one lost segment of the segments delivered in the round, plus one.
 #[test]
 fn a_repaired_tail_counts_beside_what_was_delivered() {
     for form in FORMS {
@@ -278,7 +279,7 @@ fn a_repaired_tail_counts_beside_what_was_delivered() {
     }
 }
 
-/// The sample of an ACK may end a probe, too; in the draft's form a lost segment does.
+/// The sample of an ACK may also end a probe. In the draft's form only a lost segment ends a probe.
 #[test]
 fn the_sample_of_an_ack_ends_a_probe() {
     for form in FORMS {
@@ -289,7 +290,7 @@ fn the_sample_of_an_ack_ends_a_probe() {
     }
 }
 
-/// Marks count on short paths alone, and only where the route says so; an echo is no sign of congestion.
+/// Marks count only on short paths, and only if the route allows it. An echo is not a sign of congestion.
 #[test]
 fn marks_need_a_short_path_and_a_word() {
     let mut h = settled("linux");
@@ -305,7 +306,7 @@ fn marks_need_a_short_path_and_a_word() {
     }
 }
 
-/// The share begins at 1, and a round without a mark leaves 15/16 of it.
+/// The smoothed share begins at 1, and a round without a mark leaves 15/16 of this share.
 #[test]
 fn the_share_is_smoothed_over_rounds() {
     let mut h = short();
@@ -322,13 +323,13 @@ fn the_share_is_smoothed_over_rounds() {
     assert!(h.q.marks.share > share);
 }
 
-/// A round with marks outside of a probe takes a third of the share off the bound of what is in flight, and nothing off
-/// that of the rate.
+/// Outside of a probe, a round with marks lowers the bound of the amount in flight by a third of the share, and does
+/// not lower the bound of the rate.
 #[test]
 fn a_marked_round_lowers_what_is_in_flight() {
     let mut h = short();
     h.until(State::Cruise, 1.0);
-    // A loss in this cycle: marks do not ask for a probe.
+    // After a loss in this cycle marks do not cause a probe.
     h.q.marks.lost_in_cycle = true;
     (h.q.bounds.inflight_shortterm, h.q.marks.share) = (30e3, 0.5);
     h.ack(0.0, 1.0, 4.0, |s, a| (s.marked, a.marked) = (1000, 1000));
@@ -340,7 +341,7 @@ fn a_marked_round_lowers_what_is_in_flight() {
     assert!(h.q.bounds.bw_shortterm.is_infinite());
 }
 
-/// Two rounds with at least half marked end Startup, and more than half of a sample ends a probe.
+/// Two rounds with at least half of the data marked end Startup. A sample with more than half marked ends a probe.
 #[test]
 fn too_many_marks_end_startup_and_probes() {
     for (share, ends) in [(0.25, false), (0.5, true)] {
@@ -363,7 +364,7 @@ fn too_many_marks_end_startup_and_probes() {
     }
 }
 
-/// After marks without a loss the next probe comes at once, and begins with half the bound.
+/// After marks without a loss the next probe begins at once, and grows by half of the bound at first.
 #[test]
 fn marks_without_losses_ask_for_a_probe() {
     let mut h = short();
