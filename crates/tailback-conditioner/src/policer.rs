@@ -29,7 +29,7 @@ pub static MODEL: Model = Model {
 const PROBES: [ProbeDef; 1] = [ProbeDef {
     name: "tokens",
     unit: "bytes",
-    doc: "How much may come at once now and conform.",
+    doc: "The largest burst that would conform now.",
     per: "",
 }];
 

@@ -34,7 +34,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub static RUNS: [ColumnDef; 5] = [
     ColumnDef::text("key", "hash of scenario, seed, version and source"),
     ColumnDef::text("status", "done or failed"),
-    ColumnDef::text("message", "why it failed"),
+    ColumnDef::text("message", "reason for the failure"),
     ColumnDef::count("packet_hops", "packets", "packets received at the far ends of links"),
     ColumnDef::count("events", "1", "events processed"),
 ];
@@ -118,16 +118,16 @@ impl Frame<'_> {
             t.prefix("key", RUNS[0].doc, self.run.key.to_string().as_str().into());
         }
         for (name, value) in self.labels.iter().rev() {
-            t.prefix((*name).to_string(), "what is varied", (*value).into());
+            t.prefix((*name).to_string(), "value of the varied parameter", (*value).into());
         }
-        t.prefix("seed", "the run's seed", self.run.seed.into());
+        t.prefix("seed", "seed of the run", self.run.seed.into());
         t.prefix(
             "replication",
-            "which repetition of the point",
+            "number of the repetition of the point",
             self.run.replication.into(),
         );
         if let Some(i) = self.position {
-            t.prefix("run", "position in the plan", i.into());
+            t.prefix("run", "position of the run in the plan", i.into());
         }
         t
     }

@@ -56,8 +56,8 @@ pub fn codepoint(s: &Settings) -> Ecn {
 pub const DELAY: ProbeDef = ProbeDef {
     name: "delay",
     unit: "s",
-    doc: "One-way delay of the datagram that arrived last; with NAME.reverse, of the answer that arrived last. With \
-          on_change there is a row for each arrival.",
+    doc: "One-way delay of the datagram that arrived last. With NAME.reverse, it is the delay of the answer that \
+          arrived last. With on_change, there is a row for each arrival.",
     per: "",
 };
 
@@ -65,8 +65,8 @@ pub const DELAY: ProbeDef = ProbeDef {
 pub const ROUND_TRIP: ProbeDef = ProbeDef {
     name: "round_trip",
     unit: "s",
-    doc: "Time from sending a datagram to the arrival of its answer, of the answer that arrived last (with echo). With \
-          on_change there is a row for each answer.",
+    doc: "Time from sending a datagram to the arrival of its answer, for the answer that arrived last (only with \
+          echo). With on_change, there is a row for each answer.",
     per: "",
 };
 

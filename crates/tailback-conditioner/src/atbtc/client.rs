@@ -214,31 +214,31 @@ impl Client {
         Probe::new(
             "committed_tokens",
             "bytes",
-            "How much may come at once now and be green.",
+            "The largest burst that would be green now.",
             |c, now| c.meter.committed.1.bytes_at(c.meter.committed.0, now),
         ),
         Probe::new(
             "committed_depth",
             "bytes",
-            "How much green may come at once at most.",
+            "The largest burst that would be green with a full bucket.",
             |c, _| c.meter.committed.1.depth(),
         ),
         Probe::new(
             "peak_tokens",
             "bytes",
-            "How much may come at once now before packets are red.",
+            "The largest burst that can arrive now before packets are red.",
             |c, now| c.meter.peak.1.bytes_at(c.meter.peak.0, now),
         ),
         Probe::new(
             "peak_depth",
             "bytes",
-            "How much may come at once at most before packets are red.",
+            "The largest burst that can arrive with a full bucket before packets are red.",
             |c, _| c.meter.peak.1.depth(),
         ),
         Probe::new(
             "round_trip",
             "s",
-            "The smoothed round trip that the depths follow; 0 before the first.",
+            "The smoothed round trip that sets the depths; 0 before the first measurement.",
             |c, _| c.srtt.map_or(0.0, Duration::seconds),
         ),
     ];

@@ -140,7 +140,7 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "asked",
             "packets",
-            "Packets by the colour the marker asked for: green, yellow, red.",
+            "Packets by the colour that the marker requested: green, yellow, red.",
             "colour",
         ),
     ),
@@ -149,8 +149,8 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "changed",
             "packets",
-            "Packets that a stage gave another colour or dropped: syn, small-window, cwr, spacing, feedback, policer, \
-             adaptive.",
+            "Packets that a stage dropped or gave another colour. The stages are syn, small-window, cwr, spacing, \
+             feedback, policer, adaptive.",
             BY_STAGE,
         ),
     ),
@@ -159,20 +159,21 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "not_applicable",
             "packets",
-            "Packets to which a stage could not apply: no ACKs here, or no room for the flow.",
+            "Packets to which a stage could not be applied, because there are no ACKs here or the stage has no free \
+             entry for the flow.",
             BY_STAGE,
         ),
     ),
     (
         EdgeProbe::Flows,
-        probe("flows", "flows", "Flows that a stage remembers.", BY_STAGE),
+        probe("flows", "flows", "Flows for which a stage has an entry.", BY_STAGE),
     ),
     (
         EdgeProbe::MostFlows,
         probe(
             "most_flows",
             "flows",
-            "The most entries of flows a stage has had.",
+            "The largest number of flow entries that a stage has had.",
             BY_STAGE,
         ),
     ),
@@ -181,7 +182,7 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "refused_flows",
             "packets",
-            "How often a stage had no room for a flow.",
+            "How often a stage had no free entry for a flow.",
             BY_STAGE,
         ),
     ),
@@ -190,7 +191,7 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "entry_bytes",
             "bytes",
-            "Memory of a stage for one flow; 0 if it remembers no flows.",
+            "Memory that a stage uses for one flow; 0 if the stage has no entries for flows.",
             BY_STAGE,
         ),
     ),
@@ -199,7 +200,7 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "per_flow_mode",
             "1",
-            "1 while the stages that remember flows are in use, else 0.",
+            "1 while the stages with entries for flows are in use, else 0.",
             "",
         ),
     ),
@@ -208,7 +209,7 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "active_flows",
             "flows",
-            "Flows, as the adaptive stage counted them last.",
+            "Number of flows in the last count of the adaptive stage.",
             "",
         ),
     ),
@@ -217,7 +218,7 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "excess_rate",
             "bit/s",
-            "The rate of an aggregate, by rtt-aware or target-aware.",
+            "The rate of an aggregate as computed by rtt-aware or target-aware.",
             "aggregate",
         ),
     ),
@@ -226,7 +227,7 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "round_trip",
             "s",
-            "The round trip of an aggregate; 0 while not known.",
+            "The round trip of an aggregate; 0 while it is unknown.",
             "aggregate",
         ),
     ),
@@ -235,7 +236,7 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "least_round_trip",
             "s",
-            "The least round trip of the aggregates of all edges; 0 while not known.",
+            "The least round trip of the aggregates of all edges; 0 while it is unknown.",
             "",
         ),
     ),
@@ -244,7 +245,7 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "weight",
             "1",
-            "The weight q of an aggregate by rtt-aware or target-aware.",
+            "The weight q of an aggregate in rtt-aware or target-aware.",
             "aggregate",
         ),
     ),
@@ -253,7 +254,7 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "feedback_drop",
             "1",
-            "The probability with which red packets of an aggregate are dropped here.",
+            "The drop probability of red packets of an aggregate at this edge.",
             "aggregate",
         ),
     ),
@@ -266,8 +267,8 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "window",
             "segments",
-            "The window of a flow as estimated at its last packet; 0 where there is none. The index is the flow's \
-             number.",
+            "The window of a flow as estimated at its last packet; 0 without an estimate. The index is the number of \
+             the flow.",
             "flow",
         ),
     ),
@@ -276,8 +277,8 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "aggregate_asked",
             "packets",
-            "Packets of an aggregate by the colour the marker asked for; index 3 a + 0 green, 1 yellow, 2 red, \
-             aggregates a in the order of the names of their edges.",
+            "Packets of an aggregate by the colour that the marker requested. The index is 3 a plus 0 for green, 1 \
+             for yellow or 2 for red. Aggregates a are in the order of the names of their edges.",
             "aggregate and colour",
         ),
     ),
@@ -286,7 +287,8 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "aggregate_marked",
             "packets",
-            "Packets of an aggregate that are let through, by their colour after all stages; the same index.",
+            "Packets of an aggregate that are let through, by their colour after all stages. The index is that of \
+             aggregate_asked.",
             "aggregate and colour",
         ),
     ),
@@ -295,7 +297,8 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "aggregate_changed",
             "packets",
-            "Packets of an aggregate that a stage gave another colour or dropped; index 7 a + the number of the stage.",
+            "Packets of an aggregate that a stage dropped or gave another colour. The index is 7 a plus the number of \
+             the stage.",
             "aggregate and stage",
         ),
     ),

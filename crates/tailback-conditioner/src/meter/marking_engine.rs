@@ -52,7 +52,7 @@ const READ: [Probe<MarkingEngine>; 3] = [
     Probe::new(
         "yellow_probability",
         "1",
-        "The probability of yellow where a packet is not green.",
+        "The probability of yellow for a packet that is not green.",
         |m, _| m.targets[1].probability,
     ),
 ];

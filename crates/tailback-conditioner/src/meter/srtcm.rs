@@ -35,13 +35,13 @@ pub static MODEL: Model = Model {
         ProbeDef {
             name: "committed_tokens",
             unit: "bytes",
-            doc: "How much may come at once now and be green.",
+            doc: "The largest burst that would be green now.",
             per: "",
         },
         ProbeDef {
             name: "excess_tokens",
             unit: "bytes",
-            doc: "How much may come at once now and be yellow.",
+            doc: "The largest burst that would be yellow now.",
             per: "",
         },
     ],

@@ -29,7 +29,7 @@ pub static MODEL: Model = Model {
     probes: &[ProbeDef {
         name: "tokens",
         unit: "bytes",
-        doc: "How much may come at once now and be in profile.",
+        doc: "The largest burst that would be in profile now.",
         per: "",
     }],
 };

@@ -33,13 +33,13 @@ pub static MODEL: Model = Model {
         ProbeDef {
             name: "committed_tokens",
             unit: "bytes",
-            doc: "How much may come at once now and be green.",
+            doc: "The largest burst that would be green now.",
             per: "",
         },
         ProbeDef {
             name: "peak_tokens",
             unit: "bytes",
-            doc: "How much may come at once now before packets are red.",
+            doc: "The largest burst that can arrive now before packets are red.",
             per: "",
         },
     ],

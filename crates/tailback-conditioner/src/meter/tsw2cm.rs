@@ -49,7 +49,7 @@ params! {
 pub(super) const RATE_PROBE: ProbeDef = ProbeDef {
     name: "rate",
     unit: "bit/s",
-    doc: "The estimate of the rate at the last packet.",
+    doc: "The estimated rate at the last packet.",
     per: "",
 };
 

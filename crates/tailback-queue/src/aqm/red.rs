@@ -174,7 +174,7 @@ pub const SINCE: ProbeDef = ProbeDef {
 pub const SHARE_HOT: ProbeDef = ProbeDef {
     name: "share_hot",
     unit: "",
-    doc: "Share of the arrivals since the start that found the average at max_threshold or above",
+    doc: "Share of the arrivals since the start at which the average was at max_threshold or above",
     per: "",
 };
 

@@ -102,7 +102,7 @@ impl<P: Packet> Cake<P> {
         Probe::new(
             "tin_packets",
             "packets",
-            "Packets in a class: best effort, bulk, voice, video; of eight, the lowest first.",
+            "Packets in a class. The order is best effort, bulk, voice, video; of eight classes, the lowest is first.",
             |c: &Cake<P>, i| c.of_tin(i, |t| t.packets as f64),
         )
         .per("tin"),

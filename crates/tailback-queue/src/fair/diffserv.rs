@@ -47,7 +47,8 @@ pub static MODEL: Model = Model {
     probes: &[ProbeDef {
         name: "waiting",
         unit: "packets",
-        doc: "Packets that wait in a class: 0 expedited forwarding, 1 to 4 assured forwarding, 5 best effort",
+        doc: "Packets that wait in a class. Index 0 is expedited forwarding, 1 to 4 are assured forwarding, 5 is best \
+              effort",
         per: "class",
     }],
 };

@@ -105,7 +105,7 @@ const READ: [Probe<DecBit>; 2] = [
     Probe::new(
         "demand",
         "packets",
-        "Packets of a conversation stored in these two cycles.",
+        "Packets of a conversation stored in the last regeneration cycle and the present one.",
         |q: &DecBit, i| match (i as usize) < q.conversations.count() {
             true => f64::from(q.before.of(i) + q.this.of(i)),
             false => f64::NAN,

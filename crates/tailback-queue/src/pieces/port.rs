@@ -75,7 +75,7 @@ pub const QUEUE_BYTES: ProbeDef = ProbeDef {
 pub const EVICTED_BYTES: ProbeDef = ProbeDef {
     name: "evicted_bytes",
     unit: "B",
-    doc: "Bytes of stored packets that were dropped: written to memory and never sent.",
+    doc: "Bytes of packets that were stored in memory and then dropped instead of sent.",
     per: "",
 };
 /// The share of memory bandwidth that is wasted.

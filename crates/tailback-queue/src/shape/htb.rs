@@ -59,13 +59,13 @@ const PROBES: [ProbeDef; 2] = [
     ProbeDef {
         name: "class_packets",
         unit: "packets",
-        doc: "Packets that wait in a class, in the order of the scenario",
+        doc: "Packets that wait in a class; the classes are in the order of the scenario",
         per: "class",
     },
     ProbeDef {
         name: "borrowed",
         unit: "packets",
-        doc: "Packets that a class has sent with what others could spare",
+        doc: "Packets that a class has sent at rate borrowed from other classes",
         per: "class",
     },
 ];

@@ -222,14 +222,14 @@ pub static LINK_PROBES: [ProbeDef; 4] = [WAITING_PACKETS, WAITING_BYTES, DELIVER
 pub const WAITING_PACKETS: ProbeDef = ProbeDef {
     name: "queue",
     unit: "packets",
-    doc: "Packets waiting, without the one on the line.",
+    doc: "Packets that wait, without the packet in transmission.",
     per: "",
 };
 
 pub const WAITING_BYTES: ProbeDef = ProbeDef {
     name: "queue_bytes",
     unit: "bytes",
-    doc: "Bytes waiting, without the packet on the line.",
+    doc: "Bytes that wait, without the packet in transmission.",
     per: "",
 };
 
@@ -243,8 +243,8 @@ pub const DELIVERED_BYTES: ProbeDef = ProbeDef {
 pub const SOJOURN_PERCENTILES: ProbeDef = ProbeDef {
     name: "sojourn_percentiles",
     unit: "s",
-    doc: "Percentile of the time in the queue of the packets that left since the end of the warm-up, to 3 %. The \
-          index is the percentage, 0 to 100.",
+    doc: "Percentile of the time in the queue, accurate to 3 %, over the packets that left since the end of the \
+          warm-up. The index is the percentage, 0 to 100.",
     per: "percent",
 };
 
@@ -254,7 +254,8 @@ pub static EDGE_PROBES: [ProbeDef; 1] = [PASSED_PACKETS];
 pub const PASSED_PACKETS: ProbeDef = ProbeDef {
     name: "packets",
     unit: "packets",
-    doc: "Packets let through since the start, one row for each colour that has any (index: its DiffServ code point).",
+    doc: "Packets let through since the start, with a row for each colour that has packets. The index is the DiffServ \
+          code point of the colour.",
     per: "colour",
 };
 
@@ -264,7 +265,7 @@ pub static FLOW_PROBES: [ProbeDef; 1] = [GOODPUT];
 pub const GOODPUT: ProbeDef = ProbeDef {
     name: "goodput",
     unit: "bytes",
-    doc: "Payload delivered to the application, in order, since the start.",
+    doc: "Payload delivered in order to the application since the start.",
     per: "",
 };
 

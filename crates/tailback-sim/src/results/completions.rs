@@ -42,80 +42,101 @@ type Column = column::Column<ClassRow>;
 static COLUMNS: &[Column] = &[
     Column::text(
         "group",
-        "the sessions or flows; all, for those of all groups, where there are several and none has this name",
+        "name of the sessions or flows; the name is all for all groups together, if there are several groups and none \
+         is called all",
         |r| r.of.group.clone(),
     )
     .key(),
-    Column::text("what", "transfers, or pages", |r| r.what.into())
+    Column::text("what", "transfers or pages", |r| r.what.into())
         .key()
         .is(&WHAT),
     size_classes::sizes(),
     size_classes::over(),
     size_classes::to(),
-    Column::count("count", "1", "how many were asked for in the measured time", |r| {
-        r.class.count
-    })
+    Column::count(
+        "count",
+        "1",
+        "number of transfers or pages requested in the measured time",
+        |r| r.class.count,
+    )
     .is(&ASKED_FOR)
     .shown(),
-    Column::count("unfinished", "1", "of these, not completed before the run ended", |r| {
-        r.class.count - r.class.completion.len() as u64
-    })
+    Column::count(
+        "unfinished",
+        "1",
+        "requested transfers or pages that were not completed before the run ended",
+        |r| r.class.count - r.class.completion.len() as u64,
+    )
     .is(&UNFINISHED)
     .shown(),
-    Column::real("bytes_mean", "bytes", "their mean payload", |r| {
+    Column::real("bytes_mean", "bytes", "mean payload of a transfer or page", |r| {
         ratio(r.class.bytes as f64, r.class.count as f64)
     })
     .of(&SIZE, Stat::Mean),
     Column::real(
         "completion_mean_s",
         "s",
-        "from asked to done, mean of the completed",
+        "mean time from the request to the completion, over completed requests",
         |r| mean(&r.class.completion),
     )
     .of(&COMPLETION_TIME, Stat::Mean)
     .shown(),
-    Column::real("completion_p50_s", "s", "its median", |r| {
-        quantile(&r.class.completion, 0.5)
-    })
+    Column::real(
+        "completion_p50_s",
+        "s",
+        "median of the time from the request to the completion",
+        |r| quantile(&r.class.completion, 0.5),
+    )
     .of(&COMPLETION_TIME, Stat::P50)
     .shown(),
-    Column::real("completion_p95_s", "s", "its 95th percentile", |r| {
-        quantile(&r.class.completion, 0.95)
-    })
+    Column::real(
+        "completion_p95_s",
+        "s",
+        "95th percentile of the time from the request to the completion",
+        |r| quantile(&r.class.completion, 0.95),
+    )
     .of(&COMPLETION_TIME, Stat::P95)
     .shown(),
-    Column::real("completion_p99_s", "s", "its 99th percentile", |r| {
-        quantile(&r.class.completion, 0.99)
-    })
+    Column::real(
+        "completion_p99_s",
+        "s",
+        "99th percentile of the time from the request to the completion",
+        |r| quantile(&r.class.completion, 0.99),
+    )
     .of(&COMPLETION_TIME, Stat::P99)
     .shown(),
-    Column::real("completion_max_s", "s", "its maximum", |r| {
-        quantile(&r.class.completion, 1.0)
-    })
+    Column::real(
+        "completion_max_s",
+        "s",
+        "maximum of the time from the request to the completion",
+        |r| quantile(&r.class.completion, 1.0),
+    )
     .of(&COMPLETION_TIME, Stat::Max),
     Column::real(
         "acked_completion_mean_s",
         "s",
-        "from asked to the last acknowledgement, mean of the acknowledged",
+        "mean time from the request to the last acknowledgement, over acknowledged requests",
         |r| mean(&r.class.acked),
     )
     .of(&ACKED_COMPLETION_TIME, Stat::Mean),
     Column::real(
         "slowdown_mean",
         "1",
-        "completion over the least time it could take, mean of the completed",
+        "completion time divided by the least possible time, mean over completed requests",
         |r| mean(&r.class.slowdown),
     )
     .of(&SLOWDOWN, Stat::Mean),
-    Column::real("slowdown_p50", "1", "its median", |r| quantile(&r.class.slowdown, 0.5))
-        .of(&SLOWDOWN, Stat::P50)
-        .on_pages(),
-    Column::real("slowdown_p95", "1", "its 95th percentile", |r| {
+    Column::real("slowdown_p50", "1", "median of the slowdown", |r| {
+        quantile(&r.class.slowdown, 0.5)
+    })
+    .of(&SLOWDOWN, Stat::P50)
+    .on_pages(),
+    Column::real("slowdown_p95", "1", "95th percentile of the slowdown", |r| {
         quantile(&r.class.slowdown, 0.95)
     })
     .of(&SLOWDOWN, Stat::P95)
     .on_pages(),
-    Column::real("slowdown_p99", "1", "its 99th percentile", |r| {
+    Column::real("slowdown_p99", "1", "99th percentile of the slowdown", |r| {
         quantile(&r.class.slowdown, 0.99)
     })
     .of(&SLOWDOWN, Stat::P99),

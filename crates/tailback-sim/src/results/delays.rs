@@ -22,16 +22,27 @@ struct DelayBin {
 type Column = column::Column<DelayBin>;
 
 static COLUMNS: &[Column] = &[
-    Column::text("what", "the link or group: link.NAME, flows.GROUP", |r| r.what.clone()).key(),
+    Column::text(
+        "what",
+        "link or group of flows, written as link.NAME or flows.GROUP",
+        |r| r.what.clone(),
+    )
+    .key(),
     Column::word(
         "quantity",
-        "sojourn: time in the queue of a link; delay: one-way delay; round_trip: of answered datagrams",
+        "sojourn (time in the queue of a link), delay (one-way delay), or round_trip (round trip of answered \
+         datagrams)",
         |r| r.quantity,
     )
     .key(),
     Column::real("from_s", "s", "lower edge of the bin", |r| r.from_s).key(),
-    Column::real("to_s", "s", "upper edge, not in it", |r| r.to_s),
-    Column::count("packets", "packets", "how many are between", |r| r.packets),
+    Column::real(
+        "to_s",
+        "s",
+        "upper edge of the bin, which does not belong to the bin",
+        |r| r.to_s,
+    ),
+    Column::count("packets", "packets", "number of packets in the bin", |r| r.packets),
 ];
 
 /// The histograms of a group of flows, each over all its flows.

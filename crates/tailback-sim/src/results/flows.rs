@@ -32,26 +32,29 @@ const LIMITS: [&str; 3] = ["network", "window cap", "application"];
 type Column = column::Column<FlowRow>;
 
 static COLUMNS: &[Column] = &[
-    Column::text("id", "the flow: its group and number", |r| r.id.clone())
+    Column::text("id", "group and number of the flow", |r| r.id.clone())
         .key()
         .is(&FLOW),
-    Column::text("group", "the group it belongs to", |r| r.group.clone()),
-    Column::real("start_s", "s", "when it started", |r| r.start_s),
+    Column::text("group", "group of the flow", |r| r.group.clone()),
+    Column::real("start_s", "s", "time at which the flow started", |r| r.start_s),
     Column::real(
         "goodput_bps",
         "bit/s",
-        "payload that arrived in the measured time, each byte once",
+        "payload that arrived in the measured time, with each byte counted once",
         |r| r.goodput(),
     )
     .is(&GOODPUT),
-    Column::real("goodput_wire_bps", "bit/s", "the same, counting whole packets", |r| {
-        r.goodput_wire()
-    })
+    Column::real(
+        "goodput_wire_bps",
+        "bit/s",
+        "goodput counted in whole packets, headers included",
+        |r| r.goodput_wire(),
+    )
     .is(&GOODPUT_WIRE),
     Column::real(
         "throughput_bps",
         "bit/s",
-        "everything that reached the destination, whole packets, repeats included",
+        "all packets that reached the destination, headers and repeated data included",
         |r| r.counted.data.received_wire_bytes as f64 * 8.0 / r.seconds,
     )
     .is(&THROUGHPUT),
@@ -80,7 +83,7 @@ static COLUMNS: &[Column] = &[
     Column::count(
         "fast_retransmits",
         "1",
-        "recoveries entered by duplicate ACKs or SACK",
+        "loss recoveries that began with duplicate ACKs or SACK",
         |r| r.counted.sender.fast_retransmits,
     ),
     Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
@@ -94,128 +97,156 @@ static COLUMNS: &[Column] = &[
         |r| r.counted.data.marked,
     )
     .is(&MARKED),
-    Column::real("delay_mean_s", "s", "one-way delay, first link to destination", |r| {
-        r.delay.mean
-    })
+    Column::real(
+        "delay_mean_s",
+        "s",
+        "mean one-way delay from the first link to the destination",
+        |r| r.delay.mean,
+    )
     .of(&ONE_WAY_DELAY, Stat::Mean),
-    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50).of(&ONE_WAY_DELAY, Stat::P50),
-    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95).of(&ONE_WAY_DELAY, Stat::P95),
-    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99).of(&ONE_WAY_DELAY, Stat::P99),
-    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max).of(&ONE_WAY_DELAY, Stat::Max),
-    Column::real("rtt_mean_s", "s", "round-trip time as the sender sampled it", |r| {
-        rtt_mean(&r.counted.sender)
+    Column::real("delay_p50_s", "s", "median of the one-way delay", |r| r.delay.p50).of(&ONE_WAY_DELAY, Stat::P50),
+    Column::real("delay_p95_s", "s", "95th percentile of the one-way delay", |r| {
+        r.delay.p95
     })
+    .of(&ONE_WAY_DELAY, Stat::P95),
+    Column::real("delay_p99_s", "s", "99th percentile of the one-way delay", |r| {
+        r.delay.p99
+    })
+    .of(&ONE_WAY_DELAY, Stat::P99),
+    Column::real("delay_max_s", "s", "maximum of the one-way delay", |r| r.delay.max).of(&ONE_WAY_DELAY, Stat::Max),
+    Column::real(
+        "rtt_mean_s",
+        "s",
+        "mean of the round-trip times that the sender measured",
+        |r| rtt_mean(&r.counted.sender),
+    )
     .of(&ROUND_TRIP, Stat::Mean),
-    Column::real("rtt_min_s", "s", "its minimum over the life of the flow", |r| {
-        r.sampled(r.counted.sender.rtt.least)
-    })
+    Column::real(
+        "rtt_min_s",
+        "s",
+        "smallest round-trip time over the life of the flow",
+        |r| r.sampled(r.counted.sender.rtt.least),
+    )
     .of(&ROUND_TRIP, Stat::Min),
-    Column::real("rtt_max_s", "s", "its maximum over the life of the flow", |r| {
-        r.sampled(r.counted.sender.rtt.greatest)
-    })
+    Column::real(
+        "rtt_max_s",
+        "s",
+        "largest round-trip time over the life of the flow",
+        |r| r.sampled(r.counted.sender.rtt.greatest),
+    )
     .of(&ROUND_TRIP, Stat::Max),
     Column::word(
         "limited_by",
-        "what held the sender back most of the time: network, window cap or application",
+        "what limited the sender for the longest time: network, window cap or application",
         FlowRow::limited_by,
     ),
     Column::real(
         "limited_network",
         "1",
-        "share of the sender's time the congestion window held it back",
+        "share of the sender's time in which the congestion window limited the sender",
         |r| r.limited(0),
     )
     .is(&LIMITED_NETWORK),
     Column::real(
         "limited_window_cap",
         "1",
-        "share of the time the window cap or advertised window did",
+        "share of the sender's time in which the window cap or the advertised window limited the sender",
         |r| r.limited(1),
     )
     .is(&LIMITED_WINDOW_CAP),
     Column::real(
         "limited_application",
         "1",
-        "share of the time it had nothing to send",
+        "share of the sender's time in which the sender had nothing to send",
         |r| r.limited(2),
     )
     .is(&LIMITED_APPLICATION),
     Column::count(
         "ecn_reductions",
         "1",
-        "window reductions that answered an ECN echo",
+        "window reductions in response to an ECN echo",
         |r| r.counted.sender.ecn_reductions,
     ),
     Column::count(
         "fresh_packets",
         "packets",
-        "data packets that reached the destination and were no retransmissions",
+        "data packets that reached the destination and were not retransmissions",
         |r| r.counted.data.received_packets - r.counted.data.repeats,
     ),
-    Column::count("rtt_samples", "1", "round-trip samples behind rtt_mean_s", |r| {
+    Column::count("rtt_samples", "1", "number of round-trip samples in rtt_mean_s", |r| {
         r.counted.sender.rtt_samples
     }),
     Column::count(
         "bursts",
         "1",
-        "bursts that ended in the measured time; for traffic that comes in bursts",
+        "bursts that ended in the measured time, for traffic that comes in bursts",
         |r| r.bursts.count,
     ),
     Column::real(
         "burst_time_mean_s",
         "s",
-        "time of a burst, first byte handed over to last acknowledgement, mean",
+        "mean time of a burst, from the handover of its first byte to its last acknowledgement",
         |r| r.bursts.mean_seconds(),
     )
     .of(&BURST_TIME, Stat::Mean),
-    Column::real("burst_time_max_s", "s", "its maximum", |r| r.bursts.longest_seconds()).of(&BURST_TIME, Stat::Max),
+    Column::real("burst_time_max_s", "s", "longest time of a burst", |r| {
+        r.bursts.longest_seconds()
+    })
+    .of(&BURST_TIME, Stat::Max),
     Column::real(
         "burst_goodput_wire_bps",
         "bit/s",
-        "goodput while a burst is under way: data of the ended bursts, whole packets, over the sum of their times",
+        "goodput during bursts: the data of the ended bursts, in whole packets, divided by the total time of these \
+         bursts",
         |r| r.active(),
     )
     .is(&BURST_GOODPUT_WIRE),
     Column::real(
         "reverse_goodput_bps",
         "bit/s",
-        "payload that arrived from the destination at the source, each byte once, if it sends any",
+        "payload from the destination that arrived at the source, with each byte counted once, if the destination \
+         sends data",
         |r| r.reverse().map_or(f64::NAN, |b| goodput(b, r.seconds)),
     )
     .is(&REVERSE_GOODPUT),
-    Column::real("reverse_delay_mean_s", "s", "one-way delay of these data", |r| {
-        r.reverse()
-            .map_or(f64::NAN, |b| ratio(b.delay_sum, b.delay_count as f64))
-    })
+    Column::real(
+        "reverse_delay_mean_s",
+        "s",
+        "mean one-way delay of data from the destination to the source",
+        |r| {
+            r.reverse()
+                .map_or(f64::NAN, |b| ratio(b.delay_sum, b.delay_count as f64))
+        },
+    )
     .of(&REVERSE_DELAY, Stat::Mean),
     Column::count(
         "reverse_sent_packets",
         "packets",
-        "packets of these data sent, retransmissions included",
+        "data packets that the destination sent to the source, retransmissions included",
         |r| r.reverse().map_or(0, |b| b.sender.sent_packets),
     ),
     Column::count(
         "reverse_received_packets",
         "packets",
-        "of these, packets that reached the source",
+        "data packets of the destination that reached the source",
         |r| r.reverse().map_or(0, |b| b.data.received_packets),
     ),
     Column::count(
         "reverse_dropped_packets",
         "packets",
-        "of these, packets lost on the way",
+        "data packets of the destination that were lost on the way to the source",
         |r| r.reverse().map_or(0, |b| b.data.dropped),
     ),
     Column::count(
         "reverse_marked_packets",
         "packets",
-        "CE marks set on them on the way",
+        "CE marks set on data packets of the destination on the way to the source",
         |r| r.reverse().map_or(0, |b| b.data.marked),
     ),
     Column::count(
         "connections",
         "1",
-        "connections opened and closed, for a row whose application opens them",
+        "connections that were opened and closed, if the application of this row opens connections",
         |r| r.connections,
     ),
 ];

@@ -28,13 +28,16 @@ static COLUMNS: &[Column] = &[
     Column::real(
         "goodput_bps",
         "bit/s",
-        "payload that arrived, each byte once, all its flows together",
+        "payload of all flows of the group that arrived, with each byte counted once",
         |r| r.goodput(),
     )
     .is(&GOODPUT),
-    Column::real("goodput_wire_bps", "bit/s", "the same, counting whole packets", |r| {
-        r.goodput() * wire_ratio(&r.counted)
-    })
+    Column::real(
+        "goodput_wire_bps",
+        "bit/s",
+        "goodput counted in whole packets, headers included",
+        |r| r.goodput() * wire_ratio(&r.counted),
+    )
     .is(&GOODPUT_WIRE),
     Column::count("sent_packets", "packets", "data packets sent", |r| {
         r.counted.sent_packets()
@@ -48,13 +51,19 @@ static COLUMNS: &[Column] = &[
         r.counted.data.dropped
     })
     .is(&DROPPED),
-    Column::count("marked_packets", "packets", "CE marks set on the way", |r| {
-        r.counted.data.marked
-    })
+    Column::count(
+        "marked_packets",
+        "packets",
+        "CE marks set on data packets on the way",
+        |r| r.counted.data.marked,
+    )
     .is(&MARKED),
-    Column::real("delay_mean_s", "s", "one-way delay, mean over its packets", |r| {
-        ratio(r.counted.delay_sum, r.counted.delay_count as f64)
-    })
+    Column::real(
+        "delay_mean_s",
+        "s",
+        "mean one-way delay over the packets of the group",
+        |r| ratio(r.counted.delay_sum, r.counted.delay_count as f64),
+    )
     .of(&ONE_WAY_DELAY, Stat::Mean),
 ];
 

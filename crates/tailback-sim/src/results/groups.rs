@@ -34,56 +34,68 @@ type Column = column::Column<GroupRow>;
 
 static COLUMNS: &[Column] = &[
     Column::text("group", "the group of flows", |r| r.group.clone()).key(),
-    Column::count("flows", "1", "its flows", |r| r.goodput.len() as u64)
+    Column::count("flows", "1", "number of flows in the group", |r| r.goodput.len() as u64)
         .is(&FLOWS)
         .shown(),
     Column::count(
         "connections",
         "1",
-        "connections its application opened and closed",
+        "connections that the applications of the group opened and closed",
         |r| r.connections,
     ),
-    Column::real("goodput_bps_mean", "bit/s", "mean over its flows", |r| {
-        mean_sd(&r.goodput).0
-    })
+    Column::real(
+        "goodput_bps_mean",
+        "bit/s",
+        "mean goodput over the flows of the group",
+        |r| mean_sd(&r.goodput).0,
+    )
     .of(&GOODPUT, Stat::Mean)
     .shown()
     .drawn(),
-    Column::real("goodput_bps_sd", "bit/s", "standard deviation over its flows", |r| {
-        mean_sd(&r.goodput).1
-    })
+    Column::real(
+        "goodput_bps_sd",
+        "bit/s",
+        "standard deviation of the goodput over the flows of the group",
+        |r| mean_sd(&r.goodput).1,
+    )
     .of(&GOODPUT, Stat::Sd)
     .on_pages(),
     Column::real(
         "goodput_wire_bps_mean",
         "bit/s",
-        "mean over its flows, whole packets",
+        "mean goodput over the flows of the group, counted in whole packets",
         |r| mean_sd(&r.wire).0,
     )
     .of(&GOODPUT_WIRE, Stat::Mean),
     Column::real(
         "goodput_wire_bps_sd",
         "bit/s",
-        "standard deviation over its flows, whole packets",
+        "standard deviation of the goodput over the flows of the group, counted in whole packets",
         |r| mean_sd(&r.wire).1,
     )
     .of(&GOODPUT_WIRE, Stat::Sd),
-    Column::real("goodput_bps_sum", "bit/s", "all its flows together", |r| {
-        r.goodput.iter().sum::<f64>()
-    })
+    Column::real(
+        "goodput_bps_sum",
+        "bit/s",
+        "total goodput of the flows of the group",
+        |r| r.goodput.iter().sum::<f64>(),
+    )
     .of(&GOODPUT, Stat::Sum)
     .shown(),
     Column::real(
         "jain_index",
         "1",
-        "Jain's fairness index of the goodputs: 1 when all are equal",
+        "Jain's fairness index of the goodputs, which is 1 if all goodputs are equal",
         |r| jain(&r.goodput),
     )
     .is(&JAIN)
     .shown(),
-    Column::real("delay_mean_s", "s", "one-way delay, mean over its packets", |r| {
-        ratio(r.delay_sum, r.delay_count as f64)
-    })
+    Column::real(
+        "delay_mean_s",
+        "s",
+        "mean one-way delay over the packets of the group",
+        |r| ratio(r.delay_sum, r.delay_count as f64),
+    )
     .of(&ONE_WAY_DELAY, Stat::Mean)
     .shown(),
     Column::count("sent_packets", "packets", "data packets sent", |r| r.sent).is(&SENT),
@@ -106,15 +118,18 @@ static COLUMNS: &[Column] = &[
     Column::real(
         "burst_time_mean_s",
         "s",
-        "time of a burst, mean over all bursts of the group",
+        "mean time of a burst, over all bursts of the group",
         |r| r.bursts.mean_seconds(),
     )
     .of(&BURST_TIME, Stat::Mean),
-    Column::real("burst_time_max_s", "s", "its maximum", |r| r.bursts.longest_seconds()).of(&BURST_TIME, Stat::Max),
+    Column::real("burst_time_max_s", "s", "longest time of a burst", |r| {
+        r.bursts.longest_seconds()
+    })
+    .of(&BURST_TIME, Stat::Max),
     Column::real(
         "burst_goodput_wire_bps_mean",
         "bit/s",
-        "goodput while a burst is under way, whole packets: mean over its flows that ended one",
+        "goodput during bursts, in whole packets: the mean over the flows that ended a burst",
         |r| mean_sd(&r.active).0,
     )
     .of(&BURST_GOODPUT_WIRE, Stat::Mean),

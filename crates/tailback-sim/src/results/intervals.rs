@@ -25,17 +25,25 @@ struct IntervalRow {
 type Column = column::Column<IntervalRow>;
 
 static COLUMNS: &[Column] = &[
-    Column::text("id", "the flow", |r| r.id.clone()).key().is(&FLOW),
-    Column::text("group", "its group", |r| r.group.clone()),
+    Column::text("id", "group and number of the flow", |r| r.id.clone())
+        .key()
+        .is(&FLOW),
+    Column::text("group", "group of the flow", |r| r.group.clone()),
     Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()).key(),
     Column::real("to_s", "s", "end of the interval", |r| r.to.seconds()),
-    Column::real("goodput_bps", "bit/s", "payload that arrived, each byte once", |r| {
-        r.goodput()
-    })
+    Column::real(
+        "goodput_bps",
+        "bit/s",
+        "payload that arrived in the interval, with each byte counted once",
+        |r| r.goodput(),
+    )
     .is(&GOODPUT),
-    Column::real("goodput_wire_bps", "bit/s", "the same, counting whole packets", |r| {
-        r.goodput() * wire_ratio(&r.counted)
-    })
+    Column::real(
+        "goodput_wire_bps",
+        "bit/s",
+        "goodput counted in whole packets, headers included",
+        |r| r.goodput() * wire_ratio(&r.counted),
+    )
     .is(&GOODPUT_WIRE),
     Column::count("sent_packets", "packets", "data packets sent", |r| {
         r.counted.sent_packets()
@@ -45,11 +53,14 @@ static COLUMNS: &[Column] = &[
         r.counted.data.dropped
     })
     .is(&DROPPED),
-    Column::count("marked_packets", "packets", "CE marks set on the way", |r| {
-        r.counted.data.marked
-    })
+    Column::count(
+        "marked_packets",
+        "packets",
+        "CE marks set on data packets on the way",
+        |r| r.counted.data.marked,
+    )
     .is(&MARKED),
-    Column::real("delay_mean_s", "s", "one-way delay", |r| {
+    Column::real("delay_mean_s", "s", "mean one-way delay", |r| {
         ratio(r.counted.delay_sum, r.counted.delay_count as f64)
     })
     .of(&ONE_WAY_DELAY, Stat::Mean),
@@ -63,7 +74,7 @@ static COLUMNS: &[Column] = &[
     Column::count(
         "fresh_packets",
         "packets",
-        "of these, packets that were no retransmissions",
+        "data packets that reached the destination and were not retransmissions",
         |r| r.counted.data.received_packets - r.counted.data.repeats,
     ),
     Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
@@ -77,35 +88,38 @@ static COLUMNS: &[Column] = &[
     Column::count(
         "fast_retransmits",
         "1",
-        "recoveries entered by duplicate ACKs or SACK",
+        "loss recoveries that began with duplicate ACKs or SACK",
         |r| r.counted.sender.fast_retransmits,
     ),
     Column::real(
         "rtt_mean_s",
         "s",
-        "round-trip time, mean of the samples of this interval",
+        "mean of the round-trip samples of this interval",
         |r| rtt_mean(&r.counted.sender),
     )
     .of(&ROUND_TRIP, Stat::Mean),
-    Column::count("rtt_samples", "1", "how many they are", |r| {
-        r.counted.sender.rtt_samples
-    }),
+    Column::count(
+        "rtt_samples",
+        "1",
+        "number of round-trip samples of this interval",
+        |r| r.counted.sender.rtt_samples,
+    ),
     Column::real(
         "settled_s",
         "s",
-        "until its rate stayed at what is reserved; for flows with a settling meter",
+        "time until the rate of the flow stayed at its reserved rate, for flows with a settling meter",
         |r| r.counted.convergence.every,
     ),
     Column::real(
         "settled_without_first_s",
         "s",
-        "the same, the first delivery not counted",
+        "settled_s without the first delivery",
         |r| r.counted.convergence.without_first,
     ),
     Column::real(
         "settled_sliding_s",
         "s",
-        "the same, the rate taken over the sliding window",
+        "settled_s with the rate over the sliding window",
         |r| r.counted.convergence.sliding,
     ),
 ];

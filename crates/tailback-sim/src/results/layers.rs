@@ -33,41 +33,50 @@ type Column = column::Column<LayerRow>;
 static COLUMNS: &[Column] = &[
     Column::text(
         "layer",
-        "links of the topology without their numbers; their other direction ends in .reverse",
+        "links of the topology without their numbers; the name of the other direction ends in .reverse",
         |r| r.name.clone(),
     )
     .key()
     .is(&LAYER),
-    Column::count("ports", "1", "how many ports it has", |r| r.ports).is(&PORTS),
+    Column::count("ports", "1", "number of ports of the layer", |r| r.ports).is(&PORTS),
     Column::real(
         "utilisation_mean",
         "1",
-        "share of what a line offered that it sent, mean over ports",
+        "used share of the capacity of a line, mean over ports",
         |r| r.utilisation_mean,
     )
     .of(&UTILISATION, Stat::Mean)
     .shown(),
-    Column::real("utilisation_max", "1", "that of the port with the most", |r| {
-        r.utilisation_max
-    })
+    Column::real(
+        "utilisation_max",
+        "1",
+        "utilisation of the port with the highest utilisation",
+        |r| r.utilisation_max,
+    )
     .of(&UTILISATION, Stat::Max),
-    Column::count("arrived_packets", "packets", "packets that reached the ports", |r| {
+    Column::count("arrived_packets", "packets", "packets that arrived at the ports", |r| {
         r.arrived_packets
     }),
-    Column::count("dropped_packets", "packets", "packets lost there, all reasons", |r| {
-        r.dropped_packets
-    })
+    Column::count(
+        "dropped_packets",
+        "packets",
+        "packets lost at the ports, for all reasons",
+        |r| r.dropped_packets,
+    )
     .is(&DROPPED)
     .shown(),
-    Column::count("marked_packets", "packets", "CE marks set there, all reasons", |r| {
-        r.marked_packets
-    })
+    Column::count(
+        "marked_packets",
+        "packets",
+        "CE marks set at the ports, for all reasons",
+        |r| r.marked_packets,
+    )
     .is(&MARKED),
-    Column::real("loss_rate", "1", "dropped over arrived", |r| {
+    Column::real("loss_rate", "1", "dropped packets divided by arrived packets", |r| {
         ratio(r.dropped_packets as f64, r.arrived_packets as f64)
     })
     .is(&LOSS),
-    Column::real("mark_rate", "1", "marked over arrived", |r| {
+    Column::real("mark_rate", "1", "marked packets divided by arrived packets", |r| {
         ratio(r.marked_packets as f64, r.arrived_packets as f64)
     })
     .is(&MARK_RATE)
@@ -75,7 +84,7 @@ static COLUMNS: &[Column] = &[
     Column::real(
         "mean_queue_packets",
         "packets",
-        "waiting packets of a port, time average, mean over ports",
+        "number of waiting packets of a port, mean over time and over ports",
         |r| r.queue_mean,
     )
     .of(&QUEUE, Stat::Mean)
@@ -83,22 +92,39 @@ static COLUMNS: &[Column] = &[
     Column::count(
         "max_queue_packets",
         "packets",
-        "waiting packets of a port, maximum",
+        "largest number of waiting packets of a port",
         |r| r.queue_max,
     )
     .of(&QUEUE, Stat::Max),
     Column::real(
         "sojourn_mean_s",
         "s",
-        "arrival to start of transmission, mean over packets",
+        "mean time from the arrival of a packet to the start of its transmission",
         |r| r.sojourn.mean,
     )
     .of(&SOJOURN, Stat::Mean),
-    Column::real("sojourn_p50_s", "s", "its median", |r| r.sojourn.p50).of(&SOJOURN, Stat::P50),
-    Column::real("sojourn_p99_s", "s", "its 99th percentile", |r| r.sojourn.p99)
-        .of(&SOJOURN, Stat::P99)
-        .shown(),
-    Column::real("sojourn_max_s", "s", "its maximum", |r| r.sojourn.max).of(&SOJOURN, Stat::Max),
+    Column::real(
+        "sojourn_p50_s",
+        "s",
+        "median of the time from arrival to start of transmission",
+        |r| r.sojourn.p50,
+    )
+    .of(&SOJOURN, Stat::P50),
+    Column::real(
+        "sojourn_p99_s",
+        "s",
+        "99th percentile of the time from arrival to start of transmission",
+        |r| r.sojourn.p99,
+    )
+    .of(&SOJOURN, Stat::P99)
+    .shown(),
+    Column::real(
+        "sojourn_max_s",
+        "s",
+        "maximum of the time from arrival to start of transmission",
+        |r| r.sojourn.max,
+    )
+    .of(&SOJOURN, Stat::Max),
 ];
 
 pub(super) fn called() -> Vec<Called> {

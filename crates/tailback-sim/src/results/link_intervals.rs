@@ -22,9 +22,11 @@ struct LinkIntervalRow {
 type Column = column::Column<LinkIntervalRow>;
 
 static COLUMNS: &[Column] = &[
-    Column::text("name", "the link; its other direction ends in .reverse", |r| {
-        r.name.clone()
-    })
+    Column::text(
+        "name",
+        "name of the link; the name of the other direction ends in .reverse",
+        |r| r.name.clone(),
+    )
     .key()
     .is(&LINK),
     Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()).key(),
@@ -32,45 +34,54 @@ static COLUMNS: &[Column] = &[
     Column::real(
         "utilisation",
         "1",
-        "share of what the line offered in the interval that it sent",
+        "used share of the capacity of the line in the interval",
         |r| r.counted.utilisation(r.seconds()),
     )
     .is(&UTILISATION),
-    Column::real("throughput_bps", "bit/s", "delivered, whole packets", |r| {
-        r.counted.delivered_bytes as f64 * 8.0 / r.seconds()
-    })
+    Column::real(
+        "throughput_bps",
+        "bit/s",
+        "data delivered by the link, in whole packets",
+        |r| r.counted.delivered_bytes as f64 * 8.0 / r.seconds(),
+    )
     .is(&THROUGHPUT),
-    Column::count("arrived_packets", "packets", "packets that reached its head", |r| {
+    Column::count("arrived_packets", "packets", "packets that arrived at the link", |r| {
         r.counted.arrived_packets
     }),
     Column::count(
         "delivered_packets",
         "packets",
-        "packets that reached its far end",
+        "packets that reached the far end of the link",
         |r| r.counted.delivered_packets,
     ),
-    Column::count("dropped_packets", "packets", "packets lost at it, all reasons", |r| {
-        r.counted.dropped
-    })
+    Column::count(
+        "dropped_packets",
+        "packets",
+        "packets lost at the link, for all reasons",
+        |r| r.counted.dropped,
+    )
     .is(&DROPPED),
-    Column::real("early_drop_ratio", "1", "early drops over all drops", |r| {
+    Column::real("early_drop_ratio", "1", "early drops divided by all drops", |r| {
         ratio(r.counted.dropped_early as f64, r.counted.dropped as f64)
     }),
-    Column::count("marked_packets", "packets", "CE marks set at it, all reasons", |r| {
-        r.counted.marked
-    })
+    Column::count(
+        "marked_packets",
+        "packets",
+        "CE marks set at the link, for all reasons",
+        |r| r.counted.marked,
+    )
     .is(&MARKED),
     Column::real(
         "mean_queue_packets",
         "packets",
-        "waiting packets, mean over the interval",
+        "mean number of waiting packets over the interval",
         |r| r.counted.queue / r.seconds(),
     )
     .of(&QUEUE, Stat::Mean),
     Column::real(
         "sojourn_mean_s",
         "s",
-        "arrival to start of transmission, mean over the starts in the interval",
+        "mean time from arrival to start of transmission, over the transmissions that start in the interval",
         |r| ratio(r.counted.waited, r.counted.started as f64),
     )
     .of(&SOJOURN, Stat::Mean),

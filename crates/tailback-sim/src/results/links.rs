@@ -22,45 +22,59 @@ struct LinkRow {
 type Column = column::Column<LinkRow>;
 
 static COLUMNS: &[Column] = &[
-    Column::text("name", "the link; its other direction ends in .reverse", |r| {
-        r.name.clone()
-    })
+    Column::text(
+        "name",
+        "name of the link; the name of the other direction ends in .reverse",
+        |r| r.name.clone(),
+    )
     .key()
     .is(&LINK),
-    Column::real("rate_bps", "bit/s", "its rate at the end of the run", |r| r.rate_bps).is(&RATE),
+    Column::real("rate_bps", "bit/s", "rate of the link at the end of the run", |r| {
+        r.rate_bps
+    })
+    .is(&RATE),
     Column::real(
         "utilisation",
         "1",
-        "share of what the line offered in the measured time that it sent",
+        "used share of the capacity of the line in the measured time",
         |r| r.utilisation,
     )
     .is(&UTILISATION)
     .shown()
     .drawn(),
-    Column::real("throughput_bps", "bit/s", "delivered, whole packets", |r| {
-        r.counted.delivered_bytes as f64 * 8.0 / r.seconds
-    })
+    Column::real(
+        "throughput_bps",
+        "bit/s",
+        "data delivered by the link, in whole packets",
+        |r| r.counted.delivered_bytes as f64 * 8.0 / r.seconds,
+    )
     .is(&THROUGHPUT),
-    Column::count("arrived_packets", "packets", "packets that reached its head", |r| {
+    Column::count("arrived_packets", "packets", "packets that arrived at the link", |r| {
         r.counted.arrived_packets
     }),
     Column::count(
         "delivered_packets",
         "packets",
-        "packets that reached its far end",
+        "packets that reached the far end of the link",
         |r| r.counted.delivered_packets,
     ),
-    Column::count("dropped_packets", "packets", "packets lost at it, all reasons", |r| {
-        r.counted.dropped()
-    })
+    Column::count(
+        "dropped_packets",
+        "packets",
+        "packets lost at the link, for all reasons",
+        |r| r.counted.dropped(),
+    )
     .is(&DROPPED)
     .shown(),
-    Column::count("marked_packets", "packets", "CE marks set at it, all reasons", |r| {
-        r.counted.marked()
-    })
+    Column::count(
+        "marked_packets",
+        "packets",
+        "CE marks set at the link, for all reasons",
+        |r| r.counted.marked(),
+    )
     .is(&MARKED)
     .shown(),
-    Column::real("loss_rate", "1", "dropped over arrived", |r| {
+    Column::real("loss_rate", "1", "dropped packets divided by arrived packets", |r| {
         ratio(r.counted.dropped() as f64, r.counted.arrived_packets as f64)
     })
     .is(&LOSS)
@@ -69,37 +83,65 @@ static COLUMNS: &[Column] = &[
     Column::real(
         "mean_queue_packets",
         "packets",
-        "waiting packets, mean over time",
+        "mean number of waiting packets over time",
         |r| r.queue_seconds / r.seconds,
     )
     .of(&QUEUE, Stat::Mean)
     .shown()
     .drawn(),
-    Column::count("max_queue_packets", "packets", "waiting packets, maximum", |r| {
-        r.counted.max_queue
-    })
+    Column::count(
+        "max_queue_packets",
+        "packets",
+        "largest number of waiting packets",
+        |r| r.counted.max_queue,
+    )
     .of(&QUEUE, Stat::Max)
     .on_pages(),
-    Column::real("sojourn_mean_s", "s", "arrival to start of transmission", |r| {
-        r.sojourn.mean
-    })
+    Column::real(
+        "sojourn_mean_s",
+        "s",
+        "mean time from the arrival of a packet to the start of its transmission",
+        |r| r.sojourn.mean,
+    )
     .of(&SOJOURN, Stat::Mean)
     .shown(),
-    Column::real("sojourn_p50_s", "s", "its median", |r| r.sojourn.p50)
-        .of(&SOJOURN, Stat::P50)
-        .on_pages(),
-    Column::real("sojourn_p95_s", "s", "its 95th percentile", |r| r.sojourn.p95).of(&SOJOURN, Stat::P95),
-    Column::real("sojourn_p99_s", "s", "its 99th percentile", |r| r.sojourn.p99)
-        .of(&SOJOURN, Stat::P99)
-        .shown(),
-    Column::real("sojourn_max_s", "s", "its maximum", |r| r.sojourn.max).of(&SOJOURN, Stat::Max),
-    Column::count("arrived_bytes", "bytes", "bytes that reached its head", |r| {
+    Column::real(
+        "sojourn_p50_s",
+        "s",
+        "median of the time from arrival to start of transmission",
+        |r| r.sojourn.p50,
+    )
+    .of(&SOJOURN, Stat::P50)
+    .on_pages(),
+    Column::real(
+        "sojourn_p95_s",
+        "s",
+        "95th percentile of the time from arrival to start of transmission",
+        |r| r.sojourn.p95,
+    )
+    .of(&SOJOURN, Stat::P95),
+    Column::real(
+        "sojourn_p99_s",
+        "s",
+        "99th percentile of the time from arrival to start of transmission",
+        |r| r.sojourn.p99,
+    )
+    .of(&SOJOURN, Stat::P99)
+    .shown(),
+    Column::real(
+        "sojourn_max_s",
+        "s",
+        "maximum of the time from arrival to start of transmission",
+        |r| r.sojourn.max,
+    )
+    .of(&SOJOURN, Stat::Max),
+    Column::count("arrived_bytes", "bytes", "bytes that arrived at the link", |r| {
         r.counted.arrived_bytes
     }),
     Column::real(
         "wasted",
         "1",
-        "bytes dropped after they were stored, over bytes stored",
+        "bytes dropped after they were stored, divided by all stored bytes",
         |r| r.counted.wasted(),
     )
     .is(&WASTED),

@@ -17,19 +17,28 @@ struct Logged {
 type Column = column::Column<Logged>;
 
 static COLUMNS: &[Column] = &[
-    Column::real("time_s", "s", "when", |r| r.row.time.seconds()).key(),
-    Column::text("link", "where", |r| r.link.clone()).key(),
-    Column::text("flow", "whose", |r| r.flow.clone()),
+    Column::real("time_s", "s", "time of the drop or mark", |r| r.row.time.seconds()).key(),
+    Column::text("link", "link at which the packet was dropped or marked", |r| {
+        r.link.clone()
+    })
+    .key(),
+    Column::text("flow", "flow of the packet", |r| r.flow.clone()),
     Column::count(
         "sequence",
         "1",
         "first byte of the segment, or number of the datagram",
         |r| r.row.sequence,
     ),
-    Column::count("bytes", "bytes", "size on the wire", |r| u64::from(r.row.bytes)),
+    Column::count("bytes", "bytes", "size of the packet on the wire", |r| {
+        u64::from(r.row.bytes)
+    }),
     Column::word("event", "drop or mark", Logged::event),
-    Column::word("place", "arriving, queued or dequeued; empty for marks", Logged::place),
-    Column::word("reason", "why", Logged::reason),
+    Column::word(
+        "place",
+        "state of the dropped packet: arriving, queued or dequeued; empty for marks",
+        Logged::place,
+    ),
+    Column::word("reason", "reason for the drop or mark", Logged::reason),
 ];
 
 impl Logged {

@@ -22,18 +22,20 @@ type Column = column::Column<LossRow>;
 static COLUMNS: &[Column] = &[
     Column::text("link", "the link", |r| r.link.clone()).key(),
     Column::text("event", "drop or mark", |r| r.event.into()).key(),
-    Column::text("place", "arriving, queued or dequeued; empty for marks", |r| {
-        r.place.into()
-    })
+    Column::text(
+        "place",
+        "state of the dropped packet: arriving, queued or dequeued; empty for marks",
+        |r| r.place.into(),
+    )
     .key(),
-    Column::text("reason", "why", |r| r.reason.into()).key(),
-    Column::count("packets", "packets", "how many", |r| r.count.packets)
+    Column::text("reason", "reason for the drop or mark", |r| r.reason.into()).key(),
+    Column::count("packets", "packets", "number of packets", |r| r.count.packets)
         .is(&PACKETS)
         .on_pages(),
-    Column::count("bytes", "bytes", "their bytes on the wire", |r| r.count.bytes),
+    Column::count("bytes", "bytes", "bytes of the packets on the wire", |r| r.count.bytes),
     Column::text(
         "colour",
-        "their DiffServ code point, such as AF12; empty for best effort",
+        "DiffServ code point of the packets, such as AF12; empty for best effort",
         |r| r.colour.clone(),
     )
     .key(),

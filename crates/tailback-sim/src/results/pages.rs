@@ -17,20 +17,31 @@ struct PageLine {
 type Column = column::Column<PageLine>;
 
 static COLUMNS: &[Column] = &[
-    Column::text("group", "the sessions it belongs to", |r| r.group.clone()).key(),
-    Column::count("member", "1", "which of them", |r| u64::from(r.member)).key(),
-    Column::count("objects", "1", "its objects, the main one too", |r| r.page.objects),
-    Column::count("bytes", "bytes", "payload of all of them", |r| r.page.bytes),
-    Column::real("asked_s", "s", "when its main object was asked for", |r| {
+    Column::text("group", "name of the sessions that the page belongs to", |r| {
+        r.group.clone()
+    })
+    .key(),
+    Column::count("member", "1", "number of the client within the sessions", |r| {
+        u64::from(r.member)
+    })
+    .key(),
+    Column::count(
+        "objects",
+        "1",
+        "number of objects of the page, with the main object",
+        |r| r.page.objects,
+    ),
+    Column::count("bytes", "bytes", "payload of all objects", |r| r.page.bytes),
+    Column::real("asked_s", "s", "time at which the main object was requested", |r| {
         r.page.asked.seconds()
     }),
     Column::real(
         "done_s",
         "s",
-        "when its last object was delivered; no value if the run ended before, or an object was given up",
+        "time at which the last object was delivered; no value if the run ended before, or if an object was given up",
         |r| r.page.done.map_or(f64::NAN, Time::seconds),
     ),
-    Column::real("completion_s", "s", "from asked to done", |r| {
+    Column::real("completion_s", "s", "time from asked_s to done_s", |r| {
         r.page.done.map_or(f64::NAN, |t| (t - r.page.asked).seconds())
     })
     .is(&COMPLETION_TIME),

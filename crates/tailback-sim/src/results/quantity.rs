@@ -139,9 +139,9 @@ pub static LIMITED_NETWORK: Quantity = Quantity::new("limited by the network", "
 pub static LIMITED_WINDOW_CAP: Quantity = Quantity::new("limited by the window cap", "window cap").share();
 pub static LIMITED_APPLICATION: Quantity = Quantity::new("limited by the application", "application").share();
 pub static BURST_TIME: Quantity = Quantity::new("time of a burst", "burst").less();
-pub static BURST_GOODPUT_WIRE: Quantity = Quantity::new("goodput while a burst is under way", "burst goodput").more();
-pub static REVERSE_GOODPUT: Quantity = Quantity::new("goodput backwards", "reverse goodput").more();
-pub static REVERSE_DELAY: Quantity = Quantity::new("one-way delay backwards", "reverse delay").less();
+pub static BURST_GOODPUT_WIRE: Quantity = Quantity::new("goodput during bursts", "burst goodput").more();
+pub static REVERSE_GOODPUT: Quantity = Quantity::new("goodput in the reverse direction", "reverse goodput").more();
+pub static REVERSE_DELAY: Quantity = Quantity::new("one-way delay in the reverse direction", "reverse delay").less();
 
 // Quantities of requests: transfers and pages.
 pub static ASKED_FOR: Quantity = Quantity::new("asked for", "asked for");
@@ -149,8 +149,8 @@ pub static UNFINISHED: Quantity = Quantity::new("unfinished", "unfinished").less
 pub static COMPLETION_TIME: Quantity = Quantity::new("completion time", "time").less();
 pub static ACKED_COMPLETION_TIME: Quantity = Quantity::new("time until acknowledged", "acked").less();
 pub static SLOWDOWN: Quantity = Quantity::new("slowdown", "slowdown").less();
-pub static SLOWDOWN_IDEAL: Quantity = Quantity::new("slowdown beside the ideal", "beside ideal").less();
-pub static SLOWDOWN_ALONE: Quantity = Quantity::new("slowdown beside the sender alone", "beside alone").less();
+pub static SLOWDOWN_IDEAL: Quantity = Quantity::new("slowdown compared with the ideal", "beside ideal").less();
+pub static SLOWDOWN_ALONE: Quantity = Quantity::new("slowdown compared with the sender alone", "beside alone").less();
 pub static SIZE: Quantity = Quantity::new("size", "size");
 pub static LARGER_THAN: Quantity = Quantity::new("larger than", "over");
 pub static NO_LARGER_THAN: Quantity = Quantity::new("no larger than", "up to");
@@ -173,7 +173,7 @@ pub static FRAME_DELAY: Quantity = Quantity::new("delay of a frame", "frame dela
 
 // Quantities of playout.
 pub static MISSING: Quantity = Quantity::new("missing at playout", "missing").share().less();
-pub static PLAYOUT_DELAY: Quantity = Quantity::new("delay until played", "play delay").less();
+pub static PLAYOUT_DELAY: Quantity = Quantity::new("delay until playout", "play delay").less();
 pub static RATING: Quantity = Quantity::new("R of the E-model", "R").more();
 pub static OPINION: Quantity = Quantity::new("mean opinion score", "MOS").more();
 pub static SHOWN_RATE: Quantity = Quantity::new("rate of the frames shown", "shown").more();

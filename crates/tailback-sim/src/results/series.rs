@@ -17,19 +17,22 @@ struct SeriesRow {
 type Column = column::Column<SeriesRow>;
 
 static COLUMNS: &[Column] = &[
-    Column::text("what", "the link or flow", |r| r.what.clone()).key(),
+    Column::text("what", "the recorded link or flow", |r| r.what.clone()).key(),
     Column::text(
         "probe",
-        "the quantity; its unit is in the reference of its model",
+        "name of the recorded quantity; the reference of its model has the unit",
         |r| r.probe.clone(),
     )
     .key(),
-    Column::count("index", "1", "which of several: a queue, a colour; else 0", |r| {
-        u64::from(r.index)
-    })
+    Column::count(
+        "index",
+        "1",
+        "number of the value if the probe has several values, as for queues or colours; otherwise 0",
+        |r| u64::from(r.index),
+    )
     .key(),
-    Column::real("time_s", "s", "when", |r| r.time.seconds()).key(),
-    Column::real("value", "", "the value", |r| r.value),
+    Column::real("time_s", "s", "time of the value", |r| r.time.seconds()).key(),
+    Column::real("value", "", "value of the probe", |r| r.value),
 ];
 
 pub(super) fn called() -> Vec<Called> {

@@ -26,19 +26,19 @@ pub(super) trait OfClass {
 pub(super) const fn sizes<R: OfClass>() -> Column<R> {
     Column::text(
         "sizes",
-        "the class of sizes: up to a number of bytes, or a tenth of what was asked for; or all",
+        "class of sizes: sizes up to a number of bytes, or a tenth of the requests, or all sizes",
         |r: &R| r.of().sizes.clone(),
     )
     .key()
 }
 
 pub(super) const fn over<R: OfClass>() -> Column<R> {
-    let doc = "sizes of the class are larger than this";
+    let doc = "the sizes of the class are larger than this";
     Column::real("bytes_over", "bytes", doc, |r: &R| r.of().over).is(&LARGER_THAN)
 }
 
 pub(super) const fn to<R: OfClass>() -> Column<R> {
-    let doc = "and no larger than this; no value where there is no largest";
+    let doc = "the sizes of the class are not larger than this; no value if the class has no largest size";
     Column::real("bytes_to", "bytes", doc, |r: &R| r.of().to).is(&NO_LARGER_THAN)
 }
 

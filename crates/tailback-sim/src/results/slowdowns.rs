@@ -43,97 +43,132 @@ type Column = column::Column<ClassRow>;
 static COLUMNS: &[Column] = &[
     Column::text(
         "group",
-        "the workload; all, for those of all workloads, where there are several and no group has this name",
+        "name of the workload; the name is all for all workloads together, if there are several and no group is \
+         called all",
         |r| r.of.group.clone(),
     )
     .key(),
     size_classes::sizes(),
     size_classes::over(),
     size_classes::to(),
-    Column::count("count", "1", "how many flows arrived in the measured time", |r| {
+    Column::count("count", "1", "number of flows that arrived in the measured time", |r| {
         r.class.count
     })
     .is(&ASKED_FOR)
     .shown(),
-    Column::count("unfinished", "1", "of these, not done before the run ended", |r| {
-        r.class.count - r.class.ideal.len() as u64
-    })
+    Column::count(
+        "unfinished",
+        "1",
+        "flows that were not completed before the run ended",
+        |r| r.class.count - r.class.ideal.len() as u64,
+    )
     .is(&UNFINISHED)
     .shown(),
-    Column::real("bytes_mean", "bytes", "their mean payload", |r| {
+    Column::real("bytes_mean", "bytes", "mean payload of a flow", |r| {
         ratio(r.class.bytes as f64, r.class.count as f64)
     })
     .of(&SIZE, Stat::Mean),
     Column::real(
         "slowdown_ideal_mean",
         "1",
-        "time over that of the ideal: delays, and all packets back to back from the first byte on, stored by each \
-         link; mean of the flows that were done",
+        "time of a flow divided by its ideal time, mean over completed flows; the ideal time consists of the delays \
+         of the path and the time for all packets back to back from the first byte on, with store and forward at each \
+         link",
         |r| mean(&r.class.ideal),
     )
     .of(&SLOWDOWN_IDEAL, Stat::Mean),
-    Column::real("slowdown_ideal_p50", "1", "its median", |r| {
-        quantile(&r.class.ideal, 0.5)
-    })
+    Column::real(
+        "slowdown_ideal_p50",
+        "1",
+        "median of the slowdown compared with the ideal",
+        |r| quantile(&r.class.ideal, 0.5),
+    )
     .of(&SLOWDOWN_IDEAL, Stat::P50)
     .shown(),
-    Column::real("slowdown_ideal_p95", "1", "its 95th percentile", |r| {
-        quantile(&r.class.ideal, 0.95)
-    })
+    Column::real(
+        "slowdown_ideal_p95",
+        "1",
+        "95th percentile of the slowdown compared with the ideal",
+        |r| quantile(&r.class.ideal, 0.95),
+    )
     .of(&SLOWDOWN_IDEAL, Stat::P95),
-    Column::real("slowdown_ideal_p99", "1", "its 99th percentile", |r| {
-        quantile(&r.class.ideal, 0.99)
-    })
+    Column::real(
+        "slowdown_ideal_p99",
+        "1",
+        "99th percentile of the slowdown compared with the ideal",
+        |r| quantile(&r.class.ideal, 0.99),
+    )
     .of(&SLOWDOWN_IDEAL, Stat::P99)
     .shown(),
-    Column::real("slowdown_ideal_p999", "1", "its 99.9th percentile", |r| {
-        quantile(&r.class.ideal, 0.999)
-    })
+    Column::real(
+        "slowdown_ideal_p999",
+        "1",
+        "99.9th percentile of the slowdown compared with the ideal",
+        |r| quantile(&r.class.ideal, 0.999),
+    )
     .of(&SLOWDOWN_IDEAL, Stat::P999),
-    Column::real("slowdown_ideal_max", "1", "its maximum", |r| {
-        quantile(&r.class.ideal, 1.0)
-    })
+    Column::real(
+        "slowdown_ideal_max",
+        "1",
+        "maximum of the slowdown compared with the ideal",
+        |r| quantile(&r.class.ideal, 1.0),
+    )
     .of(&SLOWDOWN_IDEAL, Stat::Max),
     Column::real(
         "slowdown_alone_mean",
         "1",
-        "time over that of the same sender alone on the same path, mean of the flows that were done",
+        "time of a flow divided by the time of the same sender alone on the same path, mean over completed flows",
         |r| mean(&r.class.alone),
     )
     .of(&SLOWDOWN_ALONE, Stat::Mean),
-    Column::real("slowdown_alone_p50", "1", "its median", |r| {
-        quantile(&r.class.alone, 0.5)
-    })
+    Column::real(
+        "slowdown_alone_p50",
+        "1",
+        "median of the slowdown compared with the sender alone",
+        |r| quantile(&r.class.alone, 0.5),
+    )
     .of(&SLOWDOWN_ALONE, Stat::P50)
     .shown(),
-    Column::real("slowdown_alone_p95", "1", "its 95th percentile", |r| {
-        quantile(&r.class.alone, 0.95)
-    })
+    Column::real(
+        "slowdown_alone_p95",
+        "1",
+        "95th percentile of the slowdown compared with the sender alone",
+        |r| quantile(&r.class.alone, 0.95),
+    )
     .of(&SLOWDOWN_ALONE, Stat::P95),
-    Column::real("slowdown_alone_p99", "1", "its 99th percentile", |r| {
-        quantile(&r.class.alone, 0.99)
-    })
+    Column::real(
+        "slowdown_alone_p99",
+        "1",
+        "99th percentile of the slowdown compared with the sender alone",
+        |r| quantile(&r.class.alone, 0.99),
+    )
     .of(&SLOWDOWN_ALONE, Stat::P99)
     .shown(),
-    Column::real("slowdown_alone_p999", "1", "its 99.9th percentile", |r| {
-        quantile(&r.class.alone, 0.999)
-    })
+    Column::real(
+        "slowdown_alone_p999",
+        "1",
+        "99.9th percentile of the slowdown compared with the sender alone",
+        |r| quantile(&r.class.alone, 0.999),
+    )
     .of(&SLOWDOWN_ALONE, Stat::P999),
-    Column::real("slowdown_alone_max", "1", "its maximum", |r| {
-        quantile(&r.class.alone, 1.0)
-    })
+    Column::real(
+        "slowdown_alone_max",
+        "1",
+        "maximum of the slowdown compared with the sender alone",
+        |r| quantile(&r.class.alone, 1.0),
+    )
     .of(&SLOWDOWN_ALONE, Stat::Max),
     Column::real(
         "goodput_bps",
         "bit/s",
-        "payload of the flows that were done, over the measured time",
+        "payload of the completed flows, divided by the measured time",
         |r| ratio(r.class.done_bytes as f64 * 8.0, r.seconds),
     )
     .is(&GOODPUT),
     Column::real(
         "rate_p50_bps",
         "bit/s",
-        "payload of a flow over its time, median",
+        "payload of a flow divided by the time of the flow, median",
         |r| quantile(&r.class.rates, 0.5),
     )
     .of(&RATE, Stat::P50),

@@ -26,55 +26,69 @@ fn seconds(t: Option<Time>) -> f64 {
 type Column = column::Column<TransferLine>;
 
 static COLUMNS: &[Column] = &[
-    Column::text("group", "the sessions or flows it belongs to", |r| r.group.clone()).key(),
-    Column::count("member", "1", "which of them", |r| u64::from(r.member)).key(),
-    Column::count("bytes", "bytes", "its payload", |r| r.transfer.bytes),
-    Column::real("asked_s", "s", "when it was asked for", |r| r.transfer.asked.seconds()),
-    Column::real("first_s", "s", "when its first byte was delivered", |r| {
+    Column::text(
+        "group",
+        "name of the sessions or flows that the transfer belongs to",
+        |r| r.group.clone(),
+    )
+    .key(),
+    Column::count("member", "1", "number of the client or flow within the group", |r| {
+        u64::from(r.member)
+    })
+    .key(),
+    Column::count("bytes", "bytes", "payload of the transfer", |r| r.transfer.bytes),
+    Column::real("asked_s", "s", "time at which the transfer was requested", |r| {
+        r.transfer.asked.seconds()
+    }),
+    Column::real("first_s", "s", "time at which the first byte was delivered", |r| {
         seconds(r.transfer.first)
     }),
     Column::real(
         "done_s",
         "s",
-        "when its last byte was delivered; no value if the run ended before",
+        "time at which the last byte was delivered; no value if the run ended before",
         |r| seconds(r.transfer.done),
     ),
-    Column::real("response_s", "s", "from asked to the first byte", |r| {
+    Column::real("response_s", "s", "time from asked_s to first_s", |r| {
         r.after(r.transfer.first)
     }),
-    Column::real("completion_s", "s", "from asked to done", |r| r.after(r.transfer.done)).is(&COMPLETION_TIME),
+    Column::real("completion_s", "s", "time from asked_s to done_s", |r| {
+        r.after(r.transfer.done)
+    })
+    .is(&COMPLETION_TIME),
     Column::real(
         "acked_s",
         "s",
-        "when its sender had the acknowledgement of its last byte; no value if it never had",
+        "time at which the sender received the acknowledgement of the last byte; no value if the sender never \
+         received it",
         |r| seconds(r.transfer.acked),
     ),
-    Column::real("acked_completion_s", "s", "from asked to acked", |r| {
+    Column::real("acked_completion_s", "s", "time from asked_s to acked_s", |r| {
         r.after(r.transfer.acked)
     })
     .is(&ACKED_COMPLETION_TIME),
     Column::count(
         "timeouts",
         "1",
-        "expiries of its sender's retransmission timer until acked, those for a SYN too; 0 if it never was",
+        "expiries of the sender's retransmission timer until acked_s, with those for a SYN; 0 if the transfer was \
+         never acknowledged",
         |r| u64::from(r.transfer.repairs.timeouts),
     )
     .is(&TIMEOUTS),
     Column::count(
         "resent_packets",
         "packets",
-        "data packets its sender sent again until acked; 0 if it never was",
+        "data packets that the sender sent again until acked_s; 0 if the transfer was never acknowledged",
         |r| u64::from(r.transfer.repairs.resent),
     ),
     Column::real(
         "least_s",
         "s",
-        "what it would take on an empty path and without windows: a round trip for each connection opened for it, and \
-         for \
-         its request and its data the delay and the time on the slowest line",
+        "time of the transfer on an empty path and without windows: a round trip for each connection that was opened \
+         for the transfer, and the delay and the time on the slowest line for the request and for the data",
         |r| r.transfer.least.seconds(),
     ),
-    Column::real("slowdown", "1", "completion_s over least_s", |r| r.slowdown()).is(&SLOWDOWN),
+    Column::real("slowdown", "1", "completion_s divided by least_s", |r| r.slowdown()).is(&SLOWDOWN),
 ];
 
 impl TransferLine {

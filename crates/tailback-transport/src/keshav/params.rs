@@ -252,7 +252,11 @@ pub const PACKET_PAIR_PROBES: &[ProbeDef] = &[
     probe("rto", "s", "retransmission timeout, without backoff"),
     OUTSTANDING,
     probe("probe_gap", "s", "gap between the acknowledgements of the last pair"),
-    probe("service_gap", "s", "estimate of that gap"),
+    probe(
+        "service_gap",
+        "s",
+        "estimated gap between the acknowledgements of a pair",
+    ),
     probe("send_gap", "s", "inverse of the sending rate"),
     probe("alpha", "1", "weight of the past in the last estimate"),
     probe("queue_est", "packets", "packets believed to wait at the bottleneck"),

@@ -67,15 +67,15 @@ const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> Pro
     }
 }
 
-const TARGET: ProbeDef = probe("target", "bit/s", "rate on the wire that the encoder should have");
-const PACING: ProbeDef = probe("pacing", "bit/s", "rate at which packets leave while some wait");
+const TARGET: ProbeDef = probe("target", "bit/s", "target rate of the encoder, counted on the wire");
+const PACING: ProbeDef = probe("pacing", "bit/s", "rate at which the pacer sends while packets wait");
 const RTT: ProbeDef = probe(
     "rtt",
     "s",
-    "round trip of the last packet reported, without the wait for the report",
+    "round trip of the last reported packet, without the wait for the report",
 );
 const WAITING: ProbeDef = probe("waiting", "bytes", "payload that waits in the pacer");
-const LOST: ProbeDef = probe("lost", "packets", "packets reported as lost, in all");
+const LOST: ProbeDef = probe("lost", "packets", "total number of packets reported as lost");
 
 /// The probes of the source. The probes of its rate control follow after these.
 pub const SOURCE_PROBES: &[ProbeDef] = &[TARGET, PACING, RTT, WAITING, LOST];

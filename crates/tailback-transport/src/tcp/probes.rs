@@ -39,7 +39,7 @@ pub static PROBES: &[ProbeDef] = &[
     ProbeDef {
         name: "backoff",
         unit: "1",
-        doc: "factor on the timeout after expiries in a row",
+        doc: "factor on the timeout after consecutive expiries",
         per: "",
     },
     ProbeDef {
@@ -51,7 +51,7 @@ pub static PROBES: &[ProbeDef] = &[
     ProbeDef {
         name: "dupacks",
         unit: "1",
-        doc: "duplicate ACKs in a row",
+        doc: "consecutive duplicate ACKs",
         per: "",
     },
     ProbeDef {

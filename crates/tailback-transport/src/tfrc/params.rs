@@ -52,19 +52,23 @@ const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> Pro
     }
 }
 
-const RATE: ProbeDef = probe("rate", "bit/s", "the rate of payload that is allowed (X)");
-const RECEIVE_RATE: ProbeDef = probe("receive_rate", "bit/s", "payload received, as last reported (X_recv)");
-const LOSS_EVENT_RATE: ProbeDef = probe("loss_event_rate", "1", "loss event rate, as last reported (p)");
+const RATE: ProbeDef = probe("rate", "bit/s", "allowed rate of payload (X)");
+const RECEIVE_RATE: ProbeDef = probe(
+    "receive_rate",
+    "bit/s",
+    "rate of received payload in the last report (X_recv)",
+);
+const LOSS_EVENT_RATE: ProbeDef = probe("loss_event_rate", "1", "loss event rate in the last report (p)");
 const RTT: ProbeDef = probe("rtt", "s", "smoothed round-trip time (R)");
 const MEAN_INTERVAL: ProbeDef = probe(
     "mean_interval",
     "packets",
-    "mean loss interval, as last reported; of the destination (flows.NAME.reverse) the present one",
+    "mean loss interval in the last report; at the destination (flows.NAME.reverse), the present mean",
 );
 const OPEN_INTERVAL: ProbeDef = probe(
     "open_interval",
     "packets",
-    "packets since the last loss event began, at the destination (flows.NAME.reverse) only",
+    "packets since the beginning of the last loss event, only at the destination (flows.NAME.reverse)",
 );
 
 /// The probes of the source, and those of the destination.

@@ -79,28 +79,28 @@ const READ: [Probe<Redn>; 7] = [
     Probe::new(
         "dynamic",
         "",
-        "The dynamic maximum probability Pd, told at every change",
+        "The dynamic maximum probability Pd, reported at every change",
         |q: &Redn, i| q.of_colour(i, |k| q.steering[k].dynamic()),
     )
     .per("colour"),
     Probe::new(
         "static",
         "",
-        "The static maximum probability Ps, told at every change",
+        "The static maximum probability Ps, reported at every change",
         |q: &Redn, i| q.of_colour(i, |k| q.steering[k].fixed()),
     )
     .per("colour"),
     Probe::new(
         "effective",
         "",
-        "The maximum probability Pe that acts, told at every change",
+        "The maximum probability Pe in use, reported at every change",
         |q: &Redn, i| q.of_colour(i, |k| q.classes[k].ramp.max_probability),
     )
     .per("colour"),
     Probe::new(
         "source",
         "",
-        "What acts, told at every change: 0 the dynamic probability, 1 the static one",
+        "The probability in use, reported at every change: 0 for the dynamic one, 1 for the static one",
         |q: &Redn, i| {
             q.of_colour(i, |k| match q.steering[k].source() {
                 Source::Dynamic => 0.0,

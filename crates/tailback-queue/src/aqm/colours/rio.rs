@@ -76,19 +76,19 @@ const READ: [Probe<Rio>; 4] = [
     Probe::new(
         "average_in",
         "unit of the buffer",
-        "Filtered backlog of packets in at the last arrival of one",
+        "Filtered backlog of in-profile packets at the last arrival of such a packet",
         |q, _| q.inside.value(),
     ),
     Probe::new(
         "probability_in",
         "",
-        "Base signal probability at the last arrival of a packet in",
+        "Base signal probability at the last arrival of an in-profile packet",
         |q, _| q.class_in.probability(),
     ),
     Probe::new(
         "probability_out",
         "",
-        "Base signal probability at the last arrival of a packet out",
+        "Base signal probability at the last arrival of an out-of-profile packet",
         |q, _| q.class_out.probability(),
     ),
 ];

@@ -42,7 +42,7 @@ use tailback_base::{BitRate, Duration, Key, Kind, Model, Packet, ProbeDef, Setti
 
 /// Values that can be recorded.
 const READ: [Probe<Cobalt>; 4] = [
-    Probe::new("count", "", "Actions that the control law remembers", |q, _| {
+    Probe::new("count", "", "Actions in the count of the control law", |q, _| {
         q.control.count as f64
     }),
     Probe::new("dropping", "", "1 in the dropping state, else 0", |q, _| {
@@ -54,7 +54,7 @@ const READ: [Probe<Cobalt>; 4] = [
     Probe::new(
         "sojourn",
         "s",
-        "What the last packet that was taken had waited",
+        "Waiting time of the last packet that was taken from the queue",
         |q, _| q.sojourn.seconds(),
     ),
 ];

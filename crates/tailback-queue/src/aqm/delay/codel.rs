@@ -32,13 +32,13 @@ use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size
 
 /// Values that can be recorded.
 const READ: [Probe<Codel>; 3] = [
-    Probe::new("count", "", "Actions since the dropping state was entered", |q, _| {
+    Probe::new("count", "", "Actions since the start of the dropping state", |q, _| {
         q.control.count as f64
     }),
     Probe::new("dropping", "", "1 in the dropping state, else 0", |q, _| {
         f64::from(u8::from(q.control.dropping))
     }),
-    Probe::new("sojourn", "s", "What the last packet that left had waited", |q, _| {
+    Probe::new("sojourn", "s", "Waiting time of the last packet that left", |q, _| {
         q.control.sojourn.seconds()
     }),
 ];

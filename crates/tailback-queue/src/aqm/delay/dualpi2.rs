@@ -159,13 +159,13 @@ impl<P: Packet> DualPi2<P> {
         Probe::new(
             "classic_probability",
             "",
-            "Its square, with which the classic queue signals",
+            "Square of p', the probability with which the classic queue signals",
             |q, _| q.classic_probability(),
         ),
         Probe::new(
             "coupled_probability",
             "",
-            "k times it, with which the L queue signals at least",
+            "k times p', the least probability with which the L queue signals",
             |q, _| q.coupled_probability(),
         ),
         Probe::new("l_packets", "packets", "Packets in the L queue", |q, _| {
@@ -177,13 +177,13 @@ impl<P: Packet> DualPi2<P> {
         Probe::new(
             "l_sojourn",
             "s",
-            "What the last packet of the L queue had waited",
+            "Waiting time of the last packet of the L queue",
             |q, _| q.sojourn[0],
         ),
         Probe::new(
             "classic_sojourn",
             "s",
-            "What the last packet of the classic queue had waited",
+            "Waiting time of the last packet of the classic queue",
             |q, _| q.sojourn[1],
         ),
         Probe::new(

@@ -100,12 +100,10 @@ const READ: [Probe<Pie>; 3] = [
     Probe::new(
         "delay",
         "s",
-        "The delay that the probability is computed from",
+        "The delay from which the probability is computed",
         |q, _| q.delay_before,
     ),
-    Probe::new("burst", "s", "What is left of the burst allowance", |q, _| {
-        q.burst.seconds()
-    }),
+    Probe::new("burst", "s", "Remaining burst allowance", |q, _| q.burst.seconds()),
 ];
 
 pub static MODEL: Model = Model {

@@ -52,7 +52,7 @@ const READ: [Probe<Fred>; 3] = [
     Probe::new(
         "active",
         "flows",
-        "Flows with packets in the queue, which is what there is state for",
+        "Flows with packets in the queue, the only flows with state in FRED",
         |q, _| q.flows.len() as f64,
     ),
 ];

@@ -65,7 +65,7 @@ pub static MODEL: Model = Model {
         ProbeDef {
             name: "unresponsive",
             unit: "flows",
-            doc: "Flows in the box that stay there for ever",
+            doc: "Flows that stay in the box for ever",
             per: "",
         },
         ProbeDef {

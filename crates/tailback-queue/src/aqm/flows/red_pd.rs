@@ -92,13 +92,13 @@ pub static MODEL: Model = Model {
         ProbeDef {
             name: "monitored",
             unit: "flows",
-            doc: "Flows that are held back",
+            doc: "Monitored flows, whose packets are dropped with a probability of their own before RED",
             per: "",
         },
         ProbeDef {
             name: "unresponsive",
             unit: "flows",
-            doc: "Monitored flows that do not send less when they lose more",
+            doc: "Monitored flows that do not send less after more losses",
             per: "",
         },
         ProbeDef {

@@ -81,13 +81,13 @@ const READ: [Probe<Sfb>; 2] = [
     Probe::new(
         "probability",
         "",
-        "The least probability of the last arrival's bins",
+        "The smallest probability of the bins of the last arrival",
         |q, _| q.probability,
     ),
     Probe::new(
         "certain_bins",
         "",
-        "Bins, of all levels, whose probability is 1",
+        "Number of bins with probability 1, over all levels",
         |q, _| {
             counted(&q.active.bins)
                 .filter(|bin| bin.probability.value() >= 1.0)

@@ -135,28 +135,31 @@ impl Aaqm {
         Probe::new(
             "probability",
             "",
-            "Base probability of a pick at the last arrival",
+            "Base probability that RED picks a packet, at the last arrival",
             |q, _| q.class.probability(),
         ),
         Probe::new(
             "tokens",
             "bytes",
-            "Tokens when they were last counted; below zero, what is owed",
+            "Tokens at their last count; a negative number is a debt",
             |q, _| q.bucket.bytes(),
         ),
         Probe::new(
             "inside",
             "packets",
-            "Packets that wait under RED's management",
+            "Packets that wait in the first stage, which RED manages",
             |q, _| q.ahead.rest_of(q.waits).packets as f64,
         ),
-        Probe::new("ahead", "packets", "Packets that wait ahead", |q, _| {
-            q.ahead.backlog.packets as f64
-        }),
+        Probe::new(
+            "ahead",
+            "packets",
+            "Packets that wait in the second stage, ahead of the others",
+            |q, _| q.ahead.backlog.packets as f64,
+        ),
         Probe::new(
             "level",
             "",
-            "Highest level asked for, -1 below the pre-congestion threshold",
+            "Highest level requested; -1 below the pre-congestion threshold",
             |q, _| q.levels.highest().map_or(-1.0, f64::from),
         ),
         Probe::new("marks", "packets", "Packets marked since the start", |q, _| {

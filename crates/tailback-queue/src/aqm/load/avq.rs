@@ -42,7 +42,7 @@ const READ: [Probe<Avq>; 2] = [
     Probe::new(
         "virtual_capacity",
         "",
-        "The virtual capacity after the last accepted arrival, as a share of the line",
+        "The virtual capacity after the last accepted arrival, as a share of the rate of the line",
         |q, _| q.share,
     ),
     Probe::new(

@@ -41,7 +41,7 @@ const READ: [Probe<Dred>; 2] = [
     Probe::new(
         "probability",
         "",
-        "Signal probability since the last sample, from the cut-off on",
+        "Signal probability since the last sample, for backlogs from the cut-off on",
         |q, _| q.probability,
     ),
     Probe::new(

@@ -58,7 +58,7 @@ const READ: [Probe<Sred>; 4] = [
     Probe::new(
         "hit_frequency",
         "",
-        "P: how often an arrival meets its own flow; one over the number of flows where they are equal",
+        "P, the frequency with which an arrival meets its own flow. With equal flows, P is one over their number",
         |q, _| q.hits,
     ),
     Probe::new("probability", "", "Signal probability of the last arrival", |q, _| {
@@ -67,13 +67,13 @@ const READ: [Probe<Sred>; 4] = [
     Probe::new(
         "most_hits",
         "packets",
-        "Hits of the zombie that was hit most, which points at a flow that sends more than its share",
+        "Hits of the zombie with the most hits, which indicates a flow that sends more than its share",
         |q, _| counted(&q.zombies).map(|z| z.hits).max().map_or(0.0, f64::from),
     ),
     Probe::new(
         "flow_hits",
         "packets",
-        "Hits of a flow since the start, with form = \"detector\"",
+        "Hits of a flow since the start, only with form = \"detector\"",
         |q: &Sred, i| q.by_flow.get(i as usize).map_or(f64::NAN, |n| f64::from(*n)),
     )
     .per("flow"),

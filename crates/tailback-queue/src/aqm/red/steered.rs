@@ -38,7 +38,7 @@ const READ: [Probe<Red>; 4] = [
     Probe::new(
         "max_probability",
         "",
-        "The probability at max_threshold, as it is now",
+        "The present probability at max_threshold",
         |q, _| q.ramp().max_probability,
     ),
 ];

@@ -32,12 +32,12 @@ params! {
 
 /// How packets found their queues.
 pub const COUNTS: [ProbeDef; 4] = [
-    count("hash_direct", "Packets whose flow had the hashed queue."),
-    count("hash_hits", "Packets whose flow had another queue of its set."),
-    count("hash_misses", "Packets whose flow was given a free queue."),
+    count("hash_direct", "Packets of flows that had the hashed queue."),
+    count("hash_hits", "Packets of flows that had another queue of their set."),
+    count("hash_misses", "Packets of flows that were given a free queue."),
     count(
         "hash_collisions",
-        "Packets whose flow had to share the hashed queue with another.",
+        "Packets of flows that had to share the hashed queue with another flow.",
     ),
 ];
 

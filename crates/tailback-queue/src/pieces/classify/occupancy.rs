@@ -17,14 +17,15 @@ use tailback_base::work::{counted, done_if_long};
 pub const FLOW_RATIO: ProbeDef = ProbeDef {
     name: "flow_ratio",
     unit: "1",
-    doc: "Flows of the fullest queue divided by flows of the emptiest; true numbers, not those that the mapper counts.",
+    doc: "Flows of the queue with the most flows, divided by flows of the queue with the fewest. These are the true \
+          numbers, not those that the mapper counts.",
     per: "",
 };
 /// Flows by queue.
 pub const QUEUE_FLOWS: ProbeDef = ProbeDef {
     name: "queue_flows",
     unit: "flows",
-    doc: "Flows that belong to a queue; the true number, not the one that the mapper counts.",
+    doc: "Flows that belong to a queue. This is the true number, not the one that the mapper counts.",
     per: "queue",
 };
 

@@ -24,7 +24,7 @@ use tailback_base::{FlowId, Packet, ProbeDef, Time};
 pub const QUEUE_FLOW: ProbeDef = ProbeDef {
     name: "queue_flow",
     unit: "1",
-    doc: "The flow whose queue this is.",
+    doc: "The flow that uses this queue.",
     per: "queue",
 };
 

@@ -38,7 +38,7 @@ use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Time
 pub const CLOSED: ProbeDef = ProbeDef {
     name: "closed",
     unit: "1",
-    doc: "1 while the queue refuses everything, 0 otherwise.",
+    doc: "1 while the queue refuses all packets, 0 otherwise.",
     per: "queue",
 };
 /// How many queues are closed.
@@ -52,7 +52,8 @@ pub const CLOSED_QUEUES: ProbeDef = ProbeDef {
 pub const CLOSED_LIMIT: ProbeDef = ProbeDef {
     name: "closed_limit",
     unit: "queues",
-    doc: "How many queues may be closed by their length; not a number before the first packet, or without a limit.",
+    doc: "How many queues may be closed because of their length. There is no value before the first packet or without \
+          a limit.",
     per: "",
 };
 

@@ -66,7 +66,7 @@ params! {
 pub const HEAVY_PACKETS: ProbeDef = ProbeDef {
     name: "heavy_packets",
     unit: "packets",
-    doc: "Arrivals so far whose flow was found heavy.",
+    doc: "Arrivals so far of flows that were found to be heavy.",
     per: "",
 };
 

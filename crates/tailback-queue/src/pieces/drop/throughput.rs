@@ -29,7 +29,7 @@ use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
 pub const QUEUE_RATE: ProbeDef = ProbeDef {
     name: "queue_rate",
     unit: "bit/s",
-    doc: "The estimated rate of a queue; with a time constant, as of the last packet of any queue.",
+    doc: "The estimated rate of a queue. With a time constant, it is the estimate at the last packet of any queue.",
     per: "queue",
 };
 

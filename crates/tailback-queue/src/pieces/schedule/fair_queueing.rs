@@ -37,7 +37,7 @@ use tailback_base::{Key, Kind, Packet, ProbeDef, params};
 pub const VIRTUAL_TIME: ProbeDef = ProbeDef {
     name: "virtual_time",
     unit: "B",
-    doc: "Bytes each backlogged conversation of weight 1 has been served in the imagined system, at the last arrival.",
+    doc: "Bytes that the fluid server has sent of each backlogged conversation of weight 1, at the last arrival.",
     per: "",
 };
 

@@ -32,10 +32,10 @@ struct DatagramRow {
 type Column = column::Column<DatagramRow>;
 
 static COLUMNS: &[Column] = &[
-    Column::text("id", "the flow: its group and number", |r| r.id.clone())
+    Column::text("id", "group and number of the flow", |r| r.id.clone())
         .key()
         .is(&FLOW),
-    Column::text("group", "the group it belongs to", |r| r.group.clone()),
+    Column::text("group", "group of the flow", |r| r.group.clone()),
     Column::count("sent_packets", "packets", "datagrams sent in the measured time", |r| {
         r.sent
     })
@@ -44,63 +44,82 @@ static COLUMNS: &[Column] = &[
     Column::count(
         "received_packets",
         "packets",
-        "of these, arrived; copies are not counted",
+        "sent datagrams that arrived, without copies",
         |r| r.received,
     )
     .is(&RECEIVED),
     Column::count(
         "lost_packets",
         "packets",
-        "of these, lost; what is under way at the end is neither",
+        "sent datagrams that were lost; datagrams under way at the end are neither received nor lost",
         |r| r.losses.lost,
     )
     .is(&LOST),
-    Column::real("loss_rate", "1", "lost over lost and arrived", |r| {
-        ratio(r.losses.lost as f64, r.resolved())
-    })
+    Column::real(
+        "loss_rate",
+        "1",
+        "lost datagrams divided by lost and arrived datagrams",
+        |r| ratio(r.losses.lost as f64, r.resolved()),
+    )
     .is(&LOSS)
     .shown(),
-    Column::count(
-        "loss_runs",
-        "1",
-        "stretches of consecutive datagrams that are all lost",
-        |r| r.losses.runs,
-    ),
-    Column::real("loss_run_mean_packets", "packets", "their mean length", |r| {
-        ratio(r.losses.lost as f64, r.losses.runs as f64)
-    })
+    Column::count("loss_runs", "1", "number of runs of consecutive lost datagrams", |r| {
+        r.losses.runs
+    }),
+    Column::real(
+        "loss_run_mean_packets",
+        "packets",
+        "mean length of a run of lost datagrams",
+        |r| ratio(r.losses.lost as f64, r.losses.runs as f64),
+    )
     .of(&LOSS_RUN, Stat::Mean)
     .shown(),
-    Column::count("loss_run_longest_packets", "packets", "the longest", |r| {
-        r.losses.longest
-    })
+    Column::count(
+        "loss_run_longest_packets",
+        "packets",
+        "length of the longest run of lost datagrams",
+        |r| r.losses.longest,
+    )
     .of(&LOSS_RUN, Stat::Longest)
     .on_pages(),
     Column::count(
         "late_packets",
         "packets",
-        "arrived later than the deadline; 0 without one",
+        "datagrams that arrived later than the deadline; 0 without a deadline",
         |r| r.late,
     )
     .is(&LATE_PACKETS),
-    Column::real("late_rate", "1", "late over lost and arrived", |r| {
-        match r.has_deadline {
+    Column::real(
+        "late_rate",
+        "1",
+        "late datagrams divided by lost and arrived datagrams",
+        |r| match r.has_deadline {
             true => ratio(r.late as f64, r.resolved()),
             false => f64::NAN,
-        }
-    })
+        },
+    )
     .is(&LATE)
     .shown(),
-    Column::count("copies", "packets", "arrivals of what had arrived before", |r| r.copies),
-    Column::real("delay_mean_s", "s", "one-way delay", |r| r.delay.mean)
+    Column::count(
+        "copies",
+        "packets",
+        "arrivals of datagrams that had already arrived",
+        |r| r.copies,
+    ),
+    Column::real("delay_mean_s", "s", "mean one-way delay", |r| r.delay.mean)
         .of(&ONE_WAY_DELAY, Stat::Mean)
         .shown(),
-    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50).of(&ONE_WAY_DELAY, Stat::P50),
-    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95).of(&ONE_WAY_DELAY, Stat::P95),
-    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99)
-        .of(&ONE_WAY_DELAY, Stat::P99)
-        .shown(),
-    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max).of(&ONE_WAY_DELAY, Stat::Max),
+    Column::real("delay_p50_s", "s", "median of the one-way delay", |r| r.delay.p50).of(&ONE_WAY_DELAY, Stat::P50),
+    Column::real("delay_p95_s", "s", "95th percentile of the one-way delay", |r| {
+        r.delay.p95
+    })
+    .of(&ONE_WAY_DELAY, Stat::P95),
+    Column::real("delay_p99_s", "s", "99th percentile of the one-way delay", |r| {
+        r.delay.p99
+    })
+    .of(&ONE_WAY_DELAY, Stat::P99)
+    .shown(),
+    Column::real("delay_max_s", "s", "maximum of the one-way delay", |r| r.delay.max).of(&ONE_WAY_DELAY, Stat::Max),
     Column::real(
         "jitter_s",
         "s",
@@ -108,22 +127,30 @@ static COLUMNS: &[Column] = &[
         |r| r.jitter[0],
     )
     .is(&JITTER),
-    Column::real("jitter_mean_s", "s", "its mean over arrivals", |r| r.jitter[1])
-        .of(&JITTER, Stat::Mean)
-        .shown(),
-    Column::real("jitter_max_s", "s", "its maximum", |r| r.jitter[2]).of(&JITTER, Stat::Max),
+    Column::real(
+        "jitter_mean_s",
+        "s",
+        "mean of the interarrival jitter over arrivals",
+        |r| r.jitter[1],
+    )
+    .of(&JITTER, Stat::Mean)
+    .shown(),
+    Column::real("jitter_max_s", "s", "maximum of the interarrival jitter", |r| {
+        r.jitter[2]
+    })
+    .of(&JITTER, Stat::Max),
     Column::real(
         "answered_packets",
         "packets",
-        "with echo: of the datagrams sent, those whose answer has come back; copies are not counted",
+        "with echo: sent datagrams whose answer has arrived, without copies",
         |r| r.answers[0],
     )
     .is(&ANSWERED),
     Column::real(
         "lost_answers_packets",
         "packets",
-        "with echo: of the datagrams that arrived, those whose answer was lost on the way back; what is under way at \
-         the end is neither answered nor lost",
+        "with echo: arrived datagrams whose answer was lost on the way back; answers under way at the end are neither \
+         arrived nor lost",
         |r| r.answers[1],
     )
     .is(&LOST_ANSWERS)
@@ -131,19 +158,35 @@ static COLUMNS: &[Column] = &[
     Column::real(
         "rtt_mean_s",
         "s",
-        "with echo: time from sending a datagram to the arrival of its answer",
+        "with echo: mean time from sending a datagram to the arrival of its answer",
         |r| r.round_trip.mean,
     )
     .of(&ROUND_TRIP, Stat::Mean)
     .shown(),
-    Column::real("rtt_p50_s", "s", "its median", |r| r.round_trip.p50).of(&ROUND_TRIP, Stat::P50),
-    Column::real("rtt_p95_s", "s", "its 95th percentile", |r| r.round_trip.p95).of(&ROUND_TRIP, Stat::P95),
-    Column::real("rtt_p99_s", "s", "its 99th percentile", |r| r.round_trip.p99)
-        .of(&ROUND_TRIP, Stat::P99)
-        .shown(),
-    Column::real("rtt_max_s", "s", "its maximum", |r| r.round_trip.max)
-        .of(&ROUND_TRIP, Stat::Max)
-        .shown(),
+    Column::real("rtt_p50_s", "s", "median of the round-trip time with echo", |r| {
+        r.round_trip.p50
+    })
+    .of(&ROUND_TRIP, Stat::P50),
+    Column::real(
+        "rtt_p95_s",
+        "s",
+        "95th percentile of the round-trip time with echo",
+        |r| r.round_trip.p95,
+    )
+    .of(&ROUND_TRIP, Stat::P95),
+    Column::real(
+        "rtt_p99_s",
+        "s",
+        "99th percentile of the round-trip time with echo",
+        |r| r.round_trip.p99,
+    )
+    .of(&ROUND_TRIP, Stat::P99)
+    .shown(),
+    Column::real("rtt_max_s", "s", "maximum of the round-trip time with echo", |r| {
+        r.round_trip.max
+    })
+    .of(&ROUND_TRIP, Stat::Max)
+    .shown(),
 ];
 
 impl DatagramRow {

@@ -18,72 +18,104 @@ struct FrameRow {
 type Column = column::Column<FrameRow>;
 
 static COLUMNS: &[Column] = &[
-    Column::text("id", "the flow: its group and number", |r| r.id.clone())
+    Column::text("id", "group and number of the flow", |r| r.id.clone())
         .key()
         .is(&FLOW),
-    Column::text("group", "the group it belongs to", |r| r.group.clone()),
+    Column::text("group", "group of the flow", |r| r.group.clone()),
     Column::count(
         "frames",
         "1",
-        "frames made in the measured time whose deadline came before the run ended",
+        "frames made in the measured time whose deadline came before the end of the run",
         |r| r.stats.frames,
     )
     .is(&FRAMES)
     .shown(),
-    Column::real("bytes_mean", "bytes", "their mean payload", |r| {
+    Column::real("bytes_mean", "bytes", "mean payload of a frame", |r| {
         ratio(r.stats.bytes as f64, r.stats.frames as f64)
     })
     .of(&SIZE, Stat::Mean),
     Column::count(
         "failed",
         "1",
-        "of these, not whole by the deadline: a packet was lost, or late",
+        "frames that were not complete at the deadline because a packet was lost or late",
         |r| r.stats.failed,
     ),
-    Column::count(
-        "skipped",
-        "1",
-        "of these, taken back by the sender at the deadline",
-        |r| r.stats.skipped,
-    ),
-    Column::count("chained", "1", "of these, whole, but built on one that was not", |r| {
-        r.stats.chained
+    Column::count("skipped", "1", "frames that the sender gave up at the deadline", |r| {
+        r.stats.skipped
     }),
-    Column::real("failed_rate", "1", "failed, skipped and chained ones over all", |r| {
-        ratio(r.stats.not_shown() as f64, r.stats.frames as f64)
-    })
+    Column::count(
+        "chained",
+        "1",
+        "complete frames that build on a frame that was not complete",
+        |r| r.stats.chained,
+    ),
+    Column::real(
+        "failed_rate",
+        "1",
+        "failed, skipped and chained frames divided by all frames",
+        |r| ratio(r.stats.not_shown() as f64, r.stats.frames as f64),
+    )
     .is(&FRAMES_NOT_SHOWN)
     .shown(),
     Column::count(
         "freezes",
         "1",
-        "runs of frames that failed, were skipped or chained",
+        "number of freezes, which are runs of frames that failed, were skipped or were chained",
         |r| r.stats.freezes,
     )
     .is(&FREEZES)
     .shown(),
-    Column::real("freeze_mean_frames", "1", "their mean length in frames", |r| {
+    Column::real("freeze_mean_frames", "1", "mean length of a freeze, in frames", |r| {
         ratio(r.stats.not_shown() as f64, r.stats.freezes as f64)
     })
     .of(&FREEZE, Stat::Mean)
     .on_pages(),
-    Column::count("freeze_longest_frames", "1", "the longest", |r| r.stats.longest)
-        .of(&FREEZE, Stat::Longest)
-        .shown(),
+    Column::count(
+        "freeze_longest_frames",
+        "1",
+        "length of the longest freeze, in frames",
+        |r| r.stats.longest,
+    )
+    .of(&FREEZE, Stat::Longest)
+    .shown(),
     Column::real(
         "delay_mean_s",
         "s",
-        "from the time of a frame to the delivery of its last packet, of all that became whole",
+        "mean time from the creation of a frame to the delivery of its last packet, over all frames that became \
+         complete",
         |r| r.delay.mean,
     )
     .of(&FRAME_DELAY, Stat::Mean)
     .shown(),
-    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50).of(&FRAME_DELAY, Stat::P50),
-    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95).of(&FRAME_DELAY, Stat::P95),
-    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99)
-        .of(&FRAME_DELAY, Stat::P99)
-        .shown(),
-    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max).of(&FRAME_DELAY, Stat::Max),
+    Column::real(
+        "delay_p50_s",
+        "s",
+        "median of the time from creation to delivery",
+        |r| r.delay.p50,
+    )
+    .of(&FRAME_DELAY, Stat::P50),
+    Column::real(
+        "delay_p95_s",
+        "s",
+        "95th percentile of the time from creation to delivery",
+        |r| r.delay.p95,
+    )
+    .of(&FRAME_DELAY, Stat::P95),
+    Column::real(
+        "delay_p99_s",
+        "s",
+        "99th percentile of the time from creation to delivery",
+        |r| r.delay.p99,
+    )
+    .of(&FRAME_DELAY, Stat::P99)
+    .shown(),
+    Column::real(
+        "delay_max_s",
+        "s",
+        "maximum of the time from creation to delivery",
+        |r| r.delay.max,
+    )
+    .of(&FRAME_DELAY, Stat::Max),
 ];
 
 pub(in crate::results) fn called() -> Vec<Called> {

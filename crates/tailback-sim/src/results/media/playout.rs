@@ -31,10 +31,10 @@ struct PlayoutRow {
 type Column = column::Column<PlayoutRow>;
 
 static COLUMNS: &[Column] = &[
-    Column::text("id", "the flow: its group and number", |r| r.id.clone())
+    Column::text("id", "group and number of the flow", |r| r.id.clone())
         .key()
         .is(&FLOW),
-    Column::text("group", "the group it belongs to", |r| r.group.clone()),
+    Column::text("group", "group of the flow", |r| r.group.clone()),
     Column::count(
         "played",
         "1",
@@ -44,52 +44,67 @@ static COLUMNS: &[Column] = &[
     Column::count(
         "missing",
         "1",
-        "those whose time came and that were lost or too late; frames that came after a later one, too",
+        "datagrams or frames that were lost or too late at their playout time, and frames that came after a later \
+         frame",
         |r| r.missing,
     ),
-    Column::real("missing_rate", "1", "missing over missing and played", |r| {
-        ratio(r.missing as f64, (r.missing + r.played) as f64)
-    })
+    Column::real(
+        "missing_rate",
+        "1",
+        "missing items divided by missing and played items",
+        |r| ratio(r.missing as f64, (r.missing + r.played) as f64),
+    )
     .is(&MISSING)
     .shown(),
     Column::real(
         "delay_mean_s",
         "s",
-        "from making to playing, of what was played; of a call from mouth to ear, with the time for which a packet is \
-         filled",
+        "mean time from the creation of a datagram or frame to its playout; for a call, the time from mouth to ear, \
+         with the time to fill a packet",
         |r| r.delay.mean,
     )
     .of(&PLAYOUT_DELAY, Stat::Mean)
     .shown(),
-    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95)
-        .of(&PLAYOUT_DELAY, Stat::P95)
-        .shown(),
-    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max).of(&PLAYOUT_DELAY, Stat::Max),
+    Column::real(
+        "delay_p95_s",
+        "s",
+        "95th percentile of the time from creation to playout",
+        |r| r.delay.p95,
+    )
+    .of(&PLAYOUT_DELAY, Stat::P95)
+    .shown(),
+    Column::real(
+        "delay_max_s",
+        "s",
+        "maximum of the time from creation to playout",
+        |r| r.delay.max,
+    )
+    .of(&PLAYOUT_DELAY, Stat::Max),
     Column::real(
         "rating",
         "1",
-        "of a call: R of the E-model with the mean delay, what is missing, and its runs",
+        "for a call: R of the E-model, from the mean delay, the missing datagrams and their runs",
         |r| r.rating,
     )
     .is(&RATING)
     .shown(),
-    Column::real(
-        "opinion",
-        "1",
-        "of a call: the mean opinion score that R stands for",
-        |r| e_model::opinion(r.rating),
-    )
-    .is(&OPINION),
-    Column::real("shown_bps", "bit/s", "of video: payload of the frames shown", |r| {
-        r.shown_bps
+    Column::real("opinion", "1", "for a call: the mean opinion score of this R", |r| {
+        e_model::opinion(r.rating)
     })
+    .is(&OPINION),
+    Column::real(
+        "shown_bps",
+        "bit/s",
+        "for video: payload of the frames that were shown",
+        |r| r.shown_bps,
+    )
     .is(&SHOWN_RATE)
     .shown(),
     Column::real(
         "w3c_freezes",
         "1",
-        "of video: freezeCount of webrtc-stats, frames that are shown 3 m or m + 150 ms after the one before them, \
-         whichever is longer, m being the mean of the last 30 such times",
+        "for video: freezeCount of webrtc-stats, frames that are shown max(3 m, m + 150 ms) or more after the \
+         previous frame; m is the mean of the last 30 such times",
         |r| r.freezes[0],
     )
     .is(&W3C_FREEZES)
@@ -97,22 +112,28 @@ static COLUMNS: &[Column] = &[
     Column::real(
         "w3c_freeze_total_s",
         "s",
-        "totalFreezesDuration: their times together",
+        "totalFreezesDuration of webrtc-stats: the total time of the freezes",
         |r| r.freezes[1],
     )
     .of(&W3C_FREEZE, Stat::Sum),
-    Column::real("w3c_freeze_longest_s", "s", "the longest", |r| r.freezes[2]).of(&W3C_FREEZE, Stat::Longest),
+    Column::real("w3c_freeze_longest_s", "s", "time of the longest freeze", |r| {
+        r.freezes[2]
+    })
+    .of(&W3C_FREEZE, Stat::Longest),
     Column::real(
         "w3c_frozen",
         "1",
-        "their times together, as a share of the measured time",
+        "total time of the freezes as a share of the measured time",
         |r| r.freezes[1] / r.seconds,
     )
     .is(&FROZEN)
     .shown(),
-    Column::real("w3c_pauses", "1", "pauseCount: those of more than 5 s", |r| {
-        r.freezes[3]
-    }),
+    Column::real(
+        "w3c_pauses",
+        "1",
+        "pauseCount of webrtc-stats: freezes of more than 5 s",
+        |r| r.freezes[3],
+    ),
 ];
 
 impl PlayoutRow {

@@ -42,9 +42,12 @@ const READ: [Probe<Nada>; 4] = [
         |n, _| n.queueing,
     ),
     Probe::new("loss", "1", "smoothed ratio of losses", |n, _| n.loss),
-    Probe::new("received", "bit/s", "rate that arrived in the last 500 ms", |n, _| {
-        n.received
-    }),
+    Probe::new(
+        "received",
+        "bit/s",
+        "rate of the packets received in the last 500 ms",
+        |n, _| n.received,
+    ),
 ];
 
 pub static MODEL: Model = Model {

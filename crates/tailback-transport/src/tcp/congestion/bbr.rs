@@ -55,7 +55,7 @@ const READ: [Probe<Bbr>; 5] = [
     Probe::new(
         "pacing_gain",
         "1",
-        "factor on the rate that gives the pacing rate",
+        "factor on the rate estimate, which gives the pacing rate",
         |q: &Bbr, _| q.pacing_gain(),
     ),
     Probe::new(

@@ -49,18 +49,21 @@ const READ: [Probe<Copa>; 3] = [
     Probe::new(
         "queue_delay",
         "s",
-        "least round trip of the last half srtt, minus that of the last 10 s",
+        "least round trip of the last srtt / 2, minus the least round trip of the last 10 s",
         |c: &Copa, _| c.delay,
     ),
     Probe::new(
         "velocity",
         "1",
-        "v, the factor on each step of the window",
+        "v, the factor on each change of the window",
         |c: &Copa, _| c.velocity,
     ),
-    Probe::new("delta", "1", "delta in use: less where it competes", |c: &Copa, _| {
-        1.0 / c.share
-    }),
+    Probe::new(
+        "delta",
+        "1",
+        "delta in use, which is smaller in competitive mode",
+        |c: &Copa, _| 1.0 / c.share,
+    ),
 ];
 
 pub static MODEL: Model = Model {

@@ -39,13 +39,13 @@ const READ: [Probe<Cubic>; 3] = [
     Probe::new(
         "w_max",
         "segments",
-        "the window CUBIC aims at: that of the last reduction, less with fast convergence",
+        "the window that CUBIC approaches: the window at the last reduction, or less with fast convergence",
         |q: &Cubic, _| q.curve.w_max,
     ),
     Probe::new(
         "k",
         "s",
-        "how long after the beginning of the epoch w_max is reached",
+        "time from the beginning of the epoch until the window reaches w_max",
         |q: &Cubic, _| q.curve.epoch.map_or(f64::NAN, |e| e.k),
     ),
     Probe::new("w_est", "segments", "the Reno-friendly estimate", |q: &Cubic, _| {

@@ -48,7 +48,7 @@ const READ: [Probe<Ledbat>; 3] = [
     Probe::new(
         "slowdown",
         "1",
-        "1 in a slowdown, until the window is back",
+        "1 from the start of a slowdown until the window has recovered",
         |q: &Ledbat, _| {
             f64::from(u8::from(matches!(
                 q.slowdown,

@@ -58,7 +58,7 @@ const READ: [Probe<TwoWindows>; 3] = [
     Probe::new(
         "rate",
         "bit/s",
-        "the rate of what is acknowledged, headers included",
+        "the rate of acknowledged data, headers included",
         |c, _| c.rate.bits_per_second,
     ),
 ];

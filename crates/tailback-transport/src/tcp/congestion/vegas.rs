@@ -57,7 +57,7 @@ pub static MODEL: Model = Model {
         ProbeDef {
             name: "queued",
             unit: "segments",
-            doc: "segments believed to be queued, as last judged",
+            doc: "segments believed to be queued, by the last estimate",
             per: "",
         },
     ],

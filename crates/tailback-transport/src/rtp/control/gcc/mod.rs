@@ -43,32 +43,37 @@ const SOURCE: &str = "str0m 0.25.0; libwebrtc goog_cc";
 
 /// Values that can be recorded.
 const READ: [Probe<Gcc>; 7] = [
-    Probe::new("delay_rate", "bit/s", "estimate by delay", |g, _| g.increase.rate()),
+    Probe::new("delay_rate", "bit/s", "rate estimate from the delay", |g, _| {
+        g.increase.rate()
+    }),
     Probe::new(
         "loss_rate",
         "bit/s",
-        "estimate by loss; nothing where the one by delay counts",
+        "rate estimate from the losses; no value while the estimate from the delay is in use",
         |g, _| g.loss.rate().unwrap_or(f64::NAN),
     ),
-    Probe::new("arrived", "bit/s", "estimate of the rate that arrives", |g, _| {
-        g.arrived.rate().unwrap_or(f64::NAN)
-    }),
+    Probe::new(
+        "arrived",
+        "bit/s",
+        "estimate of the rate that arrives at the receiver",
+        |g, _| g.arrived.rate().unwrap_or(f64::NAN),
+    ),
     Probe::new(
         "trend",
         "ms",
-        "slope of the delay, times 4 and the number of groups of packets (60 at most)",
+        "slope of the delay, multiplied by 4 and by the number of groups of packets (60 at most)",
         |g, _| g.trendline.scaled(),
     ),
     Probe::new(
         "threshold",
         "ms",
-        "the trend above which the line counts as overused",
+        "trend above which the line counts as overused",
         |g, _| g.trendline.threshold(),
     ),
     Probe::new(
         "cluster",
         "bit/s",
-        "rate of the cluster that is sent; nothing without one",
+        "rate of the probe cluster that is being sent; no value without a cluster",
         |g, _| g.probes.rate().unwrap_or(f64::NAN),
     ),
     Probe::new(

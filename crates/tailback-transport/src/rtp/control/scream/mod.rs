@@ -44,10 +44,10 @@ const READ: [Probe<Scream>; 5] = [
     Probe::new(
         "delay_target",
         "s",
-        "the queueing delay at which the window is halved; above half of it the window shrinks",
+        "queueing delay at which the window is halved; the window shrinks above half of this delay",
         |s, _| s.goal.get(),
     ),
-    Probe::new("in_flight", "bytes", "bytes of which no report has told", |s, _| {
+    Probe::new("in_flight", "bytes", "bytes that no report has covered yet", |s, _| {
         s.in_flight as f64
     }),
 ];
