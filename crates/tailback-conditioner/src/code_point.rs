@@ -29,7 +29,7 @@ params! {
         "The code point.", "RFC 2474, RFC 2597, RFC 3246, RFC 5865, RFC 8622");
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,

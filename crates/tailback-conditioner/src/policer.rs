@@ -49,7 +49,7 @@ params! {
         "How many bytes count in addition to each packet; Linux counts the 14 B of Ethernet.", "tc-police(8)");
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,

@@ -181,7 +181,7 @@ pub const SHARE_HOT: ProbeDef = ProbeDef {
 
 const PROBES: &[ProbeDef] = &Probe::defs(&READ);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Red>(
         &MODEL,
@@ -238,7 +238,7 @@ pub struct Red {
     idle_starts: IdleStarts,
     class: RedClass,
     hot: Hot,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

@@ -85,7 +85,7 @@ const EF_PART: u64 = 10;
 /// The units of credit in a byte. Bytes are divided so that weights need not be whole numbers.
 const BYTE: f64 = 1024.0;
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,

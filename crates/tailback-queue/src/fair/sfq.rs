@@ -77,7 +77,7 @@ params! {
 
 const PROBES: [ProbeDef; 5] = [BACKLOGGED, QUEUE_PACKETS, QUEUE_BYTES, EVICTED_BYTES, EVICTED_SHARE];
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,

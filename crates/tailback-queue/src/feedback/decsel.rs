@@ -75,7 +75,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,

@@ -95,7 +95,7 @@ params! {
         "A class without a quantum gets its rate in bytes a second divided by this.", "tc-htb(8)");
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,

@@ -120,7 +120,7 @@ impl Choice for Measurement {
     ];
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Mred>(
         &MODEL,

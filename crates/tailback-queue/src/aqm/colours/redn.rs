@@ -116,7 +116,7 @@ const READ: [Probe<Redn>; 7] = [
 /// How often the static probability is adapted.
 const SECOND: Duration = Duration(1_000_000_000);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Redn>(&MODEL, Facts::WITH_ECN)
 }

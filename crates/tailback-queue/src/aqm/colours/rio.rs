@@ -145,7 +145,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Rio>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("RED/RIO")] }))
 }
@@ -207,7 +207,7 @@ pub struct Rio {
     waiting: Backlog,
     class_in: RedClass,
     class_out: RedClass,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

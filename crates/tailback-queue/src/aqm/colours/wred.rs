@@ -97,7 +97,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Wred>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::linux("gred")] }))
 }
@@ -190,7 +190,7 @@ pub struct Wred {
     average: Average,
     classes: Classes,
     each: Vec<RedClass>,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

@@ -103,7 +103,7 @@ params! {
 /// The probes of a COBALT.
 pub const PROBES: [ProbeDef; 4] = Probe::defs(&READ);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Cobalt>(
         &MODEL,

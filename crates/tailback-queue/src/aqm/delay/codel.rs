@@ -83,7 +83,7 @@ params! {
 /// The probes of a CoDel.
 pub const PROBES: [ProbeDef; 3] = Probe::defs(&READ);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Codel>(
         &MODEL,

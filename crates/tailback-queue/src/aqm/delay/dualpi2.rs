@@ -50,7 +50,7 @@ use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Ecn, KeyField, Packet, ProbeDef, Settings, Size, Stream, Time};
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,

@@ -125,7 +125,7 @@ pub static MODEL: Model = Model {
 /// The probes of a PIE.
 pub const PROBES: [ProbeDef; 3] = Probe::defs(&READ);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Pie>(
         &MODEL,

@@ -127,7 +127,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Choke>(&MODEL, Facts::WITH_ECN.law(Law::Average).linux(&LINUX))
 }
@@ -206,7 +206,7 @@ pub struct Choke {
     average: Average,
     class: RedClass,
     rules: SignalRules,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

@@ -94,7 +94,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Fred>(&MODEL, Facts::WITH_ECN)
 }
@@ -158,7 +158,7 @@ pub struct Fred {
     probability: f64,
     /// The flows in the queue. The map is never iterated, so its order does not matter.
     flows: HashMap<u64, Account>,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

@@ -172,7 +172,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<RedPd>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("RED/PD")] }))
 }

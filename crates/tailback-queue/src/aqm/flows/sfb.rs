@@ -147,7 +147,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Sfb>(&MODEL, Facts::WITH_ECN)
 }
@@ -324,7 +324,7 @@ pub struct Sfb {
     ecn: bool,
     /// The probability at the last arrival.
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

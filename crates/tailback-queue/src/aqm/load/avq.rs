@@ -89,7 +89,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Avq>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("Vq")] }))
 }

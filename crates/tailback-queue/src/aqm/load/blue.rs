@@ -79,7 +79,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Blue>(
         &MODEL,
@@ -193,7 +193,7 @@ pub struct Blue {
     level: f64,
     ecn: bool,
     idle: bool,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

@@ -76,7 +76,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Green>(&MODEL, Facts::WITH_ECN)
 }
@@ -162,7 +162,7 @@ pub struct Green {
     ecn: bool,
     periods: u64,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

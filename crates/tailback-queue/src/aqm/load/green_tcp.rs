@@ -75,7 +75,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<GreenTcp>(&MODEL, Facts::WITH_ECN)
 }
@@ -166,7 +166,7 @@ pub struct GreenTcp {
     /// The number of flows at the last arrival.
     flows: u64,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

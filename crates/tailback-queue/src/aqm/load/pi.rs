@@ -84,7 +84,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Pi>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("PI")] }))
 }
@@ -181,7 +181,7 @@ pub struct Pi {
     /// The backlog at the last sample, packets.
     before: f64,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

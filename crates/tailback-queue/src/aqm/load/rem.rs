@@ -89,7 +89,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Rem>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("REM")] }))
 }
@@ -142,7 +142,7 @@ pub struct Rem {
     input: f64,
     price: f64,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

@@ -99,7 +99,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Steered<Band>>(&MODEL, Facts::WITH_ECN.law(Law::Average).linux(&LINUX))
 }

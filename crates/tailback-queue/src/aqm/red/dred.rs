@@ -86,7 +86,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Dred>(&MODEL, Facts::WITH_ECN)
 }
@@ -144,7 +144,7 @@ pub struct Dred {
     /// The filtered error.
     error: f64,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

@@ -71,7 +71,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Steered<Crossings>>(&MODEL, Facts::WITH_ECN)
 }

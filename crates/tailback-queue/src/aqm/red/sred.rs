@@ -116,7 +116,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Sred>(&MODEL, Facts::WITH_ECN)
 }
@@ -192,7 +192,7 @@ pub struct Sred {
     key: KeyField,
     ecn: bool,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 

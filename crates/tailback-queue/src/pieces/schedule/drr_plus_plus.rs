@@ -47,7 +47,7 @@ params! {
         "RFC 8290 section 5.2.4: a largest Ethernet frame");
 }
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,

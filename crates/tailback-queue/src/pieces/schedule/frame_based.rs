@@ -56,7 +56,7 @@ params! {
         "Stiliadis and Varma 1998; the default holds 1500 B of each of 100 equal flows");
 }
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,

@@ -58,7 +58,7 @@ params! {
         "ns-2 granularity_, there 1000 bit/s of a rate");
 }
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,

@@ -56,7 +56,7 @@ params! {
         "Ramabhadran and Pasquale 2003: the largest packet");
 }
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,

@@ -33,7 +33,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,

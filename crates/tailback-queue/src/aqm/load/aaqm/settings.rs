@@ -139,7 +139,7 @@ params! {
 
 const PROBES: &[ProbeDef] = &Probe::defs(&Aaqm::READ);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
