@@ -64,7 +64,7 @@ macro_rules! ports {
                 probes: $probes,
             };
 
-            /// The registry entry of this model.
+            /// The row of the list.
             pub const fn entry<P: Packet + 'static>() -> Entry<P> {
                 Entry { model: &MODEL, build: Build::OfPieces($build), admission: None, facts: $facts }
             }
