@@ -17,7 +17,7 @@
 //! measures itself.
 //!
 //! From: Liu, "Adaptive REDn and adaptive token bucket conditioning for assured service", M.A.Sc. thesis, University of
-//! British Columbia, 2001, chapter 4; the marker is RFC 2698's.
+//! British Columbia, 2001, chapter 4. The marker is that of RFC 2698.
 //!
 //! State: a `Client` for each sender, or for each aggregate; reports of senders that are still on their way; packets
 //! that wait (`hold.rs`).
@@ -30,7 +30,7 @@
 //! packet of each slow start. The shaper delays red packets of slow starts, and drops one packet in each slow start
 //! when it is full.
 //!
-//! Cost per packet: a few integer operations and, on links, a search among the clients.
+//! Cost of a packet: a few integer operations and, on links, a search among the clients.
 
 mod client;
 mod hold;

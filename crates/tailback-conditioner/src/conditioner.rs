@@ -35,7 +35,7 @@ pub struct Header {
     pub stamps: Option<Stamps>,
 }
 
-/// Time stamps of a packet, each from the clock of the end that made it.
+/// The time stamps of a packet. Each is from the clock of the end that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamps {
     /// The time at which the packet's sender sent it.

@@ -66,7 +66,7 @@ pub enum Stands {
 }
 
 impl<P> Entry<P> {
-    /// Build the conditioner that these settings, of this entry's model, describe.
+    /// Build the conditioner that these settings describe. They are settings of this entry's model.
     ///
     /// # Errors
     /// A parameter without a value, or parameters that contradict each other.

@@ -253,7 +253,7 @@ pub trait Configured: Sized {
 }
 
 impl<P: Packet> Entry<P> {
-    /// Build the discipline that these settings, of this entry's model, describe.
+    /// Build the discipline that these settings describe. They are settings of this entry's model.
     ///
     /// # Errors
     /// A parameter without a value, or parameters that contradict each other.

@@ -9,9 +9,9 @@
 //! State for each flow: two smoothed times, and the time stamps that passed in each direction and were not echoed
 //! yet, at most one window.
 //!
-//! Choices. A stamp counts from its first packet to its first echo, as in RFC 7323 section 4, so a delayed
-//! acknowledgement has the same effect as at the sender. If a sender waits for its application, the part above becomes
-//! longer. The router cannot distinguish this from a longer path.
+//! Choices. A sample is the time from the first packet with a stamp to the first echo of this stamp, as in RFC 7323
+//! section 4. So a delayed acknowledgement has the same effect as at the sender. If a sender waits for its application,
+//! the part above becomes longer. The router cannot distinguish this from a longer path.
 
 use crate::conditioner::Stamps;
 use std::collections::VecDeque;

@@ -6,10 +6,10 @@
 //! flows >= threshold    stateless mode    the stages that remember no flow: SYN by its flag, CWR, policer
 //! ```
 //!
-//! In the per-flow mode a table counts flows. In the stateless mode a sketch counts them: each packet sets one bit, at
-//! the hash of its flow, in a bitmap of 4096 bits. The share of zeros z gives the number of flows, -4096 ln z (linear
-//! counting). The mode is chosen once a second. It returns to per-flow below 0.8 times the threshold. After a change of
-//! the mode, tables are empty.
+//! In the per-flow mode a table counts flows. In the stateless mode a sketch estimates the number of flows: each packet
+//! sets one bit, at the hash of its flow, in a bitmap of 4096 bits. The share of zeros z gives the number of flows,
+//! -4096 ln z (linear counting). The mode is chosen once a second. It returns to per-flow below 0.8 times the
+//! threshold. After a change of the mode, tables are empty.
 //!
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000. The counting is our choice, after Whang, Vander-Zanden
 //! and Taylor, "A linear-time probabilistic counting algorithm for database applications", 1990.

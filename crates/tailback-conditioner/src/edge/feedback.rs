@@ -37,7 +37,7 @@ pub enum Entry {
     Learns,
 }
 
-/// Bytes of this interval, of the last interval and of the one before.
+/// The bytes of this interval, of the last interval, and of the interval before that.
 #[derive(Default)]
 struct Intervals {
     now: u64,
@@ -94,7 +94,7 @@ impl Feedback {
         true
     }
 
-    /// A packet above the profile is sent, after all drops of this edge.
+    /// Count a packet above the profile that is sent, after all drops of this edge.
     pub fn leaves(&mut self, aggregate: u64, bytes: u32) {
         self.entered.entry(aggregate).or_default().above.now += u64::from(bytes);
     }

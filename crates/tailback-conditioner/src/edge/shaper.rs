@@ -183,7 +183,7 @@ mod tests {
         );
     }
 
-    /// Waiting packets of any size leave at the rate for the backlog.
+    /// Waiting packets leave at the rate for the backlog, whatever their size is.
     #[test]
     fn the_rate_is_that_of_the_law_at_any_size() {
         for bytes in [40, 576, 1500, 9000, 65_535_u32] {
@@ -199,7 +199,7 @@ mod tests {
             for i in 0..105 {
                 s.arrive(i, bytes, Time::ZERO, &mut |p| left.push((Time::ZERO, p)));
             }
-            // Simultaneous arrivals raise the average; without the average, the law gives the committed rate.
+            // Simultaneous arrivals raise the average. With an average of zero, the law gives the committed rate.
             s.arrival_rate = 0.0;
             while let Some(now) = s.next() {
                 s.release(now, &mut |p| left.push((now, p)));

@@ -1,12 +1,12 @@
 //! Small windows: protects flows whose window is too small for a fast retransmit.
 //!
-//! A sender with fewer than four segments outstanding gets too few duplicate ACKs after a loss, and waits for its
+//! A sender with fewer than four outstanding segments gets too few duplicate ACKs after a loss, and waits for its
 //! timer. The edge infers the window from the sequence numbers in one direction and the ACKs in the other, so it must
-//! see both. For each data packet, `W = ceil((its end - highest ACK) / MSS)` is the packet's distance from the last
-//! acknowledged byte. If W is below `below` segments, the packet is protected. As the packets of a window pass, W rises
-//! to about the window. The retransmission of the oldest missing segment has W = 1. With `estimate = "window"` the
-//! farthest byte sent so far is used instead of the packet's own end, so that all packets of a window get the same
-//! decision. After a timeout this estimate stays large.
+//! see both directions. For each data packet, `W = ceil((its end - highest ACK) / MSS)` is the packet's distance from
+//! the last acknowledged byte. If W is below `below` segments, the packet is protected. As the packets of a window
+//! pass, W rises to about the window. The retransmission of the oldest missing segment has W = 1. With `estimate =
+//! "window"` the farthest byte sent so far is used instead of the packet's own end, so that all packets of a window get
+//! the same decision. After a timeout this estimate stays large.
 //!
 //! From: Habib, Fahmy and Bhargava, "Traffic conditioner design for assured forwarding", Purdue CSD TR 00-015, 2000,
 //! which names the inputs. The estimate and its details are our choice.

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! So a flow below its target gets more and more green packets until it reaches the target or all its packets are
-//! green. A flow above its target gets fewer green packets. The target is a rate through the network, whereas a marker
-//! of RFC 2859 measures the rate at the sender.
+//! green. A flow above its target gets fewer green packets. The target is a rate through the network. A marker of RFC
+//! 2859 instead measures the rate at the sender.
 //!
 //! From: Feng, Kandlur, Saha, Shin, "Adaptive packet marking for maintaining end-to-end throughput in a
 //! differentiated-services Internet", IEEE/ACM Transactions on Networking 7(5), 1999, section III.

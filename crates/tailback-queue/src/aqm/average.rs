@@ -9,7 +9,7 @@
 //! From: Floyd and Jacobson 1993, section 4 and figure 2. Departure: the paper omits the normal step for the arrival
 //! that ends an idle period. ns-2 takes that step, and tailback takes it too. The difference is one factor `1 - w`.
 //!
-//! Cost: a multiplication and two additions per arrival; one power after an idle period.
+//! Cost of an arrival: a multiplication and two additions; after an idle period also a power.
 
 use crate::contract::discipline::{Line, unchanged};
 use tailback_base::model::Choice;
@@ -22,7 +22,7 @@ pub struct Average {
     value: f64,
     /// The first value of the average.
     initial: f64,
-    /// Weight `w` of a new sample, 0 to 1; with 0 the average is constant, for tests.
+    /// The weight `w` of a new sample, 0 to 1. With 0 the average is constant, which tests use.
     weight: f64,
     /// `S`, bytes.
     mean_packet: u64,
@@ -84,7 +84,7 @@ impl Average {
         self.value
     }
 
-    /// An arrival finds a backlog of `q`; returns the new average.
+    /// Update the average for an arrival that finds a backlog of `q`, and return it.
     #[inline]
     pub fn arrival(&mut self, q: f64, line: &Line) -> f64 {
         self.wake(line);
@@ -107,7 +107,7 @@ impl Average {
         }
     }
 
-    /// Take a sample of the backlog `q`; returns the new average.
+    /// Take a sample of the backlog `q`, and return the new average.
     #[inline]
     pub fn sample(&mut self, q: f64) -> f64 {
         self.value += self.weight * (q - self.value);

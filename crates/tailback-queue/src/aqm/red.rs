@@ -5,7 +5,8 @@
 //! average. So a flow is signalled in proportion to what it sends. Measure: the average backlog. Function: the ramp
 //! [`base`], spread by the number of packets since the last signal ([`spread`]), so that signals are evenly spaced
 //! instead of clustered. Action: a drop, or with `ecn` a mark below the upper threshold. With `gentle` the ramp
-//! continues from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping.
+//! continues from `max_probability` at `max_threshold` to 1 at twice this threshold. Without it, the probability jumps
+//! to 1 at `max_threshold`.
 //!
 //! From: Floyd and Jacobson 1993 ("Random early detection gateways for congestion avoidance"); Floyd's note of 2000 for
 //! `gentle`; ns-2's `red` for `wait`, `mark_cap` and the guards, according to descriptions of its behaviour.
@@ -14,7 +15,7 @@
 //! mean packets with `bytes`), absent while the average is below `min_threshold`; the time when the line became idle.
 //!
 //! Departures and choices. The overflow test comes after the update of the average and before the early decision; an
-//! overflow resets `since`. `first_count` says whether the arrival is counted before its own test (1, ns-2) or only
+//! overflow resets `since`. `first_count` says whether an arrival is counted before its own test (1, ns-2) or only
 //! after it was accepted (0, REDn). With `wait` = true there is a pause of 1/pb packets after each signal (ns-2); with
 //! false the spacing is that of the paper. With `ns2_guards`, which is off by default, there are two exceptions of
 //! ns-2: no signal while fewer than two packets wait, and none for the arrival at which the average crosses the

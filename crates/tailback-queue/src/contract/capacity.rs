@@ -66,7 +66,7 @@ pub fn resized(limit: Size, new: Size) -> Result<Size, Refusal> {
     }
 }
 
-/// A threshold in the unit of `limit`; for a threshold in packets on a buffer in bytes, each packet counts
+/// A threshold in the unit of `limit`. If the threshold is in packets and the buffer in bytes, each packet counts as
 /// `mean_packet` bytes.
 pub fn threshold(settings: &Settings, key: &Key<Level>, limit: Size, mean_packet: u64) -> Result<f64, Refusal> {
     resolve(key.name, settings.get(key), limit, mean_packet)

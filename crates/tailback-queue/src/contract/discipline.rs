@@ -19,7 +19,7 @@ pub use crate::contract::report::{Backlog, DropReason, MarkReason, Out, Place, P
 #[derive(Clone, PartialEq, Debug)]
 pub enum Service<P> {
     Send(P),
-    /// Packets are stored, but none may leave before this instant.
+    /// Packets are stored, but no packet may leave before this instant.
     Wait(Time),
     Empty,
 }
@@ -90,7 +90,7 @@ pub fn fixed_value(name: &str) -> Refusal {
 /// assert_eq!(bench.drain(), [1, 2]);
 /// ```
 pub trait QueueDiscipline<P: Packet> {
-    /// Take an arriving packet. It is stored, dropped, or stored while another packet is dropped.
+    /// Take an arriving packet. The packet is stored, is dropped, or is stored while another packet is dropped.
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>);
     /// A flow with packets like this one may send through this discipline from now on. It is called at the start of a
     /// flow, or when the keys of the flow have changed. A real router does not get this information. It may be used for
@@ -146,7 +146,7 @@ pub trait QueueDiscipline<P: Packet> {
     fn is_shared(&self) -> bool {
         false
     }
-    /// The probes that can be recorded; usually those of the model's declaration.
+    /// The probes that can be recorded. These are usually those of the model's declaration.
     fn probes(&self) -> &[ProbeDef] {
         &[]
     }

@@ -2,7 +2,7 @@
 //!
 //! *Rates*: a packet is sent at the rates that are in force during its transmission, even if the rate changes in the
 //! middle of the packet. A rate of 0 is an outage: the rest of the packet waits until the outage ends. *Opportunities*,
-//! the form of Mahimahi (Netravali et al., USENIX ATC 2015, section 3.2): at each instant of the list the line may
+//! the form of Mahimahi (Netravali et al., USENIX ATC 2015, section 3.2): at each instant of a list, the line may
 //! deliver a fixed number of bytes. Between these instants the line is shut, and packets wait in the queue. At an
 //! opportunity the discipline is asked for a packet. The remaining bytes of the opportunity serve the next packet at
 //! the same instant, or the first part of the next packet. The rest of that packet takes the opportunities that follow.

@@ -125,7 +125,7 @@ pub struct Server<P> {
     sent_bytes: u64,
     /// The last change of the rate, for a line without a trace.
     rated: Rated,
-    /// How often the timer has run at the present instant, and that instant.
+    /// The present instant, and how often the timer has run at it.
     timers: (Time, u32),
     stuck: Option<Stuck>,
 }
@@ -133,7 +133,7 @@ pub struct Server<P> {
 /// The last change of a line's rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rated {
-    /// A packet on the line keeps the old rate, so the change takes effect when this packet has left.
+    /// When the change takes effect: a packet on the line keeps the old rate until it has left.
     since: Time,
     /// The line's capacity until this change, in billionths of a bit.
     offered: u128,
@@ -257,7 +257,7 @@ impl<P: Packet> Server<P> {
         (sent as f64 * 1e-9, offered as f64 * 1e-9)
     }
 
-    /// Let the rate of the line follow a trace from time zero on.
+    /// Let the line's rate follow a trace from time zero on.
     pub fn follow(&mut self, trace: Arc<Trace>) {
         self.trace = Some(Box::new(Follower::new(trace)));
     }

@@ -2,9 +2,9 @@
 //!
 //! A shaper keeps the queue in this discipline instead of in the modem. Three classes (or four, eight, or one) let
 //! calls go before uploads, and backups after uploads, each within a share of the rate. In each class every flow has a
-//! queue, with fairness between hosts as well as between flows. COBALT runs on each queue. Measure: the sojourn time in
-//! a flow's own queue. Function: COBALT's control law. Action: a mark for capable packets, a drop for others (sojourn),
-//! BLUE's drops, and drops from the longest queue when memory is short (overload).
+//! queue. The line is shared fairly between hosts and between the flows of each host. COBALT runs on each queue.
+//! Measure: the sojourn time in a flow's own queue. Function: COBALT's control law. Action: a mark for capable packets,
+//! a drop for others (sojourn), BLUE's drops, and drops from the longest queue when memory is short (overload).
 //!
 //! ```text
 //! enqueue:  class by DiffServ code point; queue by hash in sets; over memory: the head of the longest queue is dropped

@@ -5,7 +5,7 @@
 //! in [`schedule::round_robin`](crate::pieces::schedule::round_robin), the hash in
 //! [`classify::buckets`](crate::pieces::classify::buckets), the rules for a short buffer in
 //! [`drop::fair_share`](crate::pieces::drop::fair_share) and [`drop::most_held`](crate::pieces::drop::most_held). A
-//! turn is one packet, so packets of 1500 B and 100 B share bytes 15 to 1.
+//! turn is one packet. So flows with packets of 1500 B and 100 B share the bytes 15 to 1.
 
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;

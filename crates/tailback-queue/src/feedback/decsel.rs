@@ -20,7 +20,7 @@
 //! with at least 2, and so on up to k. A Fenwick tree over k gives this sum in O(log k), and the share itself need not
 //! be computed. The tree is built again when a cycle begins, which costs O(1) for each packet of the cycle that ends.
 //!
-//! State: for both cycles the length, the integral of the queue length over time and the packets of each
+//! State: for both cycles the duration, the integral of the queue length over time, and the packets of each
 //! conversation. A packet costs O(log of the largest count).
 //!
 //! Source: K. Ramakrishnan and R. Jain, "A binary feedback scheme for congestion avoidance", ACM TOCS 1990, and DEC

@@ -41,7 +41,7 @@ impl<P: Packet, A: Admission<P>> Fifo<P, A> {
         Fifo::new(s.get(&BUFFER), admission).counting_in_service(counted)
     }
 
-    /// Count the packet on the wire as part of the backlog that the admission sees, and of the buffer.
+    /// Count the packet on the wire in the backlog that the admission sees, and in the buffer.
     pub fn counting_in_service(mut self, yes: bool) -> Fifo<P, A> {
         self.count_in_service = yes;
         self

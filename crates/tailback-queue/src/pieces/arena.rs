@@ -1,10 +1,10 @@
 //! One arena for all packets of a port, with linked lists of packets in it.
 //!
-//! A port with 10,000 queues and a shared buffer of 1,000 packets should not need 10,000 rings. So all packets are in
-//! one vector of slots. A queue is three numbers (first slot, last slot, length), and the links between packets are
-//! 32-bit indices inside the slots. A packet stays in its slot until it leaves. So a piece that stores a value for each
-//! packet, such as the tag of a scheduler, can use its own vector with the slot as index, and only this piece needs
-//! memory for it.
+//! A port may have 10,000 queues and a shared buffer of 1,000 packets, and should then not need 10,000 rings. So all
+//! packets are in one vector of slots. A queue is three numbers (first slot, last slot, length), and the links between
+//! packets are 32-bit indices inside the slots. A packet stays in its slot until it leaves. So a piece that stores a
+//! value for each packet, such as the tag of a scheduler, can use its own vector with the slot as index, and only this
+//! piece needs memory for it.
 //!
 //! Links go in both directions, because a packet may leave from the middle: an admission before the port, such as
 //! CHOKe, draws a random packet and may drop it. From the first draw on, the arena keeps a dense list of the full slots
@@ -76,8 +76,8 @@ impl<P> Arena<P> {
         self.len
     }
 
-    /// Whether one more packet can be addressed. This fails only at 2^32 - 1 packets, and memory runs out long
-    /// before.
+    /// Whether one more packet can be addressed. This is false only at 2^32 - 1 packets, and memory runs out long
+    /// before that.
     pub fn has_room(&self) -> bool {
         self.free != NONE || self.slots.len() < NONE as usize
     }
@@ -174,7 +174,7 @@ impl<P> Arena<P> {
             }
         }
         if self.len == 0 && self.slots.len() > KEPT_SLOTS {
-            // Each freed slot was filled since the arena was last empty, so this costs O(1) per packet.
+            // Each slot that is freed here was filled after the arena was last empty, so this costs O(1) per packet.
             self.slots = Vec::new();
             self.free = NONE;
             self.dense = OnceCell::new();

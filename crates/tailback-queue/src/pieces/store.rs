@@ -6,8 +6,9 @@
 //! unit. So the longest queue is the longest in packets if the buffer is in packets, and in bytes if it is in bytes
 //! (`docs/decisions/shared-buffer.md`).
 //!
-//! State: the arena; for each queue a list (12 bytes) and its bytes (8 bytes), so 24 bytes per queue; the totals. A
-//! queue is created when the classifier first names it. Every operation costs O(1), except those that say otherwise.
+//! State: the arena; for each queue a list (12 bytes) and its number of bytes (8 bytes), which take 24 bytes together;
+//! the totals. A queue is created when the classifier first names it. Every operation costs O(1), except those that say
+//! otherwise.
 
 use crate::contract::report::Backlog;
 use crate::pieces::arena::{Arena, List, NONE};

@@ -1,10 +1,10 @@
 //! RIO: RED with In and Out. Packets beyond their profile are signalled first.
 //!
-//! At the edge a marker says which packets are within what their sender has agreed on (in) and which are not (out). RIO
-//! puts both kinds into the same queue, so that packets are not reordered, but uses two REDs. For "in" packets RED uses
-//! the average number of waiting "in" packets, and for "out" packets it uses the average of all packets. If "out"
-//! packets make the queue grow, only "out" packets are signalled. "In" packets are signalled only if they alone fill
-//! the queue. Measure: both averages. Function: a ramp for each kind. Action: the same as RED's.
+//! At the edge a marker marks the packets that are within the agreed profile of their sender as "in", and the others as
+//! "out". RIO puts both kinds into the same queue, so that packets are not reordered, but uses two REDs. For "in"
+//! packets RED uses the average number of waiting "in" packets, and for "out" packets it uses the average of all
+//! packets. If "out" packets make the queue grow, only "out" packets are signalled. "In" packets are signalled only if
+//! they alone fill the queue. Measure: both averages. Function: a ramp for each kind. Action: the same as RED's.
 //!
 //! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", IEEE/ACM ToN 6(4), 1998, section
 //! IV; ns-2's `red-rio` for constants. Packets of low drop precedence (AF11, AF21, AF31, AF41; RFC 2597), as the

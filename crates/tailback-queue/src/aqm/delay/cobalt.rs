@@ -23,8 +23,8 @@
 //! Täht, J. Morton, "Piece of CAKE", LANMAN 2018. The threshold in packets is that of Linux cake, `blue_threshold` that
 //! of ns-3.
 //!
-//! State: `count`; `drop_next`, when the next step is due; `dropping`; BLUE's [`Probability`]. The state is kept
-//! during idle times, but the count continues to fall.
+//! State: `count`; `drop_next`, the time when the next step is due; `dropping`; BLUE's [`Probability`]. The state is
+//! kept during idle times, but the count continues to fall.
 //!
 //! Cost of a packet: a stamp at enqueue, a few comparisons at dequeue; a random draw if BLUE's probability is not 0.
 
@@ -311,7 +311,7 @@ impl BesideControl {
     }
 }
 
-/// COBALT's decisions over one queue: a FIFO, or one queue of a port.
+/// COBALT's decisions for one queue, which is a FIFO or one queue of a port.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
     config: Config,

@@ -1,7 +1,7 @@
 //! CoDel: limits the standing delay by dropping packets at the head of the queue when packets leave.
 //!
-//! A queue that drains within a round trip is good; a standing queue only adds delay. CoDel measures how long each
-//! packet has waited (its sojourn time). When the sojourn time has stayed above `target` for a whole `interval`, a
+//! A queue that drains within a round trip is useful, but a standing queue only adds delay. CoDel measures how long
+//! each packet has waited (its sojourn time). When the sojourn time has stayed above `target` for a whole `interval`, a
 //! packet is dropped at the head. The next drops follow at intervals of `interval / sqrt(count)`, so the drop rate
 //! grows linearly, until the sojourn time falls below the target. Measure: the sojourn time at dequeue. Function: this
 //! control law. Action: a drop (sojourn), or with `ecn` a mark, one per control step; a full buffer drops the arriving
@@ -214,7 +214,7 @@ impl Control {
                 let Some(mut victim) = p.take() else { break };
                 self.count += 1;
                 if signal(&mut victim, c.ecn, MarkReason::Sojourn, out) {
-                    // The mark is the action of this step, and the packet is delivered.
+                    // The mark is the action of this step, so the packet is delivered.
                     self.drop_next = self.after(c, self.drop_next);
                     p = Some(victim);
                     marked = true;
@@ -257,7 +257,7 @@ impl Control {
     }
 }
 
-/// CoDel's decisions over one queue: a FIFO, or one queue of a port.
+/// CoDel's decisions for one queue, which is a FIFO or one queue of a port.
 #[derive(Clone, Debug)]
 pub struct Codel {
     config: Config,

@@ -1,4 +1,4 @@
-//! DualPI2: a queue of low latency next to a classic one, coupled so that their flows get equal rates.
+//! DualPI2: a queue of low latency and a classic queue, which are coupled so that the flows of both get equal rates.
 //!
 //! A scalable sender responds so gently to a mark that its queue can be kept below a millisecond. A classic sender
 //! needs a queue of several milliseconds. If both used one queue, classic packets would raise the delay of the scalable
@@ -129,7 +129,7 @@ pub struct DualPi2<P> {
     buffer: Size,
     /// The L queue, then the classic queue.
     rings: [Ring<P>; 2],
-    /// Sojourn of the last packet sent from each queue, seconds.
+    /// The sojourn time of the last packet sent from each queue, seconds.
     sojourn: [f64; 2],
     base: f64,
     delay_before: f64,
@@ -251,7 +251,7 @@ impl<P: Packet> DualPi2<P> {
         Time((now.0 / step + 1) * step)
     }
 
-    /// How long the head of a queue has waited, seconds; 0 if it is empty.
+    /// The waiting time of the head of a queue so far, seconds; 0 if the queue is empty.
     fn wait(&self, side: Half, now: Time) -> f64 {
         let head = self.rings[side as usize].get(0);
         head.map_or(0.0, |p| now.since(p.stamp()).seconds())
@@ -343,7 +343,8 @@ impl<P: Packet> DualPi2<P> {
         None
     }
 
-    /// Mark a packet that leaves L, or return why it is dropped. `waiting` packets were in L, including this one.
+    /// Mark a packet that leaves L, or return the reason if it is dropped. `waiting` packets were in L, including this
+    /// one.
     fn signal_l(&mut self, p: &mut P, waiting: u64, now: Time, out: &mut dyn Out<P>) -> Option<DropReason> {
         let coupled = self.coupled_probability();
         if self.l_is_overloaded() {
@@ -370,7 +371,7 @@ impl<P: Packet> DualPi2<P> {
         None
     }
 
-    /// Mark a packet that leaves the classic queue, or return why it is dropped.
+    /// Mark a packet that leaves the classic queue, or return the reason if it is dropped.
     fn signal_classic(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
         if !self.hits(SumFor::Classic, self.classic_probability()) {
             return None;

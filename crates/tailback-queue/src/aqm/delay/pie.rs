@@ -248,7 +248,7 @@ pub struct Pie {
 struct Departures {
     /// The time when the present measurement began, and the bytes that have left since then.
     running: Option<(Time, u64)>,
-    /// Mean duration of a measurement, seconds; `None` before the first.
+    /// The mean duration of a measurement, seconds; `None` before the first measurement.
     mean: Option<f64>,
 }
 

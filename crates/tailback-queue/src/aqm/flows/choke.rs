@@ -1,4 +1,4 @@
-//! CHOKe: an arriving packet is compared with a waiting one; if both belong to one flow, both are dropped.
+//! CHOKe: an arriving packet is compared with a waiting packet. If both belong to the same flow, both are dropped.
 //!
 //! A flow that occupies much of the buffer is drawn often, and a flow that sends much is compared often. So a flow that
 //! does not respond to signals loses many packets, although there is no state for flows. Below RED's lower threshold no
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! From: Pan, Prabhakar, Psounis, "CHOKe: a stateless active queue management scheme for approximating fair bandwidth
-//! allocation", INFOCOM 2000: the draw, several draws, draws by region, the front and the back of the queue. The
-//! comparison comes first even if RED would drop the packet in any case, because the comparison also removes the
+//! allocation", INFOCOM 2000, for the draw, several draws, draws by region, and the front and the back of the queue.
+//! The comparison comes first even if RED would drop the packet in any case, because the comparison also removes the
 //! matching packet. The paper and Linux do the same.
 //!
 //! State: RED's average and count. A match is not a signal of RED, so the count continues.

@@ -2,10 +2,10 @@
 //!
 //! RED signals all flows with the same probability, so a flow that does not respond keeps its share, and a flow that
 //! has only one packet in the queue may lose this packet. FRED counts the packets of each active flow in the queue. A
-//! flow with few packets is not signalled; a flow above the fair share may be signalled; above a cap its packets are
-//! dropped. A flow that reached the cap twice (two strikes) is limited to the fair share until it has left the queue.
-//! Measure: the filtered backlog, and the backlog of each flow. Function: RED's ramp above the fair share, and caps.
-//! Action: a drop (early, forced, or percap), or with `ecn` a mark instead of the random drop.
+//! flow with few packets is not signalled. A flow above the fair share may be signalled. The packets of a flow above a
+//! cap are dropped. A flow that reached the cap twice (two strikes) is limited to the fair share until it has left the
+//! queue. Measure: the filtered backlog, and the backlog of each flow. Function: RED's ramp above the fair share, and
+//! caps. Action: a drop (early, forced, or percap), or with `ecn` a mark instead of the random drop.
 //!
 //! ```text
 //! fair = max(1, average / active flows)
@@ -18,8 +18,8 @@
 //! From: Lin and Morris, "Dynamics of random early detection", SIGCOMM 1997, section 5 and its appendix.
 //!
 //! State: the average; for each flow in the queue its backlog and its strikes, deleted when its last packet leaves; the
-//! count since the last signal. The average takes a sample when a packet is stored and when one leaves, but not when
-//! one is dropped.
+//! count since the last signal. The average takes a sample when a packet is stored and when a packet leaves, but not
+//! when a packet is dropped.
 //!
 //! Departures. If the buffer is in bytes, the backlogs of flows are in bytes too, and a number of packets in the rules
 //! is a multiple of `mean_packet`. If FRED runs before another discipline, that discipline may evict a packet. An

@@ -359,7 +359,7 @@ impl<P: Packet> QueueDiscipline<P> for PenaltyBox<P> {
     }
 }
 
-/// Both queues: first the packets of RED, then those of the box.
+/// The view of both queues: first the packets of RED, then those of the box.
 impl<P: Packet> QueueView<P> for PenaltyBox<P> {
     fn stored(&self) -> Backlog {
         sum(self.main.backlog(), self.boxed.backlog())

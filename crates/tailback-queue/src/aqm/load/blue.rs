@@ -4,8 +4,8 @@
 //! the buffer overflows, senders get too few signals, and `pm` rises by `up`. When the line becomes idle, senders get
 //! too many signals, and `pm` falls by `down`. Each change happens at most once in `freeze`, the time that a change
 //! needs to take effect. Every arriving packet is signalled with probability `pm`. Measure: loss and idleness.
-//! Function: the steps of `pm`. Action: a drop (early), or with `ecn` a mark. Known weakness: steps tuned for one round
-//! trip and number of flows oscillate at others.
+//! Function: the steps of `pm`. Action: a drop (early), or with `ecn` a mark. A known weakness is that steps that suit
+//! one round trip and number of flows oscillate at others.
 //!
 //! From: Feng, Kandlur, Saha, Shin, "BLUE: a new class of active queue management algorithms" (1999), "The BLUE active
 //! queue management algorithms" (2002).
@@ -165,8 +165,8 @@ impl Probability {
         }
     }
 
-    /// The line has been idle until `now`, and [`Probability::lower`] was called when it became idle: apply the
-    /// changes that have become due since.
+    /// The line has been idle until `now`, and [`Probability::lower`] was called when it became idle: apply the changes
+    /// that have become due since then.
     pub fn lower_while_idle(&mut self, now: Time) {
         if let Some(last) = self.last_down {
             let moves = now.since(last).0 / self.freeze.0.max(1);

@@ -104,7 +104,7 @@ pub struct ArrivalRate {
     /// The estimate at `last`, bit/s.
     value: f64,
     last: Time,
-    /// Bytes that arrived at `last` and are not in the value yet.
+    /// The bytes that arrived at `last` and are not in the estimate yet.
     bytes: u64,
 }
 
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// Packets of one instant count as one packet of their total size.
+    /// Packets that arrive at one instant count as one packet of their total size.
     #[test]
     fn what_comes_at_one_instant_counts_together() {
         let (mut whole, mut parts) = (

@@ -15,8 +15,8 @@
 //! ```
 //!
 //! From: Athuraliya, Low, Li, Yin, "REM: active queue management", IEEE Network 15 (3), 2001; Athuraliya and Low,
-//! "Optimization flow control II: implementation", 2000. Defaults and the place of the mark are those of the public
-//! ns-2 class.
+//! "Optimization flow control II: implementation", 2000. The defaults, and the mark at departure, are those of the
+//! public ns-2 class.
 //!
 //! State: the price, packets; the filtered input, packets of `mean_packet` per period; bytes that arrived since the
 //! last update; the number of updates so far. If the buffer is in bytes, `mean_packet` bytes count as a packet. Every

@@ -71,7 +71,7 @@ impl Config {
     }
 }
 
-/// The given weight, or the one that `weight_rule` derives. A weight that the user gives overrides the rule of a
+/// The given weight, or the one that `weight_rule` derives. If the user gives a weight, it overrides the rule of a
 /// profile.
 ///
 /// # Errors

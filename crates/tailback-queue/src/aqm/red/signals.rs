@@ -209,7 +209,7 @@ impl RedClass {
         self.probability
     }
 
-    /// The average is below the ramp, so no arrivals are counted.
+    /// Stop counting arrivals, because the average is below the ramp.
     #[inline]
     pub fn rest(&mut self) {
         self.since = None;
@@ -227,7 +227,7 @@ impl RedClass {
         let pb = self.probability;
         let share = f64::from(bytes) / rules.mean_packet as f64;
         let step = if rules.bytes { share } else { 1.0 };
-        // The arrival that opens an active period counts as number 0, as in the paper (count = -1, then + 1).
+        // The first arrival at which the average is on the ramp has number 0, as in the paper (count = -1, then + 1).
         let n = match self.since {
             None if rules.ns2_guards => {
                 self.since = Some(step);

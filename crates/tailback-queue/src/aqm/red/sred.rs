@@ -1,10 +1,10 @@
 //! Stabilised RED: estimates the number of flows from random matches, and signals as often as this number requires.
 //!
-//! The signal strength that stabilises the queue depends on how many flows share it. SRED counts flows without a table
-//! of flows. It keeps a list of recently seen packets ("zombies") and compares each arrival with a random zombie. A hit
-//! means that both belong to the same flow. So the filtered frequency of hits P is the sum of the squared shares of the
-//! flows, and 1/P is the number of flows if their shares are equal. Measure: the backlog, in three steps, and P.
-//! Function: the rules below. Action: a drop (early), or with `ecn` a mark.
+//! The signal probability that stabilises the queue depends on the number of flows that share it. SRED counts flows
+//! without a table of flows. It keeps a list of recently seen packets ("zombies") and compares each arrival with a
+//! random zombie. A hit means that both belong to the same flow. So the filtered frequency of hits P is the sum of the
+//! squared shares of the flows, and 1/P is the number of flows if their shares are equal. Measure: the backlog, in
+//! three steps, and P. Function: the rules below. Action: a drop (early), or with `ecn` a mark.
 //!
 //! ```text
 //! list not full:  add (flow, no hits);  hit = 0
@@ -24,9 +24,9 @@
 //! State: the list; for the detector, a count for each flow; P, initially 1/256; with `use_average` an average like
 //! RED's.
 //!
-//! Departures. The paper stores a time with each zombie, but no form of SRED uses it. P begins at 1/256, so that an
-//! empty list does not weaken the signal. The list is updated even if the packet is dropped. `use_average` uses RED's
-//! average instead of the backlog.
+//! Departures. The paper stores a time with each zombie, but no form of SRED uses it. P begins at 1/256, so that the
+//! signal probability is not too low while the list is empty. The list is updated even if the packet is dropped.
+//! `use_average` uses RED's average instead of the backlog.
 //!
 //! Cost of a packet: a random draw from the list, one for the overwriting and one for the signal; O(1).
 

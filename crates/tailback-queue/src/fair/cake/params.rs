@@ -301,7 +301,7 @@ impl Config {
         })
     }
 
-    /// COBALT's values for a class of this rate: one and a half packets must fit into the target.
+    /// COBALT's values for a class. The target is at least the time of one and a half packets at the rate of the class.
     pub fn cobalt_at(&self, mtu_time: Duration) -> cobalt::Config {
         let (t0, i0) = (self.cobalt.target, self.cobalt.interval);
         let target = t0.max(Duration(mtu_time.0 * 3 / 2));

@@ -1,6 +1,6 @@
 //! The true number of flows of each queue. A router cannot measure this number, but the simulator has it.
 //!
-//! A driver announces which flows cross a discipline
+//! A driver announces the flows that send through a discipline
 //! ([`QueueDiscipline::flow_joined`](crate::QueueDiscipline::flow_joined)). Mappers that spread flows over a fixed
 //! number of queues count these flows here, for the measure "fullest divided by emptiest queue". No decision uses these
 //! counts, except the start of the Bloom mapper.

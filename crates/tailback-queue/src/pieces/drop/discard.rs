@@ -195,7 +195,7 @@ impl Discard {
         self.n_closed
     }
 
-    /// How many queues may be closed because of their length; `None` without a limit.
+    /// The number of queues that may be closed because of their length; `None` without a limit.
     pub fn bound(&self) -> Option<u32> {
         let limit = self.limit?;
         Some(self.bound.unwrap_or_else(|| limit.at_first(self.queues)))

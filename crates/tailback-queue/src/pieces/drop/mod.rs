@@ -102,7 +102,7 @@ impl Eviction {
     }
 }
 
-/// The inputs and the report of a drop policy during a call.
+/// The inputs of a drop policy during a call, and the receiver of its reports.
 pub struct Scene<'a, P> {
     pub store: &'a Store<P>,
     pub line: &'a Line,

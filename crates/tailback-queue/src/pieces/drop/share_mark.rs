@@ -10,8 +10,8 @@
 //! mark if q > theta * buffer / n
 //! ```
 //!
-//! ACKs are never marked, because the bit of an ACK belongs to the forward path. With an unlimited buffer no packets
-//! are marked. The decision is made once, on arrival, and a mark is never removed.
+//! ACKs are never marked, because the bit in an ACK reports the congestion of the forward path. With an unlimited
+//! buffer no packets are marked. The decision is made once, on arrival, and a mark is never removed.
 //!
 //! [`ShareMark`] works with any drop policy. State: the queue that was served last, because its packet is on the line
 //! while the line is busy. A packet costs O(1).

@@ -3,7 +3,7 @@
 //! | estimator | a sample | when | rate |
 //! |---|---|---|---|
 //! | [`PerService`] | 8 bytes / gap since the queue's previous service | each service | (1 - w) rate + w sample |
-//! | [`PerArrival`] | the same with arrivals | each packet stored | the same |
+//! | [`PerArrival`] | 8 bytes / gap since the queue's previous arrival | each packet stored | (1 - w) rate + w sample |
 //! | [`Clocked`] | 8 bytes | each service | sum of 8 bytes exp(-(t - t_i) / theta) / theta |
 //!
 //! A gap counts as at least the packet's time on the line, so no sample exceeds the rate of the line. The first packet

@@ -14,7 +14,7 @@
 //! Weighted DRR (`wdrr`) gives each queue a quantum in proportion to its weight: the queue with the smallest weight so
 //! far gets `quantum`, and the others get more in proportion to their weights. With `quantum_of = "unit"` a queue of
 //! weight one gets `quantum`. The line is shared by weight in the long run, but in large steps: a queue that has just
-//! used its quantum waits for the sum of all others.
+//! used its quantum waits for the quanta of all other queues.
 //!
 //! State: for each queue two links of the ring and its credit, 16 bytes; the queue that has the turn, and whether it
 //! has already received its quantum for this turn. Credit counts bytes, or, with weights, units of 2^-20 byte, so that

@@ -1,4 +1,4 @@
-//! DRR++: deficit round robin that serves queues which have just become active before those that stay backlogged.
+//! DRR++: deficit round robin that serves queues that have just become active before queues that stay backlogged.
 //!
 //! With plain DRR, a queue that becomes active waits for the turns of all other queues, however little it sends. DRR++
 //! keeps two lists. A queue that becomes active enters the end of the new list with a whole quantum, and the new list

@@ -1,7 +1,8 @@
 //! Fair queueing (FQ): packets leave in the order in which a server that sends all conversations at once would finish
 //! them.
 //!
-//! Imagine the line sending one byte of each backlogged conversation in turn ([`FluidClock`]). A packet of p bytes gets
+//! The rule imagines a line that sends one byte of each backlogged conversation in turn ([`FluidClock`]). A packet of p
+//! bytes gets
 //!
 //! ```text
 //! start tag   S = max(E of its conversation, V)      finish tag   E = S + p

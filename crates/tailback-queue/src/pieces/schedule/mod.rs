@@ -56,7 +56,7 @@ pub trait ServiceOrder {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
     Queue(QueueId),
-    /// Packets are stored, but none may leave before this instant.
+    /// Packets are stored, but no packet may leave before this instant.
     Wait(Time),
     Empty,
 }
@@ -94,7 +94,7 @@ pub trait Scheduler<P: Packet>: ServiceOrder {
             self.deactivate(q, store, line);
         }
     }
-    /// `q` has lost its last packet (by eviction, unless [`Scheduler::served`] reports it).
+    /// `q` has lost its last packet by an eviction, or by a service that [`Scheduler::served`] reports.
     fn deactivate(&mut self, q: QueueId, store: &Store<P>, line: &Line);
     /// The packet in this slot of `q`, anywhere in the queue, is about to be evicted. If it is the only packet,
     /// [`Scheduler::deactivate`] follows; otherwise, if it is at the front, [`Scheduler::head_changed`] follows.

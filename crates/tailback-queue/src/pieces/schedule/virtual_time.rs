@@ -245,8 +245,8 @@ impl FluidClock {
         }
     }
 
-    /// If the clock has become large, subtract its value from every tag, and return it so that the owner can do the
-    /// same.
+    /// If the clock has become large, subtract its value from every tag. The value is returned, so that the caller can
+    /// do the same with its tags.
     pub fn rebase(&mut self) -> Option<Tag> {
         let reading = self.v.far()?;
         self.v = self.v.minus(reading);
@@ -303,7 +303,7 @@ mod tests {
             prop_assert_eq!(times(a, b, c), exact.min((1 << 127) - 1));
         }
 
-        /// Long division undoes multiplication, also beyond 128 bits.
+        /// The division is the inverse of the multiplication, also beyond 128 bits.
         #[test]
         fn times_undoes_itself(a in 0u128..1 << 127, b in 1u64..) {
             prop_assert_eq!(times(a, b, b), a);

@@ -121,7 +121,8 @@ impl Wf2qPlus {
         }
     }
 
-    /// Give the flow's first packet this start tag, and insert the flow among those that are due or not due.
+    /// Give the flow's first packet this start tag, and insert the flow into the heap of flows that are due or into the
+    /// other heap.
     fn line_up<P: Packet>(&mut self, q: QueueId, start: Tag, store: &Store<P>) {
         let flow = self.flows.at(q);
         let finish = start.plus(Tag::of(store.head_bytes(q), flow.weight.unwrap_or_default()));

@@ -44,7 +44,7 @@ tailback_base::choice! {
 }
 
 impl Spacing {
-    /// Whether signals are spread, and whether each is followed by a wait.
+    /// Whether signals are spread, and whether each signal is followed by a pause.
     pub fn rules(self) -> (bool, bool) {
         match self {
             Spacing::Uniform => (true, false),
@@ -310,7 +310,7 @@ impl Thresholds {
     }
 }
 
-/// How much a line sends, in mean packets, computed in integers so that the thresholds equal those of the guidelines
+/// The rate of a line in mean packets. It is computed in integers, so that the thresholds equal those of the guidelines
 /// exactly.
 struct LineRate {
     /// The rate, bit/s.

@@ -1,9 +1,9 @@
 //! The control of REDn's maximum probabilities, with the state of one colour.
 //!
 //! Self-configuring (Feng, Kandlur, Saha, Shin 1999, "A self-configuring RED gateway"): an average that falls below the
-//! lower threshold shows that there are too many signals, and the probability is divided by `decrease`. An average that
-//! rises to the upper threshold shows that there are too few signals, and the probability is multiplied by `increase`.
-//! The probability changes once per crossing, however long the average stays beyond the threshold.
+//! lower threshold shows that there are too many signals. Then the probability is divided by `decrease`. An average
+//! that rises to the upper threshold shows that there are too few signals, and the probability is multiplied by
+//! `increase`. The probability changes once per crossing, however long the average stays beyond the threshold.
 //!
 //! With a middle threshold (Liu 2001, section 3.2): an average that rises through the middle threshold means either
 //! that the probability was cut too far, or that there are more flows. REDn assumes more flows, and uses the static
@@ -58,8 +58,8 @@ pub struct Steering {
     source: Source,
     dynamic: f64,
     fixed: f64,
-    /// The origin of the dynamic probability: this value, multiplied by `increase` and divided by `decrease` this
-    /// many times.
+    /// The dynamic probability as a product: this value, multiplied by `increase` and divided by `decrease` as often as
+    /// the next two fields say.
     from: f64,
     raised: i32,
     cut: i32,
@@ -352,7 +352,7 @@ mod tests {
         }
     }
 
-    /// Random walks with jumps after idle times: the invariants are checked at every step.
+    /// The averages are random walks with jumps after idle times. The invariants are checked at every step.
     #[test]
     fn the_invariants_hold_on_random_walks() {
         for seed in 0..20 {

@@ -31,7 +31,7 @@ const LONGEST: Duration = Duration(5_000_000_000);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Critical {
     pub delay: Duration,
-    /// The score above which packets are sent away at this delay.
+    /// The score above which packets go to the classic queue at this delay.
     pub score: Duration,
 }
 

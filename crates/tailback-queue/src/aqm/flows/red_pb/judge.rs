@@ -1,4 +1,4 @@
-//! Which flows go into the penalty box, and which are released.
+//! The rules that decide which flows go into the penalty box, and which are released.
 //!
 //! ```text
 //! at the end of an epoch, over the last `history` of them:

@@ -25,7 +25,7 @@
 //!
 //! State: filters and counters, the table, the number of stored packets of each group; and, for the probes, the true
 //! number of flows of each group. A packet costs the hashes of [`filters`], two look-ups and, with DB, O(log K) if its
-//! group moves; every `period` costs O(G).
+//! group moves. Each `period` costs O(G).
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5. `docs/decisions/bloom-groups.md` describes the
 //! points that the source leaves open.
@@ -70,7 +70,7 @@ pub struct Bloom {
     config: Config,
     filters: Filters,
     table: Table,
-    /// Stored packets of each group, including an arriving one.
+    /// The stored packets of each group, including an arriving packet.
     stored: Vec<u32>,
     /// The counts of the previous period, for [`PbCounts::Previous`].
     before: Vec<u32>,

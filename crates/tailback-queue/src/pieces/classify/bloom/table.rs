@@ -12,8 +12,8 @@
 //! ([`BalanceTie`]; the thesis does not say which). With the rule "first", one queue gets all groups without counted
 //! flows.
 //!
-//! State: the queue of each group; for each queue its flows and groups, in a heap with the fewest first. A move costs
-//! O(log K), a distribution O(G log GK), and periodic balancing O(G + K log K).
+//! State: the queue of each group; for each queue its flows and groups; a heap of the queues with the fewest flows
+//! first. A move costs O(log K), a distribution O(G log GK), and periodic balancing O(G + K log K).
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md`, `db-guard.md` and
 //! `pb-counts.md`.
