@@ -1,9 +1,10 @@
 //! Tests of the mean rate of every meter, with packets of 40 to 65,535 bytes and buckets of 1 kB or more.
 //!
-//! In a meter with buckets, at most the depth of the bucket plus the bytes of its rate conform, whatever arrives. If
-//! the packets fit into the bucket, this amount also conforms, within 1 % over 100 packets. If they do not fit, no
-//! packets conform according to RFC 2697 and RFC 2698 (section 3). A sliding window has no bucket: a share of the
-//! packets conforms, and for evenly spaced packets the rate of this share is the committed rate at any packet size.
+//! In a meter with buckets, at most as many bytes conform as the depth of the bucket plus the tokens that arrive at its
+//! rate, whatever traffic arrives. If the packets fit into the bucket, this amount does conform, within 1 % over 100
+//! packets. If they do not fit, no packets conform according to RFC 2697 and RFC 2698 (section 3). A sliding window has
+//! no bucket: a share of the packets conforms, and for evenly spaced packets the rate of this share is the committed
+//! rate at any packet size.
 
 use crate::conditioner::{Conditioner, Header};
 use crate::registry;

@@ -81,7 +81,7 @@ pub enum Value {
 /// The value in Linux if a word is absent.
 #[derive(Clone, Copy, Debug)]
 pub enum Unsaid {
-    /// This value.
+    /// This is the value.
     Is(&'static str),
     /// The number of packets that the device has set for its queue.
     Device,

@@ -13,8 +13,8 @@
 //!
 //! State: a [`FlowTable`] with the highest ACK, the farthest byte, and the largest payload so far (the MSS) of each
 //! flow. The first packet of an unknown flow sets the highest ACK to its own start (a SYN to its end), so the window
-//! counts as small. Packets are *not applicable* if their flow has no ACKs (such as datagrams), if its window has
-//! become large before an ACK of it was seen, or if the table is full. Delayed ACKs make W larger by at most one.
+//! counts as small. Packets are *not applicable* if their flow has no ACKs (such as datagrams), if the window of the
+//! flow has become large before an ACK was seen, or if the table is full. Delayed ACKs make W larger by at most one.
 //!
 //! Cost of a data packet or an ACK: a search in the table.
 
@@ -32,7 +32,7 @@ tailback_base::choice! {
     }
 }
 
-/// What a packet shows about the window of its flow.
+/// The size of a flow's window, as one of its packets shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WindowSize {
     Small,

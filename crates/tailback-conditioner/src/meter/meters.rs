@@ -30,7 +30,7 @@ impl Choice for Scope {
 }
 
 impl Scope {
-    /// What the index of a probe stands for.
+    /// The meaning of a probe's index.
     pub fn counts(self) -> &'static str {
         match self {
             Scope::Port => "",

@@ -1,4 +1,5 @@
-//! For tests: senders that halve their window at a loss, and senders with a constant rate, that share one line.
+//! A small simulation for tests: senders that halve their window at a loss and senders with a constant rate share one
+//! line.
 //!
 //! The senders with a window are a model of TCP in congestion avoidance, without timeouts. An acknowledgement adds
 //! 1/window, or 1 in slow start, and a loss halves the window once per round trip. The engine's TCP is tested

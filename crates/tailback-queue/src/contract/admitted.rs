@@ -13,7 +13,7 @@ use tailback_base::{Dscp, Packet, ProbeDef, Request, Settings, Size, Stream, Tim
 
 /// An admission before any discipline that shows its packets.
 ///
-/// Its probes are those of the inner discipline, followed by those of the admission. Drops by the inner discipline are
+/// The probes are those of the inner discipline, followed by those of the admission. Drops by the inner discipline are
 /// reported after its call has ended, because the admission is informed first. The inner discipline decides which
 /// packet is sent: [`Admission::take`] is used only in a [`Fifo`](crate::fifo::Fifo) or on a queue of a port.
 pub struct Admitted<P, A, D> {

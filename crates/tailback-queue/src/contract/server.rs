@@ -144,9 +144,10 @@ struct Rated {
 /// Why a run cannot continue: a discipline asks for the present instant again and again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stuck {
-    /// It answers `Wait` with an instant that is not in the future, and no timer is due that could change this.
+    /// The discipline answers `Wait` with an instant that is not in the future, and no timer is due that could change
+    /// this.
     WaitsForNow,
-    /// Its timer is due again as soon as it has run.
+    /// The timer of the discipline is due again as soon as it has run.
     TimerAgain,
 }
 
@@ -228,8 +229,8 @@ impl<P: Packet> Server<P> {
         Some(since)
     }
 
-    /// What the line can send from time zero to this instant, in billionths of a bit. An opportunity at this instant
-    /// counts.
+    /// The amount that the line can send from time zero to this instant, in billionths of a bit. An opportunity at this
+    /// instant counts.
     fn offered_bits(&self, now: Time) -> u128 {
         let Rated { since, offered, before } = self.rated;
         match &self.trace {
@@ -239,8 +240,8 @@ impl<P: Packet> Server<P> {
         }
     }
 
-    /// What the line has sent and what it has offered since time zero, bits. Of a packet on the line only the sent part
-    /// counts.
+    /// The amounts that the line has sent and has offered since time zero, bits. Of a packet on the line only the sent
+    /// part counts.
     pub fn carried(&self, now: Time) -> (f64, f64) {
         let offered = self.offered_bits(now);
         let unsent = match self.on_wire {

@@ -80,7 +80,7 @@ const BEST_EFFORT: usize = 5;
 const AF: std::ops::RangeInclusive<usize> = 1..=4;
 /// The code point of expedited forwarding (RFC 3246 section 2.7).
 const EF_CODE: u8 = 46;
-/// By default EF has one part in this number of the line.
+/// By default the rate of EF is the rate of the line divided by this number.
 const EF_PART: u64 = 10;
 /// The units of credit in a byte. Bytes are divided so that weights need not be whole numbers.
 const BYTE: f64 = 1024.0;

@@ -1,5 +1,5 @@
-//! Disciplines that share the line fairly by an algorithm of their own. Each has its own file. Disciplines that only
-//! combine existing pieces are entries in [`ports`](crate::ports).
+//! Disciplines that share the line fairly by an algorithm of their own. Each of these disciplines has its own file.
+//! Disciplines that only combine existing pieces are entries in [`ports`](crate::ports).
 
 pub mod cake;
 pub mod diffserv;

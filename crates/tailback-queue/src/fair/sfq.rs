@@ -173,7 +173,8 @@ mod tests {
         Bench::new(try_build(with).unwrap_or_else(|e| panic!("{e}")))
     }
 
-    /// With ns-2's hash, both hosts of a flow have the same number n, so its bucket is 2n - 1 for sums below 16.
+    /// With ns-2's hash, both hosts of a flow have the same number n, so the bucket of the flow is 2n - 1 for sums
+    /// below 16.
     #[test]
     fn buckets_take_turns_and_have_their_shares() {
         let mut b = bench(&[("hash", "ns2"), ("buckets", "8")]);

@@ -1,10 +1,10 @@
 //! Drop-tail: a packet that fits is stored, and a packet that does not fit is refused.
 //!
-//! This is the common queue, as RFC 2309 describes it. Packets leave in the order of arrival. It measures the backlog,
-//! and its only action is to refuse the arriving packet. With greedy TCP flows the queue stays full. It refuses several
-//! packets of a burst, so flows lose packets together and synchronise. It may exclude a late flow (lock-out). All other
-//! disciplines are compared with drop-tail. If the buffer is in bytes, a small packet may fit after a large one was
-//! refused.
+//! This is the common queue, as RFC 2309 describes it. Packets leave in the order of arrival. Drop-tail measures the
+//! backlog, and its only action is to refuse the arriving packet. With greedy TCP flows the queue stays full. Drop-tail
+//! refuses several packets of a burst, so flows lose packets together and synchronise. It may also exclude a late flow
+//! (lock-out). All other disciplines are compared with drop-tail. If the buffer is in bytes, a small packet may fit
+//! after a large one was refused.
 //!
 //! State: the packets. For plain `droptail` the simulator computes the result by arithmetic and does not use this code
 //! at all (the fact `fused` of its entry).

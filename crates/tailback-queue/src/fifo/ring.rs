@@ -1,7 +1,7 @@
 //! The store of a single queue: packets in order of arrival, their bytes, and a limit.
 //!
-//! Its memory grows with a burst and shrinks again after it, so that a thousand ports do not keep the memory of their
-//! largest bursts. The cost of a packet is one push, one pop and two additions.
+//! The memory of a ring grows with a burst and shrinks again after the burst, so that a thousand ports do not keep the
+//! memory of their largest bursts. The cost of a packet is one push, one pop and two additions.
 
 use crate::contract::capacity;
 use crate::contract::line::Line;

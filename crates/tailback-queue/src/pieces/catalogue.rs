@@ -1,8 +1,8 @@
 //! The pieces that a scenario can name, with an entry each.
 //!
 //! A discipline that is named after its drop policy has a parameter `scheduler`. A discipline that is named after its
-//! scheduler has a parameter `policy`. Several disciplines have a parameter `mapper`. Their possible values are listed
-//! here.
+//! scheduler has a parameter `policy`. Several disciplines have a parameter `mapper`. The possible values of these
+//! parameters are listed here.
 
 use crate::contract::build_context::BuildContext;
 use crate::contract::testing::TestPacket;

@@ -20,8 +20,8 @@
 //! since the last signal for each precedence.
 //!
 //! Departures from ns-2: signals are spaced by the packets accepted since the last signal (gaps of 1 to 1/pb), and a
-//! signal is due at the latest when that count reaches 1/pb; ns-2 has no such guard: if the probability grows so that
-//! the count is already past 1/pb, ns-2 signals nothing more. Idle time continues after a refused arrival. A shared
+//! signal is due at the latest when this count reaches 1/pb. ns-2 has no such guard. If the probability grows so that
+//! the count is already past 1/pb, ns-2 signals no more packets. Idle time continues after a refused arrival. A shared
 //! average is idle when the queue is empty. `ns2_idle` uses the rules of ns-2 for both.
 //!
 //! Cost of a packet: the same as in RED, and with `rio-c` one more filter step for each average beyond the first.

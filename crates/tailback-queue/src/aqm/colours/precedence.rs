@@ -6,7 +6,7 @@ use tailback_base::{Colour, Dscp, Key, Settings};
 /// The number of colours.
 pub const COLOURS: usize = Colour::ALL.len();
 
-/// For queues that distinguish three colours.
+/// The parameter of queues that distinguish three colours.
 pub const UNCOLOURED: Key<Colour> = Key::choice(
     "uncoloured",
     "green",

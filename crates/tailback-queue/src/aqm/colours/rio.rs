@@ -15,10 +15,10 @@
 //! has its own idle time. That of "in" packets begins when the last waiting "in" packet leaves, even if "out" packets
 //! wait.
 //!
-//! Departures: none known. With `update = "in"` the averages are those of ns-2. Both averages change only when an "in"
-//! packet arrives, so the average of all packets samples the backlog only at these arrivals. Both averages use the idle
-//! time of the whole queue. If an "out" packet ends this idle time, neither average decays for it. So if few packets
-//! are "in", the average of all packets stays below the backlog.
+//! Departures: no departures are known. With `update = "in"` the averages are those of ns-2. Both averages change only
+//! when an "in" packet arrives, so the average of all packets samples the backlog only at these arrivals. Both averages
+//! use the idle time of the whole queue. If an "out" packet ends this idle time, neither average decays for it. So if
+//! few packets are "in", the average of all packets stays below the backlog.
 //!
 //! Cost of a packet: the same as in RED, and a second filter step for "in" packets.
 

@@ -118,7 +118,7 @@ impl Classes {
         }
     }
 
-    /// Where the ramp of a class begins if it ends at this many packets.
+    /// The beginning of the ramp of a class, if the ramp ends at this number of packets.
     fn beginning(self, class: usize, max: f64) -> f64 {
         let (part, of) = match self {
             Classes::Precedence => (9 + class, 18.0),

@@ -1,4 +1,4 @@
-//! COBALT: CoDel for flows that respond, combined with BLUE for those that do not.
+//! COBALT: CoDel for flows that respond to signals, combined with BLUE for flows that do not.
 //!
 //! CoDel's rate of drops grows slowly, so a flow that ignores drops keeps its queue full. CoDel also resets its count
 //! as soon as the delay is below the target once. COBALT instead decreases CoDel's count by one per control step. If

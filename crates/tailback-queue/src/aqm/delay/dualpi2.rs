@@ -26,7 +26,7 @@
 //!
 //! Choices. Time-shifted service uses the waiting times of the heads. A packet is signalled when it leaves, according
 //! to its own waiting time. By default signals are evenly spaced, so there is no randomness. Updates are on a grid that
-//! starts at time zero. Updates are skipped while they would change nothing (both queues are empty and p' is 0).
+//! starts at time zero. Updates are skipped while they would have no effect (both queues are empty and p' is 0).
 //!
 //! Cost of a packet: a few additions and comparisons.
 
@@ -133,7 +133,7 @@ pub struct DualPi2<P> {
     sojourn: [f64; 2],
     base: f64,
     delay_before: f64,
-    /// `None` while an update would have no effect.
+    /// The time of the next update; `None` while an update would have no effect.
     next_update: Option<Time>,
     sums: [f64; 4],
     balance: f64,

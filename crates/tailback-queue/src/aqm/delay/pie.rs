@@ -21,12 +21,12 @@
 //! nanoseconds, because in floating point ten updates of 15 ms do not use up 150 ms exactly; `credit`, the sum of p
 //! since the last signal.
 //!
-//! There are two ways to measure the delay. It is the time that the last packet to leave had waited, or 0 if that
-//! packet left the queue empty (RFC 8033 section 4.3). Or it is the backlog divided by the measured departure rate
+//! There are two measures of the delay. One is the time that the last packet to leave had waited, or 0 if that packet
+//! left the queue empty (RFC 8033 section 4.3). The other is the backlog divided by the measured departure rate
 //! (section 5.2), with a weight of 1/2 for the newest measurement, as in ns-3.
 //!
 //! Departures: updates are on a grid of `update_interval` that starts at time zero. Updates are skipped while they
-//! would change nothing (the queue is empty, p is 0 and the burst allowance is complete).
+//! would have no effect (the queue is empty, p is 0 and the burst allowance is complete).
 //!
 //! Cost of a packet: a few comparisons, and a random draw while p is between 0 and 1. Cost of an update: a few
 //! multiplications.
@@ -235,7 +235,7 @@ pub struct Pie {
     burst: Duration,
     /// The sum of the probabilities since the last signal.
     credit: f64,
-    /// `None` while an update would have no effect.
+    /// The time of the next update; `None` while an update would have no effect.
     next_update: Option<Time>,
     /// The time that the last packet to leave had waited, seconds; 0 if that packet left the queue empty.
     sojourn: f64,
@@ -301,7 +301,7 @@ impl Pie {
         }
     }
 
-    /// Compute the new probability from the delay `d`. Returns whether further updates would change nothing.
+    /// Compute the new probability from the delay `d`. Returns whether further updates would have no effect.
     fn update(&mut self, d: f64) -> bool {
         let c = &self.config;
         let mut x = c.alpha * (d - c.reference) + c.beta * (d - self.delay_before);

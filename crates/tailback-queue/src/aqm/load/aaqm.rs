@@ -35,7 +35,7 @@
 //! that.
 //!
 //! Cost of a packet: the same as in RED, and a few integer operations for the tokens and for the boundary; in a port,
-//! each packet that goes ahead also costs a walk over those that are already ahead.
+//! each packet that goes ahead also costs a pass over the packets that are already ahead.
 
 mod alone;
 mod levels;

@@ -30,7 +30,7 @@ use crate::pieces::store::{QueueId, Store};
 use tailback_base::work::done_if_long;
 use tailback_base::{Ecn, KeyField, Packet, PureAck};
 
-/// What is stored about the ACKs that arrived at a queue.
+/// The state for the ACKs that arrived at a queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acks {
     /// The flow of the two numbers below.

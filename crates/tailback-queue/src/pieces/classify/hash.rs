@@ -8,9 +8,9 @@
 //!
 //! State: the seed, and for the probes the number of flows of each queue. A packet costs four multiplications.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5 (that hash uses only the destination; for real
-//! packets it is the 5-tuple; it is not the address arithmetic of ns-2). Mixing function: Steele, Lea, Flood, "Fast
-//! splittable pseudorandom number generators", 2014.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5. That hash uses only the destination. For real
+//! packets the 5-tuple is hashed. The address arithmetic of ns-2 is not used. Mixing function: Steele, Lea, Flood,
+//! "Fast splittable pseudorandom number generators", 2014.
 
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::occupancy::{FLOW_RATIO, Occupancy, QUEUE_FLOWS};

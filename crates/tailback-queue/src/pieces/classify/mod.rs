@@ -1,4 +1,4 @@
-//! The classifiers of a port, which decide which packets share a queue. Each has its own file.
+//! The classifiers of a port, which decide which packets share a queue. Each classifier has its own file.
 
 pub mod bloom;
 pub mod buckets;

@@ -3,7 +3,7 @@
 //! The flow with the most packets in the shared buffer loses packets. So a flow that keeps its queue short loses no
 //! packets, however aggressive the others are, and no queue needs a threshold. With
 //! [`Drr`](crate::pieces::schedule::drr::Drr) this is plain DRR, which the other multi-queue policies are designed to
-//! improve. Its weakness is synchronisation: if queues are equal, an overload takes packets from each queue in turn, so
+//! improve. Its weakness is synchronisation: if queues are equal, every overflow takes one packet from each queue, so
 //! all flows halve their windows together.
 //!
 //! State: the [`LengthIndex`]. A packet costs one change of the index, and an overflow one query: O(1) if the buffer is

@@ -1,4 +1,5 @@
-//! The drop policies of a port, which decide which packet is lost when the buffer is full. Each has its own file.
+//! The drop policies of a port, which decide which packet is lost when the buffer is full. Each policy has its own
+//! file.
 
 pub mod batch;
 pub mod discard;

@@ -1,4 +1,4 @@
-//! Three estimates of the service rate of a queue for TDRR, because the thesis does not say what it averages.
+//! Three estimates of the service rate of a queue for TDRR, because the thesis does not say which quantity it averages.
 //!
 //! | estimator | a sample | when | rate |
 //! |---|---|---|---|

@@ -4,8 +4,8 @@
 //! keeps two lists. A queue that becomes active enters the end of the new list with a whole quantum, and the new list
 //! is served before the old one. A queue that has used its quantum goes to the end of the old list and shares the line
 //! with the other queues of this list. So a flow that sends less than a quantum per round is served almost at once. A
-//! new queue that has become empty goes to the end of the old list before it leaves the lists. Otherwise a flow could
-//! have a new queue for every packet and starve the others.
+//! new queue that has become empty goes to the end of the old list before it leaves the lists. Otherwise the queue
+//! could become new again with every packet, and starve the others.
 //!
 //! ```text
 //! next:   the first queue of the new list, or of the old one

@@ -21,7 +21,7 @@
 //! packets in one busy period change a tag by less than 10^-19 byte.
 //!
 //! Tags are compared after rounding to the nearest 2^-44 byte ([`Tag::grid`]). Tags that are equal in exact arithmetic
-//! then compare equal, unless they lie within the error above of the middle between two steps. After a million packets,
+//! then compare equal, unless they are closer than this error to the middle between two steps. After a million packets,
 //! this is the case for one pair in four million. Tags that are less than 2^-44 byte apart may count as equal. A
 //! nanosecond of a line of 1 kbit/s is two million times as long.
 //!

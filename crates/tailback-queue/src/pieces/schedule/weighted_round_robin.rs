@@ -2,7 +2,7 @@
 //!
 //! This is the simplest way to share a line by weight. It needs one counter, no packet sizes and no sorting. It shares
 //! packets and not bytes, so a flow with large packets gets more bytes than its weight says. Deficit round robin
-//! ([`drr`](super::drr)) avoids this. With both, a queue with a large weight sends its whole share at once.
+//! ([`drr`](super::drr)) avoids this. In both disciplines, a queue with a large weight sends its whole share at once.
 //!
 //! ```text
 //! packets of a turn = weight / least weight seen so far, rounded to a whole number, at least 1

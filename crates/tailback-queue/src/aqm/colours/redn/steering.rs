@@ -301,7 +301,7 @@ mod tests {
         let mut s = Steering::new(LIMITS);
         // The average rises through L and M. The dynamic probability is not below the static one, and is used.
         assert_eq!(through(&mut s, &[200.0, 400.0, 300.0]), [(0.1, 0.1); 3]);
-        // Below L, the dynamic probability is cut to a third. At the rise through L nothing changes. At the rise
+        // Below L, the dynamic probability is cut to a third. At the rise through L it does not change. At the rise
         // through M it is doubled, and the static one is used.
         let third = 0.1 / 3.0;
         let up = through(&mut s, &[100.0, 300.0, 378.0, 500.0]);

@@ -75,7 +75,7 @@ pub struct Monitored {
     samples: VecDeque<Sample>,
 }
 
-/// What a flow sent and lost in a list or an interval.
+/// The rate and the loss of a flow in a list or an interval.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     /// Bytes a second.
@@ -118,7 +118,7 @@ impl Monitored {
         (self.arrived, self.dropped, self.began) = (0, 0, now);
     }
 
-    /// Store what was counted until now as a sample.
+    /// Store the counts until now as a sample.
     fn sample(&mut self, now: Time) {
         let seconds = now.since(self.began).seconds();
         if self.arrived == 0 || seconds <= 0.0 {

@@ -218,7 +218,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// What happens if there are fewer tokens than a packet needs.
+    /// The rule for the case that there are fewer tokens than a packet needs.
     enum Short {
         Fluid = "fluid",
         Keep = "keep",
