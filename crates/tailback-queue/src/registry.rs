@@ -58,7 +58,7 @@ impl HeldPacket for TestPacket {
 /// Disciplines of one kind, in the groups of the reference page.
 pub struct Group<P: 'static> {
     title: &'static str,
-    /// The discipline of the group that Linux has and that is most similar to the others.
+    /// The discipline in Linux that is most similar to the other disciplines of the group.
     nearest: &'static str,
     rows: &'static [Entry<P>],
 }

@@ -67,7 +67,7 @@ pub struct Feedback {
     next: Time,
     entry: Entry,
     entered: BTreeMap<u64, Entered>,
-    /// The bytes that have arrived of each aggregate: of red packets, and of yellow and red packets.
+    /// For each aggregate, the bytes that have arrived: of red packets, and of yellow and red packets.
     arrived: BTreeMap<u64, [u64; 2]>,
     stream: Stream,
 }

@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn a_steady_rate_is_found_within_windows() {
         let mut w = SlidingWindow::new(BitRate(1_000_000), Duration::from_millis(500));
-        // 1000 bytes every 2 ms are 4 Mb/s. Each packet reduces the difference between estimate and rate by a factor of
-        // about gap / window.
+        // 1000 bytes every 2 ms are 4 Mb/s. Each packet removes slightly more than the share gap / window of the
+        // difference between estimate and rate.
         let early = after(&mut w, 0, 1, 2, 1000);
         let late = after(&mut w, 1, 10, 2, 1000);
         assert!(early > 3.5e6 && early < 3.7e6, "{early}");

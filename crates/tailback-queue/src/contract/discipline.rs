@@ -92,9 +92,10 @@ pub fn fixed_value(name: &str) -> Refusal {
 pub trait QueueDiscipline<P: Packet> {
     /// Take an arriving packet. The packet is stored, is dropped, or is stored while another packet is dropped.
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>);
-    /// A flow with packets like this one may send through this discipline from now on. It is called at the start of a
-    /// flow, or when the keys of the flow have changed. A real router does not get this information. It may be used for
-    /// values that are configured in advance and for measurements. No decision about a packet may depend on this call.
+    /// A flow with packets like this one may send through this discipline from now on. This function is called at the
+    /// start of a flow, or when the keys of the flow have changed. A real router does not get this information. The
+    /// call may be used for values that are configured in advance and for measurements. No decision about a packet may
+    /// depend on this call.
     fn flow_joined(&mut self, _p: &P, _now: Time) {}
     /// The flow that was announced with a packet like this one sends no more packets.
     fn flow_left(&mut self, _p: &P, _now: Time) {}

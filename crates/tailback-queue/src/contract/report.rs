@@ -26,8 +26,8 @@ pub trait Out<P> {
     fn note(&mut self, probe: ProbeId, index: u32, value: f64);
 }
 
-/// The router's part of ECN (RFC 3168 §5): mark an ECN-capable packet if `ecn` is on. Returns whether the packet was
-/// marked; otherwise the caller drops it.
+/// The router's part of ECN (RFC 3168 §5): mark an ECN-capable packet if `ecn` is on. Returns false if the packet
+/// cannot be marked; the caller then drops it.
 ///
 /// ```
 /// use tailback_base::{Ecn, MarkReason};

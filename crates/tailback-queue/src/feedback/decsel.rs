@@ -492,7 +492,7 @@ mod tests {
                 (1..=*n).for_each(|k| capped.add(k));
             }
             let demands: Vec<f64> = counts.iter().map(|n| f64::from(*n)).collect();
-            // The capacity is not a whole number, because the divisions of the reference could round there.
+            // The capacity is not a whole number, so that rounding in the divisions of the reference does not matter.
             let capacity = f64::from(capacity) + 0.5;
             let share = fair_share(&demands, capacity);
             for n in counts.iter().filter(|n| **n > 0) {

@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(b.log.drops(DropReason::Early), [0]);
         assert_eq!(b.probe("virtual_capacity", 0), before);
         assert!(close(b.probe("virtual_queue", 0), 2000.0 - before * 125.0));
-        // The whole time since the last accepted packet counts at the next one. It is 1 ms and 19 ms.
+        // The whole time since the last accepted packet counts at the next one. This time is 1 ms plus 19 ms.
         offer(&mut b, 1, 19_000, false);
         assert!(close(
             b.probe("virtual_capacity", 0),

@@ -35,8 +35,8 @@ pub trait ServiceOrder {
     fn after(&self, _q: QueueId) -> Option<QueueId> {
         None
     }
-    /// The first queue in service order, starting with the queue that has the turn, that `meant` accepts. The cost is
-    /// O(queues in the ring).
+    /// The first queue that `meant` accepts, in service order from the queue with the turn on. The cost is O(queues in
+    /// the ring).
     fn first_that(&self, meant: &mut dyn FnMut(QueueId) -> bool) -> Option<QueueId> {
         let start = self.turn()?;
         let mut q = start;

@@ -95,8 +95,8 @@ impl Stamps {
 }
 
 /// Correct the stamps of a queue, because the packet in this slot will not be served. The packets that follow it
-/// without a gap start earlier by its length. If all later packets do, the result is the old finish stamp of the last
-/// one, and that length.
+/// without a gap start earlier by its length. If this holds for all later packets, the result is the old finish stamp
+/// of the last one, and that length.
 pub fn move_up<P: Packet>(packets: &mut [(Tag, Tag)], slot: u32, store: &Store<P>) -> Option<(Tag, Tag)> {
     let &(start, mut end) = packets.get(slot as usize)?;
     let length = end.minus(start);
