@@ -1,8 +1,9 @@
-//! Adaptive token bucket conditioner: two rates, with bucket depths proportional to the sender's round trip.
+//! Adaptive token bucket conditioner: a meter with two rates, whose bucket depths are proportional to the sender's
+//! round trip.
 //!
-//! A TCP window is sent in bursts, one per round trip. A bucket of fixed depth marks the end of a long burst red
-//! although the flow is within its rate over the round trip. So both buckets of a two rate marker hold the bytes that
-//! arrive at their rates in one smoothed round trip of the client, and each colour forms one cluster in each round
+//! A TCP window is sent in bursts, one per round trip. A bucket of fixed depth marks the end of a long burst red,
+//! although the mean rate of the flow in the round trip is within its limit. So here the depth of each of the two
+//! buckets is its rate times the smoothed round trip of the client. Each colour then forms one cluster in each round
 //! trip.
 //!
 //! ```text
@@ -11,23 +12,25 @@
 //! data packet:           as trtcm;  with colours = 2: green if the committed bucket has its size, else red
 //! ```
 //!
-//! At the border of another domain it stands behind the conditioner of a host: with `mode = "aware"` it never gives a
-//! better colour, and with `srtt_source = "snoop"` its depths follow the round trips that it measures itself.
+//! At the border of another domain, the conditioner can follow that of a host. With `mode = "aware"` it never gives a
+//! packet a better colour than before, and with `srtt_source = "snoop"` the depths depend on round trips that it
+//! measures itself.
 //!
 //! From: Liu, "Adaptive REDn and adaptive token bucket conditioning for assured service", M.A.Sc. thesis, University of
-//! British Columbia, 2001, chapter 4; the marker is RFC 2698's.
+//! British Columbia, 2001, chapter 4. The marker is that of RFC 2698.
 //!
-//! State: a `Client` for each sender, or for each aggregate; reports of senders that have not arrived yet; packets
+//! State: a `Client` for each sender, or for each aggregate; reports of senders that are still on their way; packets
 //! that wait (`hold.rs`).
 //!
 //! Departures. In the thesis the conditioner is in the sender's host. On a link, the conditioner gets reports from
-//! every sender whose packets pass, `report_delay` late, or it measures round trips from their time stamps
-//! (`snoop.rs`). An aggregate uses the largest round trip of its flows. Pure acknowledgements pass unchanged. The
-//! thesis names `retransmit_green`, `colours`, policing and shaping in slow start, and a border, but gives no rules for
-//! them. Here a green retransmission takes the tokens that are available, and the policer drops the first red packet of
-//! each slow start. The shaper delays red packets of slow starts, and drops one when it is full.
+//! every sender whose packets pass, after a delay of `report_delay`, or it measures round trips from the time stamps of
+//! packets (`snoop.rs`). An aggregate uses the largest round trip of its flows. Pure acknowledgements pass unchanged.
+//! The thesis names `retransmit_green`, `colours`, policing and shaping in slow start, and a border, but gives no rules
+//! for these. Here a green retransmission takes the tokens that are available, and the policer drops the first red
+//! packet of each slow start. The shaper delays red packets of slow starts, and drops one packet in each slow start
+//! when it is full.
 //!
-//! Cost per packet: a few integer operations and, on links, a search among the clients.
+//! Cost of a packet: a few integer operations and, on links, a search among the clients.
 
 mod client;
 mod hold;
@@ -70,7 +73,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     }
 }
 
-/// A sender's state on its way to a conditioner on another host.
+/// A report of a sender's state that is on its way to a conditioner on another host.
 struct OnItsWay {
     due: Time,
     flow: FlowId,
@@ -84,7 +87,7 @@ pub struct Atbtc<P> {
     class: u8,
     report_delay: Duration,
     reports: VecDeque<OnItsWay>,
-    /// One for each flow, if senders do not report.
+    /// The measurement of the round trip of each flow, if senders do not report.
     snooped: Option<BTreeMap<FlowId, Snooper>>,
     clients: Vec<Client>,
     /// The client of each key.
@@ -146,7 +149,7 @@ fn snoops(s: &Settings) -> Result<bool, Refusal> {
 }
 
 impl<P: Packet> Atbtc<P> {
-    /// The number of the client of a packet; a new one if the packet's key is new.
+    /// The number of the client of a packet. If the packet's key is new, a new client is made.
     fn client(&mut self, p: &P, now: Time) -> usize {
         let key = match self.scope {
             Scope::Port => 0,
@@ -162,7 +165,7 @@ impl<P: Packet> Atbtc<P> {
         i
     }
 
-    /// Send what waited and may leave now.
+    /// Send waiting packets that may leave now.
     fn release(&mut self, client: usize, now: Time, out: &mut dyn EdgeOut<P>) {
         let class = self.class;
         let c = &mut self.clients[client];
@@ -170,7 +173,7 @@ impl<P: Packet> Atbtc<P> {
             .release(client, c, now, &mut |c, p| send(class, c, p, now, out));
     }
 
-    /// A data packet of a client arrives while packets may wait. Returns it if it does not.
+    /// Delay a data packet of a client if it must wait. Returns the packet if it can leave now.
     fn shape(&mut self, i: usize, p: P, now: Time, out: &mut dyn EdgeOut<P>) -> Option<P> {
         self.release(i, now, out);
         let (c, came) = (&mut self.clients[i], came(&p));
@@ -203,7 +206,7 @@ impl<P: Packet> Atbtc<P> {
         i
     }
 
-    /// Take what a passing packet shows about a flow's round trip.
+    /// Update the round trip of a flow with a passing packet.
     fn snoop(&mut self, flow: FlowId, now: Time, look: impl FnOnce(&mut Snooper)) {
         let Some(all) = &mut self.snooped else { return };
         let snooper = all.entry(flow).or_default();
@@ -224,14 +227,14 @@ impl<P: Packet> Atbtc<P> {
             let Some(r) = self.reports.pop_front() else { return };
             let client = self.keys.get(&r.flow).and_then(|key| self.of.get(key));
             if let Some(i) = client {
-                // Depths depend on the time at which the report arrived, not on when the next packet comes.
+                // Depths change at the time at which the report arrived, and not when the next packet arrives.
                 self.clients[*i].report(r.flow, r.state, r.due);
             }
         }
     }
 }
 
-/// The colour that a packet arrives with; a packet without one counts as green.
+/// The colour of an arriving packet. A packet without a colour counts as green.
 fn came<P: Packet>(p: &P) -> Colour {
     Colour::of(p.dscp()).unwrap_or(Colour::Green)
 }
@@ -294,7 +297,7 @@ impl<P: Packet> Conditioner<P> for Atbtc<P> {
         let Some(i) = self.of.get(&key).copied() else { return };
         if self.clients[i].leave(p.flow(), now) {
             self.of.remove(&key);
-            // The packets of a flow that has left leave at the next timer, by its buckets.
+            // The waiting packets of a flow that has ended leave at the next timer, with the buckets of its client.
             if !self.hold.holds(i) {
                 self.free.push(i);
             }

@@ -1,7 +1,8 @@
-//! Code point: every packet gets the same code point, independent of its old one and of the rate.
+//! Code point: every packet gets the same code point, independent of its old code point and of the rate.
 //!
-//! An operator configures this for a host or a link that belongs to one class: calls are expedited forwarding,
-//! backups are lower effort. Nothing is metered; a queue that serves a class first must police it on entry.
+//! An operator configures this for a host or a link whose traffic belongs to one class, such as expedited forwarding
+//! for calls or lower effort for backups. The rate is not metered. A queue that serves a class first must police this
+//! class on entry.
 //!
 //! From: RFC 2475 section 2.3.3.2 (marker). Names: RFC 2474, RFC 2597, RFC 3246, RFC 8622.
 //!
@@ -29,7 +30,7 @@ params! {
         "The code point.", "RFC 2474, RFC 2597, RFC 3246, RFC 5865, RFC 8622");
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -44,7 +45,7 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext<'_>) -> Resul
     Ok(Box::new(CodePoint(s.get(&CODE))))
 }
 
-/// Sets its code point on all packets.
+/// The conditioner that sets its code point on all packets.
 struct CodePoint(Dscp);
 
 impl<P: Packet> Conditioner<P> for CodePoint {

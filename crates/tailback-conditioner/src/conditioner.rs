@@ -3,7 +3,7 @@
 //! * `now` never decreases.
 //! * Every packet given to [`Conditioner::forward`] leaves exactly once, through [`EdgeOut::send`] or
 //!   [`EdgeOut::dropped`], in that call or in a later one.
-//! * [`Conditioner::next_timer`] is asked before the first packet and after every call.
+//! * The driver calls [`Conditioner::next_timer`] before the first packet and after every call.
 
 use tailback_base::{DropReason, Duration, FlowId, ProbeDef, Request, Time};
 
@@ -25,22 +25,22 @@ pub struct EdgeMessage {
 pub struct Header {
     /// The packet opens a connection.
     pub syn: bool,
-    /// The sender announces that it has reduced its window (RFC 3168 section 6.1.2).
+    /// The packet says that its sender has reduced its window (RFC 3168 section 6.1.2).
     pub cwr: bool,
-    /// Bytes of payload.
+    /// The payload, bytes.
     pub payload: u32,
-    /// The next byte that the packet's sender expects from the other side, if the packet says so.
+    /// The next byte that the packet's sender expects from the other end, if the packet carries an acknowledgement.
     pub ack: Option<u64>,
     /// The time stamps option (RFC 7323 section 3), if the connection has it.
     pub stamps: Option<Stamps>,
 }
 
-/// Time stamps of a packet, each from the clock of the end that made it.
+/// The time stamps of a packet. Each is from the clock of the end that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamps {
-    /// The time at which its sender sent it.
+    /// The time at which the packet's sender sent it.
     pub value: Time,
-    /// The last time stamp from the other side that the packet's sender had seen.
+    /// The last time stamp from the other end that the packet's sender had received.
     pub echo: Time,
 }
 
@@ -49,61 +49,61 @@ pub struct Stamps {
 pub struct SenderState {
     /// The smoothed round-trip time.
     pub srtt: Duration,
-    /// The congestion window is below the slow-start threshold.
+    /// Whether the congestion window is below the slow-start threshold.
     pub slow_start: bool,
 }
 
-/// Propagation delays of a flow's path: values that are configured in a router, or that it learns in a way that is
-/// not simulated.
+/// Propagation delays of a flow's path. They are configured in the router, or obtained in a way that is not simulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathDelay {
-    /// Between the hosts and back.
+    /// The round trip between the hosts.
     pub round_trip: Duration,
-    /// The part of it between the host and this edge, in both directions.
+    /// The part of the round trip between the host and this edge, in both directions.
     pub outside: Duration,
 }
 
-/// Receives the decisions of a conditioner.
+/// The receiver of the decisions of a conditioner.
 pub trait EdgeOut<P> {
     /// Pass the packet on to the port's queue now.
     fn send(&mut self, p: P);
     /// `p` is dropped here.
     fn dropped(&mut self, p: P, why: DropReason);
-    /// Send a message to another edge; it arrives after the path's propagation delay.
+    /// Send a message to another edge. It arrives after the propagation delay of the path.
     fn message(&mut self, to: EdgeId, m: EdgeMessage);
-    /// Send a request to the sender of a packet that looks like this one, in a control packet along the way back. A
-    /// driver without senders ignores it.
+    /// Send a request to the sender of packets like this one, in a control packet on the reverse path. A driver without
+    /// senders ignores the request.
     fn request(&mut self, _about: &P, _r: Request) {}
 }
 
 /// A traffic conditioner at an edge port, or between a host's transport and its access link.
 pub trait Conditioner<P> {
-    /// A packet is about to enter the port: re-colour and send it, hold it, or drop it.
+    /// A packet is about to enter the port: colour and send it, hold it back, or drop it.
     fn forward(&mut self, p: P, seen: &Header, now: Time, out: &mut dyn EdgeOut<P>);
     /// A packet has arrived over the same link, in the other direction.
     fn reverse(&mut self, _p: &P, _seen: &Header, _now: Time) {}
-    /// The state of a sender on the same host, before it sends what an ACK, a timer or its application allows.
+    /// The state of a sender on the same host. It is reported before the sender sends packets after an ACK, a timer or
+    /// a call of its application.
     fn sender(&mut self, _flow: FlowId, _state: SenderState, _now: Time) {}
     /// A message from another edge has arrived.
     fn message(&mut self, _from: EdgeId, _m: EdgeMessage, _now: Time) {}
-    /// The path of a flow whose packets look like this one; called before the flow joins.
+    /// The path of a flow with packets like this one. This is called before the flow joins.
     fn flow_path(&mut self, _p: &P, _path: PathDelay, _now: Time) {}
-    /// A flow whose packets look like this one may send from now on. For configuration in advance and for measures:
-    /// no decision about a packet may depend on this call.
+    /// A flow with packets like this one may send from now on. This may be used for configuration in advance and for
+    /// measurements. No decision about a packet may depend on this call.
     fn flow_joined(&mut self, _p: &P, _now: Time) {}
-    /// The flow announced with a packet like this one sends no more.
+    /// The flow that was announced with a packet like this one sends no more packets.
     fn flow_left(&mut self, _p: &P, _now: Time) {}
-    /// The time of its next [`Conditioner::on_timer`].
+    /// The time of the next call of [`Conditioner::on_timer`].
     fn next_timer(&self) -> Option<Time> {
         None
     }
     fn on_timer(&mut self, _now: Time, _out: &mut dyn EdgeOut<P>) {}
-    /// How many packets it holds.
+    /// The number of packets that the conditioner holds back.
     fn held(&self) -> u64 {
         0
     }
-    /// Whether it may send requests to senders ([`EdgeOut::request`]). One that returns false and sends a request
-    /// violates its contract.
+    /// Whether this conditioner may send requests to senders ([`EdgeOut::request`]). A conditioner that returns false
+    /// and sends a request violates its contract.
     fn sends_requests(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! A row of the list of conditioners: its declaration, how it is built, and the facts that others may ask for.
+//! A registry entry of a conditioner: its declaration, its constructor, and facts about it for other code.
 
 use crate::conditioner::{Conditioner, EdgeId};
 use crate::meter::MeterList;
@@ -6,7 +6,7 @@ use tailback_base::model::Registered;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Model, Settings, Stream};
 
-/// Makes the conditioner that these settings describe; the refusal says which parameters contradict each other.
+/// Makes the conditioner that the settings describe. The error says which parameters contradict each other.
 pub type Build<P> = fn(&Settings, BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal>;
 
 /// A conditioner that a scenario can name.
@@ -24,7 +24,7 @@ impl<P> Registered for Entry<P> {
     }
 }
 
-/// Rows can be copied for any type of packet.
+/// Entries can be copied for any type of packet.
 impl<P> Clone for Entry<P> {
     fn clone(&self) -> Self {
         *self
@@ -34,17 +34,17 @@ impl<P> Copy for Entry<P> {}
 
 /// The context in which a conditioner is built, in addition to its own settings.
 pub struct BuildContext<'a> {
-    /// The random stream it draws from, named after its edge.
+    /// The random stream of the conditioner, named after its edge.
     pub stream: Stream,
-    /// The rate of the line after it.
+    /// The rate of the line after the conditioner.
     pub rate: BitRate,
-    /// Its own number.
+    /// The number of its own edge.
     pub edge: EdgeId,
-    /// How many edges there are; 0 if that is not known yet.
+    /// The number of edges; 0 if it is not known yet.
     pub edge_count: u32,
     /// Finds another edge by its name.
     pub edges: &'a dyn Fn(&str) -> Result<EdgeId, Refusal>,
-    /// Builds the meters inside it.
+    /// Builds the meters inside the conditioner.
     pub meters: &'a MeterList,
 }
 
@@ -54,19 +54,19 @@ pub struct Facts {
     pub stands: Stands,
 }
 
-/// The places in which it makes sense.
+/// The places in which a conditioner can be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stands {
     Anywhere,
-    /// It uses the state of senders on its host, which no router knows.
+    /// Only in hosts: the conditioner uses the state of senders on its host, which routers do not have.
     InHosts,
-    /// It uses the state of senders: in a host, the state of that host's senders; on a link, that of all senders
-    /// whose packets pass, as if they reported it.
+    /// Where there are senders, because the conditioner uses their state. In a host these are the senders of that host.
+    /// On a link these are all senders whose packets pass, as if they reported their state.
     WithSenders,
 }
 
 impl<P> Entry<P> {
-    /// Build the conditioner that these settings, of this entry's model, describe.
+    /// Build the conditioner that these settings describe. They are settings of this entry's model.
     ///
     /// # Errors
     /// A parameter without a value, or parameters that contradict each other.

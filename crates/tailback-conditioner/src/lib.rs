@@ -1,11 +1,12 @@
 //! Conditioners: meters, markers and shapers at the edge of a network, or inside a sending host.
 //!
-//! A conditioner is driven like a queue discipline: calls carry `now`, and effects go through [`EdgeOut`]. It stands
-//! before a port's queue and sees the packets about to enter it. It may also watch the opposite direction, exchange
-//! messages with other edges, and follow the senders on its own host. The terms are those of RFC 2475 section 2.3.
+//! A conditioner is called like a queue discipline: calls carry `now`, and effects go through [`EdgeOut`]. It is before
+//! the queue of a port and gets the packets that are about to enter the queue. It may also observe packets in the
+//! opposite direction, exchange messages with other edges, and receive the state of the senders on its own host. The
+//! terms are those of RFC 2475 section 2.3.
 //!
-//! To add a conditioner: a file with its `MODEL`, its type and its `entry`, and a row in [`registry`]. Meters
-//! ([`meter`]) have a separate list.
+//! To add a conditioner, write a file with its `MODEL`, its type and its `entry`, and add the entry to [`registry`].
+//! Meters ([`meter`]) have a separate list.
 
 #![forbid(unsafe_code)]
 

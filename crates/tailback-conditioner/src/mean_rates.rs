@@ -1,21 +1,22 @@
-//! The mean rate of every meter, with packets of 40 to 65,535 bytes and buckets of 1 kB or more.
+//! Tests of the mean rate of every meter, with packets of 40 to 65,535 bytes and buckets of 1 kB or more.
 //!
-//! In a meter with buckets, never more conforms than its depth plus its rate, whatever arrives. If the packets fit
-//! its bucket, this is also what conforms, within 1 % over 100 packets; if they do not fit, RFC 2697 and RFC 2698
-//! (section 3) let none conform. A sliding window has no bucket: a share of the packets conforms, and for evenly
-//! spaced packets the rate of this share is the committed rate at any packet size.
+//! In a meter with buckets, at most as many bytes conform as the depth of the bucket plus the tokens that arrive at its
+//! rate, whatever traffic arrives. If the packets fit into the bucket, this amount does conform, within 1 % over 100
+//! packets. If they do not fit, no packets conform according to RFC 2697 and RFC 2698 (section 3). A sliding window has
+//! no bucket: a share of the packets conforms, and for evenly spaced packets the rate of this share is the committed
+//! rate at any packet size.
 
 use crate::conditioner::{Conditioner, Header};
 use crate::registry;
 use crate::testing::{Plain, Seen, built};
 use tailback_base::{Dscp, Settings, Stream, Time};
 
-/// Arrivals for each packet that conforms: how much more arrives than may pass.
+/// The number of packets that arrive for each packet that conforms.
 const OFFERED: u64 = 250;
 const GREEN: u8 = 10;
 const YELLOW: u8 = 12;
 
-/// The random values of a case: bit/s, and bytes.
+/// The random values of a case, in bit/s and in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Drawn {
     rate: u64,
@@ -23,7 +24,7 @@ struct Drawn {
     bytes: u32,
 }
 
-/// A value between `lo` and `hi`, each decade equally likely.
+/// A random value between `lo` and `hi`, for which each decade is equally likely.
 fn between(s: &mut Stream, lo: f64, hi: f64) -> f64 {
     lo * (hi / lo).powf(s.uniform())
 }
@@ -69,8 +70,8 @@ impl Drawn {
     }
 }
 
-/// The meters that are conditioners by themselves. Not included: one that has no rate, one that gives no colours, one
-/// whose rate is that of the network instead of the green rate, and one that contains the others.
+/// The meters that are conditioners by themselves. Four conditioners are not included: one has no rate, one gives no
+/// colours, one has the rate of the network instead of the green rate, and one contains the others.
 fn meters() -> Vec<&'static tailback_base::Model> {
     let models = registry::entries::<Plain>().models().into_iter();
     models
@@ -110,7 +111,8 @@ fn the_rate_of_a_bucket_is_its_rate_where_packets_fit_it() {
             let mut m = Metered::new(drawn, model);
             let fits = u64::from(drawn.bytes) <= drawn.depth;
             let mut green: Vec<u64> = vec![];
-            // First the full bucket at once, then a hundred packets, and one to start the count.
+            // First packets for the full bucket arrive at once. Then a hundred conforming packets are measured, after
+            // one that starts the count.
             let first = drawn.depth / u64::from(drawn.bytes);
             for i in 0..first + 102 * OFFERED {
                 let at = drawn.at(i.saturating_sub(first), OFFERED);
@@ -158,8 +160,8 @@ fn no_more_conforms_than_a_bucket_and_a_rate_allow() {
                 passed[0] += f64::from(u8::from(colour == GREEN)) * f64::from(bytes);
                 passed[1] += f64::from(u8::from(colour == GREEN || colour == YELLOW)) * f64::from(bytes);
                 let came = drawn.rate as f64 / 8e9 * at.0 as f64;
-                // For the marker with one rate, yellow is what a second bucket saved; for one with two colours,
-                // yellow is all the rest.
+                // For the marker with one rate, yellow packets are those of a second bucket. For the marker with two
+                // colours, all packets that are not green are yellow.
                 let yellow = match model.name {
                     "srtcm" => 2.0 * drawn.depth as f64,
                     "token-bucket" => f64::INFINITY,
@@ -176,7 +178,8 @@ fn no_more_conforms_than_a_bucket_and_a_rate_allow() {
     }
 }
 
-/// Twice the rate arrives: half of it is green, at any size. 60,000 draws have a standard deviation of 0.4 % of that.
+/// If packets arrive at twice the rate, half of them are green, at any size. 60,000 draws have a standard deviation of
+/// 0.4 % of this half.
 #[test]
 fn the_share_of_a_sliding_window_is_its_rate_at_any_size() {
     const PACKETS: u64 = 60_000;
@@ -185,7 +188,7 @@ fn the_share_of_a_sliding_window_is_its_rate_at_any_size() {
         for _ in 0..12 {
             let drawn = Drawn::new(&mut s, 1e7);
             let mut m = Metered::new(drawn, model);
-            // The estimate needs some windows to settle.
+            // The estimate settles after some windows.
             let first = (0..).find(|i| drawn.at(*i, 2).0 > 1_000_000_000).unwrap_or(0);
             (0..first).for_each(|i| _ = m.offer(drawn.bytes, drawn.at(i, 2)));
             let green = (first..first + PACKETS).filter(|i| m.offer(drawn.bytes, drawn.at(*i, 2)) == GREEN);

@@ -1,12 +1,12 @@
-//! Painter: a meter gives the colour, and the packet gets the code point of it. Colours worse than allowed are
-//! dropped.
+//! Painter: a meter gives a packet a colour, and the packet gets the code point of this colour. Packets with a worse
+//! colour than allowed are dropped.
 //!
-//! In this way every meter that a scenario can name is also a conditioner by itself. All packets are metered, also
+//! In this way every meter that a scenario can name is also a conditioner by itself. All packets are metered, including
 //! pure acknowledgements.
 //!
 //! From: RFC 2475 section 2.3.3 (marker, dropper). Code points: RFC 2597 section 6.
 //!
-//! Cost: that of the meter.
+//! Cost of a packet: the cost of the meter.
 
 use crate::conditioner::{Conditioner, EdgeOut, Header, SenderState};
 use crate::entry::{BuildContext, Entry, Facts, Stands};
@@ -16,7 +16,7 @@ use crate::meter::{MeterRow, Meters};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, DropReason, FlowId, Packet, ProbeDef, Settings, Time};
 
-/// The row of a meter as a conditioner.
+/// The registry entry of a meter as a conditioner.
 pub fn entry<P: Packet + 'static>(row: &MeterRow) -> Entry<P> {
     Entry {
         model: row.model,
@@ -27,7 +27,7 @@ pub fn entry<P: Packet + 'static>(row: &MeterRow) -> Entry<P> {
     }
 }
 
-/// Sets the code points of their colours on packets.
+/// The conditioner that sets the code point of its colour on each packet.
 pub struct Painter {
     meters: Meters,
     class: u8,
@@ -84,7 +84,7 @@ mod tests {
     use crate::testing::{Plain, Seen, built};
     use tailback_base::Dscp;
 
-    /// The result for a burst of two green, one yellow and one red packet.
+    /// The result for a burst that the meter would colour as two green, one yellow and one red packet.
     fn burst(with: &[(&str, &str)]) -> Seen {
         let base = [
             ("committed_rate", "8Mbps"),

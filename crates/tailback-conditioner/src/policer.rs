@@ -1,13 +1,13 @@
-//! Policer: what comes faster than a rate and a burst allow is dropped, and the rest passes as it is.
+//! Policer: packets above a rate and a burst are dropped, and the other packets pass unchanged.
 //!
-//! Measure: tokens, which come at `rate` and are kept up to `burst`; with a peak rate others, kept up to `mtu`.
-//! Function: a packet conforms if there are tokens for all of its bytes, of both. Action: a packet that conforms takes
-//! them; another one is dropped (profile) and takes none. There is no queue, so there is no delay, and a sender that
-//! fills the line in bursts gets less than the rate.
+//! Measure: tokens, which arrive at `rate` and are kept up to `burst`; with a peak rate there are also tokens of that
+//! rate, kept up to `mtu`. Function: a packet conforms if there are tokens of both kinds for all its bytes. Action: a
+//! packet that conforms takes the tokens; other packets are dropped (profile) and take no tokens. There is no queue and
+//! so no delay, and a sender that sends in bursts at the speed of the line gets less than the rate.
 //!
 //! From: RFC 2475 section 2.3.3.4 (dropper); Linux's action `police`, tc-police(8).
 //!
-//! State: the tokens of each rate, exact. A packet larger than the burst, or than `mtu`, never conforms.
+//! State: the exact number of tokens of each rate. A packet larger than the burst or larger than `mtu` never conforms.
 //!
 //! Cost of a packet: a few integer operations.
 
@@ -49,7 +49,7 @@ params! {
         "How many bytes count in addition to each packet; Linux counts the 14 B of Ethernet.", "tc-police(8)");
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -134,7 +134,8 @@ mod tests {
     use crate::testing::{Plain, Seen, built};
     use tailback_base::Dscp;
 
-    /// How many of packets of 1000 B with EF, one in each of these times in microseconds, pass.
+    /// The arrival times of the packets that pass, if a packet of 1000 B with EF arrives at each of these times in
+    /// microseconds.
     fn passed(with: &[(&str, &str)], at: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let settings = with.iter().fold(Settings::defaults(&MODEL), |s, (k, v)| s.with(k, v));
         let mut policer = built(&settings).unwrap();
@@ -155,7 +156,7 @@ mod tests {
         passed
     }
 
-    /// A byte comes back in a microsecond: three packets at once, and then one in each millisecond.
+    /// A token for a byte arrives in a microsecond. So three packets pass at once, and then one in each millisecond.
     #[test]
     fn a_burst_and_then_the_rate() {
         let with = [("rate", "8Mbps"), ("burst", "3000B")];
@@ -163,11 +164,11 @@ mod tests {
             passed(&with, [0, 0, 0, 0, 999, 1000, 1001, 2000]),
             [0, 0, 0, 1000, 2000]
         );
-        // What is dropped takes no tokens: of a packet in each 0.4 ms four in ten pass.
+        // Dropped packets take no tokens. So if a packet arrives every 0.4 ms, four in ten pass.
         let many = passed(&with, (0..10_000).map(|i| 400 * i)).len();
         assert!((many as i64 - 4003).abs() <= 3, "{many}");
         assert_eq!(passed(&[("rate", "8Mbps"), ("burst", "999B")], [0, 5000]), [0_u64; 0]);
-        // With 250 B more each, two fit.
+        // If each packet counts 250 B more, two packets fit into the burst.
         let more = [("rate", "8Mbps"), ("burst", "3000B"), ("overhead", "250B")];
         assert_eq!(passed(&more, [0, 0, 0, 1000]), [0, 0, 1000]);
     }

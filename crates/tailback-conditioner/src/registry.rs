@@ -1,4 +1,4 @@
-//! The list of conditioners that a scenario can name: a row each, and every meter of [`crate::meter::list`].
+//! The list of conditioners that a scenario can name: an entry for each, and every meter of [`crate::meter::list`].
 
 use crate::entry::Entry;
 use crate::meter::MeterList;

@@ -99,7 +99,7 @@ impl Packet for Plain {
     }
 }
 
-/// The packets that an edge let through and dropped.
+/// The packets that an edge let through, and those that it dropped.
 #[derive(Default)]
 pub struct Seen {
     pub colours: Vec<Dscp>,

@@ -1,4 +1,4 @@
-//! A row of the list of disciplines: its declaration, how it is built, and the facts that others may ask for.
+//! A registry entry of a discipline: its declaration, its constructor, and facts about it for other code.
 
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
@@ -10,13 +10,13 @@ use tailback_base::model::{Alias, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size};
 
-/// Makes the discipline that these settings describe; the refusal says which parameters contradict each other.
+/// Makes the discipline that the settings describe. The error says which parameters contradict each other.
 pub enum Build<P> {
-    /// Built from its own settings.
+    /// The discipline is built from its own settings.
     Whole(fn(&Settings, BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
-    /// Built with a scheduler or a drop policy that its settings name.
+    /// The discipline is built with a scheduler or a drop policy that its settings name.
     OfPieces(fn(&Settings, BuildContext, &Pieces<P>) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
-    /// Around another discipline that its settings hold.
+    /// The discipline is built around another discipline that is in its settings.
     Around(fn(&Settings, BuildContext, Inner<P>) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
 }
 
@@ -27,7 +27,8 @@ pub type Inner<'a, P> = &'a dyn Fn(&Settings, BuildContext) -> Result<Box<dyn Qu
 pub struct Entry<P> {
     pub model: &'static Model,
     pub build: Build<P>,
-    /// Its decision alone, if it can be used before another discipline or on each queue of one.
+    /// The decision of the discipline alone, if it can be used before another discipline or on each queue of another
+    /// discipline.
     pub admission: Option<BuildAdmission<P>>,
     pub facts: Facts,
 }
@@ -59,68 +60,69 @@ impl<P> Copy for Build<P> {}
 /// Facts about a discipline that the rest of the program may use without knowing the discipline.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// The names that other programs use for it.
+    /// The names that other programs use for the discipline.
     pub also: &'static [Alias],
     pub queues: Queues,
     pub marks: Marks,
-    /// The discipline that remains with an unlimited buffer, if its rule needs a limit.
+    /// The discipline that remains with an unlimited buffer, if the rule of the discipline needs a limit.
     pub unlimited: Option<Unlimited>,
-    /// Drops or marks limit its queue before the buffer is full, if this is not said by [`Entry::admission`].
+    /// Whether drops or marks limit the queue before the buffer is full. It is needed only if [`Entry::admission`] does
+    /// not show this.
     pub acts_early: bool,
-    /// How many sets of queues there are, such as one for each class. Each has as many queues as the parameter says.
+    /// The number of sets of queues, such as one for each class. Each set has as many queues as the parameter says.
     pub sets: u32,
-    /// The parameters with the delays above which it acts, if it acts only on delays.
+    /// The parameters with the delays above which the discipline acts, if it acts only on delays.
     pub waits: &'static [&'static str],
     /// The parameters with which packets of one flow may overtake each other.
     pub overtakes: &'static [&'static str],
-    /// Values that follow from given ones, for parameters that are not given.
+    /// Derives values for parameters that are not given from those that are given.
     pub follows: Option<fn(Settings) -> Settings>,
-    /// The parameter with the rate to which it shapes, if it does.
+    /// The parameter with the rate to which the discipline shapes, if it is a shaper.
     pub shapes: Option<&'static str>,
-    /// How many packets may wait in addition to the buffer, if there is a second store.
+    /// The number of packets that may wait in addition to the buffer, if there is a second store.
     pub beside: Option<fn(&Settings) -> u64>,
-    /// What is left of these settings if they describe a FIFO that decides at arrivals alone, by what waits then. A
-    /// simulator may replace it by arithmetic.
+    /// The rule of these settings, if they describe a FIFO that decides only at arrivals, by the backlog at that time.
+    /// A simulator may replace such a FIFO by arithmetic.
     pub fused: Option<fn(&Settings) -> Option<Arithmetic>>,
-    /// How its parameters follow from a link, if that is published.
+    /// The published rule that derives its parameters from a link, if there is one.
     pub law: Option<Law>,
-    /// Its form in Linux.
+    /// The form of the discipline in Linux.
     pub linux: Option<&'static Linux>,
 }
 
-/// A FIFO that decides about each packet when it arrives, by what waits then.
+/// A FIFO that decides about each packet when it arrives, by the backlog at that time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arithmetic {
     pub limit: Size,
-    /// Drop-tail has none.
+    /// The step rule; drop-tail has no step rule.
     pub step: Option<StepRule>,
 }
 
-/// A packet that finds so many waiting, or more, is marked if it can be, and dropped if not.
+/// An arrival that finds at least `threshold` packets waiting is marked if it can be marked, and dropped otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StepRule {
-    /// Packets, at least one.
+    /// The threshold, at least one packet.
     pub threshold: u64,
     pub marks: bool,
 }
 
-/// A published rule by which parameters follow from a link; the formulas are in Python's `tailback.linux.law`.
+/// A published rule that derives parameters from a link. The formulas are in Python's `tailback.linux.law`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Law {
-    /// Target and interval of CoDel from the round trip: RFC 8289.
+    /// Target and interval of CoDel are derived from the round trip, by RFC 8289.
     Sojourn,
-    /// This parameter is the round trip, from which a discipline takes both by itself.
+    /// This parameter is the round trip, from which the discipline itself derives target and interval.
     RoundTrip(&'static str),
-    /// This parameter is the delay that PIE holds: RFC 8033.
+    /// This parameter is the target delay of PIE, by RFC 8033.
     Delay(&'static str),
-    /// Thresholds and weight of RED from the rate: Floyd, Gummadi, Shenker 2001.
+    /// Thresholds and weight of RED are derived from the rate, by Floyd, Gummadi, Shenker 2001.
     Average,
 }
 
-/// How many queues share the line.
+/// The number of queues that share the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Queues {
-    /// One, served in order of arrival.
+    /// One queue, served in order of arrival.
     One,
     Several,
 }
@@ -129,11 +131,11 @@ pub enum Queues {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Marks {
     Never,
-    /// With the parameter `ecn`, or as in the network: see [`crate::marking`].
+    /// If the parameter `ecn` or the rule of the network says so, see [`crate::marking`].
     WithEcn,
-    /// The mark is its signal; it has no other.
+    /// Always: the mark is the only signal of the discipline.
     Signal,
-    /// As the discipline inside it.
+    /// If the discipline inside it marks.
     Inside,
 }
 
@@ -142,14 +144,14 @@ pub enum Marks {
 pub struct Unlimited {
     /// The discipline that remains without a limit.
     pub leaves: &'static str,
-    /// The reason, as the end of a sentence that begins with the name.
+    /// The reason, as the end of a sentence that begins with the name of the discipline.
     pub why: &'static str,
-    /// The parameter with which the rule also acts without a limit.
+    /// The parameter that lets the rule act without a limit too.
     pub unless: Option<&'static str>,
 }
 
 impl Unlimited {
-    /// The rule acts when the buffer is short.
+    /// A rule that acts when the buffer is short; without a limit this discipline remains.
     pub const fn leaves(leaves: &'static str) -> Unlimited {
         Unlimited {
             leaves,
@@ -160,7 +162,7 @@ impl Unlimited {
 }
 
 impl Facts {
-    /// One queue, no marks, and a rule that needs no limit.
+    /// The facts of a discipline with one queue, without marks, and with a rule that needs no limit.
     pub const ONE_QUEUE: Facts = Facts {
         also: &[],
         queues: Queues::One,
@@ -178,37 +180,38 @@ impl Facts {
         linux: None,
     };
 
-    /// The same, with marks instead of drops if `ecn` says so.
+    /// The facts of [`Facts::ONE_QUEUE`], with marks instead of drops if `ecn` is set.
     pub const WITH_ECN: Facts = Facts {
         marks: Marks::WithEcn,
         ..Facts::ONE_QUEUE
     };
 
-    /// Several queues.
+    /// The facts of a discipline with several queues.
     pub const SEVERAL_QUEUES: Facts = Facts {
         queues: Queues::Several,
         ..Facts::ONE_QUEUE
     };
 
-    /// Several queues with a mapper: if a set of queues is full, a flow that shares may later find its own queue.
+    /// The facts of a discipline with several queues and a mapper. If a set of queues is full, flows share a queue, and
+    /// such a flow may later get its own queue.
     pub const MAPPED: Facts = Facts {
         overtakes: &["ways"],
         ..Facts::SEVERAL_QUEUES
     };
 
-    /// The same, with the names that other programs use.
+    /// The same facts, with the names that other programs use.
     #[must_use]
     pub const fn also(self, also: &'static [Alias]) -> Facts {
         Facts { also, ..self }
     }
 
-    /// The same, with a law.
+    /// The same facts, with a law.
     #[must_use]
     pub const fn law(self, law: Law) -> Facts {
         Facts { law: Some(law), ..self }
     }
 
-    /// The same, with what a simulator may compute.
+    /// The same facts, with a rule that a simulator may compute.
     #[must_use]
     pub const fn fused(self, rule: fn(&Settings) -> Option<Arithmetic>) -> Facts {
         Facts {
@@ -217,7 +220,7 @@ impl Facts {
         }
     }
 
-    /// The same, with what Linux has of it.
+    /// The same facts, with the form of the discipline in Linux.
     #[must_use]
     pub const fn linux(self, linux: &'static Linux) -> Facts {
         Facts {
@@ -239,8 +242,8 @@ impl Facts {
     }
 }
 
-/// Built from the settings of its model. An AQM with this and its declaration needs nothing else for a row of the
-/// list.
+/// An AQM that is built from the settings of its model. With this trait and its declaration, an AQM has all that its
+/// registry entry needs.
 pub trait Configured: Sized {
     /// The decision alone, without a queue.
     ///
@@ -250,7 +253,7 @@ pub trait Configured: Sized {
 }
 
 impl<P: Packet> Entry<P> {
-    /// Build the discipline that these settings, of this entry's model, describe.
+    /// Build the discipline that these settings describe. They are settings of this entry's model.
     ///
     /// # Errors
     /// A parameter without a value, or parameters that contradict each other.

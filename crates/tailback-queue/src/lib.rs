@@ -1,32 +1,33 @@
 //! Queue disciplines, packet schedulers and drop policies, without clocks or I/O.
 //!
-//! A discipline is a plain object behind [`QueueDiscipline`]: calls carry `now`, and its reports go through [`Out`].
-//! The simulator drives it in virtual time, a gateway in real time, a test by hand.
+//! A discipline is an object with the trait [`QueueDiscipline`]. Calls carry the time `now`, and its reports go through
+//! [`Out`]. The simulator calls it in virtual time, a gateway in real time, and a test by hand.
 //!
-//! A discipline is found in the file of its scenario name, or in its row of `ports.rs`. Each room knows those above it:
+//! A discipline is in the file with its scenario name, or has an entry in `ports.rs`. Each module uses only those above
+//! it in this table:
 //!
-//! | room | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | [`contract`] | what a discipline promises, and what drives one |
-//! | [`params`] | parameters that disciplines of several rooms declare |
-//! | [`pieces`] | what a port of several queues is made of: classifiers, schedulers, drop policies |
-//! | [`linux`] | what Linux has of a discipline: which word of `tc` says which parameter |
-//! | [`entry`] | a row of the list of disciplines: how it is built, and what is known of it |
+//! | [`contract`] | the contract of a discipline, and its drivers |
+//! | [`params`] | parameters that disciplines of several modules declare |
+//! | [`pieces`] | the parts of a port of several queues: classifiers, schedulers, drop policies |
+//! | [`linux`] | the form of a discipline in Linux: the words of `tc` for its parameters |
+//! | [`entry`] | the registry entry of a discipline: its constructor, and facts about it |
 //! | [`fifo`] | one queue, first in, first out: drop-tail, random drop, front drop |
-//! | [`aqm`] | active queue management: RED, Blue, CoDel; the filtered average they share |
-//! | [`feedback`] | queues that tell senders more than a loss does |
+//! | [`aqm`] | active queue management, such as RED, Blue and CoDel; the filtered average that they share |
+//! | [`feedback`] | queues whose signal gives senders more information than a loss |
 //! | [`shape`] | a shaper around another discipline; the length of a packet on a link |
-//! | [`fair`] | fair shares of the line by other algorithms: CAKE, classes of DiffServ, hashed buckets |
-//! | [`ports`] | round robins and fair queueing: pieces put together, a row each |
+//! | [`fair`] | disciplines that share the line fairly by other algorithms: CAKE, classes of DiffServ, hashed buckets |
+//! | [`ports`] | round robins and fair queueing: combinations of pieces, with an entry each |
 //! | [`shared`] | one memory for the packets of several ports |
-//! | [`registry`] | the list of them all |
-//! | [`marking`] | one rule for all of them: whether queues mark |
+//! | [`registry`] | the list of all disciplines |
+//! | [`marking`] | the rule for all disciplines that decides whether queues mark |
 //! | [`shaped`] | disciplines behind shapers |
 //!
-//! To add a discipline: write one file with its `MODEL`, its type and its `entry`, and give it a row in [`registry`].
-//! One that is made of pieces which are there needs a row in [`ports`] instead of a file. If it only decides about
-//! packets, write an [`Admission`]: it then stands over a FIFO or before a scheduler. The tests in `tests/` find the
-//! new row by themselves; [`testing`] has a packet and a bench for your own.
+//! To add a discipline, write one file with its `MODEL`, its type and its `entry`, and add the entry to [`registry`]. A
+//! discipline that only combines existing pieces needs an entry in [`ports`] instead of a file. If the discipline only
+//! decides about packets, write an [`Admission`]; it can then be used with a FIFO or before a scheduler. The tests in
+//! `tests/` run for every entry of the registry. [`testing`] has a packet and a bench for your own tests.
 
 #![forbid(unsafe_code)]
 

@@ -1,27 +1,27 @@
-//! A discipline as Linux has it: what the kernel calls it, and which word of `tc` says which parameter.
+//! The form of a discipline in Linux: its name in the kernel, and the words of `tc` for its parameters.
 //!
-//! Facts alone: a line is made of them, and read by them, in Python's `tailback.linux`. Options of iproute2 and the
-//! defaults of the kernel: tc(8) and the page of each discipline, tc-codel(8) and so on; net/sched/sch_*.c. Values are
-//! as a scenario has them, in its units.
+//! This module contains only data. Python's `tailback.linux` writes and reads command lines of `tc` with it. The
+//! options of iproute2 and the defaults of the kernel are from tc(8) and the page of each discipline, such as
+//! tc-codel(8), and from net/sched/sch_*.c. Values have the form and units of a scenario.
 
 /// The form of a discipline in Linux.
 #[derive(Clone, Copy, Debug)]
 pub struct Linux {
-    /// The kernel's name.
+    /// The name of the discipline in the kernel.
     pub kind: &'static str,
-    /// The kernel's name where the buffer counts bytes, if it is another one.
+    /// The name in the kernel if the buffer counts bytes, if this is another name.
     pub in_bytes: &'static str,
-    /// Words that every line has.
+    /// Words that every command line of this discipline has.
     pub always: &'static [&'static str],
-    /// The words in the order of a line of `tc`.
+    /// The words, in the order of a command line of `tc`.
     pub options: &'static [Word],
     pub presets: &'static [Preset],
     pub built_in: &'static [BuiltIn],
-    /// The first version of Linux and of iproute2 that has it; empty if every version in use does.
+    /// The first version of Linux and of iproute2 that has the discipline; empty if every version in use has it.
     pub since: &'static str,
-    /// Where Linux's differs from the simulator's: a sentence.
+    /// A sentence about the differences between the discipline in Linux and in the simulator.
     pub differs: &'static str,
-    /// A sentence to know before a line is used.
+    /// A sentence that a user should know before the command line is used.
     pub note: &'static str,
 }
 
@@ -29,29 +29,29 @@ pub struct Linux {
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
     pub word: &'static str,
-    /// The parameter that it sets; empty for a word that sets none, such as the rate of the line.
+    /// The parameter that the word sets; empty for a word that sets no parameter, such as the rate of the line.
     pub parameter: &'static str,
-    /// Other parameters that must have the same value, since the word sets all of them.
+    /// Other parameters that must have the same value, because the word sets all of them.
     pub also: &'static [&'static str],
     pub value: Value,
-    /// Linux's value without the word.
+    /// The value in Linux if the word is absent.
     pub unsaid: Unsaid,
-    /// A parameter that has to be true for the word to mean something.
+    /// A parameter that must be true; otherwise the word has no effect.
     pub only_with: &'static str,
-    /// The largest number that `tc` or the kernel takes; 0 if it takes all.
+    /// The largest number that `tc` or the kernel accepts; 0 if there is no limit.
     pub most: u32,
 }
 
-/// How a value is written.
+/// The form in which a value is written.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
     /// A number of packets.
     Packets,
-    /// Packets or bytes: what the kind counts.
+    /// A number of packets or of bytes, whichever the discipline counts in Linux.
     Size,
     /// A number of bytes.
     Bytes,
-    /// A number of bytes, also for a size in packets.
+    /// A number of bytes, also if the size is given in packets.
     BytesOfPackets,
     /// A time with its unit.
     Time,
@@ -64,13 +64,13 @@ pub enum Value {
     /// A power of two.
     PowerOfTwo,
     Number,
-    /// A whole number, as many times the value.
+    /// The value times this number, as a whole number.
     Times(u32),
-    /// A share, as whole per cent.
+    /// A share, in whole per cent.
     Percent,
-    /// The weight of an average: the longest burst that it lets pass below the lower threshold.
+    /// The weight of an average, given as the longest burst that stays below the lower threshold with this weight.
     Burst,
-    /// Target and interval of CoDel, as the round trip from which both follow.
+    /// Target and interval of CoDel, given as the round trip from which both are derived.
     RoundTrip,
     /// A word for true and a word for false, without a value. An empty word is not written.
     Flag(&'static str, &'static str),
@@ -78,35 +78,35 @@ pub enum Value {
     Choice(&'static [(&'static str, &'static str)]),
 }
 
-/// Linux's value without a word.
+/// The value in Linux if a word is absent.
 #[derive(Clone, Copy, Debug)]
 pub enum Unsaid {
-    /// This value.
+    /// This is the value.
     Is(&'static str),
-    /// As many packets as the device has for its queue.
+    /// The number of packets that the device has set for its queue.
     Device,
-    /// `tc` asks for the word.
+    /// `tc` requires the word.
     Needed,
-    /// What is known is said, the default too.
+    /// The value is always written if it is known, even if it is the default.
     Told,
 }
 
-/// A word that says several values at once.
+/// A word that sets several values at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
     pub word: &'static str,
-    /// Parameters and their values; one without a value stays as it is.
+    /// Parameters and their values. A parameter with an empty value is not changed.
     pub values: [(&'static str, &'static str); 3],
     /// Whether the values are added to earlier ones.
     pub adds: bool,
 }
 
-/// A parameter that Linux has no word for, and its value there.
+/// A parameter for which Linux has no word, and its value in Linux.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
     pub parameter: &'static str,
     pub value: &'static str,
-    /// What is different where the simulator has another value: a sentence.
+    /// A sentence about the difference, if the simulator has another value.
     pub differs: &'static str,
 }
 
@@ -127,7 +127,7 @@ impl Linux {
 }
 
 impl Word {
-    /// A word, and what Linux has without it.
+    /// A word, with the value in Linux if the word is absent.
     pub const fn new(parameter: &'static str, word: &'static str, value: Value, unsaid: &'static str) -> Word {
         Word {
             word,
@@ -140,12 +140,12 @@ impl Word {
         }
     }
 
-    /// A flag that is always said.
+    /// A flag that is always written.
     pub const fn flag(parameter: &'static str, yes: &'static str, no: &'static str) -> Word {
         Word::new(parameter, yes, Value::Flag(yes, no), "").unsaid(Unsaid::Told)
     }
 
-    /// One word of several.
+    /// A choice between several words.
     pub const fn choice(
         parameter: &'static str,
         words: &'static [(&'static str, &'static str)],
@@ -175,14 +175,14 @@ impl Word {
     }
 }
 
-/// Where flows are hashed to queues.
+/// The note for disciplines that hash flows to queues.
 pub const OTHER_HASH: &str = "Linux uses another hash, so that other flows share a queue there.";
 
-/// The words of a queue without its own limit.
+/// The note for a queue without its own limit.
 pub const OF_THE_DEVICE: &str = "Without a limit the queue holds as many packets as the device says: often 1000 on a \
                                  network card, 32 on an IFB (`ip link show`).";
 
-/// `ecn` or `noecn`, always said.
+/// `ecn` or `noecn`, which is always written.
 pub const ECN: Word = Word::flag("ecn", "ecn", "noecn");
 
 /// The words of CoDel.
@@ -190,7 +190,7 @@ pub const TARGET: Word = Word::new("target", "target", Value::Time, "5ms");
 pub const INTERVAL: Word = Word::new("interval", "interval", Value::Time, "100ms");
 pub const CE_THRESHOLD: Word = Word::new("ce_threshold", "ce_threshold", Value::Time, "none");
 
-/// The words of PIE. `alpha` and `beta` count sixteenths.
+/// The words of PIE. `alpha` and `beta` are in sixteenths.
 pub const REFERENCE: Word = Word::new("reference", "target", Value::Time, "15ms");
 pub const UPDATE: Word = Word::new("update_interval", "tupdate", Value::Time, "15ms");
 pub const ALPHA: Word = Word::new("alpha", "alpha", Value::Times(16), "0.125").most(32);
@@ -204,10 +204,10 @@ pub const DELAY: Word = Word::choice(
     "timestamp",
 );
 
-/// The words of PIE in Linux.
+/// The note about the clock of PIE in Linux.
 pub const TICKS: &str = "Linux changes the probability at ticks of its clock: 15 ms become 16 at 250 Hz (tc-pie(8)).";
 
-/// The words of queues that flows are hashed to.
+/// The words of disciplines that hash flows to queues.
 pub const FLOWS: Word = Word::new("queues", "flows", Value::Whole, "1024");
 pub const QUANTUM: Word = Word::new("quantum", "quantum", Value::Bytes, "1514B");
 pub const MEMORY: Word = Word::new("memory", "memory_limit", Value::Bytes, "32MiB");
@@ -223,12 +223,12 @@ pub const fn red(value: Value) -> [Word; 9] {
         Word::new("", "bandwidth", Value::Rate, "").unsaid(Unsaid::Needed),
         Word::new("max_probability", "probability", Value::Number, "").unsaid(Unsaid::Told),
         Word::flag("ecn", "ecn", ""),
-        // With ECN, Linux marks above `max` too unless this is said.
+        // With ECN, Linux also marks above `max` unless this word is given.
         Word::flag("mark_above_max", "", "harddrop").only_with("ecn"),
     ]
 }
 
-/// COBALT alone, which Linux has within `cake` only.
+/// COBALT alone. Linux has it only inside `cake`.
 pub const OF_CAKE: Linux = Linux {
     built_in: &[ALWAYS_MARKS],
     differs: "Linux has COBALT only inside cake, which is also a shaper; here COBALT is behind another shaper or the \
@@ -244,7 +244,7 @@ pub const OF_CAKE: Linux = Linux {
     )
 };
 
-/// The words of `cake`.
+/// A value of `cake` without a word.
 pub const ALWAYS_MARKS: BuiltIn = BuiltIn {
     parameter: "ecn",
     value: "true",
@@ -253,14 +253,14 @@ pub const ALWAYS_MARKS: BuiltIn = BuiltIn {
 
 pub const OF_RED: [Word; 9] = red(Value::BytesOfPackets);
 
-/// The words of RED in Linux.
+/// A value of RED without a word in Linux.
 pub const AS_GIVEN: BuiltIn = BuiltIn {
     parameter: "weight_rule",
     value: "given",
     differs: "In Linux the weight is computed from burst, not from the rate of the line.",
 };
 
-/// RED has no gentle slope there.
+/// In Linux RED has no gentle slope.
 pub const NOT_GENTLE: BuiltIn = BuiltIn {
     parameter: "gentle",
     value: "false",

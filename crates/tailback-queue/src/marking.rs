@@ -1,19 +1,19 @@
-//! Whether queues mark: one rule for every discipline.
+//! The rule that decides whether queues mark, for every discipline.
 //!
-//! A router that marks (RFC 3168) informs senders of congestion without a loss; one that does not mark, drops. A
-//! comparison of two disciplines is fair only if both do the same. So a scenario says once whether its network marks,
-//! and every discipline that can mark follows it: those with the parameter `ecn`, unless it is given, and with it
-//! `ce_threshold`. A discipline that is built outside a scenario marks only if its own `ecn` says so.
+//! A router that marks (RFC 3168) informs senders of congestion without a loss. A router that does not mark drops
+//! packets instead. A comparison of two disciplines is fair only if both mark or both drop. So a scenario says once
+//! whether its network marks. Every discipline with the parameter `ecn` follows this rule, unless `ecn` is given, and
+//! so does its `ce_threshold`. A discipline that is built outside a scenario marks only if its own `ecn` says so.
 //!
-//! A discipline whose only signal is the mark cannot follow a network that does not mark; [`signals_by_marks`] finds
-//! it.
+//! A discipline whose only signal is the mark cannot follow a network that does not mark. [`signals_by_marks`] finds
+//! such a discipline.
 
 use crate::entry::{Facts, Marks};
 use crate::params::{CE_THRESHOLD, ECN};
 use crate::registry::facts;
 use tailback_base::{Param, Settings, Value};
 
-/// Set the rule of the network in every model of a port that can mark and does not say whether it does.
+/// Set the rule of the network in every model of a port that can mark and whose `ecn` is not given.
 pub fn follow(port: &mut Settings, network: bool) {
     port.each_model(&mut |s| {
         let own = declares(s, &ECN) && s.gives(&ECN);
@@ -32,7 +32,7 @@ pub fn marks(port: &Settings) -> bool {
     port.models().iter().any(|s| known(s).is_some_and(|f| f.marks(s)))
 }
 
-/// Whether a model of a port marks above a delay, with `ce_threshold`.
+/// Whether a model of a port marks packets above a delay (`ce_threshold`).
 pub fn steps(port: &Settings) -> bool {
     let step = |s: &&Settings| s.find_key(&CE_THRESHOLD).flatten().is_some();
     port.models().iter().any(step)
@@ -61,7 +61,7 @@ fn declares(s: &Settings, p: &Param) -> bool {
     s.model.param(p.name).is_some()
 }
 
-/// The facts about a model of a port; parts such as schedulers never mark.
+/// The facts about a model of a port, if it is a discipline. Parts such as schedulers have no facts, and never mark.
 fn known(s: &Settings) -> Option<&'static Facts> {
     matches!(s.model.family, "queue" | "aqm").then(|| facts(s.model.name))?
 }

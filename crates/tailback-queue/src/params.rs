@@ -1,9 +1,9 @@
-//! Parameters that disciplines of several folders share.
+//! Parameters that disciplines of several modules share.
 
 use tailback_base::model::Profile;
 use tailback_base::{Duration, Key, KeyField, Kind, Param, Settings, Size};
 
-/// The buffer of every discipline; several have their own default.
+/// The buffer of every discipline. Several disciplines have another default.
 pub const BUFFER: Key<Size> = Key::new(
     "buffer",
     Kind::Size,
@@ -12,7 +12,7 @@ pub const BUFFER: Key<Size> = Key::new(
     "tailback",
 );
 
-/// For disciplines that can count the packet on the wire.
+/// A parameter of disciplines that can count the packet on the wire.
 pub const COUNT_IN_SERVICE: Key<bool> = Key::new(
     "count_in_service",
     Kind::Bool,
@@ -21,7 +21,7 @@ pub const COUNT_IN_SERVICE: Key<bool> = Key::new(
     "ns-2 counts waiting packets only",
 );
 
-/// The declaration of `ecn`: the packets that are marked, and the source.
+/// The declaration of `ecn`, with a text about the packets that are marked, and the source.
 macro_rules! ecn_key {
     ($doc:literal, $source:literal) => {
         tailback_base::Key::<Option<bool>>::new(
@@ -35,7 +35,7 @@ macro_rules! ecn_key {
 }
 pub(crate) use ecn_key;
 
-/// The parameter by which a discipline overrides its network; see [`crate::marking`].
+/// The parameter with which a discipline overrides the rule of its network; see [`crate::marking`].
 pub const ECN: Key<Option<bool>> = ecn_key!("Mark capable packets instead of dropping them early.", "RFC 3168");
 
 /// Whether a discipline with these settings marks instead of dropping.
@@ -43,7 +43,7 @@ pub fn ecn(s: &Settings) -> bool {
     s.get(&ECN) == Some(true)
 }
 
-/// A mark for each packet that waited long, beside the control law.
+/// The delay above which every packet is marked, in addition to the control law.
 pub const CE_THRESHOLD: Key<Option<Duration>> = Key::new(
     "ce_threshold",
     Kind::Time { min: 0.0, max: 100.0 },
@@ -52,7 +52,7 @@ pub const CE_THRESHOLD: Key<Option<Duration>> = Key::new(
     "RFC 8290 section 5.2.7",
 );
 
-/// For disciplines with named sets of values; the first is "default" and empty.
+/// The parameter of disciplines with named sets of values. The first set is "default" and is empty.
 pub const fn profile(profiles: &'static [Profile]) -> Param {
     Param::new(
         "profile",
@@ -63,7 +63,7 @@ pub const fn profile(profiles: &'static [Profile]) -> Param {
     )
 }
 
-/// For AQMs that distinguish flows.
+/// The parameter of AQMs that distinguish flows.
 pub const FLOW_KEY: Key<KeyField> = Key::new(
     "flow_key",
     Kind::Choice(&["tuple", "pair", "source", "destination", "label"]),
@@ -73,7 +73,7 @@ pub const FLOW_KEY: Key<KeyField> = Key::new(
     "the five-tuple in most papers",
 );
 
-/// For disciplines with several queues.
+/// The parameter of disciplines with several queues.
 pub const AQM: Param = Param::new(
     "aqm",
     Kind::Model("aqm"),
@@ -82,7 +82,7 @@ pub const AQM: Param = Param::new(
     "",
 );
 
-/// For shapers.
+/// The parameter of shapers.
 pub const QUEUE: Param = Param::new(
     "queue",
     Kind::Model("queue"),
@@ -91,7 +91,7 @@ pub const QUEUE: Param = Param::new(
     "",
 );
 
-/// For every discipline.
+/// The parameter of every discipline.
 pub const BEFORE: Param = Param::new(
     "before",
     Kind::List(&Kind::Model("aqm")),

@@ -72,7 +72,7 @@ macro_rules! ports {
     )*};
 }
 
-/// A port that acts when its buffer runs short, and is deficit round robin without a limit.
+/// A port that acts when its buffer is short. Without a limit it is deficit round robin.
 const NEEDS_A_LIMIT: Facts = Facts {
     unlimited: Some(Unlimited::leaves("drr")),
     ..Facts::MAPPED
@@ -259,7 +259,7 @@ ports! {
         build: |s, context, pieces| under(s, context, pieces, Wf2qPlus::new()),
     }
 
-    /// WF2Q: of the packets a fluid server would have begun, the one it would finish first, with the exact clock.
+    /// WF2Q serves packets that a fluid server has begun, in the order in which it ends them. The clock is exact.
     ///
     /// The scheduler is in [`schedule::wf2q`](crate::pieces::schedule::wf2q).
     wf2q {

@@ -1,7 +1,7 @@
-//! The list of disciplines that a scenario can name, one row each.
+//! The list of disciplines that a scenario can name, with one entry each.
 //!
-//! A discipline is found in the file of its name, or in its row of [`ports`](crate::ports), and knows nothing of this
-//! list.
+//! A discipline is in the file with its name, or has an entry in [`ports`](crate::ports). Its code does not depend on
+//! this list.
 
 use crate::aqm::colours::{mred, redn, rio, wred};
 use crate::aqm::delay::{cobalt, codel, dualpi2, pie};
@@ -35,12 +35,12 @@ use tailback_base::model::{self, Alias, Catalogue, Family, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, Settings, Size, Stream};
 
-/// A packet that disciplines can hold. The two lists are compiled for it where this trait is implemented, and nowhere
-/// else; in a generic function they would be compiled again in every crate and every test that calls it.
+/// A type of packet that disciplines can store. The two lists are compiled for this type only where the trait is
+/// implemented. In a generic function they would be compiled again in every crate and every test that calls it.
 pub trait HeldPacket: Packet + Sized + 'static {
-    /// [`groups_for`] this packet; never inlined.
+    /// [`groups_for`] this type of packet; never inlined.
     fn groups() -> &'static [Group<Self>];
-    /// [`Pieces::compiled`] for this packet; never inlined.
+    /// [`Pieces::compiled`] for this type of packet; never inlined.
     fn pieces() -> Pieces<Self>;
 }
 
@@ -55,10 +55,10 @@ impl HeldPacket for TestPacket {
     }
 }
 
-/// Disciplines of one kind, as in the reference page.
+/// Disciplines of one kind, in the groups of the reference page.
 pub struct Group<P: 'static> {
     title: &'static str,
-    /// The discipline in Linux that is most like the others of the group.
+    /// The discipline in Linux that is most similar to the other disciplines of the group.
     nearest: &'static str,
     rows: &'static [Entry<P>],
 }
@@ -165,7 +165,7 @@ impl<P: Packet + 'static> List<P> {
     ];
 }
 
-/// The disciplines as code for a packet, which [`HeldPacket::groups`] returns.
+/// The disciplines, compiled for a type of packet. [`HeldPacket::groups`] returns them.
 pub const fn groups_for<P: Packet + 'static>() -> &'static [Group<P>] {
     List::GROUPS
 }
@@ -180,7 +180,8 @@ pub fn groups() -> impl Iterator<Item = (&'static str, usize)> {
     TestPacket::groups().iter().map(|g| (g.title, g.rows.len()))
 }
 
-/// The discipline that comes nearest to this one, of those that Linux has; none for itself and for an unknown name.
+/// Among the disciplines that Linux has, the one most similar to this one. `None` if Linux has this discipline itself,
+/// and for an unknown name.
 pub fn nearest_in_linux(name: &str) -> Option<&'static str> {
     let group = TestPacket::groups()
         .iter()
@@ -188,8 +189,8 @@ pub fn nearest_in_linux(name: &str) -> Option<&'static str> {
     group.map(|g| g.nearest)
 }
 
-/// The disciplines that a scenario can name, with their builders: the list above, plus a caller's additions to a copy
-/// of it.
+/// The disciplines that a scenario can name, with their constructors. It is a copy of the list above, to which a caller
+/// may add disciplines.
 ///
 /// ```
 /// use tailback_base::{BitRate, DropReason, Duration, Settings, Stream};
@@ -278,7 +279,7 @@ impl<P: HeldPacket> Registry<P> {
         &self.nested
     }
 
-    /// Build the discipline that these settings describe, with the AQMs in it. The refusal says which parameters
+    /// Build the discipline that these settings describe, with the AQMs in it. The error says which parameters
     /// contradict each other, and what to write instead.
     ///
     /// # Errors
@@ -287,11 +288,11 @@ impl<P: HeldPacket> Registry<P> {
         self.build_with(settings, context, &|_, _| None)
     }
 
-    /// The same, with disciplines that are not in the list: where `outside` answers with one, that is taken, also
-    /// inside of another.
+    /// The same as [`Registry::build`], with disciplines that are not in the list. If `outside` returns a discipline
+    /// for some settings, it is used, also inside another discipline.
     ///
     /// # Errors
-    /// As for [`Registry::build`].
+    /// The same errors as [`Registry::build`].
     pub fn build_with(
         &self,
         settings: &Settings,
@@ -301,10 +302,10 @@ impl<P: HeldPacket> Registry<P> {
         self.build_at(settings, context, outside, None)
     }
 
-    /// The same, for a port whose packets lie in the memory of a switch.
+    /// The same as [`Registry::build_with`], for a port whose packets are in the shared memory of a switch.
     ///
     /// # Errors
-    /// As for [`Registry::build`].
+    /// The same errors as [`Registry::build`].
     pub fn build_sharing(
         &self,
         settings: &Settings,
@@ -317,7 +318,8 @@ impl<P: HeldPacket> Registry<P> {
         Ok(Box::new(SharingPort::new(queue, share.clone(), by_queue)))
     }
 
-    /// With a threshold on each queue of the innermost discipline, if it takes AQMs there and the port has a `share`.
+    /// Build a discipline. If there is a `share`, and the innermost discipline accepts an AQM on each queue, each of
+    /// these queues gets a threshold.
     fn build_at(
         &self,
         settings: &Settings,
@@ -330,7 +332,8 @@ impl<P: HeldPacket> Registry<P> {
         }
         let name = settings.model.name;
         let entry = self.entries.row(name)?;
-        // A reader has already done so; settings made by hand have names in place of models.
+        // The reader of a scenario has already put models in the place of their names. Settings made by hand may still
+        // have names.
         let settings = &laid(settings)?.with_models(&self.nested)?;
         let has = |p: &str| settings.model.param(p).is_some();
         let aqm = has(AQM.name).then(|| settings.nested(AQM.name)).flatten();
@@ -338,7 +341,8 @@ impl<P: HeldPacket> Registry<P> {
             true => settings.nested_list(BEFORE.name).collect(),
             false => vec![],
         };
-        // Only a discipline with AQMs inside draws for them, so that any other stream stays the same.
+        // A seed is drawn only for a discipline with AQMs inside, so that the streams of other disciplines do not
+        // change.
         let seed = match aqm.is_some() || !before.is_empty() {
             true => context.stream.bits(),
             false => 0,
@@ -349,7 +353,7 @@ impl<P: HeldPacket> Registry<P> {
         if let Some(aqm) = aqm {
             let make = self.maker(aqm, settings, &line).map_err(|e| e.within(AQM.name))?;
             let at = |q: QueueId| make(Stream::new(seed, &format!("aqm.{q}")));
-            // Settings that contradict each other do so for every queue alike.
+            // An error in the settings is the same for every queue, so it is found with queue 0.
             at(0).map_err(|e| e.within(AQM.name))?;
             let share = share.filter(|_| thresholds_by_queue(settings)).cloned();
             let aqms = QueueAqms::new(Box::new(move |q| {
@@ -403,7 +407,8 @@ impl<P: HeldPacket> Registry<P> {
         Ok(queue)
     }
 
-    /// Makes an AQM with these settings and its own random stream. Its buffer is that of the discipline `of`.
+    /// A function that makes AQMs with these settings, each with its own random stream. The buffer of the AQM is that
+    /// of the discipline `of`.
     fn maker(&self, aqm: &Settings, of: &Settings, context: &BuildContext) -> Result<MakeAdmission<P>, Refusal> {
         let name = aqm.model.name;
         let row = *self.aqms.row(name)?;
@@ -432,13 +437,13 @@ impl<P: HeldPacket> Registry<P> {
     }
 }
 
-/// Whether each queue of a discipline can be given an AQM, and so a threshold. One with an AQM by default, as
-/// `diffserv`, has queues that take no other.
+/// Whether each queue of a discipline can be given an AQM, and so a threshold. The queues of a discipline that has an
+/// AQM by default, such as `diffserv`, accept no other AQM.
 fn thresholds_by_queue(settings: &Settings) -> bool {
     settings.model.param(AQM.name).is_some_and(|p| p.default == AQM.default)
 }
 
-/// The same for what holds the packets, which may stand in a shaper.
+/// The same as [`thresholds_by_queue`], for the discipline that stores the packets, which may be inside a shaper.
 fn holds_thresholds(settings: &Settings) -> bool {
     match settings.model.param(QUEUE.name) {
         Some(_) => settings.nested(QUEUE.name).is_some_and(holds_thresholds),
@@ -446,11 +451,11 @@ fn holds_thresholds(settings: &Settings) -> bool {
     }
 }
 
-/// Refuse settings that put other models into a discipline than it was built with: with the same ones it may go on
-/// ([`QueueDiscipline::reconfigure`]).
+/// Refuse settings with other models inside a discipline than it was built with. With the same models, the settings may
+/// change during a run ([`QueueDiscipline::reconfigure`]).
 ///
 /// # Errors
-/// Another model, an additional or a missing one, or another order.
+/// A model is different, additional or missing, or the order has changed.
 pub fn same_models(built: &Settings, next: &Settings) -> Result<(), Refusal> {
     for param in built.model.params.iter().filter(|p| p.kind.holds_models()) {
         fn within<'s>(s: &'s Settings, param: &Param) -> Vec<&'s Settings> {
@@ -474,7 +479,7 @@ pub fn same_models(built: &Settings, next: &Settings) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A row that a [`Registry`] has a list of.
+/// A kind of registry entry that has a list in a [`Registry`].
 pub trait Part<P>: Registered + Sized {
     fn list(of: &mut Registry<P>) -> &mut model::Registry<Self>;
 }
@@ -503,18 +508,18 @@ impl<P> Part<P> for PolicyEntry<P> {
     }
 }
 
-/// Makes a discipline from outside the registries, if these settings are its placeholder.
+/// Makes a discipline that is in no registry, if the settings are the placeholder of such a discipline.
 pub type Outside<'a, P> = &'a dyn Fn(&Settings, &BuildContext) -> Option<Box<dyn QueueDiscipline<P>>>;
 
 /// Makes another instance of the same AQM, with this stream.
 type MakeAdmission<P> = Box<dyn Fn(Stream) -> Result<Box<dyn Admission<P>>, Refusal>>;
 
-/// Only the declarations, in the same order.
+/// The declarations of all disciplines, in the order of the reference page.
 pub fn models() -> impl Iterator<Item = &'static Model> {
     entries::<TestPacket>().map(|e| e.model)
 }
 
-/// The row with this name.
+/// The entry with this name.
 fn entry<P: HeldPacket>(name: &str) -> Option<&'static Entry<P>> {
     entries().find(|e| e.model.name == name)
 }
@@ -524,7 +529,7 @@ pub fn find(name: &str) -> Option<&'static Model> {
     entry::<TestPacket>(name).map(|e| e.model)
 }
 
-/// The names that other programs use for it.
+/// The names that other programs use for this discipline.
 pub fn also_called(model: &Model) -> &'static [Alias] {
     facts(model.name).map_or(&[], |f| f.also)
 }
@@ -535,18 +540,19 @@ pub fn facts(name: &str) -> Option<&'static Facts> {
     entry::<TestPacket>(name).map(|e| &e.facts).or_else(facts_of_crate)
 }
 
-/// The facts of disciplines that the program contains besides those of the list.
+/// The facts of disciplines of the program that are not in the list.
 static TOLD: OnceLock<Vec<(&'static Model, Facts)>> = OnceLock::new();
 
-/// Let [`facts`] know disciplines that are not in the list. Only the first call counts.
+/// Add the facts of disciplines that are not in the list to those that [`facts`] finds. Only the first call has an
+/// effect.
 pub fn tell_facts(of: Vec<(&'static Model, Facts)>) {
     TOLD.get_or_init(|| of);
 }
 
-/// Build the discipline that these settings describe, from those of tailback.
+/// Build the discipline of tailback that these settings describe.
 ///
 /// # Errors
-/// As for [`Registry::build`].
+/// The same errors as [`Registry::build`].
 pub fn build<P: HeldPacket>(
     settings: &Settings,
     context: BuildContext,
@@ -554,7 +560,7 @@ pub fn build<P: HeldPacket>(
     Registry::standard().build(settings, context)
 }
 
-/// What is left of these settings, if they describe a FIFO that the engine replaces by arithmetic.
+/// The rule of these settings, if they describe a FIFO that the engine replaces by arithmetic.
 pub fn arithmetic(settings: &Settings) -> Option<Arithmetic> {
     let rule = facts(settings.model.name)?.fused?;
     match settings.model.profile_param() {
@@ -563,7 +569,7 @@ pub fn arithmetic(settings: &Settings) -> Option<Arithmetic> {
     }
 }
 
-/// The buffer, if it is a plain drop-tail FIFO.
+/// The buffer of these settings, if they describe a plain drop-tail FIFO.
 pub fn fused_limit(settings: &Settings) -> Option<Size> {
     arithmetic(settings).filter(|a| a.step.is_none()).map(|a| a.limit)
 }

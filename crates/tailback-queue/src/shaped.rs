@@ -1,11 +1,11 @@
-//! Looking through shapers: which disciplines hold the packets, and at what rate they leave at most.
+//! Finds, for shapers, the disciplines inside that store the packets, and the largest rate at which packets leave.
 
 use crate::params::QUEUE;
 use crate::registry::facts;
 use crate::shape::htb::classes;
 use tailback_base::{BitRate, Settings, Value};
 
-/// The discipline inside a shaper; `None` if these settings are those of no shaper.
+/// The discipline inside a shaper; `None` if these settings do not describe a shaper.
 pub fn inside(queue: &Settings) -> Option<&Settings> {
     match queue.find(QUEUE.name)? {
         Value::Model(inner) => Some(inner),
@@ -13,7 +13,8 @@ pub fn inside(queue: &Settings) -> Option<&Settings> {
     }
 }
 
-/// The discipline where packets wait: the innermost, or these settings themselves.
+/// The settings of the discipline where packets wait: the innermost one, or these settings themselves if there is no
+/// shaper.
 ///
 /// ```
 /// use tailback_base::Settings;
@@ -28,16 +29,16 @@ pub fn innermost(queue: &Settings) -> &Settings {
     inside(queue).map_or(queue, innermost)
 }
 
-/// Every discipline where packets wait: the innermost, or those of the classes of a shaper, and that of packets without
-/// a class.
+/// Every discipline where packets wait: the innermost one, and those of the classes of a shaper. With classes, the
+/// innermost one is for packets without a class.
 pub fn holders(queue: &Settings) -> Vec<&Settings> {
     let inside = inside(queue).map_or_else(|| vec![queue], holders);
     let of_classes = classes::queues(queue).into_iter().flat_map(holders);
     inside.into_iter().chain(of_classes).collect()
 }
 
-/// These settings with the values of their profile under those given, and what follows from them; and so those of the
-/// discipline inside.
+/// These settings, with the values of their profile and derived values for parameters that are not given. The same is
+/// done for the discipline inside.
 pub fn laid(queue: Settings) -> Settings {
     let mut laid = queue.with_profile(&[]).unwrap_or(queue);
     if let Some(follow) = facts(laid.model.name).and_then(|f| f.follows) {
@@ -60,7 +61,7 @@ pub fn path(queue: &Settings) -> Vec<&'static str> {
     keys
 }
 
-/// The rate at which packets leave at most: that of the line, or of a shaper that is slower.
+/// The largest rate at which packets leave: the rate of the line, or that of a slower shaper.
 pub fn rate(queue: &Settings, line: BitRate) -> BitRate {
     let own = facts(queue.model.name)
         .and_then(|f| f.shapes)

@@ -1,26 +1,27 @@
 //! One memory for the packets of several ports, divided by dynamic thresholds.
 //!
-//! The ports of a switch often share a memory. A queue may take what others leave, but not all of it: it refuses an
-//! arriving packet while it holds as much as `alpha` times what is free. So a queue that is alone on the switch gets
-//! alpha / (1 + alpha) of the memory, and n full queues get alpha / (1 + n alpha) each; the rest stays free for a queue
-//! that was empty so far. Measure: the queue's own length and the free memory. Function: a threshold. Action: the
-//! arriving packet is dropped (overflow).
+//! The ports of a switch often share a memory. A queue may use only a part of the memory that other queues leave free:
+//! an arriving packet is refused while the length of its queue is at least `alpha` times the free memory. So if only
+//! one queue has packets, it gets alpha / (1 + alpha) of the memory, and n full queues get alpha / (1 + n alpha) each.
+//! The rest stays free for a queue that was empty so far. Measure: the queue's own length and the free memory.
+//! Function: a threshold. Action: the arriving packet is dropped (overflow).
 //!
 //! ```text
 //! arrival at queue q    T = alpha (B - Q);    drop if length(q) >= T, or if the packet does not fit into B - Q
 //! ```
 //!
-//! B is the memory, Q what all queues of the switch hold, both in the unit of the memory (packets or bytes).
+//! B is the size of the memory, and Q the space that all queues of the switch use, both in the unit of the memory
+//! (packets or bytes).
 //!
 //! From: A. K. Choudhury and E. L. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM
 //! Transactions on Networking 6(2), 1998, equation 1 and section III.
 //!
-//! State: what all ports hold (packets and bytes), once for the switch; what a port held when it was last counted. A
-//! packet costs two comparisons and two additions, beside what the discipline of its port costs.
+//! State: the packets and bytes of all ports together, once for the switch; the backlog of each port when it was last
+//! counted. A packet costs two comparisons and two additions, and the cost of the discipline of its port.
 //!
-//! A port whose discipline gives each of its queues an AQM compares each queue with a threshold of its own, before that
-//! AQM; any other port counts as one queue. The packet on the wire is in no queue. A discipline that makes room for an
-//! arrival by dropping others is asked only if the memory has room.
+//! If the discipline of a port can have an AQM on each queue, each queue is compared with its own threshold before its
+//! AQM. Any other port counts as one queue. The packet on the wire counts in no queue. If a discipline makes room for
+//! an arrival by dropping other packets, the arrival reaches this discipline only if the memory has room.
 //!
 //! The ports share the memory by reference, so all ports of a switch belong to one driver and one thread.
 
@@ -38,7 +39,7 @@ use tailback_base::{Packet, ProbeDef, Settings, Size, Time};
 /// The memory of a switch.
 pub struct SharedMemory {
     size: Size,
-    /// What all ports hold.
+    /// The backlog of all ports together.
     held: Cell<Backlog>,
 }
 
@@ -50,12 +51,12 @@ impl SharedMemory {
         }
     }
 
-    /// What all ports hold.
+    /// The backlog of all ports together.
     pub fn held(&self) -> Backlog {
         self.held.get()
     }
 
-    /// The memory that no packet takes, in its unit; infinite if it has no end.
+    /// The free memory, in its unit; infinite if the memory is unlimited.
     fn free(&self) -> f64 {
         let size = match self.size {
             Size::Packets(n) | Size::Bytes(n) => n,
@@ -64,7 +65,7 @@ impl SharedMemory {
         size.saturating_sub(capacity::level(self.size, self.held.get())) as f64
     }
 
-    /// A port held `before`, and now holds `now`.
+    /// Count a change of the backlog of a port from `before` to `now`.
     fn count(&self, before: Backlog, now: Backlog) {
         let held = self.held.get();
         self.held.set(Backlog {
@@ -74,17 +75,17 @@ impl SharedMemory {
     }
 }
 
-/// The part of a port in the memory of its switch.
+/// The rule for the part of a port in the memory of its switch.
 #[derive(Clone)]
 pub struct MemoryShare {
     memory: Rc<SharedMemory>,
-    /// Factors of queue 0, 1, ... of the port; the last is for all later ones.
+    /// The factors of queue 0, 1, ... of the port. The last factor is used for all later queues.
     alpha: Rc<[f64]>,
 }
 
 impl MemoryShare {
-    /// With one factor for each queue of the port, the last for all later ones; without any, a queue may take what is
-    /// free.
+    /// A share with one factor for each queue of the port; the last factor is used for all later queues. Without
+    /// factors, the factor is 1.
     pub fn new(memory: &Rc<SharedMemory>, alpha: &[f64]) -> MemoryShare {
         MemoryShare {
             memory: memory.clone(),
@@ -92,13 +93,13 @@ impl MemoryShare {
         }
     }
 
-    /// The most that a queue may hold now.
+    /// The threshold of a queue at present.
     pub fn threshold(&self, queue: QueueId) -> f64 {
         let alpha = self.alpha.get(queue as usize).or(self.alpha.last());
         alpha.copied().unwrap_or(1.0) * self.memory.free()
     }
 
-    /// Whether a queue that holds this much is below its threshold.
+    /// Whether a queue with this backlog is below its threshold.
     fn admits(&self, queue: QueueId, own: Backlog) -> bool {
         (capacity::level(self.memory.size, own) as f64) < self.threshold(queue)
     }
@@ -109,7 +110,7 @@ impl MemoryShare {
     }
 }
 
-/// A discipline whose packets lie in the memory of a switch.
+/// A discipline whose packets are in the shared memory of a switch.
 pub struct SharingPort<P> {
     queue: Box<dyn QueueDiscipline<P>>,
     share: MemoryShare,
@@ -120,7 +121,7 @@ pub struct SharingPort<P> {
 }
 
 impl<P: Packet> SharingPort<P> {
-    /// `by_queue` if the discipline was built with [`QueueThreshold`]s on its queues.
+    /// Wrap a discipline. `by_queue` says whether it was built with a [`QueueThreshold`] on each queue.
     pub fn new(queue: Box<dyn QueueDiscipline<P>>, share: MemoryShare, by_queue: bool) -> SharingPort<P> {
         SharingPort {
             queue,
@@ -200,7 +201,7 @@ impl<P: Packet> QueueThreshold<P> {
         QueueThreshold { share, queue, aqm }
     }
 
-    /// Thresholds on the queues of a port that has no AQM on each.
+    /// Thresholds for the queues of a port that has no AQM on its queues.
     pub fn alone(share: &MemoryShare) -> QueueAqms<P>
     where
         P: 'static,

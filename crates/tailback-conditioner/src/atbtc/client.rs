@@ -1,4 +1,4 @@
-//! One client: a sender, or the senders of an aggregate, and their two buckets.
+//! A client: a sender, or the senders of an aggregate, with two buckets.
 
 use super::params::{
     BY_WEIGHT, COLOURS, COMMITTED_RATE, DEPTH_FLOOR, MIN_DEPTH, PEAK_RATE, RETRANSMIT_GREEN, SLOWSTART_POLICE,
@@ -56,11 +56,11 @@ impl Profile {
 struct FlowState {
     weight: f64,
     state: Option<SenderState>,
-    /// A packet of this slow start was already dropped.
+    /// Whether a packet of this slow start was already dropped.
     policed: bool,
 }
 
-/// The buckets of a client.
+/// The buckets and flows of a client.
 #[derive(Debug)]
 pub(super) struct Client {
     profile: Profile,
@@ -90,7 +90,7 @@ impl Client {
         self.set_rates(now);
     }
 
-    /// The flow sends no more. Returns whether it was the client's last.
+    /// Remove a flow that sends no more packets. Returns whether it was the client's last flow.
     pub fn leave(&mut self, flow: FlowId, now: Time) -> bool {
         self.members.remove(&flow);
         self.set_rates(now);
@@ -121,7 +121,7 @@ impl Client {
         }
     }
 
-    /// Take a sender's report.
+    /// Apply a sender's report.
     pub fn report(&mut self, flow: FlowId, state: SenderState, now: Time) {
         let Some(member) = self.members.get_mut(&flow) else {
             return;
@@ -143,7 +143,7 @@ impl Client {
         }
     }
 
-    /// The colour of a data packet that came with this one.
+    /// The new colour of a data packet that arrived with the colour `came`. `again` says that it is a retransmission.
     pub fn colour(&mut self, bytes: u32, came: Colour, again: bool, now: Time) -> Colour {
         let colour_that_counts = self.meter.known(came);
         if again && self.profile.retransmit_green && colour_that_counts == Colour::Green {
@@ -162,12 +162,13 @@ impl Client {
         }
     }
 
-    /// Whether a red packet of this flow is dropped; at most one per slow start is.
+    /// Whether a red packet of this flow is dropped. At most one packet per slow start is dropped.
     pub fn polices(&mut self, flow: FlowId) -> bool {
         self.profile.police && self.ends_slow_start(flow)
     }
 
-    /// Whether a drop is to end the slow start of this flow; true at most once in each.
+    /// Whether a packet is to be dropped to end the slow start of this flow. This is true at most once in each slow
+    /// start.
     pub fn ends_slow_start(&mut self, flow: FlowId) -> bool {
         let slow_start = self.in_slow_start(flow);
         let Some(m) = self.members.get_mut(&flow) else {
@@ -178,7 +179,8 @@ impl Client {
         drop
     }
 
-    /// Whether the sender of this flow is in slow start; until its first report it counts as such.
+    /// Whether the sender of this flow is in slow start. Before its first report, a sender counts as being in slow
+    /// start.
     pub fn in_slow_start(&self, flow: FlowId) -> bool {
         let state = self.members.get(&flow).map(|m| m.state);
         state.is_some_and(|s| s.is_none_or(|s| s.slow_start))
@@ -192,24 +194,25 @@ impl Client {
         }
     }
 
-    /// Whether a packet of this many bytes is not red now, or would be at any time.
+    /// Whether a packet of this number of bytes can leave now: it is not red, or it would be red at any time.
     pub fn is_within_peak(&mut self, bytes: u32, now: Time) -> bool {
         self.wait(bytes, now) == Duration::ZERO
     }
 
-    /// How long after now that will be so. A packet larger than the bucket waits until it is full.
+    /// The time until a packet of this size can leave. If it is larger than the bucket, it waits until the bucket is
+    /// full.
     pub fn wait(&mut self, bytes: u32, now: Time) -> Duration {
         self.meter.fill(now);
         let (rate, bucket) = self.least_bad();
         bucket.wait(bytes, *rate).unwrap_or(Duration::ZERO)
     }
 
-    /// Whether a packet that came with this colour may be better than red.
+    /// Whether a packet that arrived with this colour may get a better colour than red.
     pub fn may_improve(&self, came: Colour) -> bool {
         self.meter.known(came) != Colour::Red
     }
 
-    /// Its probes.
+    /// Values that can be recorded.
     pub const READ: [Probe<Client, Time>; 5] = [
         Probe::new(
             "committed_tokens",

@@ -1,12 +1,13 @@
-//! Packets of slow starts that wait until they are within the peak rate.
+//! Holds packets of slow starts back until they are within the peak rate.
 //!
-//! A sender in slow start doubles its window until something stops it, and a window that is far above the peak rate
-//! is red for the most part: several of its packets may be lost in one round trip. With `slowstart_shape` a packet
-//! that would be red waits, in order, until the bucket of the peak rate has its tokens. If as many packets wait as
-//! may, the next one is dropped, once in each slow start, so that it ends; later ones send the head on at once.
+//! A sender in slow start doubles its window until a signal stops it. If the window is far above the peak rate, most of
+//! its packets are red, and several packets may be lost in one round trip. With `slowstart_shape` a packet that would
+//! be red waits, in order, until the bucket of the peak rate has enough tokens for it. If the maximum number of packets
+//! waits, the next packet is dropped, once in each slow start, so that the slow start ends. When later packets arrive
+//! at a full shaper, its head leaves at once.
 //!
-//! State: the waiting packets of each client, and when its head may leave. A packet that does not wait costs nothing
-//! where nothing is held.
+//! State: the waiting packets of each client, and the time when the first of these may leave. While no packets wait, a
+//! packet that need not wait has no cost.
 
 use super::client::Client;
 use std::collections::{BTreeMap, VecDeque};
@@ -15,15 +16,15 @@ use tailback_base::{Packet, Time};
 /// The fate of a packet that would be red.
 pub(super) enum HoldAnswer<P> {
     Waits,
-    /// The shaper is full: this packet is dropped.
+    /// The shaper is full, and this packet is dropped.
     Dropped(P),
-    /// The shaper is full, and its head leaves for it.
+    /// The shaper is full. The arriving packet waits, and this packet, the head, leaves.
     Pushes(P),
 }
 
 /// The waiting packets of all clients, by the number of the client.
 pub(super) struct Hold<P> {
-    /// How many packets of a client may wait; 0 if no packet ever waits.
+    /// The number of packets of a client that may wait; 0 if no packet ever waits.
     most: usize,
     waiting: BTreeMap<usize, HeldLine<P>>,
 }
@@ -49,7 +50,7 @@ impl<P: Packet> Hold<P> {
         self.waiting.contains_key(&client)
     }
 
-    /// How many packets wait.
+    /// The number of waiting packets.
     pub fn packets(&self) -> u64 {
         self.waiting.values().map(|line| line.packets.len() as u64).sum()
     }
@@ -64,7 +65,7 @@ impl<P: Packet> Hold<P> {
         self.waiting.values().map(|l| l.due).min()
     }
 
-    /// A packet of a sender in slow start would be red.
+    /// Hold back a packet of a sender in slow start that would be red.
     pub fn take(&mut self, client: usize, c: &mut Client, p: P) -> HoldAnswer<P> {
         let line = self.waiting.entry(client).or_insert_with(|| HeldLine {
             packets: VecDeque::new(),
@@ -84,8 +85,8 @@ impl<P: Packet> Hold<P> {
         }
     }
 
-    /// Take what may leave now: packets of senders whose slow start is over, and from the head what is within the
-    /// peak rate. `send` colours a packet, which takes its tokens.
+    /// Let packets leave that may leave now: packets of senders whose slow start is over, and packets at the head that
+    /// are within the peak rate. `send` colours a packet and takes its tokens.
     pub fn release(&mut self, client: usize, c: &mut Client, now: Time, send: &mut dyn FnMut(&mut Client, P)) {
         let Some(line) = self.waiting.get_mut(&client) else {
             return;

@@ -1,26 +1,27 @@
-//! A sender's round trip, measured from the packets that pass a router.
+//! Measures a sender's round trip from the packets that pass a router.
 //!
-//! Every packet carries the time stamp of its sender and echoes the last one it has seen (RFC 7323 section 3). The
-//! time from a data packet to the first acknowledgement that echoes it is the part of the round trip below the
-//! router. The time from an acknowledgement to the first data packet that echoes it is the part above. Each part is
-//! smoothed as TCP smooths its samples (RFC 6298 section 2), and the round trip is their sum once both are known.
+//! Every packet carries the time stamp of its sender and echoes the last time stamp that its sender has received (RFC
+//! 7323 section 3). The time from a data packet to the first acknowledgement that echoes its stamp is the part of the
+//! round trip below the router, towards the receiver. The time from an acknowledgement to the first data packet that
+//! echoes its stamp is the part above the router, towards the sender. Each part is smoothed as TCP smooths its samples
+//! (RFC 6298 section 2). Once both parts are known, the round trip is their sum.
 //!
 //! State for each flow: two smoothed times, and the time stamps that passed in each direction and were not echoed
 //! yet, at most one window.
 //!
-//! Choices. A stamp counts from its first packet to its first echo, as in RFC 7323 section 4, so a delayed
-//! acknowledgement has the same effect as at the sender. If a sender waits for its application, the part above
-//! becomes longer; this cannot be distinguished.
+//! Choices. A sample is the time from the first packet with a stamp to the first echo of this stamp, as in RFC 7323
+//! section 4. So a delayed acknowledgement has the same effect as at the sender. If a sender waits for its application,
+//! the part above becomes longer. The router cannot distinguish this from a longer path.
 
 use crate::conditioner::Stamps;
 use std::collections::VecDeque;
 use tailback_base::{Duration, Time};
 
-/// Time stamps that passed in one direction, and when they passed, in order.
+/// The time stamps that passed in one direction, with the times when they passed, in order.
 #[derive(Debug, Default)]
 struct StampsPassed {
     passed: VecDeque<(Time, Time)>,
-    /// ns.
+    /// The smoothed time, ns.
     smoothed: Option<f64>,
 }
 
@@ -95,12 +96,12 @@ mod tests {
         assert_eq!(s.round_trip(), None, "nothing is known above");
         s.data(stamps(100, far + 50), Time(110 * MS));
         assert_eq!(s.round_trip(), Some(Duration(100 * MS)));
-        // A queue of 8 ms below, once: the estimate changes by an eighth of it.
+        // There is once a queueing delay of 8 ms below the router. The estimate changes by an eighth of it.
         s.acknowledgement(stamps(far + 158, 100), Time(198 * MS));
         assert_eq!(s.round_trip(), Some(Duration(101 * MS)));
     }
 
-    /// A stamp on several packets counts from the first one; an echo that comes again, or an old one, is ignored.
+    /// A stamp on several packets counts from the first packet. A repeated or an old echo is ignored.
     #[test]
     fn only_first_packets_and_first_echoes_count() {
         let mut s = Snooper::default();
@@ -115,7 +116,7 @@ mod tests {
         s.acknowledgement(stamps(52, 1), Time(300 * MS));
         s.data(stamps(91, 50), Time(500 * MS));
         assert_eq!(s.round_trip(), first);
-        // Stamps that were never echoed are forgotten at the first later echo.
+        // Stamps that were never echoed are removed at the first later echo.
         (100..200).for_each(|v| s.data(stamps(v, 50), Time(v * MS)));
         s.acknowledgement(stamps(60, 199), Time(600 * MS));
         assert!(s.below.passed.is_empty());

@@ -1,19 +1,21 @@
-//! Adaptive: uses stages that remember flows while there are few, and stages without memory while there are many.
+//! Adaptive: uses stages with state for each flow while there are few flows, and stages without such state while there
+//! are many.
 //!
 //! ```text
 //! flows < threshold     per-flow mode     the stages but the plain SYN
 //! flows >= threshold    stateless mode    the stages that remember no flow: SYN by its flag, CWR, policer
 //! ```
 //!
-//! In the per-flow mode a table counts flows. In the stateless mode a sketch counts them: each packet sets one bit,
-//! at the hash of its flow, in a bitmap of 4096 bits. The share of zeros z gives the number of flows, -4096 ln z
-//! (linear counting). The mode is chosen once a second; it returns to per-flow below 0.8 times the threshold. Tables
-//! are empty after a change.
+//! In the per-flow mode a table counts flows. In the stateless mode a sketch estimates the number of flows: each packet
+//! sets one bit, at the hash of its flow, in a bitmap of 4096 bits. The share of zeros z gives the number of flows,
+//! -4096 ln z (linear counting). The mode is chosen once a second. It returns to per-flow below 0.8 times the
+//! threshold. After a change of the mode, tables are empty.
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000; the counting is ours, after Whang, Vander-Zanden and
-//! Taylor, "A linear-time probabilistic counting algorithm for database applications", 1990.
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000. The counting is our choice, after Whang, Vander-Zanden
+//! and Taylor, "A linear-time probabilistic counting algorithm for database applications", 1990.
 //!
-//! State: a table of flows without contents, or 512 bytes. Cost: a search, or a hash.
+//! State: a table of flows without other contents, or a sketch of 512 bytes. Cost of a packet: a search in the table,
+//! or a hash.
 
 use super::counts::{Held, Remembers};
 use super::flow_table::{FlowTable, TableBounds};
@@ -26,14 +28,14 @@ pub enum Keeping {
     Stateless,
 }
 
-/// Bits of the sketch.
+/// The number of bits of the sketch.
 const BITS: usize = 4096;
-/// How often the mode is chosen, and how far back the sketch looks.
+/// The time between two choices of the mode, which is also the time that the sketch covers.
 const EPOCH: Duration = Duration(1_000_000_000);
 /// The mode returns to per-flow below this share of the threshold.
 const BACK: f64 = 0.8;
 
-/// Estimates the number of flows from the hashes it has seen.
+/// Estimates the number of flows from the hashes of packets.
 struct Sketch {
     bits: [u64; BITS / 64],
     salt: u64,
@@ -48,7 +50,7 @@ impl Sketch {
     }
 
     fn add(&mut self, flow: FlowId) {
-        // The finisher of MurmurHash3 (Appleby 2011).
+        // The finalizer of MurmurHash3 (Appleby 2011).
         let mut h = u64::from(flow.0) ^ self.salt;
         h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -56,7 +58,7 @@ impl Sketch {
         self.bits[bit / 64] |= 1 << (bit % 64);
     }
 
-    /// The number of flows it has seen. If all bits are set, the result is the same as with one zero bit.
+    /// The estimated number of flows. If all bits are set, the result is the same as with one zero bit.
     fn flows(&self) -> f64 {
         let zeros: u32 = counted(&self.bits).map(|b| b.count_zeros()).sum();
         -(BITS as f64) * libm::log(f64::from(zeros.max(1)) / BITS as f64)
@@ -67,20 +69,20 @@ impl Sketch {
     }
 }
 
-/// The number of flows that a router's resources allow: memory in bytes, at 64 per flow, and look-ups per second, if
-/// each flow sends `packets` per second.
+/// The number of flows that a router's resources allow. The memory is in bytes, with 64 bytes per flow. `lookups` is
+/// per second, and each flow sends `packets` per second.
 pub fn affordable(memory: u64, lookups: f64, packets: f64) -> u64 {
     let by_memory = memory as f64 / 64.0;
     by_memory.min(lookups / packets).floor() as u64
 }
 
-/// The switch.
+/// The choice between the two modes.
 pub struct Adaptive {
     threshold: u64,
     mode: Keeping,
     table: FlowTable<()>,
     sketch: Sketch,
-    /// Number of flows when the mode was last chosen.
+    /// The number of flows when the mode was last chosen.
     counted: f64,
     judge_at: Time,
 }
@@ -101,17 +103,17 @@ impl Adaptive {
         self.mode
     }
 
-    /// Number of flows when the mode was last chosen.
+    /// The number of flows when the mode was last chosen.
     pub fn counted(&self) -> f64 {
         self.counted
     }
 
-    /// When the mode is chosen next.
+    /// The time when the mode is chosen next.
     pub fn next(&self) -> Time {
         self.judge_at
     }
 
-    /// A packet passes.
+    /// Count a passing packet.
     pub fn count(&mut self, flow: FlowId, now: Time) {
         match self.mode {
             Keeping::PerFlow => {
@@ -121,7 +123,7 @@ impl Adaptive {
         }
     }
 
-    /// Choose the mode; returns the new mode if it has changed.
+    /// Choose the mode. Returns the new mode if it has changed.
     pub fn judge(&mut self, now: Time) -> Option<Keeping> {
         self.judge_at = now + EPOCH;
         let threshold = self.threshold as f64;
@@ -179,7 +181,7 @@ mod tests {
         assert_eq!(second(&mut a, 0..40, 1), Keeping::Stateless);
         assert_eq!(second(&mut a, 0..36, 2), Keeping::Stateless, "more than four fifths");
         assert_eq!(second(&mut a, 0..28, 3), Keeping::PerFlow);
-        // The table is empty after the change: flows seen before do not count.
+        // The table is empty after the change, so earlier flows do not count.
         assert_eq!(second(&mut a, 100..110, 4), Keeping::PerFlow);
         assert_eq!(a.counted(), 10.0);
     }
@@ -194,7 +196,8 @@ mod tests {
         assert_eq!(a.counted(), 6.0);
     }
 
-    /// Within its standard error, sqrt(m (e^t - t - 1)) for t = n/m.
+    /// The sketch estimates the number of flows within three times its standard error, which is sqrt(m (e^t - t - 1))
+    /// for t = n/m.
     #[test]
     fn the_sketch_counts_flows() {
         for n in [10_u32, 100, 1000, 10_000] {

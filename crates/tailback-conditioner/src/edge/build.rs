@@ -32,7 +32,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     }
 }
 
-/// The settings of the stages that are listed.
+/// The settings of the stages in the list.
 struct Stages<'s>(Vec<&'s Settings>);
 
 impl<'s> Stages<'s> {
@@ -56,14 +56,14 @@ impl<'s> Stages<'s> {
 }
 
 fn build<P: Packet + 'static>(s: &Settings, context: BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal> {
-    // A preset names its stages.
+    // A profile may name the stages, so it is applied first.
     let s = &s.with_profile(&[])?.with_models(&catalogue(context.meters))?;
     let listed = Stages::of(s)?;
     let memory = TableBounds {
         timeout: s.get(&FLOW_TIMEOUT),
         limit: s.get(&MOST_FLOWS) as usize,
     };
-    // The marker has the edge's own stream, so that stages do not change its draws.
+    // The marker uses the random stream of the edge itself, so that stages do not change its random numbers.
     let seed = context.stream.clone().bits();
     let stream = |of: &str| Stream::new(seed, of);
     let (own, edges) = (context.edge, context.edge_count);
@@ -188,7 +188,7 @@ fn marker(s: &Settings, context: BuildContext<'_>) -> Result<(Marker, Option<Tel
     Ok((Marker::Excess(Box::new(excess)), Some(telling)))
 }
 
-/// The rate that the marker grants its aggregate: committed rate, target or rate.
+/// The rate that the marker allows its aggregate: its committed rate, target or rate.
 fn rate_of_marker(s: &Settings) -> Option<BitRate> {
     let m = s.nested(MARKER.name)?;
     m.find_key(&COMMITTED_RATE)

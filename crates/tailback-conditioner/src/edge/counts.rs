@@ -1,4 +1,4 @@
-//! Counts of an edge's actions by stage, and the sizes of its tables: the values of its probes.
+//! The values of an edge's probes: counts of its actions by stage, and the sizes of its tables.
 
 use super::flow_table::FlowTable;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ impl Held {
     }
 }
 
-/// Packets of one aggregate since the start.
+/// The counts of packets of one aggregate since the start.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     asked: [u64; 3],
@@ -46,10 +46,10 @@ struct Tally {
     changed: [u64; STAGES],
 }
 
-/// Packets since the start.
+/// The counts of packets since the start.
 #[derive(Clone, Default)]
 pub struct Counts {
-    /// By the colour that the marker asked for.
+    /// All packets, by the colour that the marker chose.
     pub asked: [u64; 3],
     /// Packets that got another colour or were dropped, by stage.
     pub changed: [u64; STAGES],
@@ -77,7 +77,7 @@ impl Counts {
         self.tally(aggregate).changed[stage as usize] += 1;
     }
 
-    /// The values of all aggregates, one aggregate after the other; NaN after the last.
+    /// One of the values of all aggregates, which are listed one aggregate after the other; NaN after the last value.
     pub fn of_aggregate(&self, what: Counted, index: usize) -> f64 {
         let each = match what {
             Counted::Changed => STAGES,
@@ -97,7 +97,7 @@ impl Counts {
     }
 }
 
-/// A probe of the edge itself; the probes of its marker follow.
+/// A probe of the edge itself. The probes of its marker follow these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EdgeProbe {
     Asked,
@@ -116,18 +116,18 @@ pub enum EdgeProbe {
     Drop,
     Shaped,
     Window,
-    /// The colours of an aggregate's packets.
+    /// The counts of packets of each aggregate.
     Aggregate(Counted),
 }
 
 /// The counts of an aggregate's packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counted {
-    /// By the colour the marker asked for.
+    /// Packets by the colour that the marker chose.
     Asked,
-    /// By the colour they leave with.
+    /// Packets by the colour with which they leave.
     Marked,
-    /// By the stage that gave them another colour or dropped them.
+    /// Packets by the stage that gave them another colour or dropped them.
     Changed,
 }
 
@@ -308,7 +308,7 @@ const fn probe(name: &'static str, unit: &'static str, doc: &'static str, per: &
     ProbeDef { name, unit, doc, per }
 }
 
-/// The declarations, as a model has them.
+/// The declarations, in the form that a model needs.
 pub const PROBE_DEFS: [ProbeDef; PROBES.len()] = {
     let mut defs = [PROBES[0].1; PROBES.len()];
     let mut i = 0;
@@ -319,7 +319,7 @@ pub const PROBE_DEFS: [ProbeDef; PROBES.len()] = {
     defs
 };
 
-/// A stage that remembers flows.
+/// A stage with a table of flows.
 pub trait Remembers {
     fn held(&self) -> Held;
     fn live(&self, now: Time) -> usize;
@@ -334,7 +334,7 @@ impl<T> Remembers for FlowTable<T> {
     }
 }
 
-/// The value of a probe for a stage that remembers flows.
+/// The value of a probe for a stage with a table of flows.
 pub fn remembered(table: &dyn Remembers, probe: EdgeProbe, now: Time) -> f64 {
     let held = table.held();
     match probe {

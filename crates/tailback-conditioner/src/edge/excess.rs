@@ -1,5 +1,5 @@
-//! Excess by round trip and by target: marks the packets above an aggregate's target so that losses even out the
-//! rates of aggregates.
+//! Excess by round trip and by target: marks the packets above an aggregate's target so that losses make the rates of
+//! aggregates more equal.
 //!
 //! The steady rate of TCP is proportional to 1/(R sqrt p), so losses in proportion to 1/R^2 give equal rates at
 //! different round trips. In the same way losses in proportion to 1/T^2 share the excess in proportion to the
@@ -14,23 +14,23 @@
 //! ```
 //!
 //! The second strategy for targets, `rule = "difference"`, compares the target with the averaged rate itself: q is
-//! min(1, (m - T)/T), so an aggregate is the redder the more of its target it has in excess, and all have the same
-//! weight when their excesses are in proportion to their targets.
+//! min(1, (m - T)/T). So the share of red packets of an aggregate grows with its excess relative to its target. If the
+//! excesses of all aggregates are in proportion to their targets, all have the same weight.
 //!
-//! R is the round trip of the aggregate, R_min the least of all aggregates of all edges ([`super::round_trips`]);
-//! T_min is the least target. With `relation = "timeouts"` the weight by round trip uses a model of TCP with timeouts
-//! instead ([`super::timeouts`]). The model needs the loss of the aggregate with the least round trip. This loss is a
-//! parameter, or exits report it to the edge of that aggregate ([`super::feedback`]), which reports it to the other
-//! edges.
+//! R is the round trip of the aggregate, R_min the smallest round trip of all aggregates of all edges
+//! ([`super::round_trips`]), and T_min the smallest target. With `relation = "timeouts"` the weight by round trip uses
+//! a model of TCP with timeouts instead ([`super::timeouts`]). The model needs the loss of the aggregate with the
+//! smallest round trip. This loss is either a parameter, or exits report it to the edge of that aggregate
+//! ([`super::feedback`]), and that edge reports it to the other edges.
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000: the rule of three precedences. With two precedences
-//! only the packets that would be red are out of profile, after Nandy et al., "Intelligent traffic conditioners for
-//! assured forwarding based differentiated services networks", 2000. The weight by target is ours, from an idea in
-//! the report. The report names the difference between the target and the exponentially averaged rate as a second
-//! strategy, without a rule; the sliding window is such an average.
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, for the rule with three precedences. With two
+//! precedences, only the packets that would be red are out of profile, after Nandy et al., "Intelligent traffic
+//! conditioners for assured forwarding based differentiated services networks", 2000. The weight by target is our
+//! choice, from an idea in the report. The report names the difference between the target and the exponentially
+//! averaged rate as a second strategy, but gives no rule. The sliding window is such an average.
 //!
-//! State: rate and round trip of each aggregate, no state per flow; with targets of flows a rate for each flow.
-//! Cost: a division and up to two draws per packet.
+//! State: the rate and the round trip of each aggregate. There is no state per flow, except a rate for each flow if
+//! flows have targets. Cost of a packet: a division and up to two random draws.
 
 use super::round_trips::RoundTrips;
 use super::timeouts;
@@ -47,16 +47,16 @@ pub enum Precedences {
     Three,
 }
 
-/// How loss and round trip are related.
+/// The relation between loss and round trip.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Relation {
     /// Loss is proportional to 1/R^2.
     Square,
-    /// A model with timeouts, where the aggregate with the least round trip has this loss.
+    /// A model with timeouts, in which the aggregate with the smallest round trip has this loss.
     Timeouts(Loss),
 }
 
-/// The share of the yellow and red packets that the aggregate with the least round trip loses.
+/// The share of lost packets among the yellow and red packets of the aggregate with the smallest round trip.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Loss {
     Given(f64),
@@ -69,7 +69,7 @@ const LEAST_LOSS: f64 = 1e-3;
 const MOST_LOSS: f64 = 0.5;
 
 tailback_base::choice! {
-    /// How the weight depends on a target.
+    /// The rule by which the weight depends on a target.
     pub enum TargetRule { Square = "square", Difference = "difference" }
 }
 
@@ -84,7 +84,7 @@ pub struct Weighing {
 #[derive(Clone, Copy, Debug)]
 struct Party {
     rate: SlidingWindow,
-    /// Bit/s.
+    /// The target, bit/s.
     target: f64,
 }
 
@@ -92,18 +92,18 @@ struct Party {
 pub struct Excess {
     target: BitRate,
     window: Duration,
-    /// Whose targets they are. A flow has the target times its weight.
+    /// Whether aggregates or flows have targets. The target of a flow is `target` times its weight.
     scope: Scope,
     precedences: Precedences,
     weighing: Weighing,
     stream: Stream,
     parties: BTreeMap<u64, Party>,
-    /// The least target of the parties, bit/s.
+    /// The smallest target of the parties, bit/s.
     least_own: Option<f64>,
     pub round_trips: RoundTrips,
-    /// The least target reported by other edges, bit/s.
+    /// The smallest target that other edges have reported, bit/s.
     least_told: Option<f64>,
-    /// For each edge, the loss of its aggregate with the least round trip; this edge's own has the key `None`.
+    /// For each edge, the loss of its aggregate with the smallest round trip. This edge itself has the key `None`.
     losses: BTreeMap<Option<EdgeId>, f64>,
 }
 
@@ -138,7 +138,7 @@ impl Excess {
             .map_or(self.target.bits_per_second(), |p| p.target)
     }
 
-    /// The least target of this edge, bit/s.
+    /// The smallest target of this edge, bit/s.
     pub fn least_target(&self) -> f64 {
         self.least_own.unwrap_or(self.target.bits_per_second())
     }
@@ -150,7 +150,7 @@ impl Excess {
         }
     }
 
-    /// The flow of this packet sends no more.
+    /// The flow of this packet sends no more packets.
     pub fn left<P: Packet>(&mut self, p: &P) {
         if self.scope == Scope::Each(KeyField::Tuple) {
             self.parties.remove(&self.key(p));
@@ -164,7 +164,7 @@ impl Excess {
         self.least_told = Some(least);
     }
 
-    /// An edge, another one or this one, reports the loss of its aggregate with the least round trip.
+    /// An edge, this one or another one, reports the loss of its aggregate with the smallest round trip.
     pub fn hear_loss(&mut self, of: Option<EdgeId>, share: f64) {
         self.losses.insert(of, share);
     }
@@ -174,9 +174,9 @@ impl Excess {
         self.losses.get(&None).copied()
     }
 
-    /// The weight from the model with timeouts; 1 while the loss is not known.
+    /// The weight by the model with timeouts; 1 while the loss is not known.
     fn by_timeouts(&self, [own, least]: [f64; 2], loss: Loss, now: Time) -> f64 {
-        // The exit edge of an aggregate knows its round trip too, but no loss.
+        // The exit edge of an aggregate also has its round trip, but no loss.
         let loss_of = |edge| self.losses.get(&edge).map(|l| l.clamp(LEAST_LOSS, MOST_LOSS));
         let loss = match loss {
             Loss::Given(share) => Some(share),
@@ -221,7 +221,7 @@ impl Excess {
         self.parties.get(&aggregate).map(|p| p.rate.bits_per_second())
     }
 
-    /// Aggregates, in the order of their keys.
+    /// The aggregates, in the order of their keys.
     pub fn aggregates(&self) -> impl Iterator<Item = u64> {
         self.parties.keys().copied()
     }
@@ -294,7 +294,7 @@ mod tests {
         target: None,
     };
 
-    /// Shares of green, yellow and red among 1000-byte packets at 5 Mb/s, once the rate is known.
+    /// The shares of green, yellow and red packets among 1000-byte packets at 5 Mb/s.
     fn shares(e: &mut Excess) -> [f64; 3] {
         let n = 200_000_u32;
         let mut seen = [0_u32; 3];
@@ -309,8 +309,8 @@ mod tests {
         assert!(!far, "{got:?}, not {want:?}");
     }
 
-    /// 5 Mb/s with a target of 2 Mb/s: three fifths are above it. With four times the least round trip one in sixteen
-    /// of these is red.
+    /// At 5 Mb/s with a target of 2 Mb/s, three fifths of the packets are above the target. If the aggregate has four
+    /// times the smallest round trip, one in sixteen of these packets is red.
     #[test]
     fn three_precedences_split_the_excess_by_the_square_of_round_trips() {
         let mut e = excess(Precedences::Three, BY_ROUND_TRIP);
@@ -320,7 +320,7 @@ mod tests {
         near(shares(&mut excess_at(e)), [0.4, 0.6 * 15.0 / 16.0, 0.6 / 16.0]);
     }
 
-    /// The same with its clock at zero.
+    /// The same stage with its clock at zero.
     fn excess_at(mut e: Excess) -> Excess {
         e.parties.clear();
         e
@@ -349,8 +349,7 @@ mod tests {
         near(shares(&mut excess_at(e)), [0.4, 0.45, 0.15]);
     }
 
-    /// The loss that counts is that of the edge with the least round trip; the weight is one until this loss is
-    /// known.
+    /// The loss of the edge with the smallest round trip is used. The weight is one until this loss is known.
     #[test]
     fn with_timeouts_the_loss_may_come_from_feedback() {
         let weighing = Weighing {
@@ -370,8 +369,8 @@ mod tests {
         assert!(e.weight(7, Time(0)) < 0.1);
     }
 
-    /// 5 Mb/s with a target of 2 Mb/s: the excess is one and a half times the target, so all of it is red; at 3 Mb/s
-    /// half of a third is.
+    /// At 5 Mb/s with a target of 2 Mb/s, the excess is one and a half times the target, so all of it is red. At 3 Mb/s
+    /// the excess is a third of the packets, and half of it is red.
     #[test]
     fn the_difference_from_the_target_weighs_by_itself() {
         let weighing = Weighing {
@@ -389,7 +388,8 @@ mod tests {
         near(seen.map(|c| f64::from(c) / 2e5), [2.0 / 3.0, 1.0 / 6.0, 1.0 / 6.0]);
     }
 
-    /// Flows of one aggregate at 3 Mb/s each: one of weight 1 has a target of 2 Mb/s, one of weight 2 has 4.
+    /// Two flows of one aggregate have 3 Mb/s each. The flow of weight 1 has a target of 2 Mb/s, and the flow of weight
+    /// 2 has 4 Mb/s.
     #[test]
     fn a_flow_has_a_target_by_its_weight() {
         let weighing = Weighing {

@@ -1,7 +1,7 @@
 //! The messages between edges, which may be delayed or lost.
 //!
-//! An edge sends each message to every other edge of the network; the receiver uses what concerns it. A message takes
-//! the propagation delay of the path plus `delay`, and each is lost with probability `loss`.
+//! An edge sends each message to every other edge of the network. The receiver ignores messages that do not concern it.
+//! A message takes the propagation delay of the path plus `delay`, and it is lost with probability `loss`.
 
 use crate::conditioner::{EdgeId, EdgeMessage, EdgeOut};
 use tailback_base::{Duration, Stream, Time};
@@ -9,15 +9,15 @@ use tailback_base::{Duration, Stream, Time};
 /// The contents of a message.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Told {
-    /// The least round trip of an edge's aggregates, seconds.
+    /// The smallest round trip of an edge's aggregates, seconds.
     LeastRoundTrip(f64),
     /// The target of an edge's aggregates, bit/s.
     Target(f64),
-    /// Bytes of red packets of an aggregate that arrived in an interval.
+    /// The bytes of red packets of an aggregate that arrived in an interval.
     Red { aggregate: u64, bytes: u64 },
-    /// Bytes of its yellow and red packets that arrived in an interval.
+    /// The bytes of yellow and red packets of an aggregate that arrived in an interval.
     Above { aggregate: u64, bytes: u64 },
-    /// The share of yellow and red packets that is lost, for the aggregate with an edge's least round trip.
+    /// The share of lost yellow and red packets, for the aggregate with the smallest round trip of an edge.
     Loss(f64),
 }
 
@@ -33,7 +33,7 @@ impl Told {
         EdgeMessage { kind, about, value }
     }
 
-    /// `None` for a message that this kind of edge does not send.
+    /// The contents of a message; `None` for a message that this kind of edge does not send.
     pub fn of(m: EdgeMessage) -> Option<Told> {
         match m.kind {
             1 => Some(Told::LeastRoundTrip(m.value)),

@@ -1,32 +1,33 @@
 //! Feedback from exits to entries: packets that would be dropped later are dropped at their entry.
 //!
-//! Every interval an exit reports to the entries how many red bytes of each aggregate have arrived. The entry
-//! compares this with the red bytes it sent one interval earlier, after its own drops: `l = 1 - received/sent`, 0 if
-//! nothing was sent.
+//! Every interval an exit reports to the entries how many red bytes of each aggregate have arrived. The entry compares
+//! this number with the red bytes that it sent one interval earlier, after its own drops: `l = 1 - received/sent`, or 0
+//! if it sent none.
 //!
 //! ```text
 //! l > 0.05    q <- min(1, q + 0.1 l)        else    q <- max(0, q - 0.02)
 //! ```
 //!
 //! The entry drops red packets with probability q. A lost message has no effect. An edge is the exit for packets that
-//! reach it over its link, and the entry for those it sends.
+//! reach it over its link, and the entry for packets that it sends.
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, which only names it; the rules are ours.
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, which only names this feedback. The rules are our
+//! choice.
 //!
-//! Exits also report yellow and red bytes together. Sent and received bytes, smoothed over some intervals, give the
-//! loss of an aggregate's packets above its profile; a marker by round trip may use it ([`super::excess`]).
+//! Exits also report the sum of yellow and red bytes. Sent and received bytes, smoothed over some intervals, give the
+//! loss of an aggregate's packets above its profile. A marker by round trip may use this loss ([`super::excess`]).
 //!
-//! State: a few counters for each aggregate. Cost: an addition per red packet, and a draw if q is above zero.
+//! State: a few counters for each aggregate. Cost of a red packet: an addition, and a random draw if q is above zero.
 
 use std::collections::BTreeMap;
 use tailback_base::work::counted_as;
 use tailback_base::{Colour, Duration, Stream, Time};
 
-/// q grows above this loss.
+/// The loss above which q grows.
 const LOSS: f64 = 0.05;
 const UP: f64 = 0.1;
 const DOWN: f64 = 0.02;
-/// Weight of an interval in the smoothed bytes.
+/// The weight of an interval in the smoothed bytes.
 const SMOOTHING: f64 = 1.0 / 8.0;
 
 /// The actions of an entry.
@@ -36,7 +37,7 @@ pub enum Entry {
     Learns,
 }
 
-/// Bytes of this interval, of the last interval and of the one before.
+/// The bytes of this interval, of the last interval, and of the interval before that.
 #[derive(Default)]
 struct Intervals {
     now: u64,
@@ -56,7 +57,7 @@ struct Entered {
     red: Intervals,
     above: Intervals,
     drop: f64,
-    /// Yellow and red bytes of an interval, smoothed: sent, and received.
+    /// The smoothed yellow and red bytes of an interval: those sent, and those received.
     smoothed: [f64; 2],
 }
 
@@ -66,7 +67,7 @@ pub struct Feedback {
     next: Time,
     entry: Entry,
     entered: BTreeMap<u64, Entered>,
-    /// Bytes of red packets, and of yellow and red packets.
+    /// For each aggregate, the bytes that have arrived: of red packets, and of yellow and red packets.
     arrived: BTreeMap<u64, [u64; 2]>,
     stream: Stream,
 }
@@ -83,7 +84,7 @@ impl Feedback {
         }
     }
 
-    /// A red packet is about to enter. Returns whether it may.
+    /// A red packet is about to enter. Returns whether it is admitted.
     pub fn enters(&mut self, aggregate: u64, bytes: u32) -> bool {
         let e = self.entered.entry(aggregate).or_default();
         if self.entry == Entry::Drops && self.stream.chance(e.drop) {
@@ -93,7 +94,7 @@ impl Feedback {
         true
     }
 
-    /// A packet above the profile is sent, after all drops of this edge.
+    /// Count a packet above the profile that is sent, after all drops of this edge.
     pub fn leaves(&mut self, aggregate: u64, bytes: u32) {
         self.entered.entry(aggregate).or_default().above.now += u64::from(bytes);
     }
@@ -114,7 +115,7 @@ impl Feedback {
         self.next
     }
 
-    /// An interval ends. Returns what to report for each aggregate: bytes of red packets, and of yellow and red
+    /// End the interval. Returns the report for each aggregate: the bytes of red packets, and of yellow and red
     /// packets.
     pub fn close(&mut self, now: Time) -> Vec<(u64, [u64; 2])> {
         self.next = now + self.interval;
@@ -138,7 +139,7 @@ impl Feedback {
         }
     }
 
-    /// The share of an aggregate's yellow and red packets that is lost; `None` while none were sent.
+    /// The share of lost packets among an aggregate's yellow and red packets; `None` while no such packets were sent.
     pub fn loss(&self, aggregate: u64) -> Option<f64> {
         let [sent, received] = self.entered.get(&aggregate)?.smoothed;
         (sent > 0.0).then(|| (1.0 - received / sent).max(0.0))
@@ -159,7 +160,7 @@ impl Feedback {
         };
     }
 
-    /// The probability with which this edge drops red packets, by aggregate in the order of keys.
+    /// The probability with which this edge drops red packets, for each aggregate in the order of keys.
     pub fn drops(&self) -> impl Iterator<Item = f64> {
         self.entered.values().map(|e| e.drop)
     }
@@ -173,7 +174,7 @@ mod tests {
         Feedback::new(Duration(200_000_000), Entry::Drops, Stream::new(1, "feedback"))
     }
 
-    /// One interval: `sent` bytes enter and the exit reports `received`.
+    /// An interval in which `sent` bytes enter and the exit reports `received`. Returns the probability of a drop.
     fn interval(f: &mut Feedback, sent: u32, received: f64) -> f64 {
         if f.enters(5, sent) {
             f.close(f.next());
@@ -230,7 +231,7 @@ mod tests {
         assert!((0..1000).all(|_| f.enters(5, 1)));
     }
 
-    /// In each interval 1000 bytes are sent and 700 arrive; before any were sent, nothing is known.
+    /// In each interval 1000 bytes are sent and 700 arrive. Before any bytes were sent, the loss is not known.
     #[test]
     fn the_loss_of_what_is_above_the_profile_is_learnt() {
         let mut f = feedback();

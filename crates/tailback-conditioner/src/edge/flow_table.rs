@@ -1,18 +1,19 @@
-//! An edge's table of flows: one entry each, removed after a silence, and at most a given number.
+//! An edge's table of flows. Each flow has one entry, which is removed after a time without packets. The number of
+//! entries is limited.
 //!
-//! State: the entries by flow. Silent flows are removed once per timeout, so at most twice the flows of one timeout
-//! are stored; silent entries are never used or counted. Cost: a search per packet.
+//! State: the entries by flow. Silent flows are removed once per timeout, so at most twice the flows of one timeout are
+//! stored. Silent entries are never used or counted. Cost of a packet: a search.
 
 use std::collections::BTreeMap;
 use tailback_base::work::{counted_as, done_if_long};
 use tailback_base::{Duration, FlowId, Time};
 
-/// The most entries of a table, and their lifetime.
+/// The largest number of entries of a table, and their lifetime.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableBounds {
-    /// A flow that is silent for longer is forgotten.
+    /// The entry of a flow that is silent for longer than this is removed.
     pub timeout: Duration,
-    /// Most entries of one table.
+    /// The largest number of entries of a table.
     pub limit: usize,
 }
 
@@ -45,7 +46,7 @@ impl<T> FlowTable<T> {
         now.since(seen) > self.memory.timeout
     }
 
-    /// The entry of a known flow; the flow counts as seen now.
+    /// The entry of a flow, if it has one. The flow counts as seen now.
     pub fn known(&mut self, flow: FlowId, now: Time) -> Option<&mut T> {
         let timeout = self.memory.timeout;
         let entry = self.entries.get_mut(&flow).filter(|e| now.since(e.seen) <= timeout)?;
@@ -53,7 +54,7 @@ impl<T> FlowTable<T> {
         Some(&mut entry.value)
     }
 
-    /// The same, or a new entry; `None` if the table is full.
+    /// The entry of a flow; a new entry if it has none, or `None` if the table is full.
     pub fn entry(&mut self, flow: FlowId, now: Time, new: impl FnOnce() -> T) -> Option<&mut T> {
         if now >= self.sweep_at || self.entries.len() >= self.memory.limit {
             self.sweep(now);
@@ -82,12 +83,12 @@ impl<T> FlowTable<T> {
         self.sweep_at = now + timeout;
     }
 
-    /// The entry of a flow, if there is one; the flow does not count as seen.
+    /// The entry of a flow, if it has one. The flow does not count as seen.
     pub fn peek(&self, flow: FlowId) -> Option<&T> {
         self.entries.get(&flow).map(|e| &e.value)
     }
 
-    /// The number of flows seen within the timeout.
+    /// The number of flows that were seen within the timeout.
     pub fn len(&self, now: Time) -> usize {
         counted_as(4, self.entries.values())
             .filter(|e| !self.is_silent(e.seen, now))
@@ -99,12 +100,12 @@ impl<T> FlowTable<T> {
         self.most
     }
 
-    /// How often there was no room for a flow.
+    /// The number of times that there was no room for a flow.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Bytes of an entry, including its key and the time it was seen.
+    /// The bytes of an entry, including its key and the time when the flow was last seen.
     pub const fn entry_bytes() -> usize {
         size_of::<FlowId>() + size_of::<Remembered<T>>()
     }
@@ -137,7 +138,7 @@ mod tests {
         assert_eq!(t.entry(FlowId(1), Time(10 * SECOND + 1), || 0), Some(&mut 0));
     }
 
-    /// A full table refuses new flows, and accepts them again when old flows fall silent.
+    /// A full table refuses new flows, and accepts new flows again when old flows have become silent.
     #[test]
     fn a_full_table_refuses() {
         let mut t = table(2);

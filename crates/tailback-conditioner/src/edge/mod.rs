@@ -1,8 +1,8 @@
-//! The edge conditioner: a marker, and stages that know how TCP reacts to losses.
+//! The edge conditioner: a marker, and stages that take into account how TCP reacts to losses.
 //!
 //! A marker (any meter, or `excess`) gives each packet a colour according to the rate of its aggregate. Stages then
-//! change colours according to what a loss would cost the flow, and may drop or delay packets. Each stage is a file.
-//! Their order is fixed, whatever the order in which they are listed:
+//! change the colour, depending on how much a loss would slow the flow down, and may drop or delay packets. Each stage
+//! has its own file. The order of the stages is fixed, whatever their order in the scenario:
 //!
 //! ```text
 //! data:   shaper (if before) -> marker -> small window, SYN, CWR: green -> spacing -> feedback -> policer ->
@@ -10,14 +10,15 @@
 //! ACKs:   small window and round trips hear those of the other direction; those of this one are green and not metered
 //! ```
 //!
-//! Every data packet is metered, also those that a stage protects, so protection uses up the profile. A protected
-//! packet passes the spacing of marks as green.
+//! Every data packet is metered, also if a stage protects it, so protected packets use up the profile. In the spacing
+//! of marks, a protected packet counts as green.
 //!
 //! From: Habib, Fahmy and Bhargava, "Traffic conditioner design for assured forwarding in differentiated services
-//! networks", Purdue CSD TR 00-015, 2000. The words are those of RFC 2475 section 2.3.
+//! networks", Purdue CSD TR 00-015, 2000. The terms are those of RFC 2475 section 2.3.
 //!
-//! State and cost: those of the stages in use. What an edge remembers about flows is limited (`most_flows`), counted
-//! and reported. A flow without an entry is treated as the marker decides, and counted as *not applicable*.
+//! State and cost are those of the stages in use. The state that an edge stores for flows is limited (`most_flows`),
+//! counted and reported. The packets of a flow without an entry keep the colour of the marker, and are counted as *not
+//! applicable*.
 
 mod adaptive;
 mod build;

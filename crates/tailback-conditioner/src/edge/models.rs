@@ -12,7 +12,7 @@ use crate::meter::params::{CLASS, Police, RATE, WINDOW};
 use tailback_base::model::{Catalogue, Family, Profile};
 use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, params};
 
-/// The families of models inside it.
+/// The families of models inside an edge conditioner.
 pub const STAGES: &str = "edge-stage";
 pub const MARKERS: &str = "edge-marker";
 
@@ -264,10 +264,10 @@ params! {
 }
 
 tailback_base::choice! {
-    /// How loss and round trip are related.
+    /// The relation between loss and round trip.
     pub enum RelationForm { Square = "square", Timeouts = "timeouts" }
 
-    /// Where the loss of the aggregate with the least round trip comes from.
+    /// The source of the loss of the aggregate with the smallest round trip.
     pub enum LossFrom { Given = "given", Feedback = "feedback" }
 }
 
@@ -354,13 +354,13 @@ pub fn stages() -> Vec<&'static Model> {
     ]
 }
 
-/// The possible markers: the meters, and those of the edge itself.
+/// The possible markers: the meters, and the markers of the edge itself.
 pub fn markers(meters: &MeterList) -> Vec<&'static Model> {
     let meters = meters.rows().iter().map(|r| r.model);
     meters.chain([&RTT_AWARE, &TARGET_AWARE]).collect()
 }
 
-/// The families of an edge.
+/// The families of models of an edge.
 pub fn families(meters: &MeterList) -> [Family; 2] {
     [
         Family::new(MARKERS, "Markers of an edge conditioner", markers(meters)),
@@ -368,7 +368,7 @@ pub fn families(meters: &MeterList) -> [Family; 2] {
     ]
 }
 
-/// The same, for looking up names.
+/// The families of models of an edge, to look up names.
 pub fn catalogue(meters: &MeterList) -> Catalogue {
     Catalogue::new(families(meters))
 }

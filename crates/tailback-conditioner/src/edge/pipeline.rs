@@ -1,4 +1,4 @@
-//! The order of the stages, and the clock they share.
+//! The order of the stages, and the clock that they share.
 
 use super::adaptive::{Adaptive, Keeping};
 use super::counts::{Counts, EdgeProbe, PROBES, Remembers, STAGES, Stage, remembered};
@@ -25,17 +25,17 @@ pub enum Marker {
 }
 
 tailback_base::choice! {
-    /// How pure acknowledgements are treated.
+    /// The treatment of pure acknowledgements.
     pub enum Acks { Green = "green", Metered = "metered" }
 
-    /// How packets of other classes, and of EF, are treated.
+    /// The treatment of packets of other classes, and of EF.
     pub enum Others { Mark = "mark", Pass = "pass" }
 
-    /// The queue in front of the shaper.
+    /// The place of the shaper.
     pub enum Position { AfterMarker = "after_marker", BeforeMarker = "before_marker" }
 }
 
-/// The request that a sender gets for a packet that is not green: yellow is half as bad as red.
+/// The request that a sender gets for a packet that is not green. Yellow counts half as much as red.
 fn mark_told(colour: Colour) -> Request {
     Request::SlowDown {
         level: (colour as u32).saturating_sub(1),
@@ -43,20 +43,20 @@ fn mark_told(colour: Colour) -> Request {
     }
 }
 
-/// The shapers of all aggregates. Packets wait together with the header fields that were read.
+/// The shapers of all aggregates. A packet waits together with the header fields that were read.
 pub struct Shapers<P> {
     pub law: ShaperLaw,
     pub position: Position,
     pub by_aggregate: BTreeMap<u64, Shaper<(P, Header)>>,
 }
 
-/// When the marker reports what it knows to other edges.
+/// The times at which the marker reports its values to other edges.
 pub struct Telling {
     pub interval: Duration,
     pub at: Time,
 }
 
-/// The conditioner. A stage that is not listed is absent.
+/// The conditioner. A stage that is not in the scenario is absent.
 pub struct Edge<P> {
     pub marker: Marker,
     pub class: u8,
@@ -76,20 +76,20 @@ pub struct Edge<P> {
     pub exchange: Exchange,
     pub telling: Option<Telling>,
     pub counts: Counts,
-    /// Its own probes, and those of the marker.
+    /// The probes of the edge itself, and those of the marker.
     pub probes: Vec<ProbeDef>,
-    /// One more than the largest flow number it has seen.
+    /// One more than the largest flow number so far.
     pub flows_seen: u32,
 }
 
 impl<P: Packet> Edge<P> {
-    /// Which group of stages is in use.
+    /// The group of stages that is in use.
     fn mode(&self) -> Option<Keeping> {
         self.adaptive.as_ref().map(Adaptive::mode)
     }
 
-    /// The stage that protects a data packet. The small window examines each packet, because it keeps the state of
-    /// flows.
+    /// The stage that protects a data packet, if any. The small-window stage examines each packet, because it keeps the
+    /// state of flows.
     fn protector(&mut self, p: &P, seen: &Header, now: Time) -> Option<Stage> {
         let (flow, mode) = (p.flow(), self.mode());
         let per_flow = mode != Some(Keeping::Stateless);
@@ -113,7 +113,7 @@ impl<P: Packet> Edge<P> {
         }
         if let Some(rule) = &mut self.syn {
             let protects = match (mode, rule.needs_flows()) {
-                // Below the threshold the small window protects SYNs, and the SYN flag is not examined.
+                // Below the threshold the small-window stage protects SYNs, and the SYN flag is not examined.
                 (Some(Keeping::PerFlow), false) => false,
                 (Some(Keeping::Stateless), true) => seen.syn,
                 _ => rule.protects(flow, seen.syn, end, seen.payload, now),
@@ -176,7 +176,7 @@ impl<P: Packet> Edge<P> {
         Some(colour)
     }
 
-    /// Mark a packet or drop it; returns the packet that is to be sent.
+    /// Mark a packet or drop it. Returns the packet if it is to be sent.
     fn mark(&mut self, mut p: P, seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) -> Option<P> {
         let flow = p.flow();
         self.flows_seen = self.flows_seen.max(flow.0 + 1);
@@ -212,15 +212,15 @@ impl<P: Packet> Edge<P> {
         }
     }
 
-    /// Whether the packet is left alone: it belongs to another class of assured forwarding or to EF, and those may
-    /// pass.
+    /// Whether the packet passes unchanged: it belongs to another class of assured forwarding or to EF, and such
+    /// packets may pass.
     fn passes(&self, p: &P) -> bool {
         let code = p.dscp();
         let other = code == EXPEDITED || (Colour::of(code).is_some() && code.0 >> 3 != self.class);
         self.others == Others::Pass && other
     }
 
-    /// Call a shaper, and send what it releases.
+    /// Call a shaper, and send the packets that it releases.
     fn shape(
         &mut self,
         now: Time,
@@ -335,7 +335,8 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
             return out.send(p);
         }
         let position = self.shapers.as_ref().map(|s| s.position);
-        // Without flows there is no table for the shaper to use; it is active together with the stages that have one.
+        // In the stateless mode there are no tables of flows, and the shaper is off together with the stages that have
+        // such tables.
         let position = position.filter(|_| self.mode() != Some(Keeping::Stateless));
         match position {
             Some(Position::BeforeMarker) => self.delay_in_shaper(p, *seen, now, out),

@@ -1,18 +1,18 @@
-//! Round trips of aggregates, and the least of all edges.
+//! Round trips of aggregates, and the smallest round trip of all edges.
 //!
-//! An edge measures without a table of flows: for each aggregate it remembers one data packet at a time (flow, end,
-//! time). The ACK of its flow that covers it gives a sample, to which the known delay between the host and the edge
-//! is added. If a packet of that flow with the same or a lower sequence number passes in between, it is a
-//! retransmission and invalidates the sample, as does a wait of more than 3 s. Samples are smoothed by 1/8 (RFC 6298
-//! section 2.3).
+//! An edge measures without a table of flows. For each aggregate it stores one data packet at a time (flow, end, time).
+//! The ACK that covers this packet gives a sample, to which the known delay between the host and the edge is added. If
+//! a packet of that flow with the same or a lower sequence number passes in between, it is a retransmission, and the
+//! sample is discarded. A sample of more than 3 s is discarded too. Samples are smoothed by 1/8 (RFC 6298 section 2.3).
 //!
-//! Edges regularly send each other their least round trip; a value that has not been repeated for five intervals is
-//! forgotten. With [`Source::Oracle`] the table has the propagation delays of the paths, and forgets nothing.
+//! Edges regularly send each other their smallest round trip. A value that has not been repeated for five intervals is
+//! no longer used. With [`Source::Oracle`] the table has the propagation delays of the paths, and values stay valid.
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, where edges exchange least round trips; the
-//! measurement and the exchange are ours.
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, where edges exchange smallest round trips. The
+//! measurement and the rules of the exchange are our choice.
 //!
-//! State: for each aggregate a time and one packet; for each other edge a time. Cost: a comparison per packet.
+//! State: for each aggregate a round trip and one packet; for each other edge a round trip. Cost of a packet: a
+//! comparison.
 
 use crate::conditioner::EdgeId;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use tailback_base::work::counted_as;
 use tailback_base::{Duration, FlowId, Time};
 
 tailback_base::choice! {
-    /// How round trips are known.
+    /// The source of round trips.
     pub enum Source {
         /// The propagation delays of the paths.
         Oracle = "oracle",
@@ -44,9 +44,9 @@ struct Sampled {
 
 #[derive(Default)]
 struct Aggregate {
-    /// Seconds.
+    /// The smoothed round trip, seconds.
     smoothed: Option<f64>,
-    /// Between hosts and edge, both ways, seconds.
+    /// The delay between the hosts and the edge, in both directions together, seconds.
     outside: f64,
     probe: Option<Sampled>,
 }
@@ -73,8 +73,8 @@ impl RoundTrips {
         self.source
     }
 
-    /// Propagation delays of a flow's path: of the whole path, and between its hosts and this edge, both in both
-    /// directions. Returns whether the least round trip has changed.
+    /// Set the propagation delays of a flow's path: of the whole path, and between its hosts and this edge. Both delays
+    /// are for both directions together. Returns whether the smallest round trip of this edge has changed.
     pub fn path(&mut self, aggregate: u64, round_trip: Duration, outside: Duration) -> bool {
         let before = self.own_least();
         let a = self.aggregates.entry(aggregate).or_default();
@@ -113,7 +113,7 @@ impl RoundTrips {
 
     /// An ACK passes in the other direction.
     pub fn reverse(&mut self, flow: FlowId, ack: u64, now: Time) {
-        // An ACK belongs to the aggregate whose packet awaits it; there are few aggregates to search.
+        // An ACK belongs to the aggregate whose stored packet it covers. There are few aggregates to search.
         let covered = |a: &&mut Aggregate| a.probe.is_some_and(|p| p.flow == flow && ack >= p.end);
         let Some(a) = self.aggregates.values_mut().find(covered) else {
             return;
@@ -127,7 +127,7 @@ impl RoundTrips {
         }
     }
 
-    /// Another edge reports its least round trip.
+    /// Another edge reports its smallest round trip.
     pub fn hear(&mut self, from: EdgeId, seconds: f64, now: Time) {
         self.others.insert(from, (now, seconds));
     }
@@ -137,7 +137,7 @@ impl RoundTrips {
         self.aggregates.get(&aggregate)?.smoothed
     }
 
-    /// The least round trip of this edge's aggregates, seconds.
+    /// The smallest round trip of this edge's aggregates, seconds.
     pub fn own_least(&self) -> Option<f64> {
         self.aggregates
             .values()
@@ -145,13 +145,13 @@ impl RoundTrips {
             .min_by(f64::total_cmp)
     }
 
-    /// The aggregate of this edge with that round trip.
+    /// The aggregate of this edge with the smallest round trip.
     pub fn own_nearest(&self) -> Option<u64> {
         let smoothed = counted_as(4, &self.aggregates).filter_map(|(k, a)| Some((*k, a.smoothed?)));
         smoothed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|a| a.0)
     }
 
-    /// The values reported by other edges that are still valid.
+    /// The values that other edges have reported and that are still valid.
     fn told(&self, now: Time) -> impl Iterator<Item = (EdgeId, f64)> {
         let limit = Duration(FRESH * self.interval.0);
         let fresh = move |t: Time| self.source == Source::Oracle || now.since(t) <= limit;
@@ -159,13 +159,13 @@ impl RoundTrips {
         fresh_others.map(|(edge, (_, r))| (*edge, *r))
     }
 
-    /// The least round trip of all edges, seconds.
+    /// The smallest round trip of all edges, seconds.
     pub fn least(&self, now: Time) -> Option<f64> {
         let of_others = self.told(now).map(|t| t.1);
         of_others.chain(self.own_least()).min_by(f64::total_cmp)
     }
 
-    /// The edges with that round trip; `None` stands for this edge.
+    /// The edges with the smallest round trip; `None` stands for this edge.
     pub fn nearest(&self, now: Time) -> impl Iterator<Item = Option<EdgeId>> {
         let least = self.least(now);
         let own = (self.own_least() == least).then_some(None);

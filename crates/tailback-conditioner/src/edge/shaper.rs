@@ -1,24 +1,24 @@
-//! A rate-adaptive shaper: it smooths bursts, and sends faster the more packets wait.
+//! A rate-adaptive shaper: it smooths bursts, and its rate grows with the number of waiting packets.
 //!
-//! Packets of an aggregate wait in one FIFO and leave at `F = max(EAR, g(b))`: the larger of their average arrival
-//! rate and the rate g for a backlog of b packets. g is the committed rate up to `low` packets, grows in a straight
-//! line to the highest rate at `high` packets, and stays there.
+//! Packets of an aggregate wait in one FIFO and leave at the rate `F = max(EAR, g(b))`. This is the larger of their
+//! average arrival rate and the rate g for a backlog of b packets. g is the committed rate up to `low` packets, grows
+//! linearly to the highest rate at `high` packets, and is constant above that.
 //!
 //! ```text
 //! arrival, a gap d after the one before:   EAR <- (1 - exp(-d/memory)) B/d + exp(-d/memory) EAR
 //! departure of a packet of B bytes:        the next leaves B/F later, at the earliest
 //! ```
 //!
-//! From: RFC 2963 section 3, simplified: one FIFO, and thresholds in packets. A full shaper sends its head at once:
-//! it neither drops nor reorders. Internally, rates are in bytes per second.
+//! From: RFC 2963 section 3, simplified to one FIFO and thresholds in packets. When a packet arrives at a full shaper,
+//! the head leaves at once, so packets are neither dropped nor reordered. Internally, rates are in bytes per second.
 //!
-//! State: the packets, the average, and when the next packet may leave. Cost: an exponential per packet, and a timer
-//! for each packet that waits.
+//! State: the packets, the average, and the time when the next packet may leave. Cost of a packet: an exponential, and
+//! a timer if the packet waits.
 
 use std::collections::VecDeque;
 use tailback_base::{Duration, Time};
 
-/// Rates in bytes per second, backlogs in packets.
+/// The parameters. Rates are in bytes per second, backlogs in packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ShaperLaw {
     pub committed: f64,
@@ -68,14 +68,14 @@ impl<P> Shaper<P> {
         self.last = now;
     }
 
-    /// Send one packet, and compute when the next may leave.
+    /// Send one packet, and compute when the next one may leave.
     fn depart(&mut self, (p, bytes): (P, u32), now: Time, out: &mut dyn FnMut(P)) {
         let rate = self.law.wanted(self.waiting.len()).max(self.arrival_rate);
         self.free_at = now + Duration::from_seconds(f64::from(bytes) / rate);
         out(p);
     }
 
-    /// A packet arrives; packets that leave at once go to `out`.
+    /// A packet arrives. Packets that leave at once go to `out`.
     pub fn arrive(&mut self, p: P, bytes: u32, now: Time, out: &mut dyn FnMut(P)) {
         self.count(bytes, now);
         self.release(now, out);
@@ -90,7 +90,7 @@ impl<P> Shaper<P> {
         }
     }
 
-    /// Send what may leave now.
+    /// Send the packets that may leave now.
     pub fn release(&mut self, now: Time, out: &mut dyn FnMut(P)) {
         while now >= self.free_at
             && let Some(p) = self.waiting.pop_front()
@@ -99,7 +99,7 @@ impl<P> Shaper<P> {
         }
     }
 
-    /// Send everything at once.
+    /// Send all packets at once.
     pub fn flush(&mut self, out: &mut dyn FnMut(P)) {
         self.waiting.drain(..).for_each(|(p, _)| out(p));
     }
@@ -120,7 +120,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// 250 kB/s committed, 1250 kB/s at most: the 2 and 10 Mb/s of an access link.
+    /// The committed rate is 250 kB/s and the highest rate 1250 kB/s, which are the 2 and 10 Mb/s of an access link.
     fn law() -> ShaperLaw {
         ShaperLaw {
             committed: 250e3,
@@ -142,7 +142,7 @@ mod tests {
         assert!((l.wanted(8) - 450e3).abs() < 1e-6);
     }
 
-    /// A packet every 10 ms for a long time: the average is their rate.
+    /// If a packet arrives every 10 ms for a long time, the average is the rate of these packets.
     #[test]
     fn the_average_follows_the_arrivals() {
         let mut s = Shaper::new(law());
@@ -150,14 +150,14 @@ mod tests {
             s.arrive(i, 1000, Time(u64::from(i) * 10 * MS), &mut |_| {});
         }
         assert!((s.arrival_rate - 100e3).abs() < 1.0, "{}", s.arrival_rate);
-        // Ten packets at one instant add ten times B/k.
+        // Ten packets at one instant add ten times B/k to the average.
         for i in 0..10 {
             s.arrive(i, 1000, Time(3000 * MS), &mut |_| {});
         }
         assert!((s.arrival_rate - 200e3).abs() < 1.0, "{}", s.arrival_rate);
     }
 
-    /// Packets are spread over time, in order; none is lost and none is too early.
+    /// Packets are spread over time, in order. No packet is lost, and no packet is too early.
     #[test]
     fn a_burst_is_spread_and_a_full_shaper_lets_its_head_go() {
         let (mut s, mut left) = (Shaper::new(law()), vec![]);
@@ -176,14 +176,14 @@ mod tests {
         assert_eq!(order, (0..64).collect::<Vec<u32>>());
         let gaps: Vec<u64> = left.windows(2).skip(3).map(|w| w[1].0.since(w[0].0).0).collect();
         assert!(gaps.iter().all(|g| *g >= 800_000), "no faster than 1.25 MB/s: {gaps:?}");
-        // 64 packets at one instant give an average of 640 kB/s, which is used while fewer wait.
+        // 64 packets at one instant give an average of 640 kB/s, which is the rate when few packets wait.
         assert!(
             gaps.last().is_some_and(|g| (*g as f64 - 1e9 / 640.0).abs() < 1e6),
             "{gaps:?}"
         );
     }
 
-    /// Waiting packets of any size leave at the rate for the backlog.
+    /// Waiting packets leave at the rate for the backlog, whatever their size is.
     #[test]
     fn the_rate_is_that_of_the_law_at_any_size() {
         for bytes in [40, 576, 1500, 9000, 65_535_u32] {
@@ -199,7 +199,7 @@ mod tests {
             for i in 0..105 {
                 s.arrive(i, bytes, Time::ZERO, &mut |p| left.push((Time::ZERO, p)));
             }
-            // Simultaneous arrivals raise the average; without the average, the law gives the committed rate.
+            // Simultaneous arrivals raise the average. With an average of zero, the law gives the committed rate.
             s.arrival_rate = 0.0;
             while let Some(now) = s.next() {
                 s.release(now, &mut |p| left.push((now, p)));

@@ -1,38 +1,38 @@
 //! Small windows: protects flows whose window is too small for a fast retransmit.
 //!
-//! A sender with fewer than four segments outstanding gets too few duplicate ACKs after a loss, and waits for its
+//! A sender with fewer than four outstanding segments gets too few duplicate ACKs after a loss, and waits for its
 //! timer. The edge infers the window from the sequence numbers in one direction and the ACKs in the other, so it must
-//! see both. For each data packet `W = ceil((its end - highest ACK) / MSS)`, the packet's distance from what is
-//! acknowledged; below `below` segments the packet is protected. As the packets of a window pass, W rises to about
-//! the window; the repair of the oldest hole has W = 1. With `estimate = "window"` the farthest byte sent so far is
-//! used instead of the packet's own end, so that one verdict holds for the whole window; after a timeout this stays
-//! large.
+//! see both directions. For each data packet, `W = ceil((its end - highest ACK) / MSS)` is the packet's distance from
+//! the last acknowledged byte. If W is below `below` segments, the packet is protected. As the packets of a window
+//! pass, W rises to about the window. The retransmission of the oldest missing segment has W = 1. With `estimate =
+//! "window"` the farthest byte sent so far is used instead of the packet's own end, so that all packets of a window get
+//! the same decision. After a timeout this estimate stays large.
 //!
 //! From: Habib, Fahmy and Bhargava, "Traffic conditioner design for assured forwarding", Purdue CSD TR 00-015, 2000,
-//! which names the inputs; the estimate and its details are ours.
+//! which names the inputs. The estimate and its details are our choice.
 //!
-//! State: a [`FlowTable`] with what was acknowledged, the farthest byte, and the largest payload seen (the MSS). A
-//! packet of an unknown flow sets the ACK point to its own start (a SYN: to its end), and so counts as small. Packets
-//! are *not applicable* if their flow has no ACKs (such as datagrams), if the flow has a large window and no ACK of
-//! it has been seen by then, or if the table is full. Delayed ACKs make W larger by at most one.
+//! State: a [`FlowTable`] with the highest ACK, the farthest byte, and the largest payload so far (the MSS) of each
+//! flow. The first packet of an unknown flow sets the highest ACK to its own start (a SYN to its end), so the window
+//! counts as small. Packets are *not applicable* if their flow has no ACKs (such as datagrams), if the window of the
+//! flow has become large before an ACK was seen, or if the table is full. Delayed ACKs make W larger by at most one.
 //!
-//! Cost: a search in the table for each data packet and each ACK.
+//! Cost of a data packet or an ACK: a search in the table.
 
 use super::counts::Remembers;
 use super::flow_table::{FlowTable, TableBounds};
 use tailback_base::{FlowId, Time};
 
 tailback_base::choice! {
-    /// Which distance from the ACK is taken as the window.
+    /// The distance from the highest ACK that is used as the window.
     pub enum Estimate {
-        /// The number of this packet.
+        /// The distance of the end of this packet.
         Packet = "packet",
-        /// The number of the farthest byte so far.
+        /// The distance of the farthest byte so far.
         Window = "window",
     }
 }
 
-/// The information of a packet about its flow's window.
+/// The size of a flow's window, as one of its packets shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WindowSize {
     Small,
@@ -44,12 +44,12 @@ pub enum WindowSize {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sight {
     pub flow: FlowId,
-    /// First byte, and first byte after the packet; a SYN takes one.
+    /// The first byte of the packet, and the first byte after it. A SYN takes one byte.
     pub start: u64,
     pub end: u64,
     pub payload: u32,
     pub syn: bool,
-    /// Whether its flow is acknowledged.
+    /// Whether its flow has ACKs.
     pub acknowledged: bool,
 }
 
@@ -57,15 +57,15 @@ struct Window {
     ack: u64,
     farthest: u64,
     mss: u32,
-    /// An ACK of the flow has been seen.
+    /// Whether an ACK of the flow has been seen.
     heard: bool,
-    /// The flow has had a large window before any ACK was seen.
+    /// Whether the flow had a large window before an ACK was seen.
     deaf: bool,
-    /// Estimate from the last packet, segments.
+    /// The estimate from the last packet, segments.
     estimate: u64,
 }
 
-/// The rule and its state.
+/// The stage, with its parameters and state.
 pub struct SmallWindow {
     below: u64,
     estimate: Estimate,
@@ -116,7 +116,7 @@ impl SmallWindow {
         }
     }
 
-    /// An ACK passes in the other direction: the next byte expected.
+    /// An ACK passes in the other direction. `ack` is the next expected byte.
     pub fn reverse(&mut self, flow: FlowId, ack: u64, now: Time) {
         if let Some(w) = self.flows.known(flow, now) {
             w.ack = w.ack.max(ack);
@@ -130,7 +130,7 @@ impl SmallWindow {
         self.flows.peek(flow).map(|w| w.estimate)
     }
 
-    /// Its table of flows.
+    /// The table of flows of this stage.
     pub fn memory(&self) -> &impl Remembers {
         &self.flows
     }
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Pass these segments at time 0; returns the estimates.
+    /// Let these segments pass at time 0, and return the estimates.
     fn windows(s: &mut SmallWindow, segments: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let one = |n| {
             s.forward(segment(n), Time(0));
@@ -195,10 +195,10 @@ mod tests {
         assert_eq!(windows(&mut s, 0..8), [1, 2, 3, 4, 5, 6, 7, 8]);
         s.reverse(F, 1 + 4000, Time(0));
         assert_eq!(windows(&mut s, [8, 9]), [5, 6]);
-        // Segment 4 is lost, and sent again.
+        // Segment 4 is lost and sent again.
         assert_eq!(windows(&mut s, [4]), [1]);
         assert_eq!(s.forward(segment(4), Time(0)), WindowSize::Small);
-        // After a timeout the sender starts again from there, and its window grows anew.
+        // After a timeout the sender starts again from segment 4, and its window grows again.
         assert_eq!(windows(&mut s, [5, 6]), [2, 3]);
         assert_eq!(s.forward(segment(3), Time(0)), WindowSize::Small, "below the ACK");
     }
@@ -221,8 +221,8 @@ mod tests {
         assert_eq!(verdicts, [Small, Small, Large, Large]);
     }
 
-    /// An edge that first sees a flow when it is already running takes its first packets for a small window; if it
-    /// never sees an ACK, it protects no more than that.
+    /// If an edge first sees a flow that is already running, it treats the first packets as a small window. If it never
+    /// sees an ACK, it protects no further packets.
     #[test]
     fn without_acks_it_does_not_apply() {
         let mut s = rule(3, Estimate::Packet);

@@ -1,7 +1,8 @@
-//! Spacing of marks: a flow does not get two packets of high drop precedence within `gap` packets.
+//! Spacing of marks: two packets of a flow do not get a high drop precedence within `gap` packets.
 //!
-//! Consecutive losses cost TCP a timeout; a loss followed by enough packets is repaired by a fast retransmit. A mark
-//! that would come too early is postponed: the packet stays green, and a later packet of the flow pays the debt.
+//! Consecutive losses cause a timeout of TCP, while a loss that is followed by enough packets is repaired by a fast
+//! retransmit. A mark that would come too early is postponed: the packet stays green, and a later packet of the flow is
+//! marked instead.
 //!
 //! ```text
 //! asked for a mark, fewer than gap packets since the last   green; the debt of that colour grows by one, to max_debt
@@ -9,15 +10,15 @@
 //! else                                                      as asked
 //! ```
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, which only states the aim; the algorithm is ours. The
-//! idea is that of the TCP-friendly marker that it cites (Feroz et al., 2000).
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, which only states the aim. The algorithm is our choice;
+//! its idea is that of the TCP-friendly marker that the report cites (Feroz et al., 2000).
 //!
-//! The share of marks of a flow is preserved if it is clearly less than 1/(gap + 1). Above that the debt is always
-//! full, and the share is limited to this value. With `cap = false` a packet that finds the debt of its colour full
-//! keeps its mark.
+//! The share of marks of a flow is preserved if it is clearly less than 1/(gap + 1). If it is larger, the debt is
+//! always full, and the share is limited to this value. With `cap = false` a packet that finds the debt of its colour
+//! full keeps its mark.
 //!
 //! State: for each flow the packets since its last mark and two debts ([`FlowTable`]). If the table is full, packets
-//! keep their colour: *not applicable*. Cost: a search in the table per packet.
+//! keep their colour and count as *not applicable*. Cost of a packet: a search in the table.
 
 use super::counts::Remembers;
 use super::flow_table::{FlowTable, TableBounds};
@@ -25,13 +26,13 @@ use tailback_base::{Colour, FlowId, Time};
 
 /// The entry of a flow.
 struct FlowSpacing {
-    /// Packets since the last mark.
+    /// The number of packets since the last mark.
     since: u64,
-    /// Postponed marks, yellow and red.
+    /// The numbers of postponed marks, yellow and red.
     debt: [u64; 2],
 }
 
-/// The rule and its state.
+/// The stage, with its parameters and state.
 pub struct Spacing {
     gap: u64,
     max_debt: u64,
@@ -56,7 +57,7 @@ impl Spacing {
         })
     }
 
-    /// The final colour of a packet for which a colour is asked; `None` if the stage is not applicable.
+    /// The final colour of a packet that has the colour `asked` so far; `None` if the stage is not applicable.
     pub fn space(&mut self, flow: FlowId, asked: Colour, now: Time) -> Option<Colour> {
         let (gap, max_debt, cap) = (self.gap, self.max_debt, self.cap);
         let m = self.marks(flow, now)?;
@@ -85,14 +86,15 @@ impl Spacing {
         Some(colour)
     }
 
-    /// A packet passes that another stage protects: it counts between marks but pays no debt.
+    /// A packet passes that another stage protects. It counts as a packet between marks, but no postponed mark is put
+    /// on it.
     pub fn protected(&mut self, flow: FlowId, now: Time) {
         if let Some(m) = self.marks(flow, now) {
             m.since = m.since.saturating_add(1);
         }
     }
 
-    /// Its table of flows.
+    /// The table of flows of this stage.
     pub fn memory(&self) -> &impl Remembers {
         &self.flows
     }
@@ -121,7 +123,7 @@ mod tests {
     #[test]
     fn marks_in_a_row_are_put_off() {
         let mut s = Spacing::new(3, 4, true, MEMORY);
-        // The first one passes; red is paid before yellow.
+        // The first mark passes. Postponed red marks are set before yellow ones.
         let asked = [
             Yellow, Yellow, Red, Green, Green, Green, Green, Green, Green, Green, Green,
         ];
@@ -153,7 +155,7 @@ mod tests {
         assert_eq!(colours(&mut s, &[Red, Red, Red, Green]), [Red, Green, Green, Green]);
     }
 
-    /// The percentage of marked packets if this share is asked for at random.
+    /// The percentage of marked packets, if marks for this share of the packets are requested at random.
     fn share(asked: f64, of: &[Colour], cap: bool) -> f64 {
         let mut s = Spacing::new(3, 4, cap, MEMORY);
         let mut rng = Stream::new(7, "spacing");
@@ -168,7 +170,7 @@ mod tests {
         100.0 * marked.count() as f64 / f64::from(n)
     }
 
-    /// The share is preserved well below one in four, and limited at that value.
+    /// A share well below one in four is preserved, and a larger share is limited to one in four.
     #[test]
     fn the_share_of_marks_is_kept_or_capped() {
         let both = [(0.1, 10.0), (0.2, 19.8), (0.3, 24.7), (0.6, 25.0)];

@@ -1,8 +1,9 @@
-//! SYN: protects packets that open a connection, because their sender knows no round-trip time and waits long.
+//! SYN: protects packets that open a connection, because their sender has no measured round-trip time yet and would
+//! wait long after a loss.
 //!
-//! The plain form examines only the flag and remembers nothing. With `first` this many data segments are protected
-//! too, counted from the initial sequence number, which is remembered for each flow ([`FlowTable`]). If the edge has
-//! not seen a flow's SYN, its data is not protected; if a SYN finds the table full, only the SYN is protected.
+//! The plain form examines only the SYN flag and has no state. With `first`, this number of data segments is protected
+//! too, counted from the initial sequence number, which is stored for each flow ([`FlowTable`]). If the edge has not
+//! seen a flow's SYN, the data of the flow is not protected. If a SYN finds the table full, only the SYN is protected.
 //!
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000.
 
@@ -16,9 +17,9 @@ struct Start {
     mss: u32,
 }
 
-/// The rule and its state.
+/// The stage, with its parameters and state.
 pub struct Syn {
-    /// Data segments after the SYN.
+    /// The number of protected data segments after the SYN.
     first: u64,
     flows: FlowTable<Start>,
 }
@@ -54,12 +55,12 @@ impl Syn {
         end.saturating_sub(start.first_byte) <= self.first * u64::from(start.mss)
     }
 
-    /// Whether it remembers flows.
+    /// Whether this stage stores flows.
     pub fn needs_flows(&self) -> bool {
         self.first > 0
     }
 
-    /// Its table of flows.
+    /// The table of flows of this stage.
     pub fn memory(&self) -> &impl Remembers {
         &self.flows
     }

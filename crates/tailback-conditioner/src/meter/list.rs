@@ -1,4 +1,4 @@
-//! The list of meters that a scenario can name, one row each.
+//! The list of meters that a scenario can name, with one entry each.
 
 use super::meters::Meters;
 use super::params::{CLASS, PER, POLICE};
@@ -16,7 +16,7 @@ const ROWS: &[MeterRow] = &[
     marking_engine::ROW,
 ];
 
-/// Every meter, in the order of the reference page; a caller adds its own to a copy.
+/// All meters, in the order of the reference page. A caller may add its own meters to a copy.
 #[derive(Clone)]
 pub struct MeterList(Registry<MeterRow>);
 
@@ -34,10 +34,10 @@ impl MeterList {
         self.0.add(row);
     }
 
-    /// The meter that these settings, of a meter's model, describe. It draws from `stream`.
+    /// The meter that these settings of a meter's model describe. It draws random numbers from `stream`.
     ///
     /// # Errors
-    /// A model that is not in the list, or parameters that contradict each other.
+    /// The model is not in the list, or parameters contradict each other.
     pub fn build(&self, settings: &Settings, stream: Stream) -> Result<Meters, Refusal> {
         let name = settings.model.name;
         let row = *self.0.row(name)?;
@@ -48,10 +48,10 @@ impl MeterList {
         Meters::new(row, settings.clone(), settings.get(&PER), stream)
     }
 
-    /// The meter that a conditioner names with one of its keys; the conditioner decides how its colours are used.
+    /// The meter that a conditioner names with one of its keys. The conditioner decides how the colours are used.
     ///
     /// # Errors
-    /// As for [`MeterList::build`], and a parameter that says how a colour is used.
+    /// The same errors as [`MeterList::build`]; and a given parameter that says how a colour is used.
     pub fn nested(&self, of: &Settings, key: &str, stream: Stream) -> Result<Meters, Refusal> {
         let Some(own) = of.nested(key) else {
             let e = Refusal::new(format!("{} has no {key}", of.model.name), "name a meter");

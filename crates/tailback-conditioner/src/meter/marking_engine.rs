@@ -1,4 +1,5 @@
-//! Packet marking engine: the probabilities of green and yellow depend on how far the rate is from two targets.
+//! Packet marking engine: the probabilities of green and yellow packets depend on the differences between the rate and
+//! two targets.
 //!
 //! ```text
 //! every step, for both targets:   step = gain |1 - rate / target|
@@ -7,20 +8,20 @@
 //!                                 else yellow with that of the peak, else red
 //! ```
 //!
-//! So a flow below its target gets more and more green packets until it reaches the target or all are green; a flow
-//! above it gets fewer. The target is a rate through the network, whereas a marker of RFC 2859 measures the rate at
-//! the sender.
+//! So a flow below its target gets more and more green packets until it reaches the target or all its packets are
+//! green. A flow above its target gets fewer green packets. The target is a rate through the network. A marker of RFC
+//! 2859 instead measures the rate at the sender.
 //!
 //! From: Feng, Kandlur, Saha, Shin, "Adaptive packet marking for maintaining end-to-end throughput in a
 //! differentiated-services Internet", IEEE/ACM Transactions on Networking 7(5), 1999, section III.
 //!
-//! State: a [`SlidingWindow`], two probabilities, at first 0, and the next step.
+//! State: a [`SlidingWindow`], two probabilities, which are 0 at the start, and the time of the next step.
 //!
-//! Departures: the paper has one target and two colours; the second target and yellow are our interpretation, and so
-//! are the defaults. The rate is that of a sliding window. Steps without packets are made up for when the next packet
-//! comes, with the rate that the window had at each step.
+//! Departures: the paper has one target and two colours. The second target, the colour yellow and the defaults are our
+//! choice. The rate is that of a sliding window. Steps in a time without packets are computed when the next packet
+//! arrives, with the rate that the window had at each step.
 //!
-//! Cost: a division and up to two draws a packet, and two divisions a step.
+//! Cost of a packet: a division and up to two random draws. Cost of a step: two divisions.
 
 use super::params::{CLASS, PER, POLICE, RATE, WINDOW, two_rates};
 use super::sliding_window::SlidingWindow;
@@ -43,7 +44,7 @@ pub static MODEL: Model = Model {
     probes: &Probe::defs(&READ),
 };
 
-/// Its probes.
+/// Values that can be recorded.
 const READ: [Probe<MarkingEngine>; 3] = [
     Probe::of(RATE_PROBE, |m, _| m.rate.bits_per_second()),
     Probe::new("green_probability", "1", "The probability of green.", |m, _| {
@@ -125,7 +126,8 @@ impl Meter for MarkingEngine {
                 t.step(rate, self.gain);
             }
             self.next += self.step;
-            // Long before that many steps both probabilities are 1; the rest of a long silence has no effect.
+            // In a long time without packets both probabilities become 1. The remaining steps have no effect and are
+            // skipped.
             if self.targets.iter().all(|t| t.probability == 1.0) {
                 let behind = now.since(self.next).0 / self.step.0;
                 self.next += Duration(behind * self.step.0);
@@ -159,7 +161,7 @@ mod tests {
         build(&s, Stream::new(1, "test")).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// Send packets of 1000 bytes from `from` to `to` ms, one every `gap`; returns the shares of the colours.
+    /// Send packets of 1000 bytes from `from` to `to` ms, one every `gap` ms. Returns the shares of the colours.
     fn send(m: &mut dyn Meter, (from, to): (u64, u64), gap: u64) -> [f64; 3] {
         let times: Vec<u64> = (from..to).step_by(gap as usize).collect();
         let colours: Vec<Colour> = times
@@ -169,7 +171,8 @@ mod tests {
         Colour::ALL.map(|c| colours.iter().filter(|x| **x == c).count() as f64 / colours.len() as f64)
     }
 
-    /// A window this long keeps its initial value: at 4 Mb/s, the committed rate and half of the peak.
+    /// With such a long window, the estimate keeps its initial value of 4 Mb/s, which is the committed rate and half of
+    /// the peak rate.
     #[test]
     fn a_probability_rises_with_what_is_missing() {
         let mut m = engine();
@@ -197,7 +200,7 @@ mod tests {
             green == 0.0 && (yellow == 0.0 || red < 1.0),
             "8 Mb/s: {green} {yellow} {red}"
         );
-        // A silence of an hour is made up for at once.
+        // All steps of an hour without packets are computed at once.
         m.colour(1000, Colour::Green, Time(3_600_000_000_000));
         assert_eq!((m.read(1, Time::ZERO), m.read(2, Time::ZERO)), (1.0, 1.0));
     }

@@ -1,10 +1,11 @@
 //! One meter for all packets, or one for each aggregate or flow.
 //!
-//! State: the meters, and the meter of each key. A meter is made when its first packet comes, which has the same
-//! effect as a meter that existed from the start. A flow's meter is removed when the flow is known to have left. Each
-//! meter draws from a stream named after its key, so that a flow's colours do not depend on which other flows exist.
+//! State: the meters, and the meter of each key. A meter is made when its first packet arrives. The result is the same
+//! as with a meter that existed from the start. A flow's meter is removed when the driver reports the end of the flow.
+//! Each meter draws from a random stream named after its key, so that a flow's colours do not depend on which other
+//! flows exist.
 //!
-//! Cost: a search among the keys per packet, if there is more than one meter.
+//! Cost of a packet: a search among the keys, if there is more than one meter.
 
 use super::{Meter, MeterRow};
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ impl Choice for Scope {
 }
 
 impl Scope {
-    /// The subject of a probe's index.
+    /// The meaning of a probe's index.
     pub fn counts(self) -> &'static str {
         match self {
             Scope::Port => "",
@@ -44,19 +45,19 @@ pub struct Meters {
     row: MeterRow,
     settings: Settings,
     scope: Scope,
-    /// The streams of the meters are derived from this.
+    /// The seed from which the random streams of the meters are derived.
     seed: u64,
     meters: Vec<Box<dyn Meter>>,
     /// The meter of each key.
     of: BTreeMap<u64, usize>,
-    /// Meters whose flows have left.
+    /// The meters whose flows have ended.
     free: Vec<usize>,
     probes: Vec<ProbeDef>,
 }
 
 impl Meters {
     pub(super) fn new(row: MeterRow, settings: Settings, scope: Scope, mut stream: Stream) -> Result<Meters, Refusal> {
-        // Built once in any case, because settings that contradict each other do so for every key.
+        // One meter is always built here, because errors in the settings are the same for every key.
         let one = (row.build)(&settings, stream.clone())?;
         Ok(Meters {
             row,
@@ -108,18 +109,18 @@ impl Meters {
         &mut *self.meters[i]
     }
 
-    /// The colour that its meter gives a packet.
+    /// The colour that the meter of a packet gives this packet.
     pub fn colour<P: Packet>(&mut self, p: &P, now: Time) -> Colour {
         let came = Colour::of(p.dscp()).unwrap_or(Colour::Green);
         self.meter(p).colour(p.bytes(), came, now)
     }
 
-    /// All meters, for reports that concern all of them.
+    /// All meters, for reports to all meters.
     pub fn all(&mut self) -> impl Iterator<Item = &mut Box<dyn Meter>> {
         self.meters.iter_mut()
     }
 
-    /// The flow of this packet sends no more.
+    /// The flow of this packet sends no more packets.
     pub fn left<P: Packet>(&mut self, p: &P) {
         if self.scope == Scope::Each(KeyField::Tuple)
             && let Some(i) = self.of.remove(&p.key(KeyField::Tuple))
@@ -128,8 +129,8 @@ impl Meters {
         }
     }
 
-    /// The probes of the meter's model; if there are several meters, each value is indexed by meter, in the order of
-    /// creation.
+    /// The probes of the meter's model. If there are several meters, the index of a value is the number of the meter,
+    /// in the order of creation.
     pub fn probes(&self) -> &[ProbeDef] {
         &self.probes
     }
@@ -146,7 +147,7 @@ mod tests {
     use crate::testing::{Plain, Seen, built};
     use tailback_base::{Dscp, Settings, Time};
 
-    /// Colours of packets of 1500 bytes, alternately of flow 1 and 2, in two aggregates or one.
+    /// The colours of packets of 1500 bytes, which are alternately of flow 1 and flow 2, in two aggregates or one.
     fn colours(per: &str, aggregates: [u64; 2]) -> Vec<u8> {
         let s = Settings::defaults(&token_bucket::MODEL)
             .with("rate", "8Mbps")
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(colours("flow", [1, 1]), [10, 10, 10, 10, 12, 12]);
     }
 
-    /// A flow's draws are independent: the same whichever other flows send.
+    /// A flow gets the same random numbers whichever other flows send.
     #[test]
     fn colours_by_chance_do_not_depend_on_other_flows() {
         let s = Settings::defaults(&tsw2cm::MODEL)

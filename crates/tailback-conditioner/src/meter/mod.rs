@@ -1,10 +1,10 @@
-//! Meters: give a packet a colour according to how much traffic there has been.
+//! Meters: they give a packet a colour that depends on the earlier traffic.
 //!
-//! A meter compares the traffic with a profile, and says green, yellow or red. It is part of a conditioner: alone in
-//! a [`Painter`](crate::painter), which sets the code point of the colour on packets, or as the marker of another
-//! conditioner (`marker = { kind = "tsw3cm", ... }`). The terms are those of RFC 2475 section 2.3.3.
+//! A meter compares the traffic with a profile, and its result is green, yellow or red. It is part of a conditioner. It
+//! can be alone in a [`Painter`](crate::painter), which sets the code point of the colour on packets, or it can be the
+//! marker of another conditioner (`marker = { kind = "tsw3cm", ... }`). The terms are those of RFC 2475 section 2.3.3.
 //!
-//! To add one: a file with its `MODEL`, its type and its `ROW`, and a row in [`list`].
+//! To add a meter, write a file with its `MODEL`, its type and its `ROW`, and add the row to [`list`].
 
 pub mod list;
 pub mod marking_engine;
@@ -25,10 +25,10 @@ use tailback_base::model::Registered;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, Model, Settings, Stream, Time};
 
-/// Gives packets a colour. `now` never decreases; every packet it is asked about is sent.
+/// A rule that gives packets a colour. `now` never decreases. Every packet for which the meter is called is sent.
 pub trait Meter {
-    /// The colour of a packet of this many bytes, headers included. `came` is the colour it arrived with; green if it
-    /// had none.
+    /// The colour of a packet of this number of bytes, headers included. `came` is the colour with which the packet
+    /// arrived; green if it had none.
     fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour;
     /// The state of the sender, if the meter is on the sender's host.
     fn sender(&mut self, _state: SenderState, _now: Time) {}
@@ -38,7 +38,7 @@ pub trait Meter {
     }
 }
 
-/// Makes a meter, which draws from this stream.
+/// Makes a meter that draws from this random stream.
 pub type BuildMeter = fn(&Settings, Stream) -> Result<Box<dyn Meter>, Refusal>;
 
 impl Registered for MeterRow {

@@ -1,4 +1,4 @@
-//! Parameters that several meters share, and those that say how their colours are used.
+//! Parameters that several meters share, including those that say how the colours are used.
 
 use super::meters::Scope;
 use tailback_base::model::Choice;
@@ -20,7 +20,7 @@ tailback_base::choice! {
 }
 
 impl ColourMode {
-    /// The colour of a packet that came with one and for which another was found.
+    /// The colour of a packet that arrived with the colour `came` and for which the meter found another one.
     pub fn of(self, came: Colour, found: Colour) -> Colour {
         match self {
             ColourMode::Blind => found,
@@ -39,7 +39,7 @@ impl Police {
 }
 
 params! {
-    /// For markers that may stand behind another one.
+    /// The mode of markers that may be used behind another marker.
     pub MODE: ColourMode = Key::choice("mode", "blind",
         "Whether the meter looks at the colour that a packet arrives with. With `aware` it never gives a better one.",
         "RFC 2697 section 3, RFC 2698 section 3");
@@ -66,7 +66,7 @@ params! {
 /// The two rates of a meter of three colours.
 ///
 /// # Errors
-/// A peak below the committed rate.
+/// The peak rate is below the committed rate.
 pub fn two_rates(committed: BitRate, peak: BitRate) -> Result<(BitRate, BitRate), Refusal> {
     if peak.0 < committed.0 {
         return Err(Refusal::new(

@@ -1,4 +1,4 @@
-//! The time sliding window: an estimate of a rate that forgets what is older than about a window.
+//! The time sliding window: an estimate of a rate in which bytes older than about a window no longer count.
 //!
 //! ```text
 //! rate = (rate window + bytes) / (time since the packet before + window)
@@ -14,12 +14,12 @@
 
 use tailback_base::{BitRate, Duration, Time};
 
-/// The estimate.
+/// The estimate of a rate.
 #[derive(Clone, Copy, Debug)]
 pub struct SlidingWindow {
-    /// Bytes per second.
+    /// The estimate, bytes per second.
     rate: f64,
-    /// Seconds.
+    /// The length of the window, seconds.
     window: f64,
     counted: Time,
 }
@@ -34,7 +34,7 @@ impl SlidingWindow {
         }
     }
 
-    /// Count this many bytes that arrive now; returns the rate, bit/s.
+    /// Count this number of bytes that arrive now. Returns the rate, bit/s.
     pub fn count(&mut self, bytes: u32, now: Time) -> f64 {
         let gap = now.since(self.counted).seconds();
         self.rate = (self.rate * self.window + f64::from(bytes)) / (gap + self.window);
@@ -47,13 +47,13 @@ impl SlidingWindow {
         8.0 * self.rate
     }
 
-    /// The rate at time `then` if nothing more arrives, bit/s.
+    /// The rate at time `then` if no more packets arrive, bit/s.
     pub fn at(&self, then: Time) -> f64 {
         let gap = then.since(self.counted).seconds();
         8.0 * self.rate * self.window / (gap + self.window)
     }
 
-    /// From now on use this window.
+    /// Use this window from now on.
     pub fn set_window(&mut self, window: Duration) {
         self.window = window.seconds();
     }
@@ -63,7 +63,7 @@ impl SlidingWindow {
 mod tests {
     use super::*;
 
-    /// Packets of `bytes` every `gap` ms until `seconds`; returns the estimate at the end.
+    /// Count packets of `bytes` every `gap` ms until `seconds`. Returns the estimate at the end.
     fn after(window: &mut SlidingWindow, from: u64, seconds: u64, gap: u64, bytes: u32) -> f64 {
         let times = (from * 1000..seconds * 1000).step_by(gap as usize);
         times
@@ -75,14 +75,15 @@ mod tests {
     #[test]
     fn a_steady_rate_is_found_within_windows() {
         let mut w = SlidingWindow::new(BitRate(1_000_000), Duration::from_millis(500));
-        // 1000 bytes every 2 ms are 4 Mb/s; each packet removes slightly more than gap / window of the difference.
+        // 1000 bytes every 2 ms are 4 Mb/s. Each packet removes slightly more than the share gap / window of the
+        // difference between estimate and rate.
         let early = after(&mut w, 0, 1, 2, 1000);
         let late = after(&mut w, 1, 10, 2, 1000);
         assert!(early > 3.5e6 && early < 3.7e6, "{early}");
         assert!((late - 4e6).abs() < 1.0, "{late}");
     }
 
-    /// The first packet ages an estimate that was there from time zero.
+    /// The estimate exists from time zero, so it decays until the first packet.
     #[test]
     fn the_first_packet_is_counted_from_zero() {
         let mut w = SlidingWindow::new(BitRate(8_000_000), Duration::from_millis(1000));

@@ -1,8 +1,9 @@
-//! Single rate three colour marker: a committed burst is green, an excess burst yellow, the rest red.
+//! Single rate three colour marker: packets of a committed burst are green, those of an excess burst yellow, and the
+//! others red.
 //!
-//! One rate fills a bucket of `committed_burst`; what that bucket cannot hold fills another of `excess_burst`. So
-//! yellow is what was saved while less than the rate arrived: the meter judges only the length of bursts, not a
-//! second rate.
+//! One rate fills a bucket of `committed_burst`. The tokens that do not fit into this bucket fill another bucket of
+//! `excess_burst`. So the tokens for yellow packets are those that were saved while less than the rate arrived. The
+//! meter limits only the length of bursts, and has no second rate.
 //!
 //! ```text
 //! blind   size <= committed tokens: green, pays there
@@ -13,10 +14,10 @@
 //!
 //! From: RFC 2697 sections 2 and 3.
 //!
-//! State: two [`Bucket`]s, exact, which start full. Departures: tokens arrive continuously, not one at a time. In the
+//! State: two exact [`Bucket`]s, which start full. Departures: tokens arrive continuously and not one at a time. In the
 //! aware mode a packet without a colour counts as green.
 //!
-//! Cost: a few integer operations per packet.
+//! Cost of a packet: a few integer operations.
 
 use super::params::{BURST, CLASS, ColourMode, MODE, PER, POLICE, RATE};
 use super::{Meter, MeterRow};
@@ -149,13 +150,14 @@ mod tests {
         assert_eq!(colours("aware", &came), [Red, Yellow, Red, Green, Green, Red]);
     }
 
-    /// The excess bucket gets what the committed one cannot hold, and no more.
+    /// The excess bucket gets only the tokens that do not fit into the committed bucket.
     #[test]
     fn yellow_is_what_was_saved() {
         let mut m = meter(&[]).unwrap();
         let mut at = |ms: u64| m.colour(1500, Green, Time(ms * 1_000_000));
         assert_eq!([at(0), at(0), at(0), at(0)], [Green, Green, Yellow, Red]);
-        // 3 ms bring 3000 bytes, all of them green; 4 ms bring 1000 more, too few for a yellow packet.
+        // In 3 ms 3000 bytes of tokens arrive, and all are used for green packets. In 4 ms 1000 bytes more arrive,
+        // which is too little for a yellow packet.
         assert_eq!([at(3), at(3), at(3)], [Green, Green, Red]);
         assert_eq!([at(7), at(7), at(7)], [Green, Green, Red]);
         assert_eq!([at(12), at(12), at(12), at(12)], [Green, Green, Yellow, Red]);
@@ -169,7 +171,8 @@ mod tests {
         );
     }
 
-    /// 12 Mb/s for 10 s through 8 Mb/s: the rate is green, and the excess bucket is yellow only once.
+    /// 12 Mb/s arrive for 10 s at a meter of 8 Mb/s. Packets within the rate are green, and the excess bucket is used
+    /// for yellow only once.
     #[test]
     fn in_the_long_run_the_rate_is_green() {
         let mut m = meter(&[]).unwrap();

@@ -1,18 +1,18 @@
-//! Token bucket: packets within a rate and a burst are "in", the rest are "out".
+//! Token bucket: packets within a rate and a burst are "in", and the other packets are "out".
 //!
-//! A bucket fills at `rate` up to `depth`. A packet that finds tokens for its size takes them and is in profile;
-//! another packet takes none and is out of profile. Packets in profile get the code point AF11. Those out of profile
-//! get AF12, which a queue that distinguishes colours drops first, or they are dropped at once, which makes the
-//! marker a policer.
+//! A bucket fills at `rate` up to `depth`. A packet that finds tokens for its size takes these tokens and is in
+//! profile. Other packets take no tokens and are out of profile. Packets in profile get the code point AF11. Packets
+//! out of profile get AF12, which a queue that distinguishes colours drops first. They may also be dropped at once; the
+//! marker is then a policer.
 //!
-//! From: the single rate marker of RFC 2697 section 3 in its colour-blind mode, with an excess burst size of zero (so
-//! that two colours remain), which is the tagger at the edge of Clark and Fang, "Explicit allocation of best-effort
+//! From: the single rate marker of RFC 2697 section 3 in its colour-blind mode, with an excess burst size of zero, so
+//! that two colours remain. This is also the tagger at the edge of Clark and Fang, "Explicit allocation of best-effort
 //! packet delivery service", 1998, section III. Code points: RFC 2597 section 6.
 //!
-//! State: a [`Bucket`], exact. Tokens arrive continuously, not in ticks as in RFC 2697, whose tick is at most one
-//! byte long. The bucket starts full. A packet larger than the depth is never in profile.
+//! State: an exact [`Bucket`]. Tokens arrive continuously, and not in ticks of at most one byte as in RFC 2697. The
+//! bucket starts full. A packet larger than the depth is never in profile.
 //!
-//! Cost: a few integer operations per packet.
+//! Cost of a packet: a few integer operations.
 
 use super::params::{BURST, CLASS, PER, RATE};
 use super::{Meter, MeterRow};
@@ -112,7 +112,7 @@ mod tests {
         for _ in 0..3 {
             offer(&mut *c, &mut out, 0, 1500);
         }
-        // 1500 bytes are back after 1.5 ms, and not a nanosecond before.
+        // 1500 bytes of tokens have arrived again after 1.5 ms, and not a nanosecond before.
         offer(&mut *c, &mut out, 1_499_999, 1500);
         offer(&mut *c, &mut out, 1_500_000, 1500);
         let (green, red) = (IN_PROFILE, OUT_OF_PROFILE);
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn in_the_long_run_the_rate_is_in_profile() {
         let (mut c, mut out) = (bucket("mark"), Seen::default());
-        // 12 Mb/s for 10 s: 8 Mb/s of it conforms, plus the depth once.
+        // 12 Mb/s arrive for 10 s. Of these 8 Mb/s conform, plus the depth of the bucket once.
         for i in 0..10_000 {
             offer(&mut *c, &mut out, i * 1_000_000, 1500);
         }

@@ -1,7 +1,8 @@
-//! Two rate three colour marker: packets within a committed rate are green, within a peak rate yellow, the rest red.
+//! Two rate three colour marker: packets within a committed rate are green, packets within a peak rate yellow, and the
+//! others red.
 //!
-//! Two buckets fill at `committed_rate` up to `committed_burst` and at `peak_rate` up to `peak_burst`. Colours are
-//! the code points AF11, AF12, AF13; a queue that distinguishes them drops AF13 first.
+//! Two buckets fill at `committed_rate` up to `committed_burst` and at `peak_rate` up to `peak_burst`. The colours are
+//! the code points AF11, AF12 and AF13. A queue that distinguishes them drops AF13 first.
 //!
 //! ```text
 //! blind   size > peak tokens: red
@@ -12,10 +13,10 @@
 //!
 //! From: RFC 2698 sections 3 and 4. Code points: RFC 2597 section 6.
 //!
-//! State: two [`Bucket`]s, exact. Departures: tokens arrive continuously, not a byte at a time. In the aware mode a
+//! State: two exact [`Bucket`]s. Departures: tokens arrive continuously and not a byte at a time. In the aware mode a
 //! packet without a colour counts as green. Both buckets start full.
 //!
-//! Cost: a few integer operations per packet.
+//! Cost of a packet: a few integer operations.
 
 use super::params::{BURST, CLASS, ColourMode, MODE, PER, POLICE, RATE, two_rates};
 use super::{Meter, MeterRow};
@@ -67,14 +68,14 @@ pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
 /// The meter.
 #[derive(Clone, Copy, Debug)]
 pub struct TwoRate {
-    /// Each with the rate at which it fills.
+    /// The two buckets, each with the rate at which it fills.
     pub(crate) committed: (BitRate, Bucket),
     pub(crate) peak: (BitRate, Bucket),
     aware: bool,
 }
 
 impl TwoRate {
-    /// A meter with these rates, whose full buckets hold this many bytes.
+    /// A meter with these rates. Both buckets have a depth of `burst` bytes and start full.
     pub fn new(committed: BitRate, peak: BitRate, burst: u64, mode: ColourMode) -> TwoRate {
         TwoRate {
             committed: (committed, Bucket::full(burst)),
@@ -83,7 +84,8 @@ impl TwoRate {
         }
     }
 
-    /// The colour that counts of a packet that came with this one.
+    /// The colour that counts for a packet that arrived with this colour: in the blind mode every packet counts as
+    /// green.
     pub fn known(&self, came: Colour) -> Colour {
         if self.aware { came } else { Colour::Green }
     }
@@ -157,21 +159,22 @@ mod tests {
         out.colours
     }
 
-    /// The peak bucket holds three packets, the committed one two.
+    /// The peak bucket has tokens for three packets, and the committed bucket for two.
     #[test]
     fn a_burst_is_green_then_yellow_then_red() {
         assert_eq!(colours("blind", &[Dscp(0); 4]), [GREEN, GREEN, YELLOW, RED]);
         assert_eq!(colours("blind", &[RED; 4]), [GREEN, GREEN, YELLOW, RED]);
     }
 
-    /// A packet that arrived yellow leaves the committed tokens to others; one that arrived red pays nothing.
+    /// A packet that arrived yellow takes no committed tokens. A packet that arrived red takes no tokens at all.
     #[test]
     fn aware_never_gives_a_better_colour() {
         let came = [RED, YELLOW, GREEN, Dscp(0), GREEN];
         assert_eq!(colours("aware", &came), [RED, YELLOW, GREEN, GREEN, RED]);
     }
 
-    /// 24 Mb/s for 10 s through 8 and 16 Mb/s: a third of each colour, plus the depths once.
+    /// 24 Mb/s arrive for 10 s at a meter of 8 and 16 Mb/s. A third of the packets has each colour, plus the depths of
+    /// the buckets once.
     #[test]
     fn in_the_long_run_each_rate_has_its_colour() {
         let mut out = Seen::default();

@@ -4,17 +4,17 @@
 //! rate > committed:  yellow with probability 1 - committed / rate;   else green
 //! ```
 //!
-//! So the green rate equals the committed rate whatever arrives, and the colours interleave: a burst is not first
-//! green and then yellow, as with a bucket.
+//! So the green rate equals the committed rate whatever arrives. The colours are mixed, while with a bucket a burst is
+//! first green and then yellow.
 //!
 //! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", 1998, section III (the tagger of
 //! RIO).
 //!
-//! In the aware mode a packet keeps a colour that is worse than the drawn one; this is ours, after RFC 2697.
+//! In the aware mode a packet keeps a colour that is worse than the drawn one. This rule is our choice, after RFC 2697.
 //!
-//! State: a [`SlidingWindow`]. A number is drawn only above the committed rate.
+//! State: a [`SlidingWindow`]. A random number is drawn only above the committed rate.
 //!
-//! Cost: two divisions and at most one draw per packet.
+//! Cost of a packet: two divisions and at most one random draw.
 
 use super::params::{CLASS, ColourMode, MODE, PER, POLICE, RATE, WINDOW};
 use super::sliding_window::SlidingWindow;
@@ -57,7 +57,7 @@ pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
 
 /// The meter.
 pub struct TwoColour {
-    /// Bit/s.
+    /// The committed rate, bit/s.
     committed: f64,
     rate: SlidingWindow,
     mode: ColourMode,
@@ -77,7 +77,7 @@ fn build(s: &Settings, draws: Stream) -> Result<Box<dyn Meter>, Refusal> {
 impl Meter for TwoColour {
     fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour {
         let rate = self.rate.count(bytes, now);
-        // Below the committed rate the probability is negative, and nothing is drawn.
+        // Below the committed rate the probability is negative, and no random number is drawn.
         let drawn = match self.draws.chance(1.0 - self.committed / rate) {
             true => Colour::Yellow,
             false => Colour::Green,
@@ -97,7 +97,7 @@ mod tests {
     fn share_of_green(committed: &str) -> f64 {
         let s = Settings::defaults(&MODEL).with("committed_rate", committed);
         let mut m = build(&s, Stream::new(1, "test")).unwrap();
-        // 4 Mb/s for 20 s; the estimate needs the first few seconds.
+        // 4 Mb/s arrive for 20 s. The estimate settles in the first few seconds.
         let colours = (0..10_000).map(|i| m.colour(1000, Colour::Green, Time(i * 2_000_000)));
         let late: Vec<Colour> = colours.skip(2_000).collect();
         late.iter().filter(|c| **c == Colour::Green).count() as f64 / late.len() as f64

@@ -1,5 +1,5 @@
-//! Time sliding window three colour marker: at random, packets above a committed rate are yellow, and above a peak
-//! rate red.
+//! Time sliding window three colour marker: above a committed rate, random packets are yellow, and above a peak rate,
+//! random packets are red.
 //!
 //! ```text
 //! rate <= committed:   green
@@ -12,11 +12,11 @@
 //!
 //! From: RFC 2859 sections 3 and 4.
 //!
-//! In the aware mode a packet keeps a colour that is worse than the drawn one; this is ours, after RFC 2697.
+//! In the aware mode a packet keeps a colour that is worse than the drawn one. This rule is our choice, after RFC 2697.
 //!
-//! State: a [`SlidingWindow`]. A number is drawn for every packet.
+//! State: a [`SlidingWindow`]. A random number is drawn for every packet.
 //!
-//! Cost: a division and a draw per packet.
+//! Cost of a packet: a division and a random draw.
 
 use super::params::{CLASS, ColourMode, MODE, PER, POLICE, RATE, WINDOW, two_rates};
 use super::sliding_window::SlidingWindow;
@@ -55,7 +55,7 @@ pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
 
 /// The meter.
 pub struct ThreeColour {
-    /// Bit/s.
+    /// The committed rate, bit/s.
     committed: f64,
     peak: f64,
     rate: SlidingWindow,
@@ -96,7 +96,8 @@ impl Meter for ThreeColour {
 mod tests {
     use super::*;
 
-    /// Shares of the colours, and how often the colour changes, at a steady 4 Mb/s.
+    /// The shares of the colours, and the share of packets whose colour differs from the previous one, at a constant 4
+    /// Mb/s.
     fn shares(committed: &str, peak: &str) -> ([f64; 3], f64) {
         let s = Settings::defaults(&MODEL)
             .with("committed_rate", committed)
@@ -119,7 +120,7 @@ mod tests {
             near(green, 0.25) && near(yellow, 0.25) && near(red, 0.5),
             "{green} {yellow} {red}"
         );
-        // Colours are drawn independently: 1 - (1/16 + 1/16 + 1/4) of the packets differ from the one before.
+        // Colours are drawn independently, so 1 - (1/16 + 1/16 + 1/4) of the packets differ from the one before.
         assert!(near(changes, 0.625), "{changes}");
         let ([green, yellow, red], _) = shares("3Mbps", "6Mbps");
         assert!(
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(shares("4.1Mbps", "5Mbps").0, [1.0, 0.0, 0.0]);
     }
 
-    /// Behind another marker: red stays red, and of what came green a quarter stays green.
+    /// Behind another marker, red packets stay red, and a quarter of the packets that arrive green stays green.
     #[test]
     fn aware_never_gives_a_better_colour() {
         let s = Settings::defaults(&MODEL)

@@ -1,28 +1,28 @@
 //! The filtered backlog of RED and similar AQMs: an exponentially weighted moving average that accounts for idle
 //! time.
 //!
-//! At every arrival, before the packet is added, `avg += w (q - avg)`. An empty queue has no arrivals and would keep
-//! its old average. So the first arrival after an idle period first lets the average decay as if packets of the mean
-//! size had arrived at the empty queue at the line's rate: `avg *= (1 - w)^m`, `m = floor(ptc · idle time)`, `ptc = C
-//! / 8S` packets per second.
+//! At every arrival, before the packet is added, `avg += w (q - avg)`. While the queue is empty, no packet arrives, and
+//! the average would keep its old value. So the first arrival after an idle period first lets the average decay. The
+//! decay is the one that packets of the mean size would cause if they arrived at the empty queue at the line's rate:
+//! `avg *= (1 - w)^m`, `m = floor(ptc · idle time)`, `ptc = C / 8S` packets per second.
 //!
 //! From: Floyd and Jacobson 1993, section 4 and figure 2. Departure: the paper omits the normal step for the arrival
-//! that ends an idle period. ns-2 makes it, and so do we; the difference is one factor `1 - w`.
+//! that ends an idle period. ns-2 takes that step, and tailback takes it too. The difference is one factor `1 - w`.
 //!
-//! Cost: a multiplication and two additions per arrival; one power after an idle period.
+//! Cost of an arrival: a multiplication and two additions; after an idle period also a power.
 
 use crate::contract::discipline::{Line, unchanged};
 use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Time};
 
-/// An average in the unit of the backlog it is fed (packets or bytes).
+/// An average in the unit of the backlog (packets or bytes).
 #[derive(Clone, Debug)]
 pub struct Average {
     value: f64,
-    /// Its first value.
+    /// The first value of the average.
     initial: f64,
-    /// Weight `w` of a new sample, 0 to 1; with 0 the average is constant, for tests.
+    /// The weight `w` of a new sample, 0 to 1. With 0 the average is constant, which tests use.
     weight: f64,
     /// `S`, bytes.
     mean_packet: u64,
@@ -36,15 +36,15 @@ pub struct Average {
 pub enum IdleEnds {
     /// The first arrival, stored or not (RED).
     AtArrival,
-    /// The first packet that is stored ([`Average::stored`]). An arrival that is refused lets the average decay up to
-    /// its instant, and the line stays idle (REDn).
+    /// The first packet that is stored ([`Average::stored`]). When an arrival is refused, the average decays for the
+    /// idle time until then, and the line still counts as idle (REDn).
     WhenStored,
-    /// The same, but a refused arrival does not move the beginning of the idle period, so the next arrival counts
-    /// that time again (ns-2's diffserv module).
+    /// The same as `WhenStored`, but a refused arrival does not move the beginning of the idle period. So the next
+    /// arrival counts the same idle time again (ns-2's diffserv module).
     WhenStoredSinceItsStart,
 }
 
-/// The last one must be asked for explicitly.
+/// A scenario can choose the first two. Only code can choose `WhenStoredSinceItsStart`.
 impl Choice for IdleEnds {
     const WORDS: &'static [&'static str] = &["arrival", "enqueue"];
     const MEANINGS: &'static [IdleEnds] = &[IdleEnds::AtArrival, IdleEnds::WhenStored];
@@ -62,16 +62,16 @@ impl Average {
         }
     }
 
-    /// The same with another end of idle periods.
+    /// The same average, but its idle periods end with this event.
     pub fn with_idle_ending(mut self, ends: IdleEnds) -> Average {
         self.ends = ends;
         self
     }
 
-    /// Continue from the state of an average with other parameters.
+    /// Take over the state of an average that had other parameters.
     ///
     /// # Errors
-    /// It began with another value, which `key` gives.
+    /// The two averages have different first values. `key` is the name of the parameter for the error message.
     pub fn follow(&mut self, before: &Average, key: &str) -> Result<(), Refusal> {
         unchanged(key, &before.initial, &self.initial)?;
         (self.value, self.idle_since) = (before.value, before.idle_since);
@@ -84,14 +84,14 @@ impl Average {
         self.value
     }
 
-    /// An arrival finds a backlog of `q`; returns the new average.
+    /// Update the average for an arrival that finds a backlog of `q`, and return it.
     #[inline]
     pub fn arrival(&mut self, q: f64, line: &Line) -> f64 {
         self.wake(line);
         self.sample(q)
     }
 
-    /// If the line was idle, it no longer is: the average decays by the idle time.
+    /// End the idle period, if there is one: the average decays by the idle time.
     #[inline]
     pub fn wake(&mut self, line: &Line) {
         if let Some(since) = self.idle_since.take() {
@@ -100,14 +100,14 @@ impl Average {
                 IdleEnds::WhenStored => self.idle_since = Some(line.now),
                 IdleEnds::WhenStoredSinceItsStart => self.idle_since = Some(since),
             }
-            // Whole packets, counted in integers: exact, whatever the length of the idle period.
+            // Whole packets are counted in integers, so the count is exact for idle periods of any length.
             let bits = u128::from(line.now.since(since).0) * u128::from(line.rate.0) / 1_000_000_000;
             let missed = bits / (8 * u128::from(self.mean_packet));
             self.value *= libm::pow(1.0 - self.weight, missed as f64);
         }
     }
 
-    /// Take a sample of the backlog `q`; returns the new average.
+    /// Take a sample of the backlog `q`, and return the new average.
     #[inline]
     pub fn sample(&mut self, q: f64) -> f64 {
         self.value += self.weight * (q - self.value);
@@ -134,7 +134,7 @@ impl Average {
 }
 
 /// The weight that gives the filter a time constant of one second at this rate, `1 - exp(-1/ptc)` (Floyd, Gummadi,
-/// Shenker 2001; ns-2's automatic setting). `rate` in bit/s, `mean_packet` in bytes.
+/// Shenker 2001; ns-2's automatic setting). `rate` is in bit/s, `mean_packet` in bytes.
 pub fn weight_for_rate(rate: f64, mean_packet: u64) -> f64 {
     let packets_per_second = rate / (8.0 * mean_packet.max(1) as f64);
     -libm::expm1(-1.0 / packets_per_second)
@@ -151,7 +151,7 @@ pub fn weight_for_round_trip(rate: BitRate, delay: Duration, mean_packet: u64) -
 
 /// The largest weight with which a burst of `burst` packets into an empty queue passes below `min_threshold` packets:
 /// the root of `L + 1 + ((1-w)^(L+1) - 1)/w = min_th` (Floyd and Jacobson 1993, section 6; the bound counts the
-/// arriving packet). 1 when any weight will do.
+/// arriving packet). The result is 1 if every weight fulfils this.
 pub fn max_weight(burst: u64, min_threshold: f64) -> f64 {
     let n = burst as f64 + 1.0;
     let average = |w: f64| n + (libm::pow(1.0 - w, n) - 1.0) / w;
@@ -175,7 +175,7 @@ pub fn max_weight(burst: u64, min_threshold: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// 500-byte packets at 1 Mbit/s: 250 a second.
+    /// With 500-byte packets, this line of 1 Mbit/s sends 250 packets a second.
     fn line(ms: u64) -> Line {
         Line::idle(Time::ZERO + Duration::from_millis(ms), BitRate(1_000_000))
     }
@@ -197,7 +197,7 @@ mod tests {
             busy.arrival(0.0, &line(0));
         }
         assert!((idle.value() - busy.value()).abs() < 1e-12);
-        // The period is over: the next arrival decays once.
+        // The idle period is over, so the next arrival multiplies the average by only one factor `1 - w`.
         let before = idle.value();
         assert!((idle.arrival(0.0, &line(300)) - before * 0.99).abs() < 1e-12);
     }
@@ -213,13 +213,14 @@ mod tests {
             let value = a.arrival(0.0, &line(300));
             (value / 10.0).ln() / 0.99_f64.ln()
         };
-        // 25 packet times of 4 ms in each 100 ms, and three arrivals.
+        // Each 100 ms have 25 packet times of 4 ms, and there are three arrivals.
         assert!((run(IdleEnds::AtArrival) - 28.0).abs() < 1e-9);
         assert!((run(IdleEnds::WhenStored) - 53.0).abs() < 1e-9);
         assert!((run(IdleEnds::WhenStoredSinceItsStart) - 78.0).abs() < 1e-9);
     }
 
-    /// Lines of 10 Mb/s, packets of 1000 B: 1250 a second, 0.00079968; a long link makes the round trip longer.
+    /// A line of 10 Mb/s sends 1250 packets of 1000 B a second, so the weight for one second is 0.00079968. On a long
+    /// link the round trip is longer.
     #[test]
     fn the_weight_for_ten_round_trips() {
         let of = |ms| weight_for_round_trip(BitRate(10_000_000), Duration::from_millis(ms), 1000);
@@ -244,7 +245,7 @@ mod tests {
             max_weight(50, 5.0)
         );
         assert_eq!(max_weight(3, 50.0), 1.0);
-        // What it promises: a burst that fills an empty queue packet by packet stays below the threshold.
+        // With this weight, a burst that fills an empty queue packet by packet stays below the threshold.
         let mut a = Average::new(0.0, max_weight(50, 5.0), 500);
         let last = (0..50).map(|q| a.arrival(f64::from(q), &line(0))).last().unwrap();
         assert!(last < 5.0 && last > 4.5, "{last}");

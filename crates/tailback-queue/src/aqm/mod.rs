@@ -1,14 +1,14 @@
-//! Active queue management: disciplines that signal before the buffer is full. One file an algorithm, in the groups of
-//! the reference.
+//! Active queue management: disciplines that signal before the buffer is full. There is one file for each algorithm, in
+//! the same groups as in the reference.
 //!
-//! | room | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | [`red`] | RED, and what is RED with another ramp, measure or controller |
+//! | [`red`] | RED, and variants of RED with another ramp, measure or controller |
 //! | [`colours`] | RED by colour or precedence |
-//! | [`flows`] | AQM that knows flows |
-//! | [`load`] | AQM by load, losses or queue |
-//! | [`delay`] | AQM by delay |
-//! | [`average`], [`ticks`] | the filtered average and the clock of steps that several share |
+//! | [`flows`] | AQMs that distinguish flows |
+//! | [`load`] | AQMs that act on the load, on losses or on the queue length |
+//! | [`delay`] | AQMs that control the delay |
+//! | [`average`], [`ticks`] | the filtered average and the clock of periodic steps, which several AQMs share |
 
 pub mod average;
 pub mod colours;

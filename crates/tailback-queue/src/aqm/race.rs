@@ -1,8 +1,9 @@
-//! For tests: senders that halve their window at a loss, and constant ones, before one line.
+//! A small simulation for tests: senders that halve their window at a loss and senders with a constant rate share one
+//! line.
 //!
-//! A model of TCP in congestion avoidance, without timeouts: an acknowledgement adds 1/window, or 1 in slow start,
-//! and a loss halves the window once per round trip. The engine's TCP is compared elsewhere; here it is enough that
-//! flows respond.
+//! The senders with a window are a model of TCP in congestion avoidance, without timeouts. An acknowledgement adds
+//! 1/window, or 1 in slow start, and a loss halves the window once per round trip. The engine's TCP is tested
+//! elsewhere. Here it is enough that flows respond to losses.
 
 use crate::contract::discipline::QueueDiscipline;
 use crate::contract::testing::{Bench, TestPacket};
@@ -21,11 +22,11 @@ enum Sender {
 }
 
 enum Event {
-    /// A packet of this flow arrives; it was sent now.
+    /// A packet of this flow is sent and arrives at the same time.
     Arrives(u32),
     LineFree,
     Acked(u32),
-    /// The source learns of the loss of a packet that was sent then.
+    /// The source of this flow is informed that the packet sent at this time was lost.
     Lost(u32, Time),
 }
 
@@ -34,16 +35,16 @@ pub struct Race<D> {
     senders: Vec<Sender>,
     events: BTreeMap<(Time, u64), Event>,
     made: u64,
-    /// How long a packet takes on the line.
+    /// The time that a packet takes on the line.
     packet: Duration,
     busy: bool,
     jitter: Stream,
-    /// Packets sent for each flow.
+    /// The number of packets sent for each flow.
     pub sent: Vec<u64>,
 }
 
 impl<D: QueueDiscipline<TestPacket>> Race<D> {
-    /// Packets of 500 bytes on a line of 10 Mb/s.
+    /// A race with packets of 500 bytes on a line of 10 Mb/s.
     pub fn new(queue: D) -> Race<D> {
         Race {
             bench: Bench::new(queue),
@@ -80,7 +81,7 @@ impl<D: QueueDiscipline<TestPacket>> Race<D> {
         })
     }
 
-    /// `share` of the line.
+    /// Add a sender with a constant rate, this share of the line.
     pub fn constant(&mut self, share: f64) -> u32 {
         self.flow(Sender::Constant(Duration((self.packet.0 as f64 / share) as u64)))
     }
@@ -135,7 +136,7 @@ impl<D: QueueDiscipline<TestPacket>> Race<D> {
         }
     }
 
-    /// An acknowledgement, or the loss of a packet sent at `lost`.
+    /// The sender receives an acknowledgement, or is informed of the loss of a packet that was sent at `lost`.
     fn answers(&mut self, flow: u32, now: Time, lost: Option<Time>) {
         let mut sends = 0;
         if let Sender::Window {

@@ -1,25 +1,27 @@
 //! Random Early Detection: signals early, in proportion to the filtered backlog.
 //!
-//! A full buffer informs senders too late, and all at once. RED filters the backlog, so that bursts pass. Above a
-//! lower threshold it signals arriving packets at random, with a probability that grows with the average; so a flow
-//! is signalled in proportion to what it sends. Measure: the average backlog. Function: the ramp [`base`], spread by
-//! the number of packets since the last signal ([`spread`]), so that signals are evenly spaced instead of clustered.
-//! Action: a drop, or with `ecn` a mark below the upper threshold. With `gentle` the ramp continues from
-//! `max_probability` at `max_threshold` to 1 at twice that, instead of jumping.
+//! A full buffer signals to senders too late, and to all at once. RED filters the backlog, so that bursts pass without
+//! signals. Above a lower threshold it signals arriving packets at random, with a probability that grows with the
+//! average. So a flow is signalled in proportion to what it sends. Measure: the average backlog. Function: the ramp
+//! [`base`], spread by the number of packets since the last signal ([`spread`]), so that signals are evenly spaced
+//! instead of clustered. Action: a drop, or with `ecn` a mark below the upper threshold. With `gentle` the ramp
+//! continues from `max_probability` at `max_threshold` to 1 at twice this threshold. Without it, the probability jumps
+//! to 1 at `max_threshold`.
 //!
-//! From: Floyd and Jacobson 1993 ("Random early detection gateways for congestion avoidance"); Floyd's note of 2000
-//! for `gentle`; ns-2's `red` for `wait`, `mark_cap` and the guards, from descriptions of its behaviour.
+//! From: Floyd and Jacobson 1993 ("Random early detection gateways for congestion avoidance"); Floyd's note of 2000 for
+//! `gentle`; ns-2's `red` for `wait`, `mark_cap` and the guards, according to descriptions of its behaviour.
 //!
 //! State: `average` (packets or bytes, like the buffer); `since`, arrivals since the last signal (in packets, or in
 //! mean packets with `bytes`), absent while the average is below `min_threshold`; the time when the line became idle.
 //!
 //! Departures and choices. The overflow test comes after the update of the average and before the early decision; an
-//! overflow resets `since`. `first_count` says whether the arrival is counted before its own test (1, ns-2) or only
-//! after it was accepted (0, REDn). `wait` = true pauses for 1/pb packets after each signal (ns-2); false is the
-//! paper's spacing. ns-2 does nothing while fewer than two packets wait, and spares the arrival that crosses the
-//! threshold: `ns2_guards`, off by default. Equal thresholds give a step.
+//! overflow resets `since`. `first_count` says whether an arrival is counted before its own test (1, ns-2) or only
+//! after it was accepted (0, REDn). With `wait` = true there is a pause of 1/pb packets after each signal (ns-2); with
+//! false the spacing is that of the paper. With `ns2_guards`, which is off by default, there are two exceptions of
+//! ns-2: no signal while fewer than two packets wait, and none for the arrival at which the average crosses the
+//! threshold. If both thresholds are equal, the ramp is a step.
 //!
-//! Cost of a packet: one filter step, a few comparisons, one draw while the probability is between 0 and 1.
+//! Cost of a packet: one filter step, a few comparisons, and one random draw while the probability is between 0 and 1.
 
 pub mod ared;
 pub mod config;
@@ -180,7 +182,7 @@ pub const SHARE_HOT: ProbeDef = ProbeDef {
 
 const PROBES: &[ProbeDef] = &Probe::defs(&READ);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Red>(
         &MODEL,
@@ -192,7 +194,8 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     )
 }
 
-/// Without a filter and with both thresholds at one number of packets, RED is a step on the present queue.
+/// The step rule on the present queue length, if RED equals such a rule: without a filter, and with both thresholds at
+/// the same number of packets.
 fn step(s: &Settings) -> Option<Arithmetic> {
     let limit = s.get(&BUFFER);
     let (Some(Level::Packets(low)), Some(Level::Packets(high))) = (s.get(&MIN_THRESHOLD), s.get(&MAX_THRESHOLD)) else {
@@ -236,11 +239,11 @@ pub struct Red {
     idle_starts: IdleStarts,
     class: RedClass,
     hot: Hot,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
-/// Arrivals, and how many of them found the average at the upper threshold or above.
+/// The number of arrivals, and how many of these found the average at or above the upper threshold.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hot {
     arrivals: u64,
@@ -253,7 +256,7 @@ impl Hot {
         self.hot += u64::from(hot);
     }
 
-    /// 0 to 1.
+    /// The share of arrivals that found the average at or above the upper threshold, 0 to 1.
     pub fn share(&self) -> f64 {
         match self.arrivals {
             0 => 0.0,
@@ -278,7 +281,7 @@ impl Red {
         self.average.value()
     }
 
-    /// Read the queue for the arrival of `p`.
+    /// Update the average for the arrival of `p`, and return the values that it finds.
     pub fn find<P: Packet>(&mut self, p: &P, queue: &Waiting<'_, P>, line: &Line) -> Arrival {
         let average = self.average.arrival(queue.level(), line);
         self.hot.arrival(average >= self.class.ramp.max_threshold);
@@ -341,10 +344,11 @@ impl<P: Packet> Admission<P> for Red {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// The average, and the count since the last signal, stay. What follows the rate follows that of the beginning.
+    /// The average and the count since the last signal stay. Values that depend on the line rate are computed with the
+    /// rate at the start.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let mut config = Config::from_settings(s, &self.context)?;
-        // The shape of the ramp is that of the model.
+        // The model determines the shape of the ramp, so the shape stays.
         config.ramp.shape = self.class.ramp.shape;
         let mut average = config.average();
         average.follow(&self.average, INITIAL_AVERAGE.name)?;

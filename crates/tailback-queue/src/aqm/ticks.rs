@@ -1,7 +1,7 @@
 //! The instants at which periods end.
 //!
-//! State: the next end, a multiple of the period from the start of the run, so there is no drift. An AQM may be made
-//! in the middle of a run, when its queue is first used; earlier ends are not made up for.
+//! State: the next end. It is a multiple of the period from the start of the run, so there is no drift. An AQM may be
+//! made in the middle of a run, when its queue is first used. The ends before that are skipped.
 
 use tailback_base::{Duration, Time};
 
@@ -13,7 +13,7 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// A period of zero counts as a nanosecond.
+    /// Periods of this length. A period of zero counts as a nanosecond.
     pub fn new(period: Duration) -> Ticks {
         let period = Duration(period.0.max(1));
         Ticks {
@@ -22,7 +22,7 @@ impl Ticks {
         }
     }
 
-    /// Another period begins when that of `before` ends.
+    /// Begin the first period of this length when the present period of `before` ends.
     pub fn follow(&mut self, before: &Ticks) {
         self.next = before.next;
     }
@@ -32,7 +32,8 @@ impl Ticks {
         self.next
     }
 
-    /// The time has come: returns true at the end of a period, false if ends were missed.
+    /// Move on to the next end if the present one has come. Returns true exactly at the end of a period, and false
+    /// otherwise.
     pub fn tick(&mut self, now: Time) -> bool {
         let on_time = now == self.next;
         if now >= self.next {
@@ -42,8 +43,8 @@ impl Ticks {
     }
 }
 
-/// The number of periods that count as done when the period changes: the next of the new ones ends with, or after, the
-/// one that runs.
+/// The number of periods that count as done when the length of the period changes. It is chosen so that the next new
+/// period ends with the running period or after it.
 pub fn renumbered(done: u64, period: Duration, new: Duration) -> u64 {
     let end = (done + 1).saturating_mul(period.0);
     end.div_ceil(new.0.max(1)).saturating_sub(1)

@@ -1,21 +1,24 @@
-//! Admissions: the part of a discipline that decides about a packet when it arrives. RED, Blue, PI, PIE, CHOKe and
-//! similar AQMs do not schedule; they look at an arriving packet and at the queue, and let the packet in, mark it, or
-//! drop it, perhaps with others that wait already. An [`Admission`] is that decision alone. Two hosts make disciplines
-//! of it: [`Fifo<P, A>`](crate::fifo::Fifo) puts it over one first-in-first-out queue, and [`Admitted<P, A,
-//! D>`](crate::contract::admitted::Admitted) in front of any discipline that shows its packets through [`QueueView`]
-//! (DRR, fair queueing, or another `Fifo`, which is how a pre-filter stands before RED).
+//! Admissions. An admission is the part of a discipline that decides about a packet when it arrives. RED, Blue, PI,
+//! PIE, CHOKe and similar AQMs do not schedule. They use the arriving packet and the state of the queue, and then store
+//! the packet, mark it, or drop it, perhaps together with packets that already wait. An [`Admission`] is that decision
+//! alone. Two hosts make a discipline of an admission. [`Fifo<P, A>`](crate::fifo::Fifo) combines it with one
+//! first-in-first-out queue. [`Admitted<P, A, D>`](crate::contract::admitted::Admitted) puts it in front of any
+//! discipline that shows its packets through [`QueueView`], such as DRR, fair queueing, or another `Fifo`. In this way
+//! a pre-filter can run before RED.
 //!
-//! The division of work, so that no packet is lost or reported twice:
+//! The work is divided as follows, so that no packet is lost or reported twice:
 //!
-//! * The admission only decides. It marks the arriving packet itself (`&mut P`, see
-//!   [`signal`]), and asks for the eviction of waiting packets through [`Waiting::evict`].
-//! * The host drops: first the evicted packets ([`Place::Queued`]), in the order asked, then the arriving one
-//!   ([`Place::Arriving`]). It enforces the buffer as well, so that an admission cannot overfill it by mistake.
-//! * For every packet that was let in, the host calls [`Admission::left`] once and says how: served, evicted, or
-//!   dropped by the queue behind. The admission knows what it drops itself in [`Admission::take`], so the host makes no
-//!   call for these packets.
+//! * The admission only decides. It marks the arriving packet itself (`&mut P`, see [`signal`]), and evicts waiting
+//!   packets through [`Waiting::evict`].
+//! * The host drops packets: first the evicted packets ([`Place::Queued`]), in the order of the evictions, then the
+//!   arriving one ([`Place::Arriving`]). The host also enforces the buffer limit, so that an admission cannot overfill
+//!   the buffer by mistake.
+//! * For every packet that was let in, the host calls [`Admission::left`] once and says how the packet left: served,
+//!   evicted, or dropped by the queue behind the admission. For packets that the admission itself drops in
+//!   [`Admission::take`], the host makes no such call.
 //!
-//! Cost in addition to the algorithm: a virtual call for each question to the queue; no allocation without evictions.
+//! Cost in addition to the algorithm: a virtual call for each query to the queue. Memory is allocated only for
+//! evictions.
 //!
 //! [`Place::Queued`]: crate::contract::report::Place::Queued
 //! [`Place::Arriving`]: crate::contract::report::Place::Arriving
@@ -37,47 +40,48 @@ pub enum Decision {
     Drop(DropReason),
 }
 
-/// Decides about arriving packets.
+/// A rule that decides about arriving packets.
 pub trait Admission<P: Packet> {
-    /// Decide about `p`, which `queue` does not hold yet. Marking is done here, storing and dropping by the host.
+    /// Decide about `p`, which is not in `queue` yet. The admission marks the packet here; the host stores or drops it.
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision;
-    /// The line is free: take the packet to be sent next, and drop or mark others on the way. By default this is the
-    /// head, unchanged; algorithms that act at departure override it.
+    /// The line is free: take the packet that is sent next. Packets before it may be dropped, and it may be marked. The
+    /// default takes the head unchanged. Algorithms that act at departure override this function.
     #[inline]
     fn take(&mut self, from: &mut dyn PacketSource<P>, _line: &Line, _out: &mut dyn Out<P>) -> Option<P> {
         from.pop()
     }
-    /// Why it cannot stand before another discipline, but only over the queue that it admits to; the end of a sentence
-    /// that begins with its name.
+    /// The reason why this admission cannot run before another discipline, but only on its own queue. The text is the
+    /// end of a sentence that begins with the name of the admission.
     fn needs_its_queue(&self) -> Option<&'static str> {
         None
     }
-    /// This packet is being sent and has left the backlog. For marks at departure, wherever the admission is used.
+    /// This packet is being sent and has left the backlog. An admission can mark it here, wherever the admission is
+    /// used.
     #[inline]
     fn leaving(&mut self, _p: &mut P, _line: &Line, _out: &mut dyn Out<P>) {}
-    /// An admitted packet has left; `rest` is what waits now.
+    /// An admitted packet has left; `rest` is the backlog after that.
     fn left(&mut self, _p: &P, _how: Exit, _rest: Backlog, _line: &Line) {}
     /// A dequeue found an empty queue: the line is idle from now on.
     fn idle(&mut self, _line: &Line) {}
-    /// As [`QueueDiscipline::next_timer`](crate::contract::discipline::QueueDiscipline::next_timer).
+    /// The same as [`QueueDiscipline::next_timer`](crate::contract::discipline::QueueDiscipline::next_timer).
     fn next_timer(&self) -> Option<Time> {
         None
     }
     fn on_timer(&mut self, _queue: &mut Waiting<'_, P>, _line: &Line, _out: &mut dyn Out<P>) {}
-    /// As [`QueueDiscipline::reconfigure`](crate::contract::discipline::QueueDiscipline::reconfigure). The settings are
-    /// those it would be made of.
+    /// The same as [`QueueDiscipline::reconfigure`](crate::contract::discipline::QueueDiscipline::reconfigure). The
+    /// settings are those of the model of the admission.
     ///
     /// # Errors
-    /// As there.
+    /// The same errors as there.
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         Err(fixed(settings))
     }
-    /// The congestion that it measures, for another admission before it.
+    /// The congestion that this admission measures, for another admission before it.
     fn congestion(&self) -> Option<Congestion> {
         None
     }
-    /// Whether it may send requests to sources ([`Out::request`]). An admission that returns false and sends one
-    /// violates its contract.
+    /// Whether this admission may send requests to sources ([`Out::request`]). An admission that returns false and
+    /// sends a request violates its contract.
     fn sends_requests(&self) -> bool {
         false
     }
@@ -89,8 +93,8 @@ pub trait Admission<P: Packet> {
     }
 }
 
-/// The result for an arriving packet. A packet that is to be signalled is marked if `ecn` is on and it is ECN-capable;
-/// otherwise it is dropped early.
+/// The decision about an arriving packet. A packet that is to be signalled is marked if `ecn` is on and the packet is
+/// ECN-capable; otherwise it is dropped early.
 #[inline]
 pub fn early<P: Packet>(selected: bool, p: &mut P, ecn: bool, out: &mut dyn Out<P>) -> Decision {
     match selected && !signal(p, ecn, MarkReason::Early, out) {
@@ -99,7 +103,8 @@ pub fn early<P: Packet>(selected: bool, p: &mut P, ecn: bool, out: &mut dyn Out<
     }
 }
 
-/// The queue as an admission sees it: a view, the host's rule about what counts, and a list for evicted packets.
+/// The queue as an admission sees it: a view, the host's rule about which packets count as waiting, and a list for
+/// evicted packets.
 pub struct Waiting<'a, P> {
     queue: &'a mut dyn QueueView<P>,
     /// The amount that the packet on the wire adds to the backlog, if the host counts it.
@@ -109,7 +114,7 @@ pub struct Waiting<'a, P> {
 }
 
 impl<'a, P: Packet> Waiting<'a, P> {
-    /// `gone` collects what is evicted; the host reports it as
+    /// `gone` collects the evicted packets. The host reports them as
     /// [`Place::Queued`](crate::contract::report::Place::Queued).
     pub fn new(queue: &'a mut dyn QueueView<P>, gone: &'a mut Vec<(P, DropReason)>, line: &'a Line) -> Self {
         Waiting {
@@ -158,7 +163,7 @@ impl<'a, P: Packet> Waiting<'a, P> {
         self.queue.fits(bytes) && (self.in_service.packets == 0 || capacity::fits(self.limit(), self.backlog(), bytes))
     }
 
-    /// A waiting packet, drawn uniformly; see [`QueueView::draw`].
+    /// A waiting packet, drawn with equal probabilities; see [`QueueView::draw`].
     pub fn draw(&self, stream: &mut Stream) -> Option<Handle> {
         self.queue.draw(stream)
     }
@@ -197,7 +202,7 @@ impl<'a, P: Packet> Waiting<'a, P> {
     }
 }
 
-/// A boxed admission is an admission, so that it can be chosen by name.
+/// A boxed admission is an admission too, so that admissions can be chosen by name.
 impl<P: Packet> Admission<P> for Box<dyn Admission<P>> {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
         (**self).admit(p, queue, line, out)

@@ -13,16 +13,16 @@ use tailback_base::{Dscp, Packet, ProbeDef, Request, Settings, Size, Stream, Tim
 
 /// An admission before any discipline that shows its packets.
 ///
-/// Its probes are those of the inner discipline, followed by the admission's. Drops of the inner discipline are
-/// reported when its call has ended, because the admission is informed first. The inner discipline decides what is
-/// sent: [`Admission::take`] acts only over a [`Fifo`](crate::fifo::Fifo) or on a queue of a port.
+/// The probes are those of the inner discipline, followed by those of the admission. Drops by the inner discipline are
+/// reported after its call has ended, because the admission is informed first. The inner discipline decides which
+/// packet is sent: [`Admission::take`] is used only in a [`Fifo`](crate::fifo::Fifo) or on a queue of a port.
 pub struct Admitted<P, A, D> {
     pub admission: A,
     pub queue: D,
-    /// The position of this admission among the AQMs that the discipline's settings put before it, if it is one of
-    /// them.
+    /// The position of this admission in the list `before` of the discipline's settings, if it is in this list.
     number: Option<usize>,
-    /// Whether it clears the code points of packets that leave. It does so after all admissions have counted them.
+    /// Whether this admission clears the code points of packets that leave. It clears them after all admissions have
+    /// counted the packets.
     washes: bool,
     probes: Vec<ProbeDef>,
     gone: Vec<(P, DropReason)>,
@@ -30,7 +30,7 @@ pub struct Admitted<P, A, D> {
     packet: PhantomData<P>,
 }
 
-/// Passes reports on, but keeps the drops until later.
+/// Passes reports on, but keeps the drops until the call has ended.
 struct KeepDrops<'a, P> {
     out: &'a mut dyn Out<P>,
     drops: &'a mut Vec<(P, Place, DropReason)>,
@@ -66,19 +66,19 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<
         }
     }
 
-    /// Set its position among the admissions before the discipline (`before`), from 0.
+    /// Set the position of this admission among those before the discipline (`before`), from 0.
     pub fn standing_at(mut self, number: usize) -> Self {
         self.number = Some(number);
         self
     }
 
-    /// Make it the outermost admission, to which the discipline leaves the clearing of code points.
+    /// Make this the outermost admission. It clears code points instead of the discipline.
     pub fn washing(mut self, washes: bool) -> Self {
         self.washes = washes;
         self
     }
 
-    /// Report what the admission evicted.
+    /// Report the packets that the admission evicted.
     fn report_evicted(&mut self, line: &Line, out: &mut dyn Out<P>) {
         let rest = self.queue.stored();
         for (p, why) in self.gone.drain(..) {
@@ -87,7 +87,7 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<
         }
     }
 
-    /// Call the discipline; then report what it dropped, to the admission and to `out`.
+    /// Call the discipline, and then report the packets that it dropped to the admission and to `out`.
     fn act<R>(&mut self, line: &Line, out: &mut dyn Out<P>, call: impl FnOnce(&mut D, &mut dyn Out<P>) -> R) -> R {
         let result = call(
             &mut self.queue,
@@ -164,7 +164,8 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueDisc
         self.queue.backlog()
     }
 
-    /// The settings are those of the discipline behind. They contain those of the admissions before it.
+    /// The settings are those of the discipline behind this admission. They contain the settings of the admissions
+    /// before that discipline.
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         let own = self.number.and_then(|n| settings.nested_list(BEFORE.name).nth(n));
         let own = own.ok_or_else(|| fixed_value(BEFORE.name))?;
@@ -202,7 +203,8 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueDisc
     }
 }
 
-/// With this admissions can be stacked: the outermost sees, and may evict, what waits in the innermost.
+/// This view allows admissions to be stacked. The outermost one sees, and may evict, packets that wait in the innermost
+/// discipline.
 impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueView<P> for Admitted<P, A, D> {
     fn stored(&self) -> Backlog {
         self.queue.stored()
@@ -239,7 +241,7 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueView
 pub struct Viewed<P>(Box<dyn QueueDiscipline<P>>);
 
 impl<P: Packet> Viewed<P> {
-    /// The discipline; if it does not show its packets, it is returned as the error.
+    /// The discipline with its view. If the discipline does not show its packets, it is returned as the error.
     pub fn new(queue: Box<dyn QueueDiscipline<P>>) -> Result<Viewed<P>, Box<dyn QueueDiscipline<P>>> {
         match queue.view().is_some() {
             true => Ok(Viewed(queue)),
@@ -284,7 +286,7 @@ impl<P: Packet> QueueDiscipline<P> for Viewed<P> {
     }
 }
 
-/// Reports an empty and full queue if the discipline has no view, which [`Viewed::new`] has excluded.
+/// If the discipline has no view, the queue counts as empty and full. [`Viewed::new`] has excluded this case.
 impl<P: Packet> QueueView<P> for Viewed<P> {
     fn stored(&self) -> Backlog {
         self.0.backlog()

@@ -1,4 +1,4 @@
-//! The context in which a discipline is built, in addition to its own settings.
+//! The context of a discipline when it is built, in addition to its own settings.
 
 use tailback_base::{BitRate, Duration, Stream};
 
@@ -7,7 +7,7 @@ use tailback_base::{BitRate, Duration, Stream};
 pub struct BuildContext {
     /// The random stream of the discipline, named after its link.
     pub stream: Stream,
-    /// The rate of the line after it.
+    /// The rate of the line after the discipline.
     pub rate: BitRate,
     /// The propagation delay of that line.
     pub delay: Duration,

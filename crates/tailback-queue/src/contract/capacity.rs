@@ -1,8 +1,9 @@
 //! The arithmetic of buffer limits in packets and in bytes, in one place.
 //!
-//! The limit's unit is the unit in which a discipline measures: a buffer in packets counts packets, a buffer in bytes
-//! counts bytes, and an unlimited one counts packets. Thresholds are read in that unit. A threshold in packets on a
-//! buffer in bytes means that many packets of the mean size, because that is how RED's defaults are written.
+//! A discipline measures in the unit of its buffer limit. If the limit is in packets, it counts packets; if the limit
+//! is in bytes, it counts bytes; without a limit it counts packets. Thresholds are converted to that unit. If a
+//! threshold is in packets and the buffer in bytes, each packet of the threshold counts as a packet of the mean size,
+//! because RED's defaults are written in this way.
 
 use crate::contract::report::Backlog;
 use tailback_base::quantity::Refusal;
@@ -25,7 +26,7 @@ pub fn packet(limit: Size, mean_packet: u64) -> f64 {
     }
 }
 
-/// What is stored, in the unit of `limit`.
+/// The backlog in the unit of `limit`.
 #[inline]
 pub fn level(limit: Size, backlog: Backlog) -> u64 {
     match limit {
@@ -50,10 +51,10 @@ pub fn fits_alone(limit: Size, bytes: u32) -> bool {
     fits(limit, Backlog::default(), bytes)
 }
 
-/// The size that a buffer has from now on. Measures and thresholds go on in its unit.
+/// The size of a buffer from now on. The unit must stay the same, because measures and thresholds use it.
 ///
 /// # Errors
-/// A size in another unit.
+/// The new size is in another unit.
 pub fn resized(limit: Size, new: Size) -> Result<Size, Refusal> {
     match (limit, new) {
         (Size::Bytes(_), Size::Bytes(_)) => Ok(new),
@@ -65,13 +66,13 @@ pub fn resized(limit: Size, new: Size) -> Result<Size, Refusal> {
     }
 }
 
-/// A threshold in the unit of `limit`; for a threshold in packets on a buffer in bytes, each packet counts
+/// A threshold in the unit of `limit`. If the threshold is in packets and the buffer in bytes, each packet counts as
 /// `mean_packet` bytes.
 pub fn threshold(settings: &Settings, key: &Key<Level>, limit: Size, mean_packet: u64) -> Result<f64, Refusal> {
     resolve(key.name, settings.get(key), limit, mean_packet)
 }
 
-/// The same for a threshold that may be absent.
+/// The same as [`threshold`], for a threshold that may be absent.
 pub fn threshold_if_given(
     settings: &Settings,
     key: &Key<Option<Level>>,
@@ -84,7 +85,7 @@ pub fn threshold_if_given(
         .transpose()
 }
 
-/// The same for each value of a list.
+/// The same as [`threshold`], for each value of a list.
 pub fn thresholds(
     settings: &Settings,
     key: &Key<Vec<Level>>,

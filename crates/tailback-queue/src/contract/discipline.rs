@@ -1,11 +1,11 @@
 //! The contract between a queue discipline and its driver.
 //!
 //! * `now` never decreases.
-//! * The driver calls [`QueueDiscipline::dequeue`] whenever the line becomes free, even if nothing is stored, and
-//!   after each enqueue on a free line. A packet that `dequeue` returns has left the backlog: the packet on the wire
-//!   is not part of the buffer.
+//! * The driver calls [`QueueDiscipline::dequeue`] whenever the line becomes free, even if nothing is stored, and after
+//!   each enqueue on a free line. A packet that `dequeue` returns has left the backlog, so the packet on the wire is
+//!   not part of the buffer.
 //! * Every packet given to `enqueue` leaves exactly once: through `dequeue`, or through [`Out::dropped`].
-//! * The discipline owns its packets and its random stream; it draws nothing if a decision is certain.
+//! * The discipline owns its packets and its random stream. If a decision is certain, it draws no random number.
 
 use crate::contract::queue_aqms::QueueAqms;
 use crate::contract::view::QueueView;
@@ -19,12 +19,12 @@ pub use crate::contract::report::{Backlog, DropReason, MarkReason, Out, Place, P
 #[derive(Clone, PartialEq, Debug)]
 pub enum Service<P> {
     Send(P),
-    /// Packets are stored, but none may leave before this instant.
+    /// Packets are stored, but no packet may leave before this instant.
     Wait(Time),
     Empty,
 }
 
-/// The answer of a discipline whose parameters cannot change during a run.
+/// The error of a discipline whose parameters cannot change during a run.
 pub fn fixed(settings: &Settings) -> Refusal {
     Refusal::new(
         format!(
@@ -35,10 +35,10 @@ pub fn fixed(settings: &Settings) -> Refusal {
     )
 }
 
-/// Refuse a new value of a parameter that sets how something begins, or for which the state was made.
+/// Refuse a new value of a parameter that determines an initial value, or on which the present state depends.
 ///
 /// # Errors
-/// The value is another one.
+/// The new value differs from the present one.
 pub fn unchanged<T: PartialEq>(name: &str, before: &T, now: &T) -> Result<(), Refusal> {
     match before == now {
         true => Ok(()),
@@ -46,7 +46,7 @@ pub fn unchanged<T: PartialEq>(name: &str, before: &T, now: &T) -> Result<(), Re
     }
 }
 
-/// The answer to a new value of this parameter.
+/// The error for a new value of this parameter.
 pub fn fixed_value(name: &str) -> Refusal {
     let refusal = Refusal::new(
         format!("{name} cannot change during a run"),
@@ -55,7 +55,7 @@ pub fn fixed_value(name: &str) -> Refusal {
     refusal.within(name)
 }
 
-/// A queue discipline. One object per link direction.
+/// A queue discipline. There is one object per link direction.
 ///
 /// ```
 /// use std::collections::VecDeque;
@@ -90,61 +90,64 @@ pub fn fixed_value(name: &str) -> Refusal {
 /// assert_eq!(bench.drain(), [1, 2]);
 /// ```
 pub trait QueueDiscipline<P: Packet> {
-    /// Take an arriving packet. It is stored, dropped, or stored while another packet is dropped.
+    /// Take an arriving packet. The packet is stored, is dropped, or is stored while another packet is dropped.
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>);
-    /// A flow whose packets look like this one may send through here from now on: called at its start, or when its
-    /// keys have changed. A real router does not get this information. It is for values that are configured in
-    /// advance and for measures; no decision about a packet may depend on this call.
+    /// A flow with packets like this one may send through this discipline from now on. This function is called at the
+    /// start of a flow, or when the keys of the flow have changed. A real router does not get this information. The
+    /// call may be used for values that are configured in advance and for measurements. No decision about a packet may
+    /// depend on this call.
     fn flow_joined(&mut self, _p: &P, _now: Time) {}
-    /// The flow announced with a packet like this one sends no more.
+    /// The flow that was announced with a packet like this one sends no more packets.
     fn flow_left(&mut self, _p: &P, _now: Time) {}
     /// Choose the next packet to send.
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P>;
-    /// When the discipline next needs [`QueueDiscipline::on_timer`]. Asked after every call.
+    /// The time at which the discipline next needs [`QueueDiscipline::on_timer`]. The driver reads it after every call.
     fn next_timer(&self) -> Option<Time> {
         None
     }
     fn on_timer(&mut self, _line: &Line, _out: &mut dyn Out<P>) {}
     fn backlog(&self) -> Backlog;
     /// Replace the settings, and keep packets and state. The new settings have the same model and the same nested
-    /// models, as a scenario has them (models where they are named, values of profiles filled in). Settings that equal
-    /// the present ones change nothing. After a refusal some of the values may be the new ones already, so try the
-    /// settings on another discipline first.
+    /// models. They have the form of a scenario: nested models are given in place, and values of profiles are filled
+    /// in. Settings that equal the present ones change nothing. After a refusal some values may already be the new
+    /// ones, so try the settings on another discipline first.
     ///
     /// # Errors
-    /// Settings that contradict each other, and new values for which its state was not made ([`unchanged`]). By default
-    /// every change is refused.
+    /// Settings that contradict each other, and new values that do not match the present state ([`unchanged`]). By
+    /// default every change is refused.
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         Err(fixed(settings))
     }
-    /// Give each queue its own AQM, before the first packet. A discipline with one queue returns them.
+    /// Give each queue its own AQM, before the first packet arrives. A discipline with one queue returns the AQMs as
+    /// the error.
     fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
         Err(aqms)
     }
-    /// Leave the clearing of code points to the outermost of the admissions before it, because admissions count packets
-    /// by code point. Returns whether it would clear any.
+    /// Leave the clearing of code points to the outermost admission before this discipline, because admissions count
+    /// packets by code point. Returns whether the discipline would clear code points.
     fn leave_washing(&mut self) -> bool {
         false
     }
-    /// Its packets, for an admission before it; `None` if it does not show them.
+    /// The packets of the discipline, for an admission before it; `None` if the discipline does not show its packets.
     fn view(&self) -> Option<&dyn QueueView<P>> {
         None
     }
     fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
         None
     }
-    /// Whether it may send requests to sources ([`Out::request`]). A discipline that returns false and sends one
-    /// violates its contract.
+    /// Whether this discipline may send requests to sources ([`Out::request`]). A discipline that returns false and
+    /// sends a request violates its contract.
     fn sends_requests(&self) -> bool {
         false
     }
-    /// Whether others see its state: disciplines that share a memory, or a program that looks at it while a run goes
-    /// on. If so, the driver calls it at each instant at which something is due. Otherwise the driver may make the same
-    /// calls later, when the next packet comes, in the same order and with the same times.
+    /// Whether other code uses the state of this discipline during a run, such as disciplines that share a memory, or a
+    /// program that reads the state. If this is true, the driver calls the discipline at each instant at which an
+    /// action is due. Otherwise the driver may make the same calls later, when the next packet arrives, in the same
+    /// order and with the same times.
     fn is_shared(&self) -> bool {
         false
     }
-    /// The probes that can be recorded; usually those of the model's declaration.
+    /// The probes that can be recorded. These are usually those of the model's declaration.
     fn probes(&self) -> &[ProbeDef] {
         &[]
     }
@@ -154,7 +157,7 @@ pub trait QueueDiscipline<P: Packet> {
     }
 }
 
-/// A boxed discipline is a discipline, so that stages can wrap what a registry has built.
+/// A boxed discipline is a discipline too, so that other stages can wrap a discipline from the registry.
 impl<P: Packet> QueueDiscipline<P> for Box<dyn QueueDiscipline<P>> {
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
         (**self).enqueue(p, line, out)

@@ -2,7 +2,7 @@
 
 use tailback_base::{BitRate, Duration, FlowId, Time};
 
-/// The line after the queue, as it is at this call.
+/// The state of the line after the queue at the time of a call.
 ///
 /// ```
 /// use tailback_base::{BitRate, Duration, Time};
@@ -24,13 +24,13 @@ pub struct Line {
 pub struct OnWire {
     pub until: Time,
     pub flow: FlowId,
-    /// Its [`tailback_base::KeyField::Pair`] key.
+    /// The [`tailback_base::KeyField::Pair`] key of the packet.
     pub pair: u64,
     pub bytes: u32,
 }
 
 impl Line {
-    /// The time this many bytes take on the line.
+    /// The time that this number of bytes takes on the line.
     pub fn time_of(&self, bytes: u32) -> Duration {
         self.rate.time_of(u64::from(bytes))
     }

@@ -1,18 +1,18 @@
-//! The contract between a discipline and its driver, and the drivers. This module knows no discipline.
+//! The contract between a discipline and its driver, and the drivers. This module depends on no discipline.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | [`discipline`] | a queue discipline, as its driver sees it |
-//! | [`admission`] | the decision about an arriving packet, which stands over a queue or in front of a discipline |
+//! | [`admission`] | the decision about an arriving packet, for one queue or in front of a discipline |
 //! | [`admitted`] | an admission in front of a discipline |
 //! | [`view`] | the packets of a discipline, as an admission sees them |
 //! | [`queue_aqms`] | an admission for each queue of a discipline |
-//! | [`line`](mod@line), [`capacity`] | the line behind a queue, and what a buffer holds |
-//! | [`report`] | what a discipline reports |
-//! | [`server`] | a discipline and its line: the law of service |
-//! | [`witness`] | remembers a discipline's answers, for the check of its line |
-//! | [`build_context`], [`row`] | what a model may know when it is built; its row of a list |
-//! | [`testing`] | a packet, and a bench for packet dialogues |
+//! | [`line`](mod@line), [`capacity`] | the line behind a queue, and the arithmetic of buffer limits |
+//! | [`report`] | the reports of a discipline |
+//! | [`server`] | a discipline and its line, with the rules of service |
+//! | [`witness`] | stores the answers of a discipline, for the check of its line |
+//! | [`build_context`], [`row`] | the context in which a model is built; the registry entry of a model |
+//! | [`testing`] | a test packet, and a test bench for a discipline |
 
 pub mod admission;
 pub mod admitted;

@@ -1,7 +1,7 @@
 //! An AQM for each queue of a port, made when the queue is first used.
 //!
-//! State: the AQMs, and for those with a timer, when each is due. A call costs what the AQM costs, plus O(log n) if
-//! its timer has changed.
+//! State: the AQMs, and for each AQM with a timer, the time when it is due. A call costs as much as the call of the
+//! AQM, plus O(log n) if its timer has changed.
 
 use crate::contract::admission::Admission;
 use crate::contract::line::Line;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Packet, ProbeDef, Settings, Stream, Time};
 
-/// The number of a queue of a discipline, dense from 0.
+/// The number of a queue of a discipline. The numbers start at 0 and have no gaps.
 pub type QueueId = u32;
 
 /// Makes the AQM of a queue.
@@ -24,16 +24,16 @@ pub struct QueueAqms<P> {
     changed: Option<Box<Settings>>,
     queues: Vec<Member<P>>,
     timers: BTreeSet<(Time, QueueId)>,
-    /// An AQM without packets. It provides the declarations, and the values of queues that have not been used.
+    /// An AQM without packets. It provides the declarations, and the probe values of queues that have not been used.
     unused: Box<dyn Admission<P>>,
-    /// Packets that an AQM evicts are collected here until its call has ended.
+    /// The packets that an AQM evicts, collected until its call has ended.
     pub(crate) gone: Vec<(P, DropReason)>,
-    /// Whether a queue is idle as soon as its last packet has left; otherwise it is idle when it has the turn and no
-    /// packet.
+    /// Whether a queue is idle as soon as its last packet has left. Otherwise it becomes idle when it has the turn but
+    /// no packet.
     pub(crate) idle_at_once: bool,
 }
 
-/// The AQM of a queue (`None` while it is lent) and its time in the timers.
+/// The AQM of a queue (`None` while it is lent), and the time of its entry in the timers.
 struct Member<P> {
     aqm: Option<Box<dyn Admission<P>>>,
     due: Option<Time>,
@@ -61,8 +61,9 @@ impl<P: Packet> QueueAqms<P> {
         self.unused.probes()
     }
 
-    /// For a queue that has not been used, this is the AQM's initial value. Queues are used in any order, and a
-    /// sample of all queues ends at the first one without a value.
+    /// The value of a probe of the AQM of this queue. If the queue has not been used, it is the initial value of the
+    /// AQM. This is needed because queues are used in any order, and a sample of all queues ends at the first queue
+    /// without a value.
     pub fn read(&self, q: QueueId, probe: ProbeId) -> f64 {
         let aqm = self.queues.get(q as usize).and_then(|m| m.aqm.as_ref());
         aqm.unwrap_or(&self.unused).read(probe, 0)
@@ -79,7 +80,7 @@ impl<P: Packet> QueueAqms<P> {
         aqm
     }
 
-    /// Let the AQM of each queue go on with these settings.
+    /// Let the AQM of each queue continue with these settings.
     ///
     /// # Errors
     /// Those of the AQM.
@@ -101,7 +102,8 @@ impl<P: Packet> QueueAqms<P> {
         self.unused.sends_requests()
     }
 
-    /// Lend the AQM of a queue, for a call that needs the port as well; [`QueueAqms::give_back`] follows.
+    /// Lend the AQM of a queue, for a call that needs the port as well. The caller returns it with
+    /// [`QueueAqms::give_back`].
     pub(crate) fn lend(&mut self, q: QueueId) -> Box<dyn Admission<P>> {
         if self.queues.len() <= q as usize {
             self.queues
@@ -119,7 +121,7 @@ impl<P: Packet> QueueAqms<P> {
         }
     }
 
-    /// The timer of a queue is due at another time.
+    /// Change the time at which the timer of a queue is due.
     #[cold]
     fn arm(&mut self, q: QueueId, due: Option<Time>) {
         let before = std::mem::replace(&mut self.queues[q as usize].due, due);
@@ -132,13 +134,14 @@ impl<P: Packet> QueueAqms<P> {
     }
 
     pub(crate) fn left(&mut self, q: QueueId, p: &P, how: Exit, rest: Backlog, line: &Line) {
-        // It need not be lent, since it gets nothing of the port. If it is lent, its own call has evicted the packet.
+        // The AQM need not be lent, because this call does not use the port. If it is lent, its own call has evicted
+        // the packet.
         let Some(Member { aqm: Some(aqm), due }) = self.queues.get_mut(q as usize) else {
             return;
         };
         aqm.left(p, how, rest, line);
         if rest.packets == 0 && self.idle_at_once {
-            // Its queue is idle from now on, whatever the line sends for others.
+            // The queue of this AQM is idle from now on, even if the line sends packets of other queues.
             aqm.idle(line);
         }
         let next = aqm.next_timer();
@@ -151,7 +154,7 @@ impl<P: Packet> QueueAqms<P> {
         self.timers.first().map(|t| t.0)
     }
 
-    /// The queue whose timer is due first.
+    /// The queue whose timer is due first, if it is due by `now`.
     pub(crate) fn due(&self, now: Time) -> Option<QueueId> {
         self.timers.first().filter(|t| t.0 <= now).map(|t| t.1)
     }

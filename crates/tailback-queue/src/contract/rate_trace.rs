@@ -1,18 +1,20 @@
-//! A line whose rate follows a trace: rates that change at given times, or delivery opportunities.
+//! A line whose rate follows a trace. A trace gives rates that change at given times, or delivery opportunities.
 //!
-//! *Rates*: a packet is sent at the rates that are in force during its transmission, also if the rate changes in the
-//! middle of it. A rate of 0 is an outage: the rest of the packet waits until the outage ends. *Opportunities*, the
-//! form of Mahimahi (Netravali et al., USENIX ATC 2015, section 3.2): at each instant of the list the line may deliver
-//! a fixed number of bytes. Between them it is shut, and packets wait in the queue. At an opportunity the discipline is
-//! asked for a packet; what is left of the opportunity serves the next one at the same instant, or the first part of
-//! it, whose rest takes the opportunities that follow. If no packet waits, the rest is lost. A packet that arrives at
-//! the instant of an opportunity misses it. So a packet longer than an opportunity takes several; Mahimahi refuses it.
+//! *Rates*: a packet is sent at the rates that are in force during its transmission, even if the rate changes in the
+//! middle of the packet. A rate of 0 is an outage: the rest of the packet waits until the outage ends. *Opportunities*,
+//! the form of Mahimahi (Netravali et al., USENIX ATC 2015, section 3.2): at each instant of a list, the line may
+//! deliver a fixed number of bytes. Between these instants the line is shut, and packets wait in the queue. At an
+//! opportunity the discipline is asked for a packet. The remaining bytes of the opportunity serve the next packet at
+//! the same instant, or the first part of the next packet. The rest of that packet takes the opportunities that follow.
+//! If no packet waits, the remaining bytes are lost. A packet that arrives at the instant of an opportunity misses it.
+//! A packet longer than an opportunity takes several opportunities; Mahimahi refuses such a packet.
 //!
-//! A trace that ends holds its last rate, or begins again. Before the first rate of the trace the line has its own.
+//! After its end a trace keeps its last rate, or begins again. Before the first rate of the trace the line has its own
+//! rate.
 //!
-//! State: where in the trace the line is, and what the last packet left of the nanosecond or of the opportunity in
-//! which it ended. A packet costs a division; each step of the trace costs a few instructions once a lap. A step of
-//! rates has 32 bytes, an opportunity 8.
+//! State: the position of the line in the trace, and the unused part of the nanosecond or of the opportunity in which
+//! the last packet ended. A packet costs a division. Each step of the trace costs a few instructions once a lap. A step
+//! of rates takes 32 bytes of memory, an opportunity 8.
 
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Time};
@@ -21,19 +23,20 @@ use tailback_base::{BitRate, Duration, Time};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     steps: Steps,
-    /// The trace begins again after this time; `None`: the last rate holds.
+    /// The trace begins again after this time. With `None` the last rate stays in force.
     lap: Option<Duration>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Steps {
-    /// Since the beginning of a lap, in order of time, the first at 0; bit/s.
+    /// Rates in bit/s, in order of time since the beginning of a lap. The first is at 0.
     Rates(Vec<Step>),
-    /// Since the beginning of a lap, in order of time, several at one instant if they repeat it.
+    /// The instants of the opportunities, in order of time since the beginning of a lap. An instant that is listed
+    /// several times has several opportunities.
     Opportunities { at: Vec<Time>, bytes: u32 },
 }
 
-/// A rate, from this instant of a lap on.
+/// A rate that is in force from this instant of a lap on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
     at: Time,
@@ -42,20 +45,20 @@ struct Step {
     before: u128,
 }
 
-/// What is wrong with a trace.
+/// The error in a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// There is no step.
+    /// The trace has no step.
     Empty,
-    /// This step is earlier than the one before it; for rates, not later.
+    /// This step is earlier than the step before it. With rates, a step at the same time is also an error.
     Order(usize),
-    /// The trace delivers nothing at all, or nothing after the last step.
+    /// The trace delivers no bytes at all, or no bytes after the last step.
     Dead,
 }
 
 impl Trace {
-    /// Rates from these instants on. `own` is the rate of the line before the first. With `wraps` the last instant is
-    /// the end of a lap, and its rate is not used.
+    /// A trace of rates, each from its instant on. `own` is the rate of the line before the first instant. With `wraps`
+    /// the last instant is the end of a lap, and its rate is not used.
     ///
     /// # Errors
     /// See [`Fault`].
@@ -98,7 +101,7 @@ impl Trace {
         }
     }
 
-    /// Opportunities to deliver `bytes` bytes each; the last ends a lap.
+    /// A trace of opportunities to deliver `bytes` bytes each. The last opportunity is at the end of a lap.
     ///
     /// # Errors
     /// See [`Fault`].
@@ -116,7 +119,7 @@ impl Trace {
         })
     }
 
-    /// The mean rate of a lap, and the greatest rate of a step. Opportunities have their mean only.
+    /// The mean rate of a lap, and the largest rate of a step. With opportunities both values are the mean rate.
     pub fn span(&self) -> (f64, f64) {
         match &self.steps {
             Steps::Opportunities { at, bytes } => {
@@ -139,8 +142,8 @@ impl Trace {
         }
     }
 
-    /// What a line that follows it can send from time zero to this instant, billionths of a bit. An opportunity at
-    /// this instant counts.
+    /// The amount that a line with this trace can send from time zero to this instant, in billionths of a bit. An
+    /// opportunity at this instant counts.
     pub fn offered(&self, until: Time) -> u128 {
         let lap = self.lap.map_or(u64::MAX, |lap| lap.0);
         match &self.steps {
@@ -172,7 +175,7 @@ impl Trace {
         }
     }
 
-    /// How many steps a lap has.
+    /// The number of steps in a lap.
     fn len(&self) -> usize {
         match &self.steps {
             Steps::Rates(steps) => steps.len(),
@@ -180,7 +183,7 @@ impl Trace {
         }
     }
 
-    /// The memory of its steps, bytes.
+    /// The memory of the steps, bytes.
     pub fn memory(&self) -> usize {
         match &self.steps {
             Steps::Rates(steps) => size_of_val::<[Step]>(steps),
@@ -196,15 +199,16 @@ impl Step {
     }
 }
 
-/// Where a line is in its trace.
+/// The position of a line in its trace.
 #[derive(Clone, Debug)]
 pub struct Follower {
     trace: Arc<Trace>,
-    /// When the present lap began.
+    /// The time when the present lap began.
     began: Time,
-    /// The step in force, or the opportunity that is used next.
+    /// The number of the step in force, or of the opportunity that is used next.
     at: usize,
-    /// The unused rest after the last packet: of a nanosecond, in bit times 1e-9; of the opportunity, in bytes.
+    /// The unused rest after the last packet. For rates it is the rest of a nanosecond, in bit times 1e-9; for
+    /// opportunities the rest of the opportunity, in bytes.
     left: u64,
     /// The capacity of a lap of rates, in bit times 1e-9.
     a_lap: u128,
@@ -231,8 +235,8 @@ impl Follower {
         self.trace.offered(until)
     }
 
-    /// What the line has offered when the last packet, whose transmission ends at this instant, has left; billionths of
-    /// a bit. Only the part of the last opportunity that this packet took counts.
+    /// The amount that the line has offered until the end of the last transmission, which is at this instant, in
+    /// billionths of a bit. Of the last opportunity, only the part that the last packet took counts.
     pub fn taken(&self, until: Time) -> u128 {
         match &self.trace.steps {
             Steps::Rates(_) => self.trace.offered(until),
@@ -249,8 +253,9 @@ impl Follower {
         matches!(self.trace.steps, Steps::Opportunities { .. })
     }
 
-    /// When the line takes a packet, from this instant on: at an opportunity of which something is left. The ones
-    /// before it are lost. In an outage of rates the line takes a packet and holds it.
+    /// The first time, from this instant on, at which the line takes a packet. This is the next opportunity with unused
+    /// bytes. The opportunities before it are lost. In an outage of a trace of rates, the line takes a packet and sends
+    /// it after the outage.
     pub fn opens(&mut self, from: Time) -> Time {
         let Steps::Opportunities { bytes, .. } = self.trace.steps else {
             return from;
@@ -271,12 +276,13 @@ impl Follower {
         }
     }
 
-    /// The length of a lap, nanoseconds; 0 if the last rate holds.
+    /// The length of a lap, nanoseconds; 0 if the last rate stays in force.
     fn lap(&self) -> u64 {
         self.trace.lap.unwrap_or_default().0
     }
 
-    /// The rate at this instant; while a packet is on the line, at its end at the earliest. Of opportunities, the mean.
+    /// The rate at this instant. While a packet is on the line, it is at the earliest the rate at the end of this
+    /// packet. With opportunities, it is the mean rate.
     pub fn rate(&mut self, now: Time) -> BitRate {
         match &self.trace.steps {
             Steps::Opportunities { .. } => BitRate(self.trace.span().0 as u64),
@@ -290,7 +296,7 @@ impl Follower {
         }
     }
 
-    /// The end of a transmission that begins now. A line that was idle has nothing left over from earlier packets.
+    /// The end of a transmission that begins now. If the line was idle, the unused rest of a nanosecond is lost.
     pub fn send(&mut self, bytes: u32, now: Time, was_idle: bool) -> Time {
         match self.trace.steps {
             Steps::Rates(_) => self.send_at_rates(bytes, now, was_idle),
@@ -311,7 +317,7 @@ impl Follower {
                 self.step();
                 continue;
             }
-            // Whole laps before the one in which it ends.
+            // Skip the whole laps before the lap in which the transmission ends.
             if self.at == 0 && from == self.began && need > self.a_lap && self.a_lap > 0 {
                 let laps = (need - 1) / self.a_lap;
                 need -= laps * self.a_lap;
@@ -331,7 +337,8 @@ impl Follower {
         }
     }
 
-    /// When the line would take a packet, from a later instant on. No opportunity is lost by asking.
+    /// The first time, from a later instant on, at which the line would take a packet. This call does not use up
+    /// opportunities.
     pub fn would_open(&mut self, from: Time) -> Time {
         if from == Time::NEVER {
             return from;
@@ -342,7 +349,7 @@ impl Follower {
         opens
     }
 
-    /// The transmission begins at the first opportunity from now on, of which something may be left.
+    /// The end of a transmission that begins at the first opportunity from now on with unused bytes.
     fn send_at_opportunities(&mut self, bytes: u32, each: u32, now: Time) -> Time {
         let mut need = u64::from(bytes);
         let mut at = self.opens(now);
@@ -355,7 +362,7 @@ impl Follower {
         at
     }
 
-    /// Laps that have passed unused.
+    /// Skip laps that have passed without a packet.
     fn skip_laps(&mut self, now: Time, each: u32) {
         // The last opportunity of a lap is at the instant at which the next lap begins.
         if now > self.began + Duration(self.lap()) {
@@ -383,7 +390,7 @@ impl Follower {
         }
     }
 
-    /// When the step in force ends; never for the last of a trace that holds.
+    /// The time when the step in force ends; never for the last step of a trace that does not begin again.
     fn end_of_step(&self) -> Time {
         let Steps::Rates(steps) = &self.trace.steps else {
             return Time::NEVER;
@@ -414,7 +421,7 @@ mod tests {
         Time(ms * MS)
     }
 
-    /// 1500 bytes at 12 Mb/s take 1 ms.
+    /// A line with these rates in Mb/s at these times in ms. At 12 Mb/s, 1500 bytes take 1 ms.
     fn follow(rates: &[(u64, u64)], wraps: bool) -> Follower {
         let rates: Vec<(Time, u64)> = rates.iter().map(|(t, mbps)| (at(*t), mbps * 1_000_000)).collect();
         Follower::new(Arc::new(Trace::rates(&rates, BitRate(1), wraps).unwrap()))
@@ -424,10 +431,10 @@ mod tests {
     fn a_packet_takes_the_rates_of_its_time() {
         let mut line = follow(&[(0, 12), (10, 6), (20, 24)], false);
         assert_eq!(line.send(1500, at(0), true), at(1));
-        // Half of it at 12, half at 6 Mb/s.
+        // Half of this packet is sent at 12 Mb/s, and half at 6 Mb/s.
         assert_eq!(line.send(1500, Time(9_500_000), true), at(11));
         assert_eq!(line.rate(at(15)), BitRate(6_000_000));
-        // The last rate holds.
+        // The last rate stays in force.
         assert_eq!(line.send(3000, at(1000), true), at(1001));
     }
 
@@ -437,20 +444,21 @@ mod tests {
         assert_eq!(line.send(1500, Time(9_500_000), true), Time(20_500_000));
         let mut line = follow(&[(0, 12), (10, 0), (20, 12)], true);
         assert_eq!(line.send(1500, at(12), true), at(21));
-        // The second lap: 20 to 30 ms at 12 Mb/s, then nothing until 40 ms.
+        // In the second lap the rate is 12 Mb/s from 20 to 30 ms, and then 0 until 40 ms.
         assert_eq!(line.send(1500, at(35), true), at(41));
         assert_eq!(line.send(1500, at(1_000_000), true), at(1_000_001));
     }
 
     #[test]
     fn laps_that_pass_are_not_counted_one_by_one() {
-        // 1e-6 bits a lap: 12,000 bits take 1.2e10 laps of 1 ns.
+        // A lap carries 1e-6 bits, so 12,000 bits take 1.2e10 laps of 1 ns.
         let short = Trace::rates(&[(Time(0), 1000), (Time(1), 1)], BitRate(1), true).unwrap();
         let mut line = Follower::new(Arc::new(short));
         assert_eq!(line.send(1500, Time(0), true), at(12_000));
         assert_eq!(line.send(1500, at(3_600_000), true), at(3_612_000));
         assert_eq!(line.rate(at(1_000_000_000)), BitRate(1000));
-        // Two and a half laps of 10 ms at 12 Mb/s and 10 ms of outage, from the middle of one.
+        // A lap has 10 ms at 12 Mb/s and 10 ms of outage. The transmission begins in the middle of the 10 ms and takes
+        // two and a half times their capacity.
         let mut line = follow(&[(0, 12), (10, 0), (20, 0)], true);
         assert_eq!(line.send(1500 * 25, at(5), true), at(50));
         let mut line = Follower::new(Arc::new(Trace::opportunities(vec![at(1)], 1504).unwrap()));
@@ -474,12 +482,13 @@ mod tests {
         assert_eq!(trace.span().0, 4.0 * 1504.0 * 8.0 / 0.010);
         let mut line = Follower::new(Arc::new(trace));
         assert_eq!(line.send(1500, at(0), true), at(1));
-        // 4 bytes of the first are left, 1504 of the second: 8 of those 1508 are left.
+        // 4 bytes of the first opportunity are left and 1504 of the second. After this packet, 8 of these 1508 bytes
+        // are left.
         assert_eq!(line.send(1500, at(1), false), at(1));
         assert_eq!(line.send(1500, at(1), false), at(3));
-        // What was left at 3 ms is lost by now.
+        // The bytes that were left at 3 ms are lost by now.
         assert_eq!(line.send(40, at(4), true), at(10));
-        // The next lap.
+        // This packet is sent in the next lap.
         assert_eq!(line.send(1500, at(10), false), at(11));
         assert_eq!(line.send(3000, at(12), true), at(20));
     }

@@ -1,33 +1,33 @@
-//! The reports of a discipline: where and why packets were dropped or marked, and what is stored.
+//! The reports of a discipline: where and why packets were dropped or marked, and the backlog.
 
 pub use tailback_base::{DropReason, MarkReason, Place};
 use tailback_base::{Ecn, Packet, Request};
 
-/// What is stored, without the packet on the wire.
+/// The stored packets and bytes, without the packet on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
     pub packets: u64,
     pub bytes: u64,
 }
 
-/// Index into the probes of a discipline.
+/// The index of a probe of a discipline.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ProbeId(pub u16);
 
-/// Receives the reports of a discipline. The driver counts, records and delivers.
+/// The receiver of the reports of a discipline. The driver counts, records and delivers them.
 pub trait Out<P> {
     /// `p` is dropped here.
     fn dropped(&mut self, p: P, place: Place, why: DropReason);
-    /// `p` was marked (its CE is already set) and stays.
+    /// `p` was marked (its CE is already set) and stays in the queue or is sent.
     fn marked(&mut self, p: &P, why: MarkReason);
     /// Send a control packet back to the source of `about`.
     fn request(&mut self, about: &P, r: Request);
-    /// The new value of a probe of which every change matters (victims, modes, intervals).
+    /// The new value of a probe for which every change is recorded (victims, modes, intervals).
     fn note(&mut self, probe: ProbeId, index: u32, value: f64);
 }
 
-/// The router's part of ECN (RFC 3168 §5): mark an ECN-capable packet if `ecn` is on. Returns whether the packet
-/// survives; the caller drops it otherwise.
+/// The router's part of ECN (RFC 3168 §5): mark an ECN-capable packet if `ecn` is on. Returns false if the packet
+/// cannot be marked; the caller then drops it.
 ///
 /// ```
 /// use tailback_base::{Ecn, MarkReason};

@@ -1,4 +1,4 @@
-//! A row of a list of parts: what is declared, and how it is built. For AQMs, schedulers and drop policies; the row of
+//! A registry entry of an AQM, a scheduler or a drop policy: its declaration and its constructor. The registry entry of
 //! a whole discipline is an [`Entry`](crate::entry::Entry).
 
 use crate::contract::admission::Admission;
@@ -11,18 +11,18 @@ use tailback_base::{Model, Settings};
 /// Makes an admission from the settings of a model that has one.
 pub type BuildAdmission<P> = fn(&Settings, BuildContext) -> Result<Box<dyn Admission<P>>, Refusal>;
 
-/// These settings, with the values of their profile under those given.
+/// These settings, with the values of their profile for parameters that are not given.
 ///
 /// # Errors
-/// A profile that the model does not have.
+/// The model does not have the profile.
 pub fn laid(settings: &Settings) -> Result<Settings, Refusal> {
     settings.with_profile(&[]).map_err(|e| e.within("profile"))
 }
 
-/// What an AQM that stands in the discipline `of` is made of. Its buffer is that of the discipline.
+/// The settings of an AQM inside the discipline `of`. The buffer of the AQM is that of the discipline.
 ///
 /// # Errors
-/// A buffer of its own, and those of [`laid`].
+/// The settings give the AQM a buffer of its own; and the errors of [`laid`].
 pub fn settings_within(aqm: &Settings, of: &Settings) -> Result<Settings, Refusal> {
     let mut own = laid(aqm)?;
     if own.model.param(BUFFER.name).is_some() {
@@ -39,7 +39,7 @@ pub fn settings_within(aqm: &Settings, of: &Settings) -> Result<Settings, Refusa
     Ok(own)
 }
 
-/// A row: what a scenario may say of a thing, and what builds it.
+/// A registry entry: the parameters that a scenario may set, and the constructor.
 #[derive(Clone, Copy)]
 pub struct Row<B> {
     pub model: &'static Model,
@@ -54,5 +54,5 @@ impl<P> Registered for AqmEntry<P> {
     }
 }
 
-/// One AQM that a scenario can put before a discipline (`before`) or on each of its queues (`aqm`).
+/// An AQM that a scenario can put before a discipline (`before`) or on each of its queues (`aqm`).
 pub type AqmEntry<P> = Row<BuildAdmission<P>>;

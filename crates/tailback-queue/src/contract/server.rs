@@ -1,9 +1,9 @@
-//! A queue and its line: the rules of service, once for every driver.
+//! A queue and its line, with the rules of service for every driver.
 //!
-//! A line sends one packet at a time. The discipline is asked for the next packet whenever the line becomes free,
-//! after an arrival on a free line, and at an instant for which it had answered "wait". Its timer runs at the instant
-//! that it named. The simulator, Python, the tests and a live gateway all drive a [`Server`], so a discipline gets
-//! the same service everywhere.
+//! A line sends one packet at a time. The discipline is asked for the next packet when the line becomes free, after an
+//! arrival on a free line, and at the instant until which it had told the line to wait. Its timer runs at the instant
+//! that it named. The simulator, Python, the tests and a live gateway all drive a [`Server`], so a discipline gets the
+//! same service everywhere.
 //!
 //! ```text
 //! arrive        a packet comes
@@ -11,33 +11,33 @@
 //! advance       let that happen
 //! ```
 //!
-//! At one instant the line comes first, then the timer, then arrivals: a driver advances to an instant before it lets
-//! packets arrive at it. A driver with its own event list may ask for the two instants separately
+//! At one instant the line comes first, then the timer, then arrivals. So a driver advances to an instant before
+//! packets arrive at this instant. A driver with its own event list may ask for the two instants separately
 //! ([`Server::service_at`], [`Server::timer_at`]) and call [`Server::serve`] and [`Server::run_timer`].
 //!
-//! A transmission may have no length: at 400 Gb/s 40 bytes take less than a nanosecond, and a delivery opportunity
-//! takes no time at all. Then [`Server::service_at`] is again the instant that is being served, and the driver serves
-//! it again before it goes on.
+//! A transmission may take no time: at 400 Gb/s 40 bytes take less than a nanosecond, and a delivery opportunity takes
+//! no time at all. Then [`Server::service_at`] is the present instant again, and the driver serves it again before it
+//! continues.
 //!
-//! A line may be shut: between two delivery opportunities, or while its rate is 0. The discipline keeps its packets
-//! until the line opens, and is asked then.
+//! A line is shut between two delivery opportunities, and while its rate is 0. The discipline is then asked when the
+//! line opens.
 //!
-//! State: when the line becomes free and what is on it; when the discipline is asked next; when its timer is due; what
-//! was sent, and what a line that changes has offered. A packet costs a division if its size differs from the previous
-//! one, and the calls of the discipline.
+//! State: the time when the line becomes free, and the packet on it; the times of the next question to the discipline
+//! and of its timer; what was sent, and what a line with a changing rate has offered. A packet costs the calls of the
+//! discipline, and a division if its size differs from the previous one.
 
 use crate::contract::discipline::{Line, OnWire, Out, QueueDiscipline, Service};
 use crate::contract::rate_trace::{Follower, Trace};
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, KeyField, Packet, Time};
 
-/// Transmission times of a line, without drift: within a busy period the sum of the times is exact to 1 ns.
+/// Transmission times of a line, without drift: their sum in a busy period is exact to 1 ns.
 #[derive(Clone, Debug)]
 pub struct LineClock {
     rate: u64,
     /// Remainder of the last division, in ns times bit/s.
     rem: u64,
-    /// The last size with its quotient and remainder, because sizes repeat.
+    /// The last size, kept with its quotient and remainder because sizes repeat.
     bytes: u32,
     quotient: u64,
     remainder: u64,
@@ -62,7 +62,7 @@ impl LineClock {
         *self = LineClock::new(rate);
     }
 
-    /// The transmission time of the next packet. A line that was idle starts with remainder zero. Not for a rate of 0.
+    /// The transmission time of the next packet. After idle time the remainder is zero. The rate must not be 0.
     #[inline]
     pub fn service(&mut self, bytes: u32, was_idle: bool) -> Duration {
         if bytes != self.bytes {
@@ -89,7 +89,7 @@ impl LineClock {
 pub struct Sent<P> {
     pub packet: P,
     pub begin: Time,
-    /// When the line has sent it.
+    /// The end of its transmission.
     pub end: Time,
 }
 
@@ -123,9 +123,9 @@ pub struct Server<P> {
     on_wire: Option<OnWire>,
     /// Bytes whose transmission has begun.
     sent_bytes: u64,
-    /// Since when the line has its present rate. Not for a line that follows a trace, which knows what it offers.
+    /// The last change of the rate, for a line without a trace.
     rated: Rated,
-    /// How often the timer has run at the present instant, and that instant.
+    /// The present instant, and how often the timer has run at it.
     timers: (Time, u32),
     stuck: Option<Stuck>,
 }
@@ -133,25 +133,26 @@ pub struct Server<P> {
 /// The last change of a line's rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rated {
-    /// A packet on the line keeps the old rate, so the change takes effect when this packet has left.
+    /// When the change takes effect: a packet on the line keeps the old rate until it has left.
     since: Time,
-    /// The line's capacity until then, in billionths of a bit.
+    /// The line's capacity until this change, in billionths of a bit.
     offered: u128,
-    /// The rate before, bit/s.
+    /// The rate before this change, bit/s.
     before: u64,
 }
 
-/// Why time cannot continue: a discipline asks for the present instant again and again.
+/// Why a run cannot continue: a discipline asks for the present instant again and again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stuck {
-    /// It answers `Wait` with an instant that is not in the future, and no timer is due that could change its mind.
+    /// The discipline answers `Wait` with an instant that is not in the future, and no timer is due that could change
+    /// this.
     WaitsForNow,
-    /// Its timer is due again as soon as it has run.
+    /// The timer of the discipline is due again as soon as it has run.
     TimerAgain,
 }
 
 impl Stuck {
-    /// The message for its author.
+    /// The message for the author of the discipline.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
             Stuck::WaitsForNow => (
@@ -167,12 +168,12 @@ impl Stuck {
     }
 }
 
-/// Whether what happens at the instant of a delivery opportunity meets it.
+/// Whether an event at the instant of a delivery opportunity can use it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tie {
-    /// An arrival does not, as in Mahimahi: the line comes first.
+    /// An arrival cannot, as in Mahimahi, because the line comes first.
     Missed,
-    /// A timer that opens a gate does.
+    /// A timer that opens a gate can.
     Met,
 }
 
@@ -228,8 +229,8 @@ impl<P: Packet> Server<P> {
         Some(since)
     }
 
-    /// What the line can send from time zero to this instant, billionths of a bit. An opportunity at this instant
-    /// counts.
+    /// The amount that the line can send from time zero to this instant, in billionths of a bit. An opportunity at this
+    /// instant counts.
     fn offered_bits(&self, now: Time) -> u128 {
         let Rated { since, offered, before } = self.rated;
         match &self.trace {
@@ -239,8 +240,8 @@ impl<P: Packet> Server<P> {
         }
     }
 
-    /// What the line has sent and what it has offered from time zero on, bits. Of the packet on the line only what
-    /// has left counts.
+    /// The amounts that the line has sent and has offered since time zero, bits. Of a packet on the line only the sent
+    /// part counts.
     pub fn carried(&self, now: Time) -> (f64, f64) {
         let offered = self.offered_bits(now);
         let unsent = match self.on_wire {
@@ -257,7 +258,7 @@ impl<P: Packet> Server<P> {
         (sent as f64 * 1e-9, offered as f64 * 1e-9)
     }
 
-    /// Let the rate of the line follow a trace from time zero on.
+    /// Let the line's rate follow a trace from time zero on.
     pub fn follow(&mut self, trace: Arc<Trace>) {
         self.trace = Some(Box::new(Follower::new(trace)));
     }
@@ -277,7 +278,7 @@ impl<P: Packet> Server<P> {
         self.trace.is_none() && self.clock.rate() != BitRate(0)
     }
 
-    /// When the line becomes free, or a waiting discipline may send; `Time::NEVER` if neither will happen.
+    /// When the line becomes free, or a discipline that waits may send; `Time::NEVER` if neither will happen.
     pub fn service_at(&self) -> Time {
         self.service_at
     }
@@ -297,7 +298,7 @@ impl<P: Packet> Server<P> {
         (self.service_at, self.timer_at) = (Time::NEVER, Time::NEVER);
     }
 
-    /// When something next happens without an arrival.
+    /// The time of the next event without an arrival.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         Some(self.service_at.min(self.timer_at)).filter(|t| *t != Time::NEVER)
@@ -318,7 +319,7 @@ impl<P: Packet> Server<P> {
     pub fn arrive(&mut self, p: P, now: Time, out: &mut dyn Out<P>) -> Option<Sent<P>> {
         let line = self.line(now);
         self.queue.enqueue(p, &line, out);
-        // A line that waits for a gate is free as well. A line that is to be served at this instant will be served.
+        // A line that waits for a gate is free too. A line that is due at this instant will be served anyway.
         let sent = match self.free_at <= now && self.service_at != now {
             true => self.look(now, Tie::Missed, out),
             false => None,
@@ -353,7 +354,7 @@ impl<P: Packet> Server<P> {
             return None;
         }
         let mut sent = None;
-        // It may have been postponed or cancelled since it was armed.
+        // The timer may have been postponed or cancelled since it was armed.
         if self.queue.next_timer().is_some_and(|t| t <= now) {
             let line = self.line(now);
             self.queue.on_timer(&line, out);
@@ -366,8 +367,8 @@ impl<P: Packet> Server<P> {
         sent
     }
 
-    /// Process the next thing that happens without an arrival, if it happens by `until`. Returns its instant, and the
-    /// packet that begins its transmission then.
+    /// Process the next event without an arrival, if it is due by `until`. Returns its instant, and the packet that
+    /// begins its transmission.
     pub fn advance(&mut self, until: Time, out: &mut dyn Out<P>) -> Option<(Time, Option<Sent<P>>)> {
         let now = self.next().filter(|t| *t <= until)?;
         let sent = match self.service_at == now {
@@ -377,7 +378,7 @@ impl<P: Packet> Server<P> {
         Some((now, sent))
     }
 
-    /// The line is free, and something has changed: ask the discipline, now or when the line opens.
+    /// The line is free, and the queue has changed: ask the discipline, now or when the line opens.
     fn look(&mut self, now: Time, tie: Tie, out: &mut dyn Out<P>) -> Option<Sent<P>> {
         let opens = match (&mut self.trace, tie) {
             (Some(trace), Tie::Missed) if trace.is_shut_between() => trace.opens(Time(now.0 + 1)),
@@ -390,7 +391,7 @@ impl<P: Packet> Server<P> {
         None
     }
 
-    /// When the line takes a packet, from this instant on.
+    /// The first time from this instant on at which the line takes a packet.
     #[inline]
     fn opens(&mut self, from: Time) -> Time {
         match &mut self.trace {
@@ -432,7 +433,7 @@ impl<P: Packet> Server<P> {
                 };
                 None
             }
-            // The discipline was asked before its timer has run. The timer is due at this very instant and may open the
+            // The discipline was asked before its timer ran. The timer is due at this same instant and may open the
             // gate.
             Service::Wait(_) if self.queue.next_timer().is_some_and(|t| t <= now) => {
                 self.service_at = Time::NEVER;
@@ -449,7 +450,7 @@ impl<P: Packet> Server<P> {
         }
     }
 
-    /// The timer is only moved to an earlier instant; a later one is found when the earlier instant has come.
+    /// The timer is only moved to an earlier instant. A later one is read when the earlier one has come.
     #[inline]
     fn arm(&mut self, now: Time) {
         if self.stuck.is_some() {
@@ -464,13 +465,13 @@ impl<P: Packet> Server<P> {
     }
 }
 
-/// A discipline whose line is operated by hand: a test or a person says when packets arrive and leave, and the timers
-/// in between run at their own instants.
+/// A discipline whose line is operated by hand: a test or a person says when packets arrive and leave. The timers
+/// between run at their own instants.
 pub struct ByHand<D> {
     pub queue: D,
     pub now: Time,
     pub rate: BitRate,
-    /// The packet on the wire; only the caller ends its transmission.
+    /// The packet on the wire. Only the caller ends its transmission.
     pub busy: Option<OnWire>,
 }
 
@@ -515,7 +516,7 @@ mod tests {
 
     #[test]
     fn service_times_do_not_drift() {
-        // 1500 B at 7 Mb/s take 1714285.714... ns; 7 of them take 12 ms exactly.
+        // 1500 B at 7 Mb/s take 1714285.714... ns, and 7 such packets take exactly 12 ms.
         let mut c = LineClock::new(BitRate(7_000_000));
         let total: u64 = (0..7).map(|i| c.service(1500, i == 0).0).sum();
         assert_eq!(total, 12_000_000);
@@ -541,7 +542,7 @@ mod tests {
         assert_eq!(log.dropped.len(), 1);
     }
 
-    /// A gate that opens by its timer at 2 ms, and counts its calls.
+    /// A discipline with a gate that its timer opens at 2 ms.
     #[derive(Default)]
     struct Gate {
         held: Vec<TestPacket>,
@@ -572,7 +573,7 @@ mod tests {
         }
     }
 
-    /// Keeps what it gets, and says when it may leave, and when its timer is due.
+    /// A discipline that sends no packets, and always gives the same answers.
     struct Stubborn {
         wait: Time,
         timer: Option<Time>,
@@ -607,7 +608,7 @@ mod tests {
         assert_eq!(run(Time::NEVER, Some(Time(20))), None);
     }
 
-    /// Gives packets of flow 1 at once and all others at 9 ms.
+    /// Sends packets of flow 1 at once and all others at 9 ms.
     #[derive(Default)]
     struct Later {
         held: Vec<TestPacket>,

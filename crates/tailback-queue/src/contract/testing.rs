@@ -1,8 +1,8 @@
-//! A packet and a log for tests: of this crate, and of your own disciplines.
+//! A packet and a log for tests of this crate and of your own disciplines.
 //!
 //! [`TestPacket`] is a small `Copy` packet with an identity (`id`), so that a test can say which packet left and how.
-//! [`Log`] is an [`Out`] that keeps everything that a discipline reported. [`Bench`] combines both with a discipline,
-//! a clock and a line, so that a test reads like a dialogue:
+//! [`Log`] is an [`Out`] that keeps all reports of a discipline. [`Bench`] combines both with a discipline, a clock and
+//! a line, so that a test is a list of actions and results:
 //!
 //! ```
 //! use tailback_base::{BitRate, Duration, Settings, Stream};
@@ -27,13 +27,13 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use tailback_base::{BitRate, Dscp, Duration, Ecn, FlowId, KeyField, Packet, PureAck, Request, Stream, Time};
 
-/// A packet with an identity. Fields are public: a test sets what it needs.
+/// A packet with an identity. The fields are public, so that a test can set the ones that it needs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TestPacket {
-    /// Its identity; a discipline cannot see it, so it cannot change it.
+    /// The identity of the packet. A discipline cannot read or change it.
     pub id: u64,
     pub flow: u32,
-    /// Size on the wire, bytes.
+    /// The size on the wire, bytes.
     pub bytes: u32,
     pub ecn: Ecn,
     pub dscp: u8,
@@ -43,11 +43,11 @@ pub struct TestPacket {
     pub sequence: u64,
     /// The destination label ([`KeyField::Label`]).
     pub label: u64,
-    /// Its flow's weight ([`Packet::weight`]).
+    /// The weight of its flow ([`Packet::weight`]).
     pub weight: f64,
-    /// Source and destination host, if flows share hosts.
+    /// The source host and the destination host, if flows share hosts.
     pub hosts: Option<(u64, u64)>,
-    /// The number that it acknowledges, if it is a pure ACK.
+    /// The acknowledgement that the packet carries, if it is a pure ACK.
     pub ack: Option<PureAck>,
 }
 
@@ -84,7 +84,8 @@ impl Packet for TestPacket {
     fn flow(&self) -> FlowId {
         FlowId(self.flow)
     }
-    /// Unless it has hosts, every flow has its own hosts, and each key except the label is the flow.
+    /// If the packet has no `hosts`, its flow has its own hosts, and each key except the label is the number of the
+    /// flow.
     fn key(&self, field: KeyField) -> u64 {
         match (field, self.hosts) {
             (KeyField::Label, _) => self.label,
@@ -128,11 +129,11 @@ impl Packet for TestPacket {
     }
 }
 
-/// Everything a discipline reported, in order.
+/// All reports of a discipline, in order.
 #[derive(Clone, Debug)]
 pub struct Log<P> {
     pub dropped: Vec<(P, Place, DropReason)>,
-    /// Each mark, with the packet as it was right after it.
+    /// Each mark, with a copy of the packet right after the mark.
     pub marked: Vec<(P, MarkReason)>,
     pub requests: Vec<(P, Request)>,
     pub notes: Vec<(ProbeId, u32, f64)>,
@@ -217,7 +218,7 @@ impl<D> DerefMut for Bench<D> {
 }
 
 impl<D: QueueDiscipline<TestPacket>> Bench<D> {
-    /// Time zero, an idle line of 1 Mbit/s.
+    /// A bench at time zero, with an idle line of 1 Mbit/s.
     pub fn new(queue: D) -> Bench<D> {
         Bench {
             by_hand: ByHand::new(queue, BitRate(1_000_000)),
@@ -225,12 +226,12 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
         }
     }
 
-    /// Let `d` pass, running the discipline's timers that fall due, each at its instant.
+    /// Let the time `d` pass. Timers of the discipline that become due run, each at its instant.
     pub fn pass(&mut self, d: Duration) {
         self.until(self.now + d);
     }
 
-    /// Let time pass until `t`, running the discipline's timers that fall due, each at its instant.
+    /// Let time pass until `t`. Timers of the discipline that become due run, each at its instant.
     pub fn until(&mut self, t: Time) {
         while self.by_hand.to_next_timer(t) {
             let line = self.line();
@@ -243,7 +244,7 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
         self.by_hand.queue.enqueue(p, &line, &mut self.log);
     }
 
-    /// Give it this many packets of a flow with this weight, numbered from 0.
+    /// Let this number of packets of a flow with this weight arrive, numbered from 0.
     pub fn fill(&mut self, flow: u32, weight: f64, bytes: u32, packets: u64) {
         for id in 0..packets {
             self.arrive(TestPacket {
@@ -253,12 +254,12 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
         }
     }
 
-    /// The flows of the next packets, at most this many, taken as a line that is free does.
+    /// Take at most this number of packets, as a free line does, and return their flows.
     pub fn flows(&mut self, packets: usize) -> Vec<u32> {
         (0..packets).filter_map(|_| self.take()).map(|p| p.flow).collect()
     }
 
-    /// Take the next packet, as a line that is free does; `None` for `Empty` and `Wait`.
+    /// Take the next packet, as a free line does; `None` for `Empty` and `Wait`.
     pub fn take(&mut self) -> Option<TestPacket> {
         let line = Line {
             busy: None,
@@ -275,7 +276,7 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
         self.take().map(|p| p.id)
     }
 
-    /// Serve until no packet is left; returns the identities in order.
+    /// Serve until no packet is left, and return the identities in order.
     pub fn drain(&mut self) -> Vec<u64> {
         std::iter::from_fn(|| self.serve()).collect()
     }
@@ -284,7 +285,7 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
         self.queue.backlog()
     }
 
-    /// A probe by name; panics if the discipline has no probe of this name.
+    /// The value of the probe with this name. Panics if the discipline has no such probe.
     pub fn probe(&self, name: &str, index: u32) -> f64 {
         let i = self
             .queue
@@ -299,13 +300,14 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
 /// A discipline as a registry builds it.
 pub type Queue = Box<dyn QueueDiscipline<TestPacket>>;
 
-/// A discipline before a line, with sources: senders with a fixed window, Poisson and constant ones.
+/// A discipline before a line, with three kinds of senders: with a fixed window, with Poisson arrivals, and with a
+/// constant rate.
 ///
-/// Departures come before arrivals at the same instant; arrivals in the order in which they were made.
+/// At one instant, departures come before arrivals, and arrivals come in the order in which they were scheduled.
 pub struct ClosedLoop {
     server: Server<TestPacket>,
     pub log: Log<TestPacket>,
-    /// For each flow the time of each packet from its arrival to the end of its transmission.
+    /// For each flow, the time from the arrival of each packet to the end of its transmission.
     pub delays: Vec<Vec<Duration>>,
     sources: Vec<Source>,
     events: BTreeMap<(Time, u64), u32>,
@@ -317,13 +319,13 @@ pub struct ClosedLoop {
 struct Source {
     bytes: u32,
     weight: f64,
-    /// How long after its transmission a packet arrives again, for a window.
+    /// For a sender with a window, the time from the transmission of a packet until it arrives again.
     back: Option<Duration>,
     gaps: Option<Gaps>,
 }
 
 enum Gaps {
-    /// Mean in seconds.
+    /// Gaps with this mean, in seconds.
     Exponential(Stream, f64),
     Equal(Duration),
 }
@@ -356,8 +358,8 @@ impl ClosedLoop {
         self.events.insert((at, self.made), flow);
     }
 
-    /// Add a flow with `packets` of `bytes` in the loop; each arrives again this long after it was sent. Returns its
-    /// number.
+    /// Add a flow with a window of `packets` packets of `bytes` bytes. Each packet arrives again this time after it was
+    /// sent. Returns the number of the flow.
     pub fn window(&mut self, packets: u32, bytes: u32, back: Duration) -> u32 {
         let flow = self.source(Source {
             bytes,
@@ -371,7 +373,7 @@ impl ClosedLoop {
         flow
     }
 
-    /// Add a flow of packets with exponential gaps of this mean, seconds. Returns its number.
+    /// Add a flow of packets with exponential gaps of this mean, seconds. Returns the number of the flow.
     pub fn poisson(&mut self, bytes: u32, mean: f64) -> u32 {
         let name = format!("poisson.{}", self.sources.len());
         let mut stream = Stream::new(1, &name);
@@ -386,7 +388,7 @@ impl ClosedLoop {
         flow
     }
 
-    /// Add a flow of packets with equal gaps, the first at `first`. Returns its number.
+    /// Add a flow of packets with equal gaps, the first at `first`. Returns the number of the flow.
     pub fn constant(&mut self, bytes: u32, gap: Duration, first: Duration) -> u32 {
         let flow = self.source(Source {
             bytes,
@@ -398,7 +400,7 @@ impl ClosedLoop {
         flow
     }
 
-    /// The weight of a flow, 1 unless it is set.
+    /// Set the weight of a flow, which is 1 by default.
     pub fn weigh(&mut self, flow: u32, weight: f64) {
         self.sources[flow as usize].weight = weight;
     }

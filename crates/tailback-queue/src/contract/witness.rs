@@ -1,7 +1,8 @@
-//! Remembers the answers of a discipline, for the check that its line is not idle while packets wait.
+//! Stores the answers of a discipline, for the check that its line is not idle while packets wait.
 //!
-//! A line cannot know whether a discipline would give a packet now, because asking changes the discipline. So each
-//! answer is kept, and also whether anything has happened since that may have changed it. Each call costs a few stores.
+//! The check cannot ask a discipline whether it would give a packet now, because a question changes the discipline. So
+//! the last answer is stored, and also whether a later call may have changed the answer. Each call costs a few memory
+//! writes.
 
 use super::discipline::{Backlog, Line, Out, ProbeId, QueueDiscipline, Service};
 use super::queue_aqms::QueueAqms;
@@ -14,21 +15,21 @@ use tailback_base::{Packet, ProbeDef, Settings, Time};
 /// The last answer of a discipline that was asked for a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Answer {
-    /// It gave a packet, or it had none; or something has happened since it was asked.
+    /// The discipline gave a packet or was empty, or another call was made after the answer.
     #[default]
     Open,
-    /// It gives no packet before this instant.
+    /// The discipline gives no packet before this instant.
     Waits(Time),
 }
 
-/// A discipline whose answers are remembered.
+/// A discipline whose answers are stored.
 pub struct Witness<P> {
     queue: Box<dyn QueueDiscipline<P>>,
     answer: Rc<Cell<Answer>>,
 }
 
 impl<P: Packet> Witness<P> {
-    /// The discipline, and where its last answer can be read.
+    /// Wrap a discipline. Returns the wrapper, and the cell with the last answer.
     pub fn new(queue: Box<dyn QueueDiscipline<P>>) -> (Witness<P>, Rc<Cell<Answer>>) {
         let answer: Rc<Cell<Answer>> = Rc::default();
         let witness = Witness {

@@ -1,10 +1,10 @@
-//! CAKE: everything a home gateway needs at its slow link, in one discipline.
+//! CAKE: one discipline with everything that a home gateway needs at its slow link.
 //!
-//! A shaper keeps the queue here instead of in the modem. Three classes (or four, eight, or one) let calls go before
-//! uploads and backups after them, each within a share of the rate. In each class every flow has a queue, with fairness
-//! between hosts as well as between flows. Each queue has a COBALT. Measure: the sojourn time in a flow's own queue.
-//! Function: COBALT's. Action: a mark for capable packets, a drop for others (sojourn), BLUE's drops, and drops from
-//! the longest queue when memory is short (overload).
+//! A shaper keeps the queue in this discipline instead of in the modem. Three classes (or four, eight, or one) let
+//! calls go before uploads, and backups after uploads, each within a share of the rate. In each class every flow has a
+//! queue. The line is shared fairly between hosts and between the flows of each host. COBALT runs on each queue.
+//! Measure: the sojourn time in a flow's own queue. Function: COBALT's control law. Action: a mark for capable packets,
+//! a drop for others (sojourn), BLUE's drops, and drops from the longest queue when memory is short (overload).
 //!
 //! ```text
 //! enqueue:  class by DiffServ code point; queue by hash in sets; over memory: the head of the longest queue is dropped
@@ -17,15 +17,15 @@
 //! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: a comprehensive queue management solution for home
 //! gateways", LANMAN 2018; defaults of Linux cake.
 //!
-//! State: the store of all queues; for each class its clock, lists and hosts (`tin`); the shaper's clock; the index
-//! for finding the longest queue while memory is short.
+//! State: the store of all queues; for each class its clock, lists and hosts (`tin`); the shaper's clock; an index that
+//! finds the longest queue while memory is short.
 //!
-//! Departures: hosts are distinguished exactly, not by a hash. A queue found empty decays at once, where DRR++ would
-//! pass it through the old list first. Without its shaper CAKE knows no rate, so `target` is as given. The ACK filter
-//! is `acks`, with departures of its own. Left out: splitting of large segments, automatic rates.
+//! Departures: hosts are distinguished exactly, not by a hash. A queue that is found empty decays at once, while DRR++
+//! first moves it to the old list. Without its shaper CAKE has no rate, so `target` is not adapted. The ACK filter is
+//! in `acks`, with departures of its own. The splitting of large segments and automatic rates are not implemented.
 //!
-//! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows needs n turns for
-//! a packet, which are processed at once.
+//! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows needs n turns for a
+//! packet, but these turns are computed in one step.
 
 mod acks;
 mod hosts;
@@ -50,7 +50,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Dscp, Duration, Packet, ProbeDef, Settings, Size, Stream, Time};
 use tin::Tin;
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -58,7 +58,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         admission: None,
         facts: Facts {
             acts_early: true,
-            // Three tins as a rule, each with hosts beside its flows.
+            // By default there are three tins, each with hosts and flows.
             sets: 6,
             marks: Marks::WithEcn,
             waits: &["target"],
@@ -76,7 +76,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(Cake::new(config, s.get(&BUFFER), context.stream)))
 }
 
-/// A turn of a class with weight 1, bytes. The turn of a class with all of the rate covers a packet of the largest
+/// The bytes of a turn of a class with weight 1. A turn of a class with the whole rate covers a packet of the largest
 /// size.
 const TURN: i64 = 6;
 
@@ -85,16 +85,16 @@ pub struct Cake<P> {
     config: Config,
     store: Store<P>,
     tins: Vec<Tin>,
-    /// The clock of a shaped CAKE, and when the next packet may leave.
+    /// If CAKE shapes, its clock, and the time when the next packet may leave.
     shaper: Option<(LineClock, Time)>,
-    /// The class with the turn, if CAKE does not shape.
+    /// The class that has the turn, if CAKE does not shape.
     turn: usize,
     longest: Fattest,
     stream: Stream,
 }
 
 impl<P: Packet> Cake<P> {
-    /// Its probes.
+    /// Values that can be recorded.
     const READ: [Probe<Cake<P>>; 9] = [
         Probe::of(BACKLOGGED, |c, _| f64::from(c.store.backlogged())),
         Probe::of(QUEUE_PACKETS, |c, q| c.of_queue(q, |s| f64::from(s.packets(q)))),
@@ -162,7 +162,7 @@ impl<P: Packet> Cake<P> {
         !self.store.fits(0) || self.store.backlog().bytes > self.config.memory
     }
 
-    /// Remove a packet from the store, for any caller.
+    /// Remove a packet from the store.
     fn take(&mut self, slot: u32) -> Option<(QueueId, P)> {
         let (q, p) = self.store.remove(slot)?;
         let (tin, _) = self.place_of(q);
@@ -193,7 +193,8 @@ impl<P: Packet> Cake<P> {
         }
     }
 
-    /// Drop an ACK that the packet in `slot`, which came last to this queue of a class, makes redundant.
+    /// Drop the ACK, if any, that the packet in `slot` makes redundant. This packet is the last one in queue `q` of
+    /// class `i`.
     fn filter(&mut self, i: usize, q: u32, slot: u32, line: &Line, out: &mut dyn Out<P>) {
         let tin = &mut self.tins[i];
         let Some(redundant_slot) =
@@ -312,7 +313,7 @@ impl<P: Packet> QueueDiscipline<P> for Cake<P> {
 
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
         while self.store.backlog().packets > 0 {
-            // What `ingress` drops on the way also advances the clock.
+            // With `ingress`, packets that are dropped here also advance the clock.
             if let Some((_, next)) = self.shaper.as_ref().filter(|s| s.1 > line.now) {
                 return Service::Wait(*next);
             }
@@ -352,7 +353,7 @@ impl<P: Packet> QueueDiscipline<P> for Cake<P> {
     }
 }
 
-/// With this an admission can stand before CAKE, and draw packets from all queues alike.
+/// This view lets an admission run before CAKE, and draw packets from all queues with equal probability.
 impl<P: Packet> QueueView<P> for Cake<P> {
     fn stored(&self) -> Backlog {
         self.store.backlog()

@@ -1,25 +1,25 @@
-//! The port of a DiffServ router: expedited forwarding first, then four classes of assured forwarding and best effort
-//! by weight.
+//! The port of a DiffServ router: it serves expedited forwarding first, then four classes of assured forwarding and
+//! best effort by weight.
 //!
-//! The code point decides the class of a packet. EF (46) goes before all others and is policed where it enters, so that
-//! it cannot starve them: what is beyond `ef_rate` is dropped. AF1 to AF4 and best effort share what is left by
-//! weighted deficit round robin. Each class has a queue and a buffer of its own; on each queue of assured forwarding an
-//! AQM that knows drop precedences ([`mred`](crate::aqm::colours::mred) by default) decides. Measure, function and
-//! action are those of the AQM; EF and best effort drop what does not fit (overflow), and EF what is beyond its rate
-//! (profile).
+//! The code point decides the class of a packet. EF (46) is served before all other classes. So that it cannot starve
+//! them, it is policed at arrival: packets beyond `ef_rate` are dropped. AF1 to AF4 and best effort share the remaining
+//! rate by weighted deficit round robin. Each class has a queue and a buffer of its own. An AQM that distinguishes drop
+//! precedences ([`mred`](crate::aqm::colours::mred) by default) runs on each queue of assured forwarding. Measure,
+//! function and action are those of the AQM. EF and best effort drop packets that do not fit (overflow), and EF also
+//! drops packets beyond its rate (profile).
 //!
-//! From: RFC 2474 and 2475 (code points, policing at the entry); RFC 3246 (EF: a rate, and no wait for others except
-//! for the packet on the line); RFC 2597 section 2 (AF: four classes forwarded independently, each with its buffer);
-//! RFC 4594 (EF has priority over a rate scheduler).
+//! From: RFC 2474 and 2475 (code points, policing at the entry); RFC 3246 (EF has a rate, and waits only for the packet
+//! on the line); RFC 2597 section 2 (the four classes of AF are forwarded independently, each with its buffer); RFC
+//! 4594 (EF has priority over a rate scheduler).
 //!
-//! State: six queues; a token bucket; for each of five classes its credit in bytes, and whose turn it is.
+//! State: six queues; a token bucket; for each of five classes its credit in bytes; the class that has the turn.
 //!
-//! Departures and choices. A class may send while its credit is above zero and pays afterwards, so the size of a
-//! packet that an AQM may still drop need not be known: shares are those of the weights, and a turn overshoots by less
-//! than a packet. A class that falls silent loses its credit, and also its debt. Without `ef_rate` EF has a tenth of
-//! the line.
+//! Departures and choices. A class may send while its credit is above zero, and the packet is charged afterwards. So
+//! the size of a packet that an AQM may still drop need not be known in advance. Shares are those of the weights, and a
+//! turn exceeds its quantum by less than a packet. When the queue of a class becomes empty, the class loses its credit,
+//! also a negative one. Without `ef_rate`, EF has a tenth of the line.
 //!
-//! Cost of a packet: O(1), and what its AQM costs.
+//! Cost of a packet: O(1), and the cost of its AQM.
 
 use crate::contract::admission::{Admission, earlier};
 use crate::contract::build_context::BuildContext;
@@ -74,19 +74,19 @@ params! {
     BEFORE;
 }
 
-/// EF, AF1 to AF4, best effort.
+/// The number of queues: EF, AF1 to AF4, and best effort.
 const QUEUES: usize = 6;
 const EF: usize = 0;
 const BEST_EFFORT: usize = 5;
 const AF: std::ops::RangeInclusive<usize> = 1..=4;
 /// The code point of expedited forwarding (RFC 3246 section 2.7).
 const EF_CODE: u8 = 46;
-/// The part of the line that EF has by default.
+/// By default the rate of EF is the rate of the line divided by this number.
 const EF_PART: u64 = 10;
-/// One byte of credit, so that weights need not be whole numbers.
+/// The units of credit in a byte. Bytes are divided so that weights need not be whole numbers.
 const BYTE: f64 = 1024.0;
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -99,11 +99,11 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     }
 }
 
-/// What the other queues hold: four more buffers, and that of EF.
+/// The limits of the other queues: four more buffers, and that of EF.
 fn beside(s: &Settings) -> u64 {
     let amount = |size| match size {
         Size::Packets(n) | Size::Bytes(n) => n,
-        // More packets or bytes than can ever wait.
+        // This is more packets or bytes than can ever wait.
         Size::Unlimited => 1 << 40,
     };
     4 * amount(s.get(&BUFFER)) + amount(s.get(&EF_BUFFER))
@@ -135,7 +135,7 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
     }))
 }
 
-/// The limit of all queues together. A unit that only EF uses does not count.
+/// The limit of all queues together. If EF has another unit than the other queues, there is no common limit.
 fn together(buffer: Size, ef: Size) -> Size {
     match (buffer, ef) {
         (Size::Packets(n), Size::Packets(e)) => Size::Packets(5 * n + e),
@@ -150,13 +150,13 @@ type Queue<P> = Fifo<P, Box<dyn Admission<P>>>;
 pub struct Diffserv<P> {
     queues: [Queue<P>; QUEUES],
     limit: Size,
-    /// Rate of EF; `None` for its default part of the line.
+    /// The rate of EF; `None` for its default part of the line.
     ef_rate: Option<BitRate>,
     policer: Bucket,
     /// The quantum of a turn, in units of credit.
     quanta: [i64; QUEUES],
     credit: [i64; QUEUES],
-    /// The class with the turn, and whether it has got its quantum for it.
+    /// The class that has the turn, and whether it has received its quantum for this turn.
     turn: usize,
     given: bool,
     probes: Vec<ProbeDef>,
@@ -177,13 +177,13 @@ impl<P: Packet> Diffserv<P> {
         self.queues[q].backlog().packets > 0
     }
 
-    /// The next packet of a queue, unless its AQM drops all that wait.
+    /// The next packet of a queue, unless its AQM drops all waiting packets.
     fn take(&mut self, q: usize, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
         let Service::Send(p) = self.queues[q].dequeue(line, out) else {
             return None;
         };
         if !self.waits(q) {
-            // Its queue is idle from now on, whatever the line sends for others.
+            // The queue of this AQM is idle from now on, even if the line sends packets of other queues.
             self.queues[q].admission.idle(line);
         }
         Some(p)
@@ -279,7 +279,8 @@ impl<P: Packet> QueueDiscipline<P> for Diffserv<P> {
         &self.probes
     }
 
-    /// A probe of an AQM has ten values for each class of assured forwarding, with its own index within these.
+    /// The value of a probe. A probe of an AQM has a block of indices for each class of assured forwarding. The index
+    /// within a block is that of the AQM.
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         let index = index as usize;
         match probe.0 as usize {
@@ -305,7 +306,7 @@ impl<P: Packet> QueueView<P> for Diffserv<P> {
     fn limit(&self) -> Size {
         self.limit
     }
-    /// Its queues have separate limits: the answer is for the one with the most room.
+    /// The queues have separate limits, so this is true if any queue has room.
     fn fits(&self, bytes: u32) -> bool {
         self.queues
             .iter()

@@ -1,5 +1,5 @@
-//! Fair shares of the line by an algorithm that is more than pieces put together. Each discipline has its own file.
-//! Disciplines that are only pieces put together are rows of [`ports`](crate::ports).
+//! Disciplines that share the line fairly by an algorithm of their own. Each of these disciplines has its own file.
+//! Disciplines that only combine existing pieces are entries in [`ports`](crate::ports).
 
 pub mod cake;
 pub mod diffserv;

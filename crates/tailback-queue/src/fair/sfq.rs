@@ -1,11 +1,11 @@
-//! Stochastic fairness queueing: flows are hashed into a fixed number of buckets, which take turns, one packet per
-//! turn.
+//! Stochastic fairness queueing: flows are hashed into a fixed number of buckets, which are served in turn, one packet
+//! per turn.
 //!
-//! The cheap form of fair queueing: it needs no state for flows, but some flows share a bucket. The scheduler is in
-//! [`schedule::round_robin`](crate::pieces::schedule::round_robin), the hash in
+//! This is a simple form of fair queueing: it needs no state for flows, but some flows share a bucket. The scheduler is
+//! in [`schedule::round_robin`](crate::pieces::schedule::round_robin), the hash in
 //! [`classify::buckets`](crate::pieces::classify::buckets), the rules for a short buffer in
 //! [`drop::fair_share`](crate::pieces::drop::fair_share) and [`drop::most_held`](crate::pieces::drop::most_held). A
-//! turn is one packet, so packets of 1500 B and 100 B share bytes 15 to 1.
+//! turn is one packet. So flows with packets of 1500 B and 100 B share the bytes 15 to 1.
 
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
@@ -25,7 +25,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, params};
 
 tailback_base::choice! {
-    /// How the bucket of a flow is found.
+    /// The hash that maps a flow to its bucket.
     enum Hash {
         Salted = "salted",
         ByHosts = "ns2",
@@ -33,7 +33,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// Which packet is lost.
+    /// The packet that is dropped at an overflow.
     enum Overflow {
         Share = "share",
         Longest = "longest",
@@ -77,7 +77,7 @@ params! {
 
 const PROBES: [ProbeDef; 5] = [BACKLOGGED, QUEUE_PACKETS, QUEUE_BYTES, EVICTED_BYTES, EVICTED_SHARE];
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -173,8 +173,8 @@ mod tests {
         Bench::new(try_build(with).unwrap_or_else(|e| panic!("{e}")))
     }
 
-    /// Sixteen flows in sixteen buckets with ns-2's hash: both hosts of a flow have the same number n, which gives 2n
-    /// - 1 for sums below 16.
+    /// With ns-2's hash, both hosts of a flow have the same number n, so the bucket of the flow is 2n - 1 for sums
+    /// below 16.
     #[test]
     fn buckets_take_turns_and_have_their_shares() {
         let mut b = bench(&[("hash", "ns2"), ("buckets", "8")]);
@@ -185,7 +185,8 @@ mod tests {
                 if id % 3 == 0 { 1500 } else { 100 },
             ));
         }
-        // Sums 2, 4, 6: buckets 1, 3, 5. Eight each, in turn, whatever the sizes.
+        // The sums 2, 4 and 6 give the buckets 1, 3 and 5. Each bucket stores eight packets, and they are served in
+        // turn, whatever their sizes.
         assert_eq!(b.backlog().packets, 24);
         let flows: Vec<u32> = std::iter::from_fn(|| b.take()).map(|p| p.flow).collect();
         assert_eq!(flows, [1, 2, 3].repeat(8));
@@ -197,7 +198,8 @@ mod tests {
         );
     }
 
-    /// The last packet of the longest bucket is dropped. That is the newcomer itself, if its bucket is the longest.
+    /// The last packet of the longest bucket is dropped. This is the arriving packet itself, if its bucket is the
+    /// longest.
     #[test]
     fn with_longest_the_last_of_the_longest_goes() {
         for buffer in ["10 packets", "5000B"] {
@@ -217,7 +219,8 @@ mod tests {
         }
     }
 
-    /// A new salt may move a flow to another bucket, where its packets overtake those that still wait in the old one.
+    /// A new salt may move a flow to another bucket, where its packets overtake packets that still wait in the old
+    /// bucket.
     #[test]
     fn a_perturbed_flow_may_overtake_itself_once() {
         let overtakes = |perturb: &str| {

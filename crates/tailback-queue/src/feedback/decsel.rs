@@ -1,11 +1,11 @@
-//! The selective DECbit switch: first come, first served, with a congestion bit for conversations that ask for more
-//! than their fair share.
+//! The selective DECbit switch: a first-in-first-out queue that sets a congestion bit for conversations whose demand
+//! exceeds their fair share.
 //!
-//! The switch is congested if it holds more than one packet on average, including the one on the line; an average of
-//! one just keeps the line busy. The average is taken over the previous regeneration cycle (a busy period and the
-//! idle time after it) and the present one so far, so that it forgets, but not in the middle of a burst. When the
-//! switch is congested, only conversations whose demand exceeds the max-min fair share of the line get the bit; when
-//! it is badly congested (panic), all conversations do.
+//! The switch is congested if it contains more than one packet on average, including the packet on the line. An average
+//! of one just keeps the line busy. The average is taken over the previous regeneration cycle (a busy period and the
+//! idle time after it) and the present cycle so far. So old values lose their effect, but not in the middle of a burst.
+//! When the switch is congested, only conversations whose demand exceeds the max-min fair share of the line get the
+//! bit. When it is badly congested (panic), all conversations get the bit.
 //!
 //! ```text
 //! average = (area of the cycle before + area of this) / (their lengths)         packets
@@ -14,20 +14,20 @@
 //! a data packet, when it is stored:   average >= panic: mark   average > threshold and demand > share: mark
 //! ```
 //!
-//! A conversation's demand exceeds the max-min share if and only if serving all conversations up to that demand would
-//! take more than the capacity: sum over j of min(demand j, demand) > capacity. Demands are counts over one common
-//! time. So the sum up to count k is the number of conversations with at least 1, at least 2, .. at least k packets,
-//! added up. A Fenwick tree over k gives it in O(log k), and no share has to be computed. Conversations are counted
-//! again when a cycle begins, which costs O(1) for each packet of the cycle that ends.
+//! A conversation's demand exceeds the max-min share if and only if the capacity does not suffice to serve all
+//! conversations up to that demand: sum over j of min(demand j, demand) > capacity. Demands are packet counts over one
+//! common time. So the sum up to a count k equals the number of conversations with at least 1 packet, plus the number
+//! with at least 2, and so on up to k. A Fenwick tree over k gives this sum in O(log k), and the share itself need not
+//! be computed. The tree is built again when a cycle begins, which costs O(1) for each packet of the cycle that ends.
 //!
-//! State: for both cycles the length, the integral of the queue length over time and the packets of each
+//! State: for both cycles the duration, the integral of the queue length over time, and the packets of each
 //! conversation. A packet costs O(log of the largest count).
 //!
 //! Source: K. Ramakrishnan and R. Jain, "A binary feedback scheme for congestion avoidance", ACM TOCS 1990, and DEC
-//! TR-510 (selective feedback); S. Keshav's Berkeley thesis, 1991, chapter 6. The sources give few details. What is
-//! chosen here: packets refused by a full buffer are not counted as demand; ACKs count, but are not marked; the panic
-//! threshold (2 packets) is a parameter, since no source states it. A cycle that is older than `max_cycle` at an
-//! arrival ends there.
+//! TR-510 (selective feedback); S. Keshav's Berkeley thesis, 1991, chapter 6. The sources give few details. The
+//! following choices are ours. Packets that a full buffer refuses do not count as demand. ACKs count, but are not
+//! marked. The panic threshold (2 packets) is a parameter, because no source states it. If a cycle is older than
+//! `max_cycle` at an arrival, it ends there.
 
 use crate::contract::admission::{Admission, Decision, Exit, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -75,7 +75,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -122,7 +122,7 @@ struct Cycle {
     area: u128,
     packets: u64,
     bytes: u64,
-    /// Packets of each conversation, and which conversations have any.
+    /// The packets of each conversation, and the list of conversations that have packets.
     count: Vec<u32>,
     present: Vec<u32>,
 }
@@ -144,7 +144,7 @@ impl Cycle {
         self.count.get(c as usize).copied().unwrap_or(0)
     }
 
-    /// Clear it, but keep its memory.
+    /// Clear the data, but keep the memory.
     fn clear(&mut self) {
         for c in self.present.drain(..) {
             self.count[c as usize] = 0;
@@ -156,9 +156,10 @@ impl Cycle {
 /// The sum over all conversations of min(count, k), for any k.
 #[derive(Clone, Debug, Default)]
 struct Capped {
-    /// A Fenwick tree over k = 1, 2, ..: how many conversations have a count of at least k. A power of two long.
+    /// A Fenwick tree over k = 1, 2, .. of the number of conversations with a count of at least k. Its length is a
+    /// power of two.
     tree: Vec<u64>,
-    /// How many entries have been added since it was cleared.
+    /// The number of entries that were added since the tree was cleared.
     total: u64,
 }
 
@@ -172,7 +173,7 @@ impl Capped {
     fn add(&mut self, k: u32) {
         let mut i = k as usize;
         while self.tree.len() < i {
-            // The last node of a tree twice as long covers everything so far.
+            // In a tree of twice the length, the last node is the sum of all entries so far.
             let longer = (2 * self.tree.len()).max(1);
             self.tree.resize(longer, 0);
             self.tree[longer - 1] = self.total;
@@ -195,7 +196,7 @@ impl Capped {
     }
 }
 
-/// The marking rule, over a drop-tail FIFO.
+/// The marking rule, for a drop-tail FIFO.
 #[derive(Clone, Debug)]
 pub struct DecBit {
     threshold: f64,
@@ -206,9 +207,9 @@ pub struct DecBit {
     before: Cycle,
     this: Cycle,
     capped: Capped,
-    /// When the queue length last changed or was read.
+    /// The time when the queue length last changed or was read.
     at: Time,
-    /// Packets at the switch since then.
+    /// The packets at the switch since then.
     length: u64,
 }
 
@@ -234,7 +235,7 @@ fn from_settings(s: &Settings) -> Result<DecBit, Refusal> {
 }
 
 impl DecBit {
-    /// Without panic and without a longest cycle.
+    /// A switch without a panic threshold and without a limit for the length of a cycle.
     pub fn new(key: KeyField, threshold: f64, capacity_factor: f64) -> DecBit {
         DecBit {
             threshold,
@@ -250,7 +251,7 @@ impl DecBit {
         }
     }
 
-    /// Let time pass at the present queue length.
+    /// Let time pass until `now` at the present queue length.
     fn pass(&mut self, now: Time) {
         let gap = now.since(self.at);
         self.this.length += gap;
@@ -274,7 +275,7 @@ impl DecBit {
         (self.before.area + self.this.area) as f64 / (self.before.length + self.this.length).0 as f64
     }
 
-    /// Whether this conversation asks for more than its fair share of the line.
+    /// Whether the demand of this conversation exceeds its fair share of the line.
     fn exceeds(&self, c: u32, line: &Line) -> bool {
         let time = (self.before.length + self.this.length).seconds();
         let packet =
@@ -298,7 +299,7 @@ impl<P: Packet> Admission<P> for DecBit {
         self.this.add(c, p.bytes());
         self.capped.add(self.before.of(c) + self.this.of(c));
         let average = self.average();
-        // Also false while the average is NaN.
+        // The comparison is also false while the average is NaN.
         if p.is_data() && average > self.threshold {
             if average >= self.panic {
                 signal(p, true, MarkReason::Forced, out);
@@ -309,7 +310,7 @@ impl<P: Packet> Admission<P> for DecBit {
         Decision::Store
     }
 
-    /// Served: the previous packet has left the line, and this one takes its place.
+    /// If this packet is served, the previous packet has left the line, and this one takes its place.
     fn left(&mut self, _p: &P, _how: Exit, rest: Backlog, line: &Line) {
         self.pass(line.now);
         self.length = rest.packets + 1;
@@ -347,7 +348,7 @@ mod tests {
         b
     }
 
-    /// One second from arrival to departure and the given time until the next.
+    /// One packet takes one second from arrival to departure. Then the line is idle for this time, ms.
     fn alone(b: &mut Bench<Fifo<TestPacket, DecBit>>, idle: u64) {
         b.arrive(TestPacket::new(0, 0, 1000));
         assert_eq!(b.serve(), Some(0));
@@ -365,7 +366,7 @@ mod tests {
         b.arrive(TestPacket::new(1, 0, 1000));
         assert_eq!(average(&b), 0.25, "busy one second of four");
         assert_eq!(b.serve(), Some(1));
-        // Two packets for two seconds, then idle for one.
+        // Two packets are at the switch for two seconds.
         b.arrive(TestPacket::new(2, 0, 1000));
         b.pass(Duration::from_millis(2000));
         assert_eq!(b.serve(), Some(2));
@@ -385,11 +386,11 @@ mod tests {
             b.arrive(TestPacket::new(id, 0, 1000));
             b.pass(Duration::from_millis(1000));
         }
-        // Cycles began with packets 0, 6, 12 and 18: two whole ones are gone.
+        // Cycles began with packets 0, 6, 12 and 18, so the first two cycles no longer count.
         assert_eq!(b.probe("demand", 0), 8.0);
     }
 
-    /// Scenario 1 of the suite with both windows at one: the published average, and a bit on every packet.
+    /// Scenario 1 of the suite with both windows at one gives the published average and a bit on every packet.
     #[test]
     fn two_windows_of_one_are_congestion() {
         let settings = Settings::defaults(&MODEL);
@@ -413,7 +414,8 @@ mod tests {
 
     #[test]
     fn only_who_asks_for_more_than_the_fair_share_is_marked() {
-        // A full queue and a long cycle: 0.9 of 1000 packets a second. Flow 0 asks for 200 of them, flow 1 for 1000.
+        // The queue is full and the cycle long. The capacity is 0.9 of 1000 packets a second. Flow 0 sends 200 packets
+        // a second, flow 1 sends 1000.
         let run = |panic: f64| {
             let mut b = switch(1.0, 0.9);
             b.queue.admission.panic = panic;
@@ -459,7 +461,8 @@ mod tests {
         assert!(b.log.marked.len() >= 9);
     }
 
-    /// The fair share as in the literature: share equally, satisfy conversations that ask for less, share the rest.
+    /// The fair share as the literature computes it: share the capacity equally, serve conversations with a lower
+    /// demand, and share the rest again.
     fn fair_share(demands: &[f64], capacity: f64) -> f64 {
         let mut left: Vec<f64> = demands.iter().copied().filter(|d| *d > 0.0).collect();
         let mut capacity = capacity;
@@ -478,8 +481,8 @@ mod tests {
     }
 
     proptest! {
-        /// "More than the max-min share" is equivalent to "serving all up to this demand takes more than the
-        /// capacity".
+        /// A demand exceeds the max-min share exactly if serving all conversations up to this demand takes more than
+        /// the capacity.
         #[test]
         fn the_sum_of_capped_counts_decides_as_the_fair_share_does(
             counts in prop::collection::vec(0u32..40, 1..12), capacity in 1u32..400,
@@ -489,7 +492,7 @@ mod tests {
                 (1..=*n).for_each(|k| capped.add(k));
             }
             let demands: Vec<f64> = counts.iter().map(|n| f64::from(*n)).collect();
-            // Not at whole numbers, where the divisions of the reference could round.
+            // The capacity is not a whole number, so that rounding in the divisions of the reference does not matter.
             let capacity = f64::from(capacity) + 0.5;
             let share = fair_share(&demands, capacity);
             for n in counts.iter().filter(|n| **n > 0) {

@@ -1,3 +1,3 @@
-//! Queues that tell senders more than a loss does.
+//! Queues whose signal gives senders more information than a loss.
 
 pub mod decsel;

@@ -1,12 +1,13 @@
-//! Drop-tail: what fits is stored, what does not fit is refused.
+//! Drop-tail: a packet that fits is stored, and a packet that does not fit is refused.
 //!
-//! The queue of folklore and of RFC 2309; packets leave in the order of arrival. It measures the backlog, and its
-//! only action is the refusal of the arriving packet. It keeps the queue full under greedy TCP, refuses several
-//! packets of a burst (so that flows lose together and synchronise), and may exclude a late flow (lock-out). Every
-//! other discipline is compared with it. In bytes a small packet may fit after a large one was refused.
+//! This is the common queue, as RFC 2309 describes it. Packets leave in the order of arrival. Drop-tail measures the
+//! backlog, and its only action is to refuse the arriving packet. With greedy TCP flows the queue stays full. Drop-tail
+//! refuses several packets of a burst, so flows lose packets together and synchronise. It may also exclude a late flow
+//! (lock-out). All other disciplines are compared with drop-tail. If the buffer is in bytes, a small packet may fit
+//! after a large one was refused.
 //!
-//! State: the packets. The simulator replaces plain `droptail` by arithmetic and does not use this code at all (the
-//! fact `fused` of its entry).
+//! State: the packets. For plain `droptail` the simulator computes the result by arithmetic and does not use this code
+//! at all (the fact `fused` of its entry).
 
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -38,7 +39,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -81,7 +82,7 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
     Ok(Box::new(Fifo::from_settings(s, DropTail)))
 }
 
-/// Admits what fits.
+/// The admission that admits packets that fit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DropTail;
 

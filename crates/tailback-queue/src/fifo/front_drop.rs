@@ -1,16 +1,18 @@
-//! Drop front on full: the oldest packet makes room for the newest.
+//! Drop front on full: when the buffer is full, the oldest packet is dropped to make room for the newest.
 //!
-//! When the buffer is full, the packet at the head is dropped and the newcomer is stored. The number of losses is
-//! that of drop-tail, but the receiver sees the gap earlier, by the time the buffer takes to drain, because the loss
-//! is at the end of the queue that leaves next; so TCP reacts a full queueing delay sooner. Measure: the backlog.
-//! Function: full or not. Action: the head is dropped (overflow); it never marks.
+//! When the buffer is full, the packet at the head is dropped and the arriving packet is stored. The number of losses
+//! is that of drop-tail. But the lost packet is the one that would have left next, so the receiver sees the gap earlier
+//! than with drop-tail, by the time that the buffer takes to drain. So TCP reacts a full queueing delay sooner.
+//! Measure: the backlog. Function: whether the buffer is full. Action: the head is dropped (overflow); packets are
+//! never marked.
 //!
 //! From: Lakshman, Neidhardt, Ott 1996, "The drop from front strategy in TCP and in TCP over ATM"; RFC 2309 section 2.
 //!
-//! State: the packets. The packet on the wire is never dropped: it has left the buffer. In bytes several heads may be
-//! dropped for one newcomer; a packet larger than the whole buffer is refused and does not change the queue.
+//! State: the packets. The packet on the wire is never dropped, because it has left the buffer. If the buffer is in
+//! bytes, several heads may be dropped for one arriving packet. A packet larger than the whole buffer is refused and
+//! does not change the queue.
 //!
-//! Cost: one more pop for each overflow.
+//! Cost of an overflow: one additional pop.
 
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -43,7 +45,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -70,7 +72,7 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
     Ok(Box::new(Fifo::from_settings(s, FrontDrop)))
 }
 
-/// Drops the oldest packets until the newcomer fits.
+/// The admission that drops the oldest packets until the arriving packet fits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrontDrop;
 
@@ -127,7 +129,7 @@ mod tests {
         assert_eq!(b.backlog().packets, 8);
     }
 
-    /// The instant at which the receiver first misses a packet, for an overload of two arrivals per service.
+    /// The time slot in which the receiver first misses a packet, if two packets arrive for each one served.
     fn gap_seen(serve: &mut dyn FnMut(u64, Vec<TestPacket>) -> Option<u64>) -> u64 {
         let (mut id, mut expect) = (0, 0);
         for slot in 0.. {

@@ -1,9 +1,9 @@
-//! A first-in-first-out queue under an admission.
+//! A first-in-first-out queue with an admission.
 //!
-//! [`Fifo<P, A>`] is the [`Ring`] under an [`Admission`]: with [`DropTail`](super::droptail::DropTail) it is
-//! `droptail`, with [`Red`](crate::aqm::red::Red) it is `red`. The packet on the wire is not part of the buffer,
-//! because a router (and ns-2) hands a packet's memory to the line when its transmission begins; `count_in_service`
-//! chooses the other convention.
+//! [`Fifo<P, A>`] is a [`Ring`] with an [`Admission`]: with [`DropTail`](super::droptail::DropTail) it is `droptail`,
+//! with [`Red`](crate::aqm::red::Red) it is `red`. The packet on the wire is not part of the buffer, because a router
+//! (and ns-2) gives a packet's memory to the line when its transmission begins. With `count_in_service` this packet
+//! counts.
 
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::capacity;
@@ -15,7 +15,7 @@ use crate::params::{BUFFER, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
-/// A FIFO under an admission.
+/// A FIFO with an admission.
 #[derive(Debug)]
 pub struct Fifo<P, A> {
     pub(crate) ring: Ring<P>,
@@ -25,7 +25,7 @@ pub struct Fifo<P, A> {
 }
 
 impl<P: Packet, A: Admission<P>> Fifo<P, A> {
-    /// `buffer` limits what waits.
+    /// A FIFO whose backlog is limited by `buffer`.
     pub fn new(buffer: Size, admission: A) -> Fifo<P, A> {
         Fifo {
             ring: Ring::new(buffer),
@@ -41,7 +41,7 @@ impl<P: Packet, A: Admission<P>> Fifo<P, A> {
         Fifo::new(s.get(&BUFFER), admission).counting_in_service(counted)
     }
 
-    /// Count the packet on the wire as part of the backlog that the admission sees, and of the buffer.
+    /// Count the packet on the wire in the backlog that the admission sees, and in the buffer.
     pub fn counting_in_service(mut self, yes: bool) -> Fifo<P, A> {
         self.count_in_service = yes;
         self
@@ -66,7 +66,7 @@ impl<P: Packet, A: Admission<P>> QueueDiscipline<P> for Fifo<P, A> {
         match decision {
             Decision::Store if self.ring.fits(p.bytes()) => self.ring.push(p, line.now),
             Decision::Store => {
-                // The admission has admitted a packet that does not fit: the buffer limit decides.
+                // The admission has admitted a packet that does not fit, so the packet is dropped.
                 let how = Exit::Dropped(Place::Arriving, DropReason::Overflow);
                 self.admission.left(&p, how, self.ring.backlog(), line);
                 out.dropped(p, Place::Arriving, DropReason::Overflow);
@@ -103,7 +103,8 @@ impl<P: Packet, A: Admission<P>> QueueDiscipline<P> for Fifo<P, A> {
         self.ring.backlog()
     }
 
-    /// A smaller buffer drops nothing that is stored. It has no room until enough of the stored packets have left.
+    /// If the buffer becomes smaller, stored packets are not dropped. The buffer has no room until enough of the stored
+    /// packets have left.
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         let buffer = capacity::resized(self.ring.limit(), settings.get(&BUFFER))?;
         self.admission.reconfigure(settings)?;
@@ -163,7 +164,7 @@ impl<P: Packet, A: Admission<P>> QueueView<P> for Fifo<P, A> {
 }
 
 impl<P: Packet + 'static> Entry<P> {
-    /// The row of an AQM. Chosen alone, it decides for a FIFO.
+    /// The registry entry of an AQM. If a scenario uses the AQM as a discipline, it decides for a FIFO.
     pub const fn aqm<A: Admission<P> + Configured + 'static>(model: &'static Model, facts: Facts) -> Entry<P> {
         Entry {
             model,

@@ -1,4 +1,4 @@
-//! One queue, first in, first out, and what it drops when it is full.
+//! Disciplines with one first-in-first-out queue. They differ in the packet that they drop when the queue is full.
 
 pub mod droptail;
 pub mod front_drop;

@@ -1,17 +1,18 @@
-//! Random drop on full: a random packet is dropped at an overflow, instead of the last one to arrive.
+//! Random drop on full: at an overflow a random packet is dropped, instead of the arriving one.
 //!
-//! Drop-tail punishes the packet that arrives at a full buffer, which may lock a flow out. Random drop stores the
-//! newcomer and then evicts packets drawn uniformly from all that wait, including the newcomer, until the buffer is
-//! within its limit. A flow loses in proportion to its share of the buffer, and no longer depending on timing.
-//! Measure: the backlog. Function: full or not. Action: a random packet is dropped (overflow); it never marks.
+//! Drop-tail drops the packet that arrives at a full buffer, which may lock a flow out. Random drop stores the arriving
+//! packet. Then it evicts packets that are drawn uniformly from all waiting packets, including the new one, until the
+//! buffer is within its limit. So a flow loses packets in proportion to its share of the buffer, independent of the
+//! timing of its arrivals. Measure: the backlog. Function: whether the buffer is full. Action: a random packet is
+//! dropped (overflow); packets are never marked.
 //!
 //! From: Hashem 1989 (MIT/LCS/TR-465), Mankin 1990; described in Braden et al., RFC 2309 section 2.
 //!
-//! State: the packets and a random stream. The order of the remaining packets does not change. In bytes several
-//! evictions may be needed. Departure from the sentence "append, then evict": a packet larger than the whole buffer
-//! is refused at once, because no eviction could make room for it.
+//! State: the packets and a random stream. The order of the remaining packets does not change. If the buffer is in
+//! bytes, several evictions may be needed. Departure: a packet larger than the whole buffer is not stored first, but
+//! refused at once, because no eviction could make room for it.
 //!
-//! Cost of an overflow: one draw, and moving up to half the backlog (the ring closes the gap).
+//! Cost of an overflow: one random draw, and a move of up to half the backlog, because the ring closes the gap.
 
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -42,7 +43,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -59,7 +60,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(Fifo::from_settings(s, RandomDrop::new(context.stream))))
 }
 
-/// Evicts random packets until the newcomer fits, or is drawn itself.
+/// The admission that evicts random packets until the arriving packet fits, or is itself drawn.
 #[derive(Clone, Debug)]
 pub struct RandomDrop {
     stream: Stream,
@@ -77,7 +78,8 @@ impl<P: Packet> Admission<P> for RandomDrop {
             return Decision::Drop(DropReason::Overflow);
         }
         while !capacity::fits(queue.limit(), queue.backlog(), p.bytes()) {
-            // The newcomer is one of the candidates; only the queue can name the others, so it draws them.
+            // The arriving packet is one of the candidates. The queue draws the other candidates, because the admission
+            // cannot access them.
             let candidates = queue.backlog().packets + 1;
             if self.stream.below(candidates) == 0 {
                 return Decision::Drop(DropReason::Overflow);
@@ -109,7 +111,8 @@ mod tests {
 
     #[test]
     fn flows_lose_in_proportion_to_their_shares_of_the_buffer() {
-        // 30 packets of flow 0 and 70 of flow 1 wait; flow 2 brings one more. Repeated on fresh buffers.
+        // 30 packets of flow 0 and 70 of flow 1 wait, and one packet of flow 2 arrives. This is repeated with a new
+        // buffer each time.
         let runs = 20_000;
         let mut lost = [0.0_f64; 3];
         let mut b = random_drop(Size::Packets(100));

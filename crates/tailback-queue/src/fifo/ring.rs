@@ -1,7 +1,7 @@
-//! The store of every single queue: packets in order of arrival, their bytes, and a limit.
+//! The store of a single queue: packets in order of arrival, their bytes, and a limit.
 //!
-//! Its memory grows with a burst and shrinks again after it, so that a thousand ports do not keep the memory of their
-//! largest bursts. A packet costs one push, one pop and two additions.
+//! The memory of a ring grows with a burst and shrinks again after the burst, so that a thousand ports do not keep the
+//! memory of their largest bursts. The cost of a packet is one push, one pop and two additions.
 
 use crate::contract::capacity;
 use crate::contract::line::Line;
@@ -18,7 +18,7 @@ pub struct Ring<P> {
     limit: Size,
 }
 
-/// A ring this small is not worth shrinking.
+/// A ring with at most this capacity is not shrunk.
 pub(super) const KEEP: usize = 64;
 
 impl<P: Packet> Ring<P> {
@@ -43,7 +43,7 @@ impl<P: Packet> Ring<P> {
         self.limit
     }
 
-    /// Bound what waits by another limit. What is stored stays.
+    /// Set another limit. Packets that are stored stay.
     pub fn set_limit(&mut self, limit: Size) {
         self.limit = limit;
     }
@@ -54,7 +54,7 @@ impl<P: Packet> Ring<P> {
         capacity::fits(self.limit, self.backlog(), bytes)
     }
 
-    /// Append, stamped with the time of acceptance. The caller must have asked [`Ring::fits`].
+    /// Append a packet, with the present time as its stamp. The caller must have checked [`Ring::fits`].
     #[inline]
     pub fn push(&mut self, mut p: P, now: Time) {
         p.set_stamp(now);
@@ -82,7 +82,7 @@ impl<P: Packet> Ring<P> {
         self.packets.get(index)
     }
 
-    /// Remove the packet at `index`; the others keep their order. Costs up to half the backlog in moves.
+    /// Remove the packet at `index`. The others keep their order. This moves up to half the backlog.
     pub fn remove(&mut self, index: usize) -> Option<P> {
         let p = self.packets.remove(index)?;
         self.bytes -= u64::from(p.bytes());
@@ -90,9 +90,8 @@ impl<P: Packet> Ring<P> {
         Some(p)
     }
 
-    /// Halve the memory when an eighth of it is used: since the last move at least 3/8 of it have been popped, so the
-    /// moves cost a constant per packet.
-    /// the moves cost a constant per packet.
+    /// Halve the memory when less than an eighth of it is used. Packets for at least 3/8 of the memory have been popped
+    /// since it was last moved, so the moves cost a constant per packet.
     #[inline]
     fn shrink(&mut self) {
         let capacity = self.packets.capacity();

@@ -1,23 +1,25 @@
-//! One arena for all packets of a port, and the lists of packets linked through it.
+//! One arena for all packets of a port, with linked lists of packets in it.
 //!
-//! A port with 10,000 queues and a shared buffer of 1,000 packets should not need 10,000 rings. So the packets are in
-//! one vector of slots, a queue is three numbers (first slot, last slot, length), and the links between packets are
-//! 32-bit indices inside the slots. A full slot never moves: a piece that stores a value for each packet (such as the
-//! tag of a scheduler) indexes its own vector by slot, and only that piece pays for it.
+//! A port may have 10,000 queues and a shared buffer of 1,000 packets, and should then not need 10,000 rings. So all
+//! packets are in one vector of slots. A queue is three numbers (first slot, last slot, length), and the links between
+//! packets are 32-bit indices inside the slots. A packet stays in its slot until it leaves. So a piece that stores a
+//! value for each packet, such as the tag of a scheduler, can use its own vector with the slot as index, and only this
+//! piece needs memory for it.
 //!
-//! Links go both ways, because a packet may leave from the middle: an admission before the port (CHOKe) draws a
-//! random packet and may drop it. From the first draw on, the arena keeps a dense list of the full slots for this; a
-//! port without draws has no such cost.
+//! Links go in both directions, because a packet may leave from the middle: an admission before the port, such as
+//! CHOKe, draws a random packet and may drop it. From the first draw on, the arena keeps a dense list of the full slots
+//! for draws. A port without draws does not have this cost.
 //!
 //! State: slots (packet, two links, the number of its queue), and the free slots as a list through the same links.
-//! Memory: the packet plus 12 bytes per slot, for the most packets stored since the arena was last empty; when it
-//! becomes empty, a large arena is freed. To store, take or draw a packet costs O(1); growing is amortised.
+//! Memory: the packet plus 12 bytes per slot, for the largest number of packets since the arena was last empty. When a
+//! large arena becomes empty, its memory is freed. Storing, taking or drawing a packet costs O(1); the growth of the
+//! vector is amortised.
 //!
-//! The layout is ours; routers also keep packet memory in linked lists of cells.
+//! The layout is our choice. Routers also keep packet memory in linked lists of cells.
 
 use std::cell::OnceCell;
 
-/// No slot, no queue.
+/// The value for "no slot" and "no queue".
 pub const NONE: u32 = u32::MAX;
 
 /// An arena that becomes empty keeps this many slots and frees the rest.
@@ -25,7 +27,7 @@ const KEPT_SLOTS: usize = 1024;
 
 #[derive(Debug)]
 struct Slot<P> {
-    /// `None` marks a free slot; `next` then leads to the next free one.
+    /// `None` means that the slot is free; `next` is then the next free slot.
     packet: Option<P>,
     prev: u32,
     next: u32,
@@ -45,7 +47,7 @@ pub struct Arena<P> {
     slots: Vec<Slot<P>>,
     free: u32,
     len: u32,
-    /// Made by the first draw, kept up to date from then on.
+    /// The dense list. It is made by the first draw, and kept up to date from then on.
     dense: OnceCell<Dense>,
 }
 
@@ -74,8 +76,8 @@ impl<P> Arena<P> {
         self.len
     }
 
-    /// Whether one more packet can be addressed. This fails only at 2^32 - 1 packets, and memory runs out long
-    /// before.
+    /// Whether one more packet can be addressed. This is false only at 2^32 - 1 packets, and memory runs out long
+    /// before that.
     pub fn has_room(&self) -> bool {
         self.free != NONE || self.slots.len() < NONE as usize
     }
@@ -85,7 +87,7 @@ impl<P> Arena<P> {
         self.slots.get(slot as usize)?.packet.as_ref()
     }
 
-    /// The same, to change the packet in place.
+    /// The packet in this slot, if it is full, to be changed in place.
     pub fn packet_mut(&mut self, slot: u32) -> Option<&mut P> {
         self.slots.get_mut(slot as usize)?.packet.as_mut()
     }
@@ -106,8 +108,8 @@ impl<P> Arena<P> {
             .map(|s| s.queue)
     }
 
-    /// The slot of the `k`-th stored packet. The order is arbitrary, but the same on every machine; the packet is
-    /// uniformly random if `k` is uniform in 0..len. O(1), except O(len) once, at the first call.
+    /// The slot of the `k`-th stored packet. The order is arbitrary, but the same on every machine. The packet is
+    /// uniformly random if `k` is uniform in 0..len. A call costs O(1), except the first one, which costs O(len).
     pub fn nth(&self, k: u32) -> Option<u32> {
         let dense = self.dense.get_or_init(|| {
             let full = |s: &u32| self.slots[*s as usize].packet.is_some();
@@ -121,8 +123,8 @@ impl<P> Arena<P> {
         dense.slots.get(k as usize).copied()
     }
 
-    /// Put a packet of queue `queue` into a slot that is in no list yet. `Err` returns the packet: see
-    /// [`Arena::has_room`].
+    /// Put a packet of queue `queue` into a slot that is in no list yet. `Err` returns the packet if there is no room,
+    /// see [`Arena::has_room`].
     fn put(&mut self, packet: P, queue: u32) -> Result<u32, P> {
         let slot = if self.free != NONE {
             let slot = self.free;
@@ -157,7 +159,7 @@ impl<P> Arena<P> {
         Ok(slot)
     }
 
-    /// Empty a slot that is in no list any more.
+    /// Empty a slot that is no longer in a list.
     fn take(&mut self, slot: u32) -> Option<P> {
         let s = self.slots.get_mut(slot as usize)?;
         let packet = s.packet.take()?;
@@ -172,7 +174,7 @@ impl<P> Arena<P> {
             }
         }
         if self.len == 0 && self.slots.len() > KEPT_SLOTS {
-            // Each freed slot was filled since the arena was last empty, so this costs O(1) per packet.
+            // Each slot that is freed here was filled after the arena was last empty, so this costs O(1) per packet.
             self.slots = Vec::new();
             self.free = NONE;
             self.dense = OnceCell::new();
@@ -197,8 +199,8 @@ impl Default for List {
 }
 
 impl List {
-    /// Store a packet at the end of this list; `queue` is the list's own number. Returns the slot, or the packet if
-    /// the arena has no room.
+    /// Store a packet at the end of this list. `queue` is the number of the queue with this list. Returns the slot, or
+    /// the packet if the arena has no room.
     pub fn push<P>(&mut self, arena: &mut Arena<P>, packet: P, queue: u32) -> Result<u32, P> {
         let slot = arena.put(packet, queue)?;
         if self.tail == NONE {
@@ -238,7 +240,8 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Compared with a deque for each queue: pushes, pops at the front, removals of a drawn packet.
+        /// The arena gives the same results as a deque for each queue, for pushes, pops at the front, and removals of a
+        /// drawn packet.
         #[test]
         fn lists_are_deques(ops in prop::collection::vec((0u32..4, 0u8..4, any::<u32>()), 0..400)) {
             let mut arena = Arena::default();

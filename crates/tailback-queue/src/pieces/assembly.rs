@@ -1,7 +1,8 @@
-//! Builds ports from their pieces, as described by a scenario's settings.
+//! Builds ports from their pieces, as the settings of a scenario describe them.
 //!
-//! Any policy works with any scheduler. Plain DRR below any policy, and the scheduler after which a discipline is
-//! named, are compiled into their ports; pieces chosen by name are boxed. The mapper is always boxed.
+//! Any policy works with any scheduler. Two kinds of schedulers are compiled into their ports: plain DRR with any
+//! policy, and the scheduler after which a discipline is named. Other pieces that are chosen by name are boxed, and the
+//! mapper is always boxed.
 
 use crate::contract::admission::Admission;
 use crate::contract::build_context::BuildContext;
@@ -28,10 +29,10 @@ use crate::pieces::schedule::fair_queueing::{CHARGE_DROPPED, DELTA, Fair};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Packet, ProbeDef, Settings, Stream};
 
-/// The port of a discipline that is named after its drop policy; the settings name the scheduler.
+/// The port of a discipline that is named after its drop policy. The settings name the scheduler.
 ///
 /// # Errors
-/// `mapper` and `queues` that do not fit together, or an error of the policy.
+/// `mapper` and `queues` contradict each other, or the policy has an error.
 pub fn over_drr<P, D>(
     settings: &Settings,
     context: BuildContext,
@@ -65,14 +66,14 @@ where
     S: Scheduler<P> + 'static,
     D: DropPolicy<P> + 'static,
 {
-    // A policy that never evicts has no such parameter, because it never chooses a victim.
+    // A policy that never evicts does not have this parameter, because it never chooses a victim.
     let counted = settings.find_key(&COUNT_NEWCOMER) == Some(true);
     let port = Port::new(settings.get(&BUFFER), classifier, scheduler, policy).changing(settings, |_| false);
     Box::new(port.counting_newcomer(counted).declaring(&probes(settings)))
 }
 
-/// The port of a discipline that is named after its scheduler: a queue for each flow, and the policy that the
-/// settings name, with its own defaults.
+/// The port of a discipline that is named after its scheduler. It has a queue for each flow, and the policy that the
+/// settings name, with the defaults of this policy.
 ///
 /// # Errors
 /// An error of the policy.
@@ -107,8 +108,8 @@ pub fn of_pieces<P: Packet + 'static>(
     Ok(port(settings, classifier, scheduler, policy))
 }
 
-/// Hashed queues with an AQM on each, new queues served first, and batches dropped from the fattest queue: the
-/// discipline of RFC 8290 with the AQM that `make` makes. Its probes are declared last.
+/// The discipline of RFC 8290 with the AQM that `make` makes. It has hashed queues with an AQM on each, serves new
+/// queues first, and drops batches from the fattest queue. The probes of the AQM are declared last.
 ///
 /// # Errors
 /// A number of queues that is not a multiple of the set size.
@@ -133,7 +134,7 @@ pub fn flow_queueing<P: Packet + 'static>(
         scheduler,
         batch::build(settings),
     );
-    // Beside the parameters of the port the discipline has those of its AQM.
+    // The discipline has the parameters of the port and also those of its AQM.
     let of_port = flow_params(drr::QUANTUM);
     let of_aqm = |name: &str| of_port.iter().all(|p| p.name != name);
     let mut port = port.counting_newcomer(true).declaring(own).changing(settings, of_aqm);
@@ -142,7 +143,7 @@ pub fn flow_queueing<P: Packet + 'static>(
     Ok(Box::new(port))
 }
 
-/// Fair queueing over this drop policy.
+/// Fair queueing with this drop policy.
 pub fn fair_queueing<P, D>(settings: &Settings, policy: D) -> Box<dyn QueueDiscipline<P>>
 where
     P: Packet + 'static,
@@ -151,14 +152,14 @@ where
     let conversations = Conversations::new(settings.get(&CONVERSATION));
     let scheduler = Fair::new(settings.get(&DELTA), settings.get(&CHARGE_DROPPED));
     let port = Port::new(settings.get(&BUFFER), conversations, scheduler, policy)
-        // The newcomer is judged with the others: that belongs to the rule.
+        // In this rule the arriving packet counts when the victim is chosen.
         .counting_newcomer(true)
         .counting_in_service(settings.get(&COUNT_IN_SERVICE))
         .changing(settings, |_| false);
     Box::new(port.declaring(settings.model.probes))
 }
 
-/// The probes that the discipline declares, followed by further ones of the pieces it names.
+/// The probes that the discipline declares, followed by further probes of the pieces that its settings name.
 fn probes(settings: &Settings) -> Vec<ProbeDef> {
     let mut probes = settings.model.probes.to_vec();
     for key in [SCHEDULER.name, POLICY.name] {
@@ -228,7 +229,7 @@ mod tests {
     use crate::registry;
     use tailback_base::{BitRate, Duration, Model, Stream};
 
-    /// The disciplines named after their policies.
+    /// The disciplines that are named after their policies.
     fn several() -> impl Iterator<Item = &'static Model> {
         registry::models().filter(|m| m.param("mapper").is_some())
     }
@@ -272,7 +273,7 @@ mod tests {
                         }
                         match (b.backlog().packets, buffer) {
                             (20, "unlimited") | (4, _) => {}
-                            // A policy that only refuses may leave the buffer partly empty.
+                            // With a policy that only refuses arriving packets, the buffer may stay partly empty.
                             (n, _) => assert!(!evicts && (1..4).contains(&n), "{} {n}", model.name),
                         }
                         for probe in model.probes {

@@ -1,7 +1,8 @@
-//! The pieces that a scenario can name, one row each.
+//! The pieces that a scenario can name, with an entry each.
 //!
-//! A discipline named after its drop policy has a parameter `scheduler`; one named after its scheduler has a
-//! parameter `policy`; several have a parameter `mapper`. Their possible values are listed here.
+//! A discipline that is named after its drop policy has a parameter `scheduler`. A discipline that is named after its
+//! scheduler has a parameter `policy`. Several disciplines have a parameter `mapper`. The possible values of these
+//! parameters are listed here.
 
 use crate::contract::build_context::BuildContext;
 use crate::contract::testing::TestPacket;
@@ -26,11 +27,11 @@ use tailback_base::model::Registry;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, Kind, Packet, Param, Settings, Stream, params};
 
-/// A mapper: decides which flows share a queue.
+/// The registry entry of a mapper, which decides which flows share a queue.
 pub struct MapperRow<P> {
     pub name: &'static str,
     pub queues: QueueCount,
-    /// Parameters that no other mapper has.
+    /// The parameters that no other mapper has.
     pub own: &'static [Param],
     pub build: fn(&Settings, u32, &mut Stream) -> Result<Box<dyn Classifier<P>>, Refusal>,
 }
@@ -38,11 +39,11 @@ pub struct MapperRow<P> {
 /// The rule for the number of queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueCount {
-    /// There is a queue for each flow, so the number cannot be given.
+    /// There is a queue for each flow, so the number of queues cannot be given.
     ByFlow,
-    /// The parameter `queues`.
+    /// The parameter `queues` gives the number.
     Given,
-    /// The parameter `queues`; a hash of a key chooses the queue.
+    /// The parameter `queues` gives the number, and a hash of a key chooses the queue.
     Hashed,
 }
 
@@ -127,7 +128,8 @@ impl<P: Packet + 'static> List<P> {
     ];
 }
 
-/// The schedulers and drop policies from which disciplines can be built: the lists above, and what a caller adds.
+/// The schedulers and drop policies from which disciplines can be built: those of the lists above, and those that a
+/// caller adds.
 pub struct Pieces<P> {
     pub schedulers: Registry<SchedulerEntry<P>>,
     pub policies: Registry<PolicyEntry<P>>,
@@ -161,7 +163,8 @@ impl<P: Packet + 'static> Pieces<P> {
             .schedulers
             .row(own.model.name)
             .map_err(|e| e.within(SCHEDULER.name))?;
-        // Drawn from a copy, so that the draws of the other pieces stay the same as without a scheduler.
+        // The seed is drawn from a copy of the stream, so that the other pieces draw the same numbers as without a
+        // scheduler.
         let seed = context.stream.clone().bits();
         let context = BuildContext {
             stream: Stream::new(seed, SCHEDULER.name),
@@ -181,11 +184,11 @@ impl<P: Packet + 'static> Pieces<P> {
     }
 }
 
-/// The settings of the scheduler that a discipline names. The discipline's own `quantum` is a short form for its
-/// scheduler's; a scheduler without a quantum ignores it.
+/// The settings of the scheduler that a discipline names. The `quantum` of the discipline is a short form for that of
+/// its scheduler. A scheduler without a quantum ignores it.
 ///
 /// # Errors
-/// No scheduler; a quantum that is given to both.
+/// The settings name no scheduler, or they give a quantum for both.
 pub fn scheduler_settings(of: &Settings) -> Result<Settings, Refusal> {
     let mut own = nested(of, SCHEDULER.name)?.clone();
     let name = QUANTUM.name;
@@ -214,7 +217,7 @@ pub fn mappers<P: Packet + 'static>() -> [MapperRow<P>; 6] {
     List::<P>::MAPPERS
 }
 
-/// The names of a list of rows.
+/// The names in a list of entries.
 macro_rules! names {
     ($rows:expr, $row:ident => $name:expr) => {{
         let mut names = [""; $rows.len()];

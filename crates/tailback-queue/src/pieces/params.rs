@@ -6,7 +6,7 @@ use crate::pieces::drop::batch::{DROP_BATCH, MEMORY};
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use tailback_base::{Key, KeyField, Kind, Param, ProbeDef, Size, join, params};
 
-/// The parameters of a port: the model's own, those of the mapper, and some that come last.
+/// The parameters of a port: the model's own parameters, those of the mapper, and those that are listed last.
 macro_rules! port_params {
     ($own:expr, $last:expr) => {{
         use $crate::pieces::catalogue::{MAPPER, SCHEDULER};
@@ -23,7 +23,7 @@ macro_rules! port_params {
     }};
 }
 
-/// The probes of a port: those of every port and mapper, and the model's own.
+/// The probes of a port: those of every port and mapper, and the model's own probes.
 macro_rules! port_probes {
     ($($own:expr)?) => {{
         use $crate::pieces::classify::{bloom, occupancy};
@@ -61,19 +61,19 @@ pub const PORT_PROBES: &[ProbeDef] = &[
 ];
 
 params! {
-    /// The buffer of disciplines with hashed queues and an AQM on each: those of RFC 8290 and similar ones.
+    /// The buffer of disciplines with hashed queues and an AQM on each queue, such as those of RFC 8290.
     pub FLOW_BUFFER: Size = Key::new("buffer", Kind::Size, "10240 packets",
         "How much may wait in all queues together.", "RFC 8290 section 5.2.3");
-    /// The number of their queues.
+    /// The number of queues of disciplines with hashed queues and an AQM on each queue.
     pub FLOW_QUEUES: u64 = Key::new("queues", Kind::Count { min: 1, max: 1_000_000 }, "1024",
         "How many queues flows are hashed to.", "RFC 8290 section 5.2.5");
-    /// The key that distinguishes their flows.
+    /// The key that distinguishes flows in disciplines with hashed queues and an AQM on each queue.
     pub FLOW_HASH_KEY: KeyField = Key::new("hash_key", HASH_KEY.param.kind, "tuple",
         "What is hashed: the five-tuple, destination host, source host, both, or the destination label.",
         "RFC 8290 section 4.1");
 }
 
-/// All that a scenario may say of them, beside what their AQM is set by.
+/// All parameters of these disciplines, except those of their AQM.
 pub const fn flow_params(quantum: Key<u64>) -> [Param; 7] {
     [
         FLOW_BUFFER.param,
@@ -86,13 +86,13 @@ pub const fn flow_params(quantum: Key<u64>) -> [Param; 7] {
     ]
 }
 
-/// The probes of all ports; the probes of the AQM follow.
+/// The probes of all these disciplines. The probes of the AQM follow them.
 pub const FLOW_PROBES: &[ProbeDef] = join!(ProbeDef:
     &[BACKLOGGED, QUEUE_PACKETS, QUEUE_BYTES, EVICTED_BYTES, EVICTED_SHARE],
     &COUNTS,
 );
 
-/// The probes of an AQM as those of each queue.
+/// The probes of an AQM, declared with a value for each queue.
 pub const fn of_each_queue<const N: usize>(mut probes: [ProbeDef; N]) -> [ProbeDef; N] {
     let mut i = 0;
     while i < N {

@@ -1,9 +1,9 @@
 //! The port: several queues behind one line and in one buffer, served by a scheduler.
 //!
-//! One queue treats all flows alike: an aggressive flow fills it, and a drop hits any flow. With several queues the
-//! scheduler shares the line, and the buffer, still shared by all, can take its losses from the queue that causes
-//! them. This file is the common frame of all such disciplines; what differs is in three pieces ([`Classifier`],
-//! [`Scheduler`], [`DropPolicy`]) that it calls at fixed points:
+//! A single queue treats all flows in the same way: an aggressive flow fills it, and a drop may hit any flow. With
+//! several queues, a scheduler divides the line between them. All queues share the buffer, and when it is full, the
+//! queue that causes the overflow can lose the packets. This file is the common frame of all such disciplines. They
+//! differ in three pieces ([`Classifier`], [`Scheduler`], [`DropPolicy`]), which the frame calls at fixed points:
 //!
 //! ```text
 //! enqueue   too large for the empty buffer? drop   queue_of   refuse?   AQM: admit   while full: evict   append
@@ -13,22 +13,24 @@
 //!           Classifier::left
 //! ```
 //!
-//! A victim queue loses the packet at its front ([`Place::Queued`], overflow): the source learns of it earlier than
-//! if the last packet were dropped. (A policy may choose the last packet instead, as fair queueing does.) In a buffer
-//! of bytes one newcomer may cost several packets, and the policy is asked for each. The victim is chosen before the
-//! newcomer is stored. With `count_newcomer` the newcomer is stored first and compared with the others, and may be
-//! the one that is dropped (it then counts as dropped on arrival).
+//! A victim queue loses the packet at its front ([`Place::Queued`], overflow), because the source can detect this loss
+//! earlier than that of the last packet. A policy may choose the last packet instead, as fair queueing does. If the
+//! buffer is in bytes, several packets may have to be dropped for one arriving packet, and the policy is called for
+//! each of them. The victim is chosen before the arriving packet is stored. With `count_newcomer` the arriving packet
+//! is stored first and counts in the length of its queue. It may then be the packet that is dropped, and it counts as
+//! dropped on arrival.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11. Departures: when the last packet of the queue with the turn
-//! is evicted, the turn moves on and the record of its quantum is cleared. In ns-2 its "credit already given" flag
-//! stays set, so the queue misses one quantum when it comes back. A newcomer that is itself the victim is reported as
-//! dropped on arrival, so that drops of stored packets are exactly the bytes that were stored and then discarded.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11. Departures: when the last packet of the queue with the turn is
+//! evicted, the turn moves to the next queue, and the flag that the quantum was given is cleared. In ns-2 this flag
+//! stays set, so the queue misses one quantum when it becomes active again. If the arriving packet is itself the
+//! victim, it is reported as dropped on arrival. So the drops of stored packets are exactly the bytes that were stored
+//! and then discarded.
 //!
-//! Each queue may have its own AQM ([`QueueAqms`]): it admits packets to its queue, and decides which of them are
-//! sent when the queue has the turn.
+//! Each queue may have its own AQM ([`QueueAqms`]). This AQM admits packets to its queue, and when the queue has the
+//! turn, it decides which packets are sent.
 //!
-//! State: the [`Store`]; `accepted`, the bytes written to memory, and `evicted`, the bytes of those that were dropped
-//! later. A packet costs O(1) here, plus the costs of the pieces.
+//! State: the [`Store`]; `accepted`, the bytes of stored packets; `evicted`, the bytes of stored packets that were
+//! dropped later. A packet costs O(1) here, plus the costs of the pieces.
 
 use crate::contract::admission::earlier;
 use crate::contract::capacity;
@@ -50,14 +52,14 @@ use tailback_base::model::Value;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Packet, ProbeDef, Request, Settings, Size, Stream, Time};
 
-/// How many queues hold packets.
+/// The number of queues that have packets.
 pub const BACKLOGGED: ProbeDef = ProbeDef {
     name: "backlogged",
     unit: "queues",
     doc: "Queues that hold packets.",
     per: "",
 };
-/// The length of a queue in packets, with any unit of the buffer.
+/// The length of a queue in packets, whatever the unit of the buffer is.
 pub const QUEUE_PACKETS: ProbeDef = ProbeDef {
     name: "queue_packets",
     unit: "packets",
@@ -71,14 +73,14 @@ pub const QUEUE_BYTES: ProbeDef = ProbeDef {
     doc: "Bytes in a queue.",
     per: "queue",
 };
-/// Bytes that were stored and then discarded.
+/// The bytes that were stored and then discarded.
 pub const EVICTED_BYTES: ProbeDef = ProbeDef {
     name: "evicted_bytes",
     unit: "B",
     doc: "Bytes of packets that were stored in memory and then dropped instead of sent.",
     per: "",
 };
-/// The share of memory bandwidth that is wasted.
+/// The share of the stored bytes that were discarded, which is wasted memory bandwidth.
 pub const EVICTED_SHARE: ProbeDef = ProbeDef {
     name: "evicted_share",
     unit: "1",
@@ -86,7 +88,7 @@ pub const EVICTED_SHARE: ProbeDef = ProbeDef {
     per: "",
 };
 
-/// Where the value of a declared probe comes from.
+/// The source of the value of a declared probe.
 #[derive(Clone, Copy, Debug)]
 enum ProbeSource {
     Backlogged,
@@ -109,7 +111,7 @@ pub struct Port<P, C, S, D> {
     scheduler: S,
     policy: D,
     aqms: Option<Box<QueueAqms<P>>>,
-    /// The values that its pieces are made of, which stay, if others may change.
+    /// If some parameters may change during a run, the values of the other parameters, which must not change.
     kept: Option<Vec<(&'static str, Option<Value>)>>,
     count_newcomer: bool,
     count_in_service: bool,
@@ -123,7 +125,7 @@ pub struct Port<P, C, S, D> {
     ids: Vec<Option<ProbeId>>,
 }
 
-/// The scene for a call, made from the fields that the call does not change.
+/// The [`Scene`] for a call, made from the fields that the call does not change.
 macro_rules! scene {
     ($port:ident, $line:expr, $out:expr) => {
         &mut Scene {
@@ -144,8 +146,8 @@ where
     S: Scheduler<P>,
     D: DropPolicy<P>,
 {
-    /// An empty port. `buffer` limits what waits in all queues together; with an unlimited buffer the policy is never
-    /// asked.
+    /// An empty port. `buffer` limits the backlog of all queues together. With an unlimited buffer the policy never has
+    /// to evict.
     pub fn new(buffer: Size, classifier: C, scheduler: S, policy: D) -> Self {
         Port {
             store: Store::new(buffer),
@@ -165,7 +167,7 @@ where
         }
     }
 
-    /// Store the newcomer first and choose the victim with it included (ns-2's way;
+    /// Store the arriving packet before the victim is chosen, so that it counts in the length of its queue (as in ns-2;
     /// `docs/decisions/shared-buffer.md`).
     pub fn counting_newcomer(mut self, yes: bool) -> Self {
         self.count_newcomer = yes;
@@ -178,8 +180,8 @@ where
         self
     }
 
-    /// Let these settings, which it is made of, change during a run, as far as they are its buffer and its AQMs;
-    /// `of_aqms` says which parameters of the discipline itself are those of its AQMs.
+    /// Allow the buffer and the AQMs to change during a run. `settings` are the present settings of the port. `of_aqms`
+    /// says which parameters of the discipline are those of its AQMs.
     pub fn changing(mut self, settings: &Settings, of_aqms: impl Fn(&str) -> bool) -> Self {
         let free = |name| [BUFFER.name, AQM.name, BEFORE.name].contains(&name) || of_aqms(name);
         let kept = settings.model.params.iter().filter(|p| !free(p.name));
@@ -187,7 +189,7 @@ where
         self
     }
 
-    /// Whether a packet of this cost and this many bytes fits, given what is stored and what counts.
+    /// Whether a packet of this cost and this number of bytes fits, in addition to the packets that count now.
     fn fits_now(&self, cost: u64, bytes: u64, line: &Line) -> bool {
         if self.policy.is_over(self.store.backlog().bytes + bytes) {
             return false;
@@ -198,7 +200,8 @@ where
         }
     }
 
-    /// Provide these probes: any of the frame's and of the pieces', in any order, found by name.
+    /// Provide these probes. They may be any probes of the frame and of the pieces, in any order, and are found by
+    /// name.
     pub fn declaring(mut self, probes: &[ProbeDef]) -> Self {
         let within = |list: &[ProbeDef], name: &str| list.iter().position(|d| d.name == name);
         let find = |name: &str| match name {
@@ -228,7 +231,7 @@ where
         &self.classifier
     }
 
-    /// For tests of the single pieces.
+    /// The classifier, for tests of single pieces.
     #[cfg(test)]
     pub(super) fn classifier_mut(&mut self) -> &mut C {
         &mut self.classifier
@@ -257,9 +260,9 @@ where
         Some((q, p))
     }
 
-    /// Evict for a newcomer of queue `q`; if the newcomer counts, it is already stored in the slot `newcomer`.
-    /// Returns the last slot that was emptied (the newcomer's, if it was among them), or `None` if the policy names
-    /// no queue.
+    /// Evict packets to make room for an arriving packet of queue `q`. If the arriving packet counts, it is already
+    /// stored in the slot `newcomer`. Returns the last slot that was emptied (that of the arriving packet, if it was
+    /// evicted), or `None` if the policy names no queue.
     pub(super) fn evict(
         &mut self,
         q: QueueId,
@@ -290,7 +293,7 @@ where
         emptied
     }
 
-    /// Inform the AQM of a queue that a packet it admitted is gone.
+    /// Inform the AQM of a queue that a packet that it admitted has left.
     #[inline]
     fn tell_aqm(&mut self, q: QueueId, p: &P, how: Exit, line: &Line) {
         if let Some(aqms) = &mut self.aqms {
@@ -304,7 +307,7 @@ where
         out.dropped(p, Place::Arriving, why);
     }
 
-    /// Store a packet and inform the pieces. `None` if no index was left and it was dropped.
+    /// Store a packet and inform the pieces. Returns `None` if no slot index was left, and the packet was dropped.
     fn append(&mut self, q: QueueId, p: P, line: &Line, out: &mut dyn Out<P>) -> Option<u32> {
         let slot = match self.store.append(q, p, line.now) {
             Ok(slot) => slot,
@@ -331,7 +334,7 @@ where
     S: Scheduler<P>,
     D: DropPolicy<P>,
 {
-    /// Mark the newcomer if the policy says so.
+    /// Mark the packet that has just arrived, if the policy says so.
     #[inline]
     fn mark(&mut self, q: QueueId, slot: u32, line: &Line, out: &mut dyn Out<P>) {
         let why = match self.store.packet(slot) {
@@ -423,7 +426,7 @@ where
                 Some(_) => self.taken(q, line, out),
             };
             let Some(p) = taken else {
-                // The queue was empty, or its AQM has dropped everything in it: another queue gets the turn.
+                // The queue was empty, or its AQM has dropped all its packets. So another queue gets the turn.
                 self.scheduler.found_empty(q, &self.store, line);
                 if !self.scheduler.revisits() && self.store.backlog().packets == 0 {
                     return Service::Empty;
@@ -463,7 +466,8 @@ where
         self.store.backlog()
     }
 
-    /// Its buffer, and the AQM of each queue. With a smaller buffer an arrival makes room as it does in a full one.
+    /// Change the buffer and the AQM of each queue. If the buffer becomes smaller, the next arrival evicts packets as
+    /// in a full buffer.
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         let kept = self.kept.as_ref().ok_or_else(|| fixed(settings))?;
         for (name, value) in kept {
@@ -528,7 +532,7 @@ where
             ProbeSource::EvictedShare => self.evicted as f64 / self.accepted as f64,
             ProbeSource::Classifier(i) => self.classifier.read(i, index),
             ProbeSource::Scheduler(i) => self.scheduler.read(i, index),
-            // A policy's data for queues remains after them and grows with them, so the policy does not know the last
+            // A policy keeps its data for a queue and does not store how many queues there are. So the port checks the
             // index.
             ProbeSource::Policy(i) if self.policy.probes()[i].per == "queue" && index >= queues => f64::NAN,
             ProbeSource::Policy(i) => self.policy.read(i, index),
@@ -538,7 +542,8 @@ where
     }
 }
 
-/// With this an admission can work before a port: it draws from all queues alike, and evicts from them.
+/// This view lets an admission run before a port. It draws from the packets of all queues with equal probability, and
+/// evicts packets from any queue.
 impl<P, C, S, D> QueueView<P> for Port<P, C, S, D>
 where
     P: Packet,
@@ -566,7 +571,7 @@ where
         }
     }
 
-    /// One draw over all stored packets; O(1) after the first time.
+    /// One random draw from all stored packets. It costs O(1), except at the first call.
     fn draw(&self, stream: &mut Stream) -> Option<Handle> {
         match self.store.backlog().packets {
             0 => None,
@@ -587,7 +592,7 @@ where
         self.store.packet(u32::try_from(at.0).ok()?)
     }
 
-    /// A packet that an admission evicts was stored and discarded as well.
+    /// A packet that an admission evicts also counts as stored and then discarded.
     fn remove(&mut self, at: Handle, why: DropReason, line: &Line) -> Option<P> {
         let (q, p) = self.take_out(u32::try_from(at.0).ok()?, line, &mut Silent)?;
         self.evicted += u64::from(p.bytes());

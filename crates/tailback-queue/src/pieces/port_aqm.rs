@@ -25,8 +25,8 @@ where
         let decision = aqm.admit(&mut p, &mut Waiting::new(&mut view, &mut gone, line), line, out);
         self.report(q, &mut *aqm, gone, line, out);
         if matches!(decision, Decision::Drop(_)) && self.store.packets(q) == 0 {
-            // The AQM was called for an empty queue and has left it empty; a port over a FIFO would report this by
-            // asking again.
+            // The queue was empty and stays empty, because the AQM has dropped the packet. With a FIFO, the next
+            // dequeue would report this to the AQM.
             aqm.idle(line);
         }
         if let Some(aqms) = &mut self.aqms {
@@ -65,7 +65,7 @@ where
         }
     }
 
-    /// Report what the AQM evicted, to the AQM itself and to `out`.
+    /// Report the packets that the AQM evicted, to the AQM itself and to `out`.
     fn report(
         &mut self,
         q: QueueId,
@@ -111,7 +111,7 @@ where
         self.port.fits(bytes)
     }
 
-    /// Walks over the queue.
+    /// A random packet of the queue. This visits the packets before it one by one.
     fn draw(&self, stream: &mut Stream) -> Option<Handle> {
         let n = u64::from(self.port.store.packets(self.q));
         let k = (n > 0).then(|| stream.below(n) as u32)?;
@@ -127,7 +127,7 @@ where
         self.port.store.tail(self.q).map(|slot| Handle(u64::from(slot)))
     }
 
-    /// Walks over the queue.
+    /// The packet that leaves after `k` others. This visits the packets before it one by one.
     fn nth(&self, k: u64) -> Option<Handle> {
         let slot = self.port.store.nth_of(self.q, u32::try_from(k).ok()?)?;
         Some(Handle(u64::from(slot)))
@@ -161,7 +161,8 @@ where
         self.port.store.backlog_of(self.q)
     }
 
-    /// The scheduler does not charge for it; tags given to a packet on arrival stay.
+    /// Drop a packet that was taken out. The scheduler does not charge the queue for it. The tags of the other packets
+    /// do not change.
     fn drop(&mut self, p: P, why: DropReason, out: &mut dyn Out<P>) {
         let (port, q, line) = (&mut *self.port, self.q, self.line);
         match port.store.packets(q) {

@@ -1,13 +1,14 @@
-//! The contents of a port: its queues, their packets, and how much of the buffer they use.
+//! The contents of a port: its queues, their packets, and the space of the buffer that they use.
 //!
-//! The [`Store`] is the part of a port that classifier, scheduler and drop policy may all read but not change; only
-//! the frame (`port.rs`) appends and removes. It counts in the unit of the buffer, packets or bytes: [`Store::cost`]
-//! of a packet, [`Store::length`] of a queue, [`Store::used`] and [`Store::limit`] are always in that unit
-//! (`docs/decisions/shared-buffer.md`: the longest queue is the longest in packets in a buffer of packets, and in
-//! bytes in a buffer of bytes).
+//! The [`Store`] is the part of a port that classifier, scheduler and drop policy may all read but not change. Only the
+//! frame (`port.rs`) appends and removes packets. The store counts in the unit of the buffer, packets or bytes.
+//! [`Store::cost`] of a packet, [`Store::length`] of a queue, [`Store::used`] and [`Store::limit`] are always in this
+//! unit. So the longest queue is the longest in packets if the buffer is in packets, and in bytes if it is in bytes
+//! (`docs/decisions/shared-buffer.md`).
 //!
-//! State: the arena; for each queue a list (12 bytes) and its bytes (8 bytes), so 24 bytes per queue; the totals. A
-//! queue is created when the classifier first names it. Everything is O(1).
+//! State: the arena; for each queue a list (12 bytes) and its number of bytes (8 bytes), which take 24 bytes together;
+//! the totals. A queue is created when the classifier first names it. Every operation costs O(1), except those that say
+//! otherwise.
 
 use crate::contract::report::Backlog;
 use crate::pieces::arena::{Arena, List, NONE};
@@ -23,7 +24,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit of a buffer of this size; an unlimited one counts packets.
+    /// The unit of a buffer of this size. An unlimited buffer counts packets.
     pub fn of(size: Size) -> Unit {
         match size {
             Size::Bytes(_) => Unit::Bytes,
@@ -38,7 +39,7 @@ struct Queue {
     bytes: u64,
 }
 
-/// The queues of a port and what they hold.
+/// The queues of a port and their packets.
 #[derive(Debug)]
 pub struct Store<P> {
     arena: Arena<P>,
@@ -93,7 +94,7 @@ impl<P: Packet> Store<P> {
         }
     }
 
-    /// What is stored, in the buffer's unit.
+    /// The space in use, in the buffer's unit.
     pub fn used(&self) -> u64 {
         match self.unit {
             Unit::Packets => u64::from(self.arena.stored()),
@@ -114,7 +115,7 @@ impl<P: Packet> Store<P> {
         self.limit.saturating_sub(self.used())
     }
 
-    /// Whether a packet of this cost fits in addition to what is stored.
+    /// Whether a packet of this cost fits in addition to the stored packets.
     pub fn fits(&self, cost: u64) -> bool {
         self.arena.has_room() && self.used().saturating_add(cost) <= self.limit
     }
@@ -131,17 +132,17 @@ impl<P: Packet> Store<P> {
         self.queues.len() as u32
     }
 
-    /// The number of queues that hold packets.
+    /// The number of queues that have packets.
     pub fn backlogged(&self) -> u32 {
         self.backlogged
     }
 
-    /// Packets in a queue; 0 for a queue that does not exist.
+    /// The packets in a queue; 0 for a queue that does not exist.
     pub fn packets(&self, q: QueueId) -> u32 {
         self.queues.get(q as usize).map_or(0, |x| x.list.len)
     }
 
-    /// Bytes in a queue.
+    /// The bytes in a queue.
     pub fn bytes(&self, q: QueueId) -> u64 {
         self.queues.get(q as usize).map_or(0, |x| x.bytes)
     }
@@ -175,7 +176,7 @@ impl<P: Packet> Store<P> {
         self.arena.next(slot)
     }
 
-    /// The slot of the `k`-th packet of a queue; 0 is the front. Walks over the queue.
+    /// The slot of the `k`-th packet of a queue; 0 is the front. This visits the packets before it one by one.
     pub fn nth_of(&self, q: QueueId, k: u32) -> Option<u32> {
         (0..k).try_fold(self.head(q)?, |slot, _| self.arena.next(slot))
     }
@@ -214,28 +215,28 @@ impl<P: Packet> Store<P> {
         self.arena.nth(k)
     }
 
-    /// The slot of the packet that arrived first of all; of several at one instant, the one in the lowest queue.
-    /// Looks at the head of every queue.
+    /// The slot of the packet that arrived first of all. If several arrived at one instant, it is the one in the lowest
+    /// queue. This reads the head of every queue.
     pub(crate) fn oldest(&self) -> Option<u32> {
         let heads = (0..self.queues()).filter_map(|q| self.head(q));
         heads.min_by_key(|slot| self.packet(*slot).map(P::stamp))
     }
 
-    /// The slot of the packet that arrived last of all; of several at one instant, the one in the highest queue.
-    /// Looks at the tail of every queue.
+    /// The slot of the packet that arrived last of all. If several arrived at one instant, it is the one in the highest
+    /// queue. This reads the tail of every queue.
     pub(crate) fn newest(&self) -> Option<u32> {
         let tails = (0..self.queues()).filter_map(|q| self.tail(q));
         tails.max_by_key(|slot| self.packet(*slot).map(P::stamp))
     }
 
-    /// Store a packet at the end of a queue, stamped with `now`, whether it fits or not. Returns its slot, or the
-    /// packet if no index is left for it.
+    /// Store a packet at the end of a queue, with the stamp `now`, whether it fits or not. Returns its slot, or the
+    /// packet if no slot index is left.
     pub(crate) fn append(&mut self, q: QueueId, mut p: P, now: Time) -> Result<u32, P> {
         p.set_stamp(now);
         self.append_stamped(q, p)
     }
 
-    /// The same for a packet that keeps its stamp, because it has already waited elsewhere.
+    /// The same as `append`, for a packet that keeps its stamp because it has already waited elsewhere.
     pub(super) fn append_stamped(&mut self, q: QueueId, p: P) -> Result<u32, P> {
         if self.queues.len() <= q as usize {
             self.queues.resize(q as usize + 1, Queue::default());
@@ -262,7 +263,7 @@ impl<P: Packet> Store<P> {
     }
 }
 
-/// A value for each queue, extended as queues appear; a queue not seen yet has the default.
+/// A value for each queue. The vector grows as queues are used; a queue that was not used yet has the default value.
 #[derive(Clone, Debug, Default)]
 pub struct PerQueue<T>(Vec<T>);
 
@@ -291,7 +292,7 @@ impl<T: Copy + Default> PerQueue<T> {
         &mut self.0[q as usize]
     }
 
-    /// Change the value of every queue seen.
+    /// Change the value of every queue that was used.
     pub fn each(&mut self, f: impl FnMut(&mut T)) {
         self.0.iter_mut().for_each(f);
     }

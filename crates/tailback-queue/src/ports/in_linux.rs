@@ -1,4 +1,4 @@
-//! How Linux has these ports: its kinds of qdisc, and their words.
+//! The forms of these ports in Linux: the kinds of qdisc, and the words of `tc`.
 
 use crate::linux::{self, Linux, Value, Word};
 

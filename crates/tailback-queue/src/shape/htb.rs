@@ -1,27 +1,29 @@
 //! HTB: a shaper around a discipline, like a single class of Linux's hierarchical token bucket. With `classes` it is a
-//! tree of classes that borrow from each other ([`tree`]).
+//! tree of classes that borrow rate from each other ([`tree`]).
 //!
-//! The discipline inside decides which packet goes, and what is dropped or marked; HTB decides when. Measure: tokens,
-//! which come at `rate` and are kept up to `burst`. Function: a packet takes a token for each byte of its length on the
-//! link. Action: nothing leaves while tokens are owed. It is not known in advance which packet leaves, so HTB cannot
-//! check whether the tokens are enough for it: the packet leaves a debt, and the next one waits until the debt is paid.
-//! So the mean rate is `rate` at any size of packets, and a bucket of one packet lets two go after a pause.
+//! The discipline inside decides which packet leaves, and which packets are dropped or marked. HTB decides when a
+//! packet leaves. Measure: tokens, which arrive at `rate` and are kept up to `burst`. Function: a packet takes a token
+//! for each byte of its length on the link. Action: no packet leaves while the number of tokens is negative. HTB does
+//! not know in advance which packet leaves, so it cannot check whether there are enough tokens for it. The packet may
+//! make the number of tokens negative, and the next packet waits until it is not. So the mean rate is `rate` for any
+//! packet sizes, and after a pause two packets leave at once if the bucket has the size of one packet.
 //!
 //! ```text
 //! dequeue   tokens = min(tokens + rate t, burst);  tokens < 0: wait;  else a packet of the discipline inside, and
 //!           tokens -= its length on the link
 //! ```
 //!
-//! From: the manual of the Linux discipline, tc-htb(8): `rate`, and `cburst`, what may leave at the speed of the line;
-//! tc-stab(8) for `overhead` and `mpu`.
+//! From: the manual of the Linux discipline, tc-htb(8), for `rate` and for `cburst`, the bytes that may leave at the
+//! speed of the line; tc-stab(8) for `overhead` and `mpu`.
 //!
-//! State: the tokens; when the debt is paid; the last packet, which the discipline inside sees on its line until then.
+//! State: the tokens; the time at which they are no longer negative; the last packet, which the discipline inside sees
+//! on its line until that time.
 //!
-//! Departures: the ceiling of a single class is its rate, since there is no class to borrow from, and `burst` is
+//! Departures: the ceiling of a single class is its rate, because there is no class to borrow from, and `burst` is
 //! Linux's `cburst`. Linux's HTB has no framing of PTM; its users configure 64/65 of the rate instead. A new rate
 //! counts from the last packet on.
 //!
-//! Cost of a packet: O(1), and what the discipline inside costs.
+//! Cost of a packet: O(1), and the cost of the discipline inside.
 
 pub mod classes;
 pub mod tree;
@@ -54,7 +56,7 @@ pub static MODEL: Model = Model {
     probes: &PROBES,
 };
 
-/// Probes of a shaper with classes; without classes they have no values.
+/// The probes of a shaper with classes. Without classes they have no values.
 const PROBES: [ProbeDef; 2] = [
     ProbeDef {
         name: "class_packets",
@@ -95,7 +97,7 @@ params! {
         "A class without a quantum gets its rate in bytes a second divided by this.", "tc-htb(8)");
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -144,7 +146,7 @@ fn build<P: Packet + 'static>(
     }))
 }
 
-/// The tree of classes, each with a discipline of its own stream.
+/// The shaper with a tree of classes. The discipline of each class has its own random stream.
 fn with_classes<P: Packet + 'static>(
     s: &Settings,
     mut within: BuildContext,
@@ -166,7 +168,7 @@ fn with_classes<P: Packet + 'static>(
     Ok(Box::new(Classes::new(tree, Length::from_settings(s), make_queue)?))
 }
 
-/// The same refusal, for the discipline of the class at this place. Place 0 is the class at the top.
+/// The same error, as one of the discipline of the class with this index. Index 0 is the class at the top.
 fn named(place: usize, e: Refusal) -> Refusal {
     let refusal = e.within(QUEUE.name);
     refusal.within(&format!("{}[{}]", CLASSES.name, place.saturating_sub(1)))
@@ -177,10 +179,10 @@ pub struct Htb<P> {
     rate: BitRate,
     bucket: Bucket,
     length: Length,
-    /// When the debt of the last packet is paid, and that packet.
+    /// The time at which the tokens are no longer negative after the last packet, and this packet.
     paid: Time,
     last: Option<OnWire>,
-    /// The discipline inside has been asked for a packet since its line fell free, and had none.
+    /// Whether the discipline inside has been asked for a packet since its line became free, and had none.
     is_told: bool,
     /// The settings of the discipline inside.
     inside: Settings,
@@ -190,7 +192,8 @@ pub struct Htb<P> {
 }
 
 impl<P: Packet> Htb<P> {
-    /// The line as the discipline inside sees it: with the rate of the shaper, and busy until the next packet may go.
+    /// The line as the discipline inside sees it: it has the rate of the shaper, and is busy until the next packet may
+    /// leave.
     fn line(&self, line: &Line) -> Line {
         let paying = self.last.filter(|last| last.until > line.now);
         Line {
@@ -204,7 +207,7 @@ impl<P: Packet> Htb<P> {
         }
     }
 
-    /// Whether tokens are owed. If so, `paid` is set to the time at which they are paid.
+    /// Whether the number of tokens is negative. If it is, `paid` is set to the time at which it no longer is.
     fn owes(&mut self, now: Time) -> bool {
         self.bucket.fill(self.rate, now);
         let owes = !self.bucket.holds(0);
@@ -236,7 +239,7 @@ impl<P: Packet> Htb<P> {
         service
     }
 
-    /// The time at which the inner discipline's line becomes idle; no service of the shaper tells it.
+    /// The time at which the line of the discipline inside becomes idle, if a timer must report this to the discipline.
     fn falls_free(&self) -> Option<Time> {
         let last = self.last.filter(|_| !self.is_told)?;
         (self.queue.backlog().packets == 0).then_some(last.until)
@@ -277,8 +280,8 @@ impl<P: Packet> QueueDiscipline<P> for Htb<P> {
             self.queue.on_timer(&own_line, out);
         }
         if self.falls_free().is_some_and(|t| t <= line.now) {
-            // If the line is busy for longer, the discipline is asked when the line falls free. If the rate has fallen
-            // since the packet left, it takes longer to pay the debt.
+            // If the real line is still busy, the discipline is asked when it becomes free. If the rate was lowered
+            // after the packet left, the tokens are negative for longer.
             match (self.owes(line.now), &mut self.last) {
                 (true, Some(last)) => last.until = self.paid,
                 _ if line.busy.is_some() => self.last = None,
@@ -296,7 +299,7 @@ impl<P: Packet> QueueDiscipline<P> for Htb<P> {
 
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         let inner_settings = laid(settings.within(QUEUE.name)).map_err(|e| e.within(QUEUE.name))?;
-        // A discipline that refuses every change is asked only if its own values change.
+        // The discipline inside may refuse every change, so it is only reconfigured if its own values change.
         if inner_settings != self.inside {
             self.queue
                 .reconfigure(&inner_settings)

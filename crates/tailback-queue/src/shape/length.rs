@@ -1,4 +1,4 @@
-//! The length of a packet on the link: its size, what the link adds, and the framing.
+//! The length of a packet on the link, from its size, the bytes that the link adds, and the framing.
 
 use tailback_base::{Key, Kind, Settings, params};
 
@@ -6,10 +6,10 @@ params! {
     /// The bytes that the link adds to a packet.
     pub OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
         "How many bytes the link adds to each packet.", "tc-cake(8), tc-stab(8)");
-    /// The least length.
+    /// The smallest length of a packet.
     pub MPU: u64 = Key::new("mpu", Kind::Bytes { min: 0, max: 1000 }, "0B",
         "The least length of a packet on the link.", "tc-cake(8), tc-stab(8)");
-    /// How it is framed.
+    /// The framing.
     pub FRAMING: Framing = Key::choice("framing", "plain",
         "How the link frames packets: it adds nothing, it uses cells of 53 B that carry 48 B, or it adds a byte for \
          each 64.", "tc-cake(8)");
@@ -19,9 +19,9 @@ tailback_base::choice! {
     /// How a link frames packets.
     pub enum Framing {
         Plain = "plain",
-        /// Cells of 53 B that carry 48.
+        /// Cells of 53 B that carry 48 B each.
         Atm = "atm",
-        /// 64 B of a packet take 65.
+        /// 64 B of a packet take 65 B.
         Ptm = "ptm",
     }
 }
@@ -29,14 +29,14 @@ tailback_base::choice! {
 /// The rule of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Length {
-    /// Bytes.
+    /// The bytes that the link adds to a packet.
     pub overhead: u64,
     pub mpu: u64,
     pub framing: Framing,
 }
 
 impl Length {
-    /// Reads a model with these three parameters.
+    /// The rule in the settings of a model with these three parameters.
     pub fn from_settings(s: &Settings) -> Length {
         Length {
             overhead: s.get(&OVERHEAD),
@@ -45,7 +45,7 @@ impl Length {
         }
     }
 
-    /// Bytes on the link for a packet of this size.
+    /// The bytes on the link for a packet of this size.
     pub fn of(&self, bytes: u32) -> u64 {
         let length = (u64::from(bytes) + self.overhead).max(self.mpu);
         match self.framing {

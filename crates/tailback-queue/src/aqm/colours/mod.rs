@@ -1,4 +1,5 @@
-//! RED by colour or precedence, and the counts for each colour that several of them keep.
+//! Variants of RED that treat colours or precedences differently, and the counts for each colour that several of these
+//! use.
 
 pub mod mred;
 pub mod populations;

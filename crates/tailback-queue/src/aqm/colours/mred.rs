@@ -1,9 +1,9 @@
 //! Multi-level RED: three drop precedences in one queue, as routers offer them for assured forwarding.
 //!
 //! A class of assured forwarding has one queue, so that packets are not reordered, and three precedences (green,
-//! yellow, red; RFC 2597 section 4): when the queue fills, red is dropped first. Each precedence has its own ramp.
-//! The variants differ in the average that a precedence uses (`accounting`). Measure: a filtered backlog for each
-//! precedence, or one for all. Function: a ramp for each. Action: RED's.
+//! yellow, red; RFC 2597 section 4). When the queue fills, red packets are dropped first. Each precedence has its own
+//! ramp. The variants differ in the average that a precedence uses (`accounting`). Measure: a filtered backlog for each
+//! precedence, or one for all. Function: a ramp for each precedence. Action: the same as RED's.
 //!
 //! ```text
 //! rio-c       the packets of this precedence and of the better ones (RIO, coupled)
@@ -20,11 +20,11 @@
 //! since the last signal for each precedence.
 //!
 //! Departures from ns-2: signals are spaced by the packets accepted since the last signal (gaps of 1 to 1/pb), and a
-//! signal is due at the latest when that count reaches 1/pb; ns-2 has no such guard, and signals nothing more after
-//! the probability has grown past it. Idle time continues after a refused arrival, and a shared average is idle when
-//! nothing waits; `ns2_idle` uses the rules of ns-2 for both.
+//! signal is due at the latest when this count reaches 1/pb. ns-2 has no such guard. If the probability grows so that
+//! the count is already past 1/pb, ns-2 signals no more packets. Idle time continues after a refused arrival. A shared
+//! average is idle when the queue is empty. `ns2_idle` uses the rules of ns-2 for both.
 //!
-//! Cost of a packet: RED's, and with `rio-c` a filter step for each average beyond the first.
+//! Cost of a packet: the same as in RED, and with `rio-c` one more filter step for each average beyond the first.
 
 use crate::aqm::average::Average;
 use crate::aqm::colours::populations::{Accounting, Populations};
@@ -88,7 +88,7 @@ params! {
         "Average backlog at which the probability reaches max_probability.", HABIB);
     MAX_PROBABILITY: Vec<f64> = Key::new("max_probability", Kind::Each(Per::Colour, &PROBABILITY), "[0.02, 0.05, 0.1]",
         "Signal probability as the average reaches max_threshold.", HABIB);
-    /// RED's, with a value for each colour or one for all.
+    /// RED's parameters, with a value for each colour or one for all.
     WEIGHTS: Vec<f64> = WEIGHT.of_kind(Kind::Each(Per::Colour, &PROBABILITY));
     OWN_GENTLE = GENTLE.with_default("false", HABIB).param;
     ECN;
@@ -120,7 +120,7 @@ impl Choice for Measurement {
     ];
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Mred>(
         &MODEL,
@@ -161,7 +161,7 @@ impl Configured for Mred {
             })
         });
         let weights = each_colour(&s.get(&WEIGHTS));
-        // One average for all has the weight of green, as in ns-2.
+        // If one average serves all colours, it uses the weight of green, as in ns-2.
         let weight = |c: usize| {
             if accounting == Accounting::Shared {
                 weights[0]
@@ -242,7 +242,7 @@ impl<P: Packet> Admission<P> for Mred {
         self.populations.left(self.colours.of(p.dscp()), p.bytes(), line.now);
     }
 
-    /// The congestion of red, which is signalled first. Drop-tail has no average.
+    /// The congestion that red packets see, because they are signalled first. With `tail-drop` there is no average.
     fn congestion(&self) -> Option<Congestion> {
         let all = COLOURS - 1;
         match self.measure {

@@ -1,19 +1,20 @@
 //! The packets of three colours in one queue, counted and averaged in groups.
 //!
-//! A colour uses the average of a population. Coupled, the population of a colour is all packets that are dropped no
-//! earlier than it: green alone, green and yellow, all. So red is affected by all packets, and green only by green.
-//! With separate lengths each colour is a population of its own. With a shared average there is one population for
-//! all.
+//! Each colour uses the average of one population of packets. With coupled averages, the population of a colour
+//! consists of all packets that are dropped no earlier than packets of this colour. That is green alone for green,
+//! green and yellow for yellow, and all packets for red. So red is affected by all packets, and green only by green
+//! packets. With separate lengths, each colour is its own population. With a shared average, there is one population
+//! for all colours.
 //!
 //! From: Clark and Fang 1998, section IV (two precedences, coupled: RIO); ns-2's diffserv module for three (RIO-C
-//! coupled, RIO-D own, WRED shared). Only the averages whose population has the arriving colour move.
+//! coupled, RIO-D own, WRED shared). An arrival changes only the averages of the populations that include its colour.
 //!
-//! State for each population: packets and bytes that wait, the average, and since when none waits. The idle time
-//! begins at the start of the transmission that empties the population, and at the start of the run; it ends with a
-//! packet that is stored ([`IdleEnds::WhenStored`]). [`Populations::as_ns2`] uses the idle time of ns-2's module, for
-//! comparisons with it.
+//! State for each population: packets and bytes that wait, the average, and the time since which no packet of it waits.
+//! The idle time begins when the transmission starts that takes the last packet of the population, and at the start of
+//! the run. It ends when a packet is stored ([`IdleEnds::WhenStored`]). [`Populations::as_ns2`] uses the idle time of
+//! ns-2's module, for comparisons with it.
 //!
-//! Cost of a packet: a filter step for each average that moves, up to three.
+//! Cost of a packet: a filter step for each average that changes, at most three.
 
 use crate::aqm::average::{Average, IdleEnds};
 use crate::aqm::colours::precedence::COLOURS;
@@ -44,12 +45,12 @@ pub struct Populations {
     /// The backlog of each population.
     waiting: [Backlog; COLOURS],
     averages: [Average; COLOURS],
-    /// A shared population counts as idle as soon as no packet of the departing colour waits.
+    /// Whether a shared population counts as idle as soon as no packet of the departing colour waits.
     ns2: bool,
 }
 
 impl Populations {
-    /// `limit` gives the unit; `averages` are those of each population, by colour.
+    /// `limit` gives the unit. `averages` holds the average of each population, in the order of the colours.
     pub fn new(accounting: Accounting, limit: Size, averages: [Average; COLOURS]) -> Populations {
         let mut averages = averages.map(|a| a.with_idle_ending(IdleEnds::WhenStored));
         for a in &mut averages {
@@ -65,8 +66,9 @@ impl Populations {
         }
     }
 
-    /// Idle time as ns-2's diffserv module counts it: a refused arrival does not move its beginning, and a shared
-    /// average is idle from the moment when no packet of the departing colour waits, even if others wait.
+    /// Count idle time as ns-2's diffserv module does. A refused arrival does not move the beginning of the idle time.
+    /// A shared average is idle from the moment when no packet of the departing colour waits, even if packets of other
+    /// colours wait.
     pub fn as_ns2(mut self) -> Populations {
         self.ns2 = true;
         let ends = IdleEnds::WhenStoredSinceItsStart;
@@ -74,7 +76,7 @@ impl Populations {
         self
     }
 
-    /// The populations that include packets of this colour. A shared one is the last.
+    /// The populations that include packets of this colour. A shared population is the last one.
     #[inline]
     pub fn with(&self, c: Colour) -> RangeInclusive<usize> {
         match self.accounting {
@@ -93,7 +95,7 @@ impl Populations {
         }
     }
 
-    /// An arrival sees this population; returns its new average.
+    /// Update the average of this population at an arrival, and return it.
     #[inline]
     pub fn arrival(&mut self, population: usize, line: &Line) -> f64 {
         let level = self.level(population);
@@ -166,7 +168,7 @@ mod tests {
         )
     }
 
-    /// 1000 B at 8 Mb/s: a packet a millisecond.
+    /// At 8 Mb/s, a packet of 1000 B takes a millisecond.
     fn line(ms: u64) -> Line {
         Line::idle(Time(ms * 1_000_000), BitRate(8_000_000))
     }
@@ -193,7 +195,7 @@ mod tests {
         }
     }
 
-    /// The green packet leaves, a yellow one stays: only green is idle.
+    /// The green packet leaves and a yellow one stays, so only the population of green is idle.
     #[test]
     fn each_population_has_its_own_idle_time() {
         let mut p = populations(Accounting::Coupled);

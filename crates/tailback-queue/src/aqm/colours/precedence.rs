@@ -1,4 +1,4 @@
-//! Classes of packets by their DiffServ code points, for queues that treat some better than others.
+//! Classes of packets by their DiffServ code points, for queues that treat some classes better than others.
 
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, Dscp, Key, Settings};
@@ -6,7 +6,7 @@ use tailback_base::{Colour, Dscp, Key, Settings};
 /// The number of colours.
 pub const COLOURS: usize = Colour::ALL.len();
 
-/// For queues that distinguish three colours.
+/// The parameter of queues that distinguish three colours.
 pub const UNCOLOURED: Key<Colour> = Key::choice(
     "uncoloured",
     "green",
@@ -37,8 +37,8 @@ impl Colours {
     }
 }
 
-/// One value for each colour, of one for all or of three ([`Kind::Each`](tailback_base::Kind::Each) allows no other
-/// number).
+/// One value for each colour, from a list of one value for all or of three ([`Kind::Each`](tailback_base::Kind::Each)
+/// allows no other number).
 pub fn each_colour<T: Copy>(values: &[T]) -> [T; COLOURS] {
     std::array::from_fn(|c| values[c.min(values.len() - 1)])
 }

@@ -1,11 +1,12 @@
-//! REDn: three coupled REDs over one first-in-first-out queue, and maximum probabilities that adapt.
+//! REDn: three coupled REDs for one first-in-first-out queue, with maximum probabilities that adapt.
 //!
-//! A conditioner colours the packets of a sender green, yellow or red, depending on the rate it was promised; the
-//! gateway drops or marks red before yellow before green. Each colour has its own RED. Its average counts all packets
-//! of the colour and of the better ones, so with equal thresholds red has the highest average and the highest
-//! probability. Measure: three coupled averages. Function: RED's ramp with a gentle second phase, and a maximum
-//! probability that is constant (`redn`), self-configuring (`self_redn`), or also uses a middle threshold
-//! (`adaptive_redn`). Action: a drop, or with `ecn` a mark below the upper threshold.
+//! A conditioner colours the packets of a sender green, yellow or red, depending on the rate that the sender was
+//! promised. The gateway drops or marks red packets before yellow ones, and yellow ones before green ones. Each colour
+//! has its own RED. The average of a colour counts all packets of this colour and of the better ones. So with equal
+//! thresholds red has the highest average and the highest probability. Measure: three coupled averages. Function: RED's
+//! ramp with a gentle second phase, with a maximum probability that is constant (`redn`), is self-configuring
+//! (`self_redn`), or is self-configuring with a middle threshold (`adaptive_redn`). Action: a drop, or with `ecn` a
+//! mark below the upper threshold.
 //!
 //! ```text
 //! arrival of colour c:  for each colour k from c on: average[k] of packets of the colours 0 to k, move its probability
@@ -16,17 +17,18 @@
 //! From: Liu, "An adaptive token bucket traffic conditioner and an adaptive multi-colour RED gateway", M.A.Sc. thesis,
 //! University of British Columbia, 2001; Feng, Kandlur, Saha, Shin 1999 for the self-configuring rule.
 //!
-//! State: for each colour its backlog and that of its population; an average with its idle time; RED's count; the
-//! dynamic and the static probability, and which of them is in use ([`steering`]).
+//! State for each colour: its backlog and that of its population; an average with its idle time; RED's count; the
+//! dynamic and the static probability, and which of the two is in use ([`steering`]).
 //!
-//! Departures and choices. Points that the source leaves open: the averages that change are those whose population
-//! has the arriving colour (`moves`); if either the average or the backlog is below its threshold, there is no
-//! signal, in both phases; for a colour without middle threshold the static probability is never used; an old
-//! crossing of the middle threshold is cleared below the lower one. If no thresholds are given, they follow from the
-//! line by the source's guidelines (section 3.3). `stepped_red` is a simpler variant that the source names: three
-//! equal regions that end at 1/4, 1/2 and 1 of max_probability, which are our values.
+//! Departures and choices. The source leaves four points open. An arrival changes the averages of the populations that
+//! include its colour (`moves`). In both phases there is no signal if the average or the backlog is below its
+//! threshold. A colour without a middle threshold never uses the static probability. When the average falls below the
+//! lower threshold, an earlier crossing of the middle threshold is cleared. If no thresholds are given, they are
+//! computed from the line's rate by the source's guidelines (section 3.3). `stepped_red` is a simpler variant that the
+//! source names. It has three equal regions that end at 1/4, 1/2 and 1 of max_probability; these three values are our
+//! choice.
 //!
-//! Cost of a packet: RED's, and a filter step for each average beyond the first.
+//! Cost of a packet: the same as in RED, and one more filter step for each average beyond the first.
 
 pub mod params;
 pub mod steering;
@@ -114,7 +116,7 @@ const READ: [Probe<Redn>; 7] = [
 /// How often the static probability is adapted.
 const SECOND: Duration = Duration(1_000_000_000);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Redn>(&MODEL, Facts::WITH_ECN)
 }
@@ -154,13 +156,13 @@ pub struct Redn {
     gates: [f64; COLOURS],
     steering: [Steering; COLOURS],
     steers: bool,
-    /// When the static probability is next adapted.
+    /// The times at which the static probability is adapted.
     seconds: Option<Ticks>,
     stream: Stream,
 }
 
 impl Redn {
-    /// The value of a colour, if the index is one.
+    /// The value of the colour with this index, if there is one.
     fn of_colour(&self, index: u32, value: impl FnOnce(usize) -> f64) -> f64 {
         match index as usize {
             k if k < COLOURS => value(k),
@@ -168,7 +170,7 @@ impl Redn {
         }
     }
 
-    /// The probabilities of colour `k` have changed: update the ramp, and report them.
+    /// The probabilities of colour `k` have changed: update its ramp, and report the probabilities.
     fn follow<P: Packet>(&mut self, k: usize, out: &mut dyn Out<P>) {
         let effective = self.steering[k].effective();
         self.classes[k].ramp.max_probability = effective;

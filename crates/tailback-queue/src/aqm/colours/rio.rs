@@ -1,25 +1,26 @@
 //! RIO: RED with In and Out. Packets beyond their profile are signalled first.
 //!
-//! At the edge a marker says which packets are within what their sender has agreed on (in) and which are not (out).
-//! RIO puts both into the same queue, so that packets are not reordered, but uses two REDs: packets that are in use
-//! the average of the packets in, packets that are out use the average of all. If packets that are out make the queue
-//! grow, only these are signalled; packets that are in are signalled only if they alone fill the queue. Measure: both
-//! averages. Function: a ramp for each. Action: RED's.
+//! At the edge a marker marks the packets that are within the agreed profile of their sender as "in", and the others as
+//! "out". RIO puts both kinds into the same queue, so that packets are not reordered, but uses two REDs. For "in"
+//! packets RED uses the average number of waiting "in" packets, and for "out" packets it uses the average of all
+//! packets. If "out" packets make the queue grow, only "out" packets are signalled. "In" packets are signalled only if
+//! they alone fill the queue. Measure: both averages. Function: a ramp for each kind. Action: the same as RED's.
 //!
 //! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", IEEE/ACM ToN 6(4), 1998, section
-//! IV; ns-2's `red-rio` for constants. In are the packets of low drop precedence (AF11, AF21, AF31, AF41; RFC 2597), as
-//! the `token-bucket` conditioner marks them; all others are out.
+//! IV; ns-2's `red-rio` for constants. Packets of low drop precedence (AF11, AF21, AF31, AF41; RFC 2597), as the
+//! `token-bucket` conditioner marks them, are "in". All others are "out".
 //!
-//! State: the average of packets in, updated when one arrives; the average of all, updated at every arrival; the
-//! number of waiting packets in; a count since the last signal for each kind. Each filter has its own idle time: that
-//! of packets in begins when the last of them leaves, even if others wait.
+//! State: the average of "in" packets, updated when one of these arrives; the average of all packets, updated at every
+//! arrival; the number of waiting "in" packets; for each kind, the count of packets since the last signal. Each filter
+//! has its own idle time. That of "in" packets begins when the last waiting "in" packet leaves, even if "out" packets
+//! wait.
 //!
-//! Departures: none known. With `update = "in"` the averages are those of ns-2. Both change only when a packet in
-//! arrives, so the average of all samples the backlog only at these arrivals. Both use the idle time of the whole
-//! queue; if a packet out ends it, neither average decays for it. If few packets are in profile, the average of all
-//! then stays below the backlog.
+//! Departures: no departures are known. With `update = "in"` the averages are those of ns-2. Both averages change only
+//! when an "in" packet arrives, so the average of all packets samples the backlog only at these arrivals. Both averages
+//! use the idle time of the whole queue. If an "out" packet ends this idle time, neither average decays for it. So if
+//! few packets are "in", the average of all packets stays below the backlog.
 //!
-//! Cost of a packet: RED's, and a second filter step for packets in.
+//! Cost of a packet: the same as in RED, and a second filter step for "in" packets.
 
 use crate::aqm::average::Average;
 use crate::aqm::red::config::weight;
@@ -58,7 +59,7 @@ const PROFILES: &[Profile] = &[
 ];
 
 tailback_base::choice! {
-    /// Which arrivals move the average of all packets.
+    /// Which arrivals change the average of all packets.
     enum Update {
         All = "all",
         In = "in",
@@ -144,7 +145,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Rio>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("RED/RIO")] }))
 }
@@ -198,15 +199,15 @@ pub struct Rio {
     rules: SignalRules,
     /// The average of all packets.
     all: Average,
-    /// The average of packets in.
+    /// The average of "in" packets.
     inside: Average,
-    /// Only packets in change the averages.
+    /// Whether only "in" packets change the averages.
     by_in: bool,
-    /// The waiting packets in.
+    /// The backlog of "in" packets.
     waiting: Backlog,
     class_in: RedClass,
     class_out: RedClass,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
@@ -216,7 +217,7 @@ fn is_in<P: Packet>(p: &P) -> bool {
 }
 
 impl Rio {
-    /// The average of all after an arrival that finds this backlog.
+    /// The average of all packets after an arrival that finds this backlog.
     fn average_of_all(&mut self, is_in: bool, backlog: f64, line: &Line) -> f64 {
         if is_in || !self.by_in {
             return self.all.arrival(backlog, line);
@@ -226,7 +227,7 @@ impl Rio {
         self.all.value()
     }
 
-    /// The last packet in has left, or the one that arrived was not stored.
+    /// No "in" packet waits now: the last one has left, or the one that arrived was not stored.
     fn without_in(&mut self, line: &Line) {
         if !self.by_in {
             self.inside.idle(line.now);
@@ -292,7 +293,7 @@ impl<P: Packet> Admission<P> for Rio {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// As RED's.
+    /// The same rules as in RED's `reconfigure`.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let mut new = Rio::configured(s, self.context.clone())?;
         new.all.follow(&self.all, INITIAL_AVERAGE.name)?;
@@ -350,7 +351,8 @@ mod tests {
         assert_eq!(b.log.dropped.len(), 1000);
     }
 
-    /// Each kind has its own ramp: shares if signals are independent.
+    /// Each kind has its own ramp. If signals are independent, the share of signalled packets of each kind is the
+    /// probability on its ramp.
     #[test]
     fn each_kind_has_its_own_ramp_and_average() {
         let held = [
@@ -379,7 +381,7 @@ mod tests {
         for id in 0..4 {
             b.arrive(packet(id, false));
         }
-        // Backlogs 0, 1, 2, 3 by halves.
+        // The average of the backlogs 0, 1, 2 and 3 with a weight of 1/2.
         let all = b.probe("average", 0);
         assert_eq!((all, b.probe("average_in", 0)), (2.125, 0.0));
         b.arrive(packet(4, true));
@@ -394,16 +396,16 @@ mod tests {
         b.arrive(packet(0, true)); // 9
         b.arrive(packet(1, false));
         assert_eq!(b.serve(), Some(0));
-        // Ten packet times, in which packet 1 waits.
+        // During ten packet times only packet 1 waits.
         b.pass(Duration::from_millis(40));
         b.arrive(packet(2, true));
         let expected = 10.0 * 0.9_f64.powi(1 + 10 + 1);
         assert!((b.probe("average_in", 0) - expected).abs() < 1e-12);
     }
 
-    /// ns-2.35 with the same weight: 22.4682 when the queue had drained at 1.27 s, and after a packet in at 2.1 s
-    /// 2.8045; with a packet out at 2.0 s in between 17.6312, which is 11 packet times since the packet out had left,
-    /// plus the arrival's own.
+    /// In ns-2.35 with the same weight, the average was 22.4682 when the queue had drained at 1.27 s, and 2.8045 after
+    /// an "in" packet at 2.1 s. With an "out" packet at 2.0 s in between, it was 17.6312. This is the decay by the 11
+    /// packet times since the "out" packet had left, plus the step of the arrival.
     #[test]
     fn with_ns2s_rule_packets_out_move_no_average_and_end_idle_time() {
         let with = [

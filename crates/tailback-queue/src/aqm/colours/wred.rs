@@ -1,20 +1,21 @@
-//! Weighted RED: one average for all, and a ramp for each class.
+//! Weighted RED: one average for all packets, and a ramp for each class.
 //!
-//! A router that distinguishes classes, by the old precedence bits or by the drop precedence of assured forwarding,
-//! signals the lower classes at a shorter queue. All classes use one average of the whole queue, and this is the
-//! difference from RIO: a class is affected by the traffic of all others, and only the height of its ramp protects
-//! it. Measure: the filtered backlog. Function: a ramp for each class. Action: RED's.
+//! A WRED router distinguishes classes by the old precedence bits or by the drop precedence of assured forwarding, and
+//! signals the lower classes at a shorter queue. Unlike in RIO, all classes use one average of the whole queue. So a
+//! class is affected by the traffic of all others, and only the height of its ramp protects it. Measure: the filtered
+//! backlog. Function: a ramp for each class. Action: the same as RED's.
 //!
 //! From: Cisco's documentation of Weighted Random Early Detection (the default thresholds, probability and weight); RFC
 //! 2597 section 6 for drop precedences.
 //!
 //! State: one average; for each class a count since its last signal.
 //!
-//! Departures. Without `min_threshold` class i of eight begins at max_threshold (9 + i) / 18, rounded down to whole
-//! packets, and drop precedences 3, 2, 1 at 0.6, 0.7, 0.8 of it, which are the documented defaults. A packet without
-//! a class belongs to the lowest one. Reserved flows do not have their own class.
+//! Departures. If `min_threshold` is not given, the ramp of class i of eight begins at max_threshold (9 + i) / 18,
+//! rounded down to whole packets. The ramps of the drop precedences 3, 2 and 1 begin at 0.6, 0.7 and 0.8 of
+//! max_threshold. These are the documented defaults. A packet without a class belongs to the lowest one. There is no
+//! separate class for flows with a reservation.
 //!
-//! Cost of a packet: RED's.
+//! Cost of a packet: the same as in RED.
 
 use crate::aqm::average::Average;
 use crate::aqm::colours::precedence::class_selector;
@@ -96,7 +97,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Wred>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::linux("gred")] }))
 }
@@ -117,7 +118,7 @@ impl Classes {
         }
     }
 
-    /// Where the ramp of a class begins if it ends at this many packets.
+    /// The beginning of the ramp of a class, if the ramp ends at this number of packets.
     fn beginning(self, class: usize, max: f64) -> f64 {
         let (part, of) = match self {
             Classes::Precedence => (9 + class, 18.0),
@@ -189,7 +190,7 @@ pub struct Wred {
     average: Average,
     classes: Classes,
     each: Vec<RedClass>,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
@@ -224,7 +225,7 @@ impl<P: Packet> Admission<P> for Wred {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// As RED's.
+    /// The same rules as in RED's `reconfigure`.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let mut new = Wred::configured(s, self.context.clone())?;
         unchanged(CLASSES.name, &self.classes, &new.classes)?;
@@ -264,7 +265,7 @@ mod tests {
         Bench::new(Fifo::from_settings(&s, wred))
     }
 
-    /// The shares of signalled packets, by code point; those in `of` are offered in turn.
+    /// The share of signalled packets for each code point in `of`. Packets with these code points arrive in turn.
     fn shares(b: &mut Bench<Fifo<TestPacket, Wred>>, of: &[u8]) -> Vec<f64> {
         let each = 200_000;
         for id in 0..each * of.len() as u64 {
@@ -290,8 +291,8 @@ mod tests {
         assert_eq!(min(&[("buffer", "64KB")])[5], 31.0 * 500.0);
     }
 
-    /// Each class behaves like RED alone: without `wait` its share is twice its own base, whatever the drops of the
-    /// others.
+    /// Each class behaves like RED alone. Without `wait`, its share of signalled packets is twice its own base
+    /// probability, independent of the drops of other classes.
     #[test]
     fn at_one_average_each_class_has_the_share_of_its_own_ramp() {
         let bases = [0.1, 0.05, 0.04, 0.025, 0.02, 0.0125, 0.01, 0.005];
@@ -333,7 +334,7 @@ mod tests {
             ("spread", "false"),
             ("classes", "drop-precedence"),
         ];
-        // AF13, AF12, AF11, and best effort as AF13.
+        // The code points are AF13, AF12 and AF11. Best effort is treated like AF13.
         let shares = shares(&mut bench(&held), &[14, 12, 10, 0]);
         for (share, base) in shares.iter().zip([0.075, 0.1 * 8.0 / 12.0, 0.05, 0.075]) {
             assert!((share - base).abs() < 0.003, "{share} for {base}");

@@ -1,11 +1,11 @@
-//! COBALT: CoDel for flows that respond, combined with BLUE for those that do not.
+//! COBALT: CoDel for flows that respond to signals, combined with BLUE for flows that do not.
 //!
-//! CoDel's rate of drops grows slowly, so a flow that ignores them keeps its queue full, and CoDel forgets what it
-//! has learned as soon as the delay is good once. COBALT lets the count of CoDel fall step by step, one per control
-//! step, instead of resetting it. If the buffer overflows nevertheless, it learns a probability as BLUE does, with
-//! which packets are dropped, ECN-capable or not, until the queue is empty. Measure: the sojourn time at dequeue,
-//! overflows, emptiness. Function: CoDel's control law, and BLUE's probability. Action: a drop (sojourn), or with
-//! `ecn` a mark; BLUE drops (overload); a full buffer drops the arriving packet (overflow).
+//! CoDel's rate of drops grows slowly, so a flow that ignores drops keeps its queue full. CoDel also resets its count
+//! as soon as the delay is below the target once. COBALT instead decreases CoDel's count by one per control step. If
+//! the buffer overflows nevertheless, COBALT raises a drop probability as BLUE does. Packets, ECN-capable or not, are
+//! dropped with this probability until the queue is empty. Measure: the sojourn time at dequeue, overflows, emptiness.
+//! Function: CoDel's control law, and BLUE's probability. Action: a drop (sojourn), or with `ecn` a mark; BLUE drops
+//! (overload); a full buffer drops the arriving packet (overflow).
 //!
 //! ```text
 //! dequeue:  above the threshold: dropping, the first action an interval later; count at least 1
@@ -15,18 +15,18 @@
 //! empty:    BLUE down, unless it has moved within a target; not dropping, and one step down if that is due
 //! ```
 //!
-//! The threshold is `target`, but at least the time of four packets of `mtu` on the line: on a slow line a packet
-//! waits for the one in service although there is no queue. With `blue_threshold` a longer sojourn also raises the
-//! probability.
+//! The threshold is `target`, but at least the time of four packets of `mtu` on the line, because on a slow line a
+//! packet waits for the one in service although there is no queue. With `blue_threshold` a longer sojourn also raises
+//! the probability.
 //!
 //! From: J. Palmei et al., "Design and evaluation of COBALT queue discipline", LANMAN 2019; T. Høiland-Jørgensen, D.
 //! Täht, J. Morton, "Piece of CAKE", LANMAN 2018. The threshold in packets is that of Linux cake, `blue_threshold` that
 //! of ns-3.
 //!
-//! State: `count`; `drop_next`, when the next step is due; `dropping`; BLUE's [`Probability`]. The state is kept
-//! during idle times, but the count continues to fall.
+//! State: `count`; `drop_next`, the time when the next step is due; `dropping`; BLUE's [`Probability`]. The state is
+//! kept during idle times, but the count continues to fall.
 //!
-//! Cost of a packet: a stamp at enqueue, a few comparisons at dequeue; a draw if BLUE has learned something.
+//! Cost of a packet: a stamp at enqueue, a few comparisons at dequeue; a random draw if BLUE's probability is not 0.
 
 use crate::aqm::delay::codel::{INTERVAL, control_step};
 use crate::aqm::load::blue::Probability;
@@ -76,7 +76,7 @@ params! {
     const PARAMS;
 
     BUFFER: Size = params::BUFFER.with_default("1000 packets", "as codel");
-    /// The standing delay of the disciplines made of COBALT.
+    /// The target delay of the disciplines that use COBALT.
     pub TARGET: Duration = Key::new("target", Kind::Time { min: 0.0, max: 100.0 }, "5ms",
         "Standing delay that is acceptable; also the least time between two changes of the probability.",
         "RFC 8289 section 4.4");
@@ -85,13 +85,13 @@ params! {
         "The delay is also acceptable while it is below the time that four packets of this size take on the line. \
          With 0B only target counts.",
         "Linux cake; ns-3 has none");
-    /// How far BLUE moves up.
+    /// The step by which BLUE raises its probability.
     pub P_UP: f64 = Key::new("p_up", Kind::Real { min: 0.0, max: 1.0 }, "0.00390625",
         "How much an overflow adds to the probability of drops.", "1/256: Linux cake, ns-3");
-    /// How far BLUE moves down.
+    /// The step by which BLUE lowers its probability.
     pub P_DOWN: f64 = Key::new("p_down", Kind::Real { min: 0.0, max: 1.0 }, "0.000244140625",
         "How much an empty queue lowers the probability of drops.", "1/4096: Linux cake, ns-3");
-    /// A delay beyond which BLUE moves without an overflow.
+    /// The delay above which BLUE raises its probability without an overflow.
     pub BLUE_THRESHOLD: Option<Duration> = Key::new("blue_threshold", Kind::Time { min: 0.0, max: 100.0 }, "none",
         "A sojourn above this raises the probability as an overflow does.", "ns-3 has 400 ms");
     OWN_ECN: Option<bool> = ecn_key!(
@@ -103,7 +103,7 @@ params! {
 /// The probes of a COBALT.
 pub const PROBES: [ProbeDef; 4] = Probe::defs(&READ);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Cobalt>(
         &MODEL,
@@ -180,7 +180,7 @@ pub struct Control {
 
 impl Control {
     pub fn new(c: &Config) -> Control {
-        // BLUE's probability changes when more than a target has passed.
+        // BLUE's probability changes only if more than one target has passed since its last change.
         let freeze = c.target + Duration(1);
         Control {
             count: 0,
@@ -190,7 +190,7 @@ impl Control {
         }
     }
 
-    /// Go on with other parameters.
+    /// Continue with other parameters.
     fn follow(&mut self, c: &Config) {
         let before = std::mem::replace(&mut self.blue, Control::new(c).blue);
         self.blue.follow(&before);
@@ -208,7 +208,7 @@ impl Control {
         self.blue.value()
     }
 
-    /// Whether it is in its initial state again.
+    /// Whether the state machine is in its initial state again.
     pub fn is_at_rest(&self, now: Time) -> bool {
         self.count == 0 && self.blue.value() == 0.0 && now >= self.drop_next
     }
@@ -227,13 +227,13 @@ impl Control {
         self.step_on(c);
     }
 
-    /// A packet has waited, or been lost, in a way that only an unresponsive flow causes.
+    /// Raise BLUE's probability: a packet was lost, or waited, in a way that only an unresponsive flow causes.
     pub fn raise(&mut self, now: Time) {
         self.blue.raise(now);
     }
 
-    /// Judge a packet that is taken out; `threshold` is the delay above which a queue is standing. Returns why it is
-    /// to be dropped; a packet that may be marked is marked.
+    /// Decide on a packet that is taken out. `threshold` is the delay above which the queue is a standing queue.
+    /// Returns the reason if the packet is to be dropped. If a mark is due instead, the packet is marked.
     pub fn judge<P: Packet>(
         &mut self,
         c: &Config,
@@ -282,7 +282,7 @@ impl Control {
         self.count = self.count.max(1);
     }
 
-    /// The queue was asked for a packet and had none.
+    /// A dequeue found the queue empty.
     pub fn found_empty(&mut self, c: &Config, now: Time) {
         if self.blue.value() > 0.0 {
             self.blue.lower(now);
@@ -294,7 +294,7 @@ impl Control {
     }
 }
 
-/// Thresholds of the sojourn time, in addition to the control law.
+/// Thresholds of the sojourn time that act in addition to the control law.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BesideControl {
     pub blue_threshold: Option<Duration>,
@@ -311,13 +311,14 @@ impl BesideControl {
     }
 }
 
-/// COBALT's decisions over one queue: a FIFO, or one queue of a port.
+/// COBALT's decisions for one queue, which is a FIFO or one queue of a port.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
     config: Config,
-    /// Bytes of a largest packet.
+    /// The size of the largest packet, bytes.
     mtu: u64,
-    /// The delay above which the queue is standing, on a line of this rate; `None` before its first packet.
+    /// The rate of the line, and the delay above which the queue is a standing queue on it. `None` before the first
+    /// packet.
     threshold: Option<(BitRate, Duration)>,
     beside: BesideControl,
     control: Control,
@@ -378,7 +379,7 @@ impl<P: Packet> Admission<P> for Cobalt {
             match self.control.judge(&self.config, &mut p, threshold, chance, out) {
                 Some(why) => from.drop(p, why, out),
                 None => {
-                    // One mark is enough.
+                    // A packet that the control law marked is not marked again by the step.
                     if step && p.ecn() == came {
                         signal(&mut p, true, MarkReason::Step, out);
                     }
@@ -400,7 +401,7 @@ impl<P: Packet> Admission<P> for Cobalt {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// The count, its next action and the probability stay.
+    /// The count, the time of the next action and the probability stay.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         self.config = Config::from_settings(s)?;
         self.control.follow(&self.config);

@@ -1,22 +1,23 @@
-//! CoDel: limits the standing delay, by dropping at the head when packets leave.
+//! CoDel: limits the standing delay by dropping packets at the head of the queue when packets leave.
 //!
-//! A queue that drains within a round trip is good; a standing queue only adds delay. CoDel measures how long each
-//! packet itself has waited (its sojourn time). When that has stayed above `target` for a whole `interval`, a packet
-//! is dropped at the head, and the next drops follow at `interval / sqrt(count)`, which raises the drop rate
-//! linearly, until the sojourn time falls below the target. Measure: the sojourn time at dequeue. Function: this
-//! control law. Action: a drop (sojourn), or with `ecn` a mark, one per control step; a full buffer drops the
-//! arriving packet.
+//! A queue that drains within a round trip is useful, but a standing queue only adds delay. CoDel measures how long
+//! each packet has waited (its sojourn time). When the sojourn time has stayed above `target` for a whole `interval`, a
+//! packet is dropped at the head. The next drops follow at intervals of `interval / sqrt(count)`, so the drop rate
+//! grows linearly, until the sojourn time falls below the target. Measure: the sojourn time at dequeue. Function: this
+//! control law. Action: a drop (sojourn), or with `ecn` a mark, one per control step; a full buffer drops the arriving
+//! packet.
 //!
 //! From: Nichols and Jacobson 2012; RFC 8289, the pseudo-code of section 5; `ce_threshold` after RFC 8290 section
 //! 5.2.7.
 //!
-//! State: `first_above`, when the delay will have been above target for an interval; `dropping`; `drop_next`, the
-//! time of the next action; `count`, actions in this dropping state; `last_count`, the count at its beginning.
+//! State: `first_above`, the time at which the delay will have been above the target for an interval; `dropping`;
+//! `drop_next`, the time of the next action; `count`, actions in this dropping state; `last_count`, the count at its
+//! beginning.
 //!
-//! Choices. If the dropping state returns within 16 intervals, it resumes near the old rate (count minus its value at
-//! the beginning). The queue counts as good if at most one `mtu` of bytes is left behind the packet. The square root
-//! is exact (as in RFC and paper; Linux approximates it). A packet marked by a control step is not marked again by
-//! `ce_threshold`.
+//! Choices. If CoDel enters the dropping state again within 16 intervals, it resumes near the old drop rate: the count
+//! starts at its old value minus its value at the beginning of the previous dropping state. The queue counts as good if
+//! at most one `mtu` of bytes is left behind the packet. The square root is exact, as in the RFC and the paper; Linux
+//! approximates it. A packet marked by a control step is not marked again by `ce_threshold`.
 //!
 //! Cost of a packet: a stamp at enqueue; a subtraction and two comparisons at dequeue.
 
@@ -60,14 +61,14 @@ params! {
     const PARAMS;
 
     BUFFER: Size = params::BUFFER.with_default("1000 packets", "Linux codel, ns-3");
-    /// The standing delay.
+    /// The target of the standing delay.
     pub TARGET: Duration = Key::new("target", Kind::Time { min: 0.0, max: 100.0 }, "5ms",
         "Standing delay that is acceptable.", "RFC 8289 section 4.4");
-    /// The round trip.
+    /// The interval, about a round trip.
     pub INTERVAL: Duration = Key::new("interval", Kind::Time { min: 1e-6, max: 1000.0 }, "100ms",
         "How long the delay must stay above target before the first drop; about the longest usual round trip.",
         "RFC 8289 section 4.3");
-    /// The bytes that may stay in the queue.
+    /// The number of bytes that may stay in a good queue.
     pub MTU: u64 = Key::new("mtu", Kind::Bytes { min: 0, max: 1_000_000 }, "1500B",
         "Nothing is dropped while no more than this is left in the queue.", "RFC 8289 section 5.4");
     OWN_ECN: Option<bool> = ecn_key!("Mark capable packets instead of dropping them.", "RFC 3168; RFC 8289");
@@ -82,7 +83,7 @@ params! {
 /// The probes of a CoDel.
 pub const PROBES: [ProbeDef; 3] = Probe::defs(&READ);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Codel>(
         &MODEL,
@@ -124,7 +125,7 @@ pub struct Config {
     pub mtu: u64,
     pub ecn: bool,
     pub ce_threshold: Option<Duration>,
-    /// Packets dropped by an overloaded buffer count as actions.
+    /// Whether packets that a full buffer drops count as actions.
     pub count_shed: bool,
 }
 
@@ -149,7 +150,7 @@ impl Config {
     }
 }
 
-/// The control law: how long after the `count`-th action the next comes.
+/// The control law: the time between the `count`-th action and the next.
 #[inline]
 pub fn control_step(interval: Duration, count: u64) -> Duration {
     Duration::from_seconds(interval.seconds() / libm::sqrt(count.max(1) as f64))
@@ -158,7 +159,7 @@ pub fn control_step(interval: Duration, count: u64) -> Duration {
 /// The state machine, independent of a queue.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
-    /// When the delay will have been above target for an interval; `None` while it is below.
+    /// The time at which the delay will have been above the target for an interval; `None` while the delay is below it.
     first_above: Option<Time>,
     dropping: bool,
     drop_next: Time,
@@ -181,7 +182,7 @@ impl Control {
         self.sojourn
     }
 
-    /// Whether the delay has been above target for an interval, now that `p` was taken from `queue`.
+    /// Whether the delay has been above the target for an interval when `p` is taken from `queue`.
     fn judge<P: Packet>(&mut self, c: &Config, p: Option<&P>, queue: &dyn PacketSource<P>, now: Time) -> bool {
         self.sojourn = p.map_or(Duration::ZERO, |p| now.since(p.stamp()));
         if p.is_none() || self.sojourn < c.target || queue.waiting().bytes <= c.mtu {
@@ -191,12 +192,12 @@ impl Control {
         now >= *self.first_above.get_or_insert(now + c.interval)
     }
 
-    /// The action after the one at `t`.
+    /// The time of the action after the one at `t`.
     fn after(&self, c: &Config, t: Time) -> Time {
         t + control_step(c.interval, self.count)
     }
 
-    /// Take the next packet to be sent, dropping and marking on the way.
+    /// Take the next packet to be sent. Packets before it may be dropped, and it may be marked.
     pub fn take<P: Packet>(
         &mut self,
         c: &Config,
@@ -213,7 +214,7 @@ impl Control {
                 let Some(mut victim) = p.take() else { break };
                 self.count += 1;
                 if signal(&mut victim, c.ecn, MarkReason::Sojourn, out) {
-                    // The mark is the action of this step, and the packet is delivered.
+                    // The mark is the action of this step, so the packet is delivered.
                     self.drop_next = self.after(c, self.drop_next);
                     p = Some(victim);
                     marked = true;
@@ -237,8 +238,8 @@ impl Control {
                 self.judge(c, p.as_ref(), queue, now);
             }
             self.dropping = true;
-            // Shortly after the last dropping state, resume near its rate; a drop_next in the future also counts as
-            // recent.
+            // Shortly after the last dropping state, resume near its drop rate. A drop_next in the future also counts
+            // as recent.
             let recent = now.since(self.drop_next).0 < c.interval.0.saturating_mul(16);
             let gained = self.count.saturating_sub(self.last_count);
             self.count = if gained > 1 && recent { gained } else { 1 };
@@ -256,7 +257,7 @@ impl Control {
     }
 }
 
-/// CoDel's decisions over one queue: a FIFO, or one queue of a port.
+/// CoDel's decisions for one queue, which is a FIFO or one queue of a port.
 #[derive(Clone, Debug)]
 pub struct Codel {
     config: Config,
@@ -302,7 +303,8 @@ impl<P: Packet> Admission<P> for Codel {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// The dropping state, its count and its next action stay; the one after that is by the new interval.
+    /// The dropping state, its count and the time of the next action stay. The action after that follows the new
+    /// interval.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         self.config = Config::from_settings(s)?;
         Ok(())

@@ -1,13 +1,14 @@
-//! DualPI2: a queue of low latency next to a classic one, coupled so that their flows get equal rates.
+//! DualPI2: a queue of low latency and a classic queue, which are coupled so that the flows of both get equal rates.
 //!
-//! A scalable sender responds so gently to a mark that its queue can be kept below a millisecond; a classic one needs
-//! a queue of several. In one queue the second would spoil the delay of the first, so each has its own queue here: L
-//! for ECT(1) and CE, the classic queue for all others. L is served first. To protect the classic queue from
-//! starvation, its controller also signals to L, k times as strongly. The rate of a classic flow falls with the
-//! square root of its probability, that of a scalable one with the probability itself. So p' squared for classic and
-//! k p' for L give both the same rate. Measure: the delay of the heads. Function: PI on the larger. Action: classic
-//! packets are dropped or marked (early), L's are marked (coupled, or step by the shallow ramp); under overload both
-//! drop (overload).
+//! A scalable sender responds so gently to a mark that its queue can be kept below a millisecond. A classic sender
+//! needs a queue of several milliseconds. If both used one queue, classic packets would raise the delay of the scalable
+//! ones. So there are two queues: L for ECT(1) and CE, and the classic queue for all other packets. L is served first.
+//! To protect the classic queue from starvation, its controller also signals packets of L, k times as strongly. The
+//! rate of a classic flow falls with the square root of its signal probability, that of a scalable flow with the
+//! probability itself. So both get the same rate if the probability is p' squared for classic packets and k p' for L
+//! packets. Measure: the delay of the heads. Function: a PI controller of the larger delay. Action: classic packets are
+//! dropped or marked (early); L packets are marked (coupled, or step by the shallow ramp); under overload packets of
+//! both queues are dropped (overload).
 //!
 //! ```text
 //! every update_interval:  d = the longer wait of both heads;  p' += alpha * (d - target) + beta * (d - d before)
@@ -16,16 +17,16 @@
 //! k p' >= 1 is overload: classic drops p'^2 of whatever it sends, and so does L; L marks the rest with k p'
 //! ```
 //!
-//! From: RFC 9332, sections 2.4 and 4.1 and appendix A (DualPI2). Gains by default are those of Linux dualpi2. Where
-//! `form` is `linux`, the rules are those of net/sched/sch_dualpi2.c (Linux), of which the page has a table.
-//! With `protection`, L packets of some flows go to the classic queue (`protection.rs`, RFC 9957).
+//! From: RFC 9332, sections 2.4 and 4.1 and appendix A (DualPI2). The default gains are those of Linux dualpi2. If
+//! `form` is `linux`, the rules are those of net/sched/sch_dualpi2.c (Linux); the page of `dualpi2` has a table of
+//! these rules. With `protection`, L packets of some flows go to the classic queue (`protection.rs`, RFC 9957).
 //!
-//! State: two queues; `base`, p'; `delay_before`, seconds; for each use of a probability a sum, from which evenly
-//! spaced signals are taken; `balance`, bytes by which L is ahead of its share.
+//! State: two queues; `base`, p'; `delay_before`, seconds; for each use of a probability a sum that gives evenly spaced
+//! signals; `balance`, the bytes by which L is ahead of its share.
 //!
 //! Choices. Time-shifted service uses the waiting times of the heads. A packet is signalled when it leaves, according
-//! to its own waiting time. By default signals are evenly spaced, so nothing is random. Updates are on a grid that
-//! starts at time zero; they are skipped while they would change nothing (nothing waits and p' is 0).
+//! to its own waiting time. By default signals are evenly spaced, so there is no randomness. Updates are on a grid that
+//! starts at time zero. Updates are skipped while they would have no effect (both queues are empty and p' is 0).
 //!
 //! Cost of a packet: a few additions and comparisons.
 
@@ -49,7 +50,7 @@ use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Ecn, KeyField, Packet, ProbeDef, Settings, Size, Stream, Time};
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -60,7 +61,8 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
             queues: Queues::Several,
             marks: Marks::Signal,
             waits: &["target", "l_max"],
-            // Packets marked by an AQM before it go to L, and queue protection sends some away from it.
+            // Packets that an earlier AQM has marked go to L, and queue protection moves some packets from L to the
+            // classic queue.
             overtakes: &["before", "protection"],
             law: Some(Law::Delay("target")),
             linux: Some(&LINUX),
@@ -96,7 +98,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(queue))
 }
 
-/// Which queue.
+/// The L queue or the classic queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Half {
     L,
@@ -112,7 +114,7 @@ enum SumFor {
     LStep,
 }
 
-/// The first value of the balance: in Linux the L queue is ahead by a packet.
+/// The first value of the balance. In Linux the L queue starts one packet ahead.
 fn fresh_balance(service: Service) -> f64 {
     match service {
         Service::Credit(share) => FRAME * (2.0 * share - 1.0),
@@ -125,18 +127,18 @@ fn fresh_balance(service: Service) -> f64 {
 pub struct DualPi2<P> {
     config: Config,
     buffer: Size,
-    /// L, then classic.
+    /// The L queue, then the classic queue.
     rings: [Ring<P>; 2],
-    /// Sojourn of the last packet sent from each queue, seconds.
+    /// The sojourn time of the last packet sent from each queue, seconds.
     sojourn: [f64; 2],
     base: f64,
     delay_before: f64,
-    /// `None` while an update would have no effect.
+    /// The time of the next update; `None` while an update would have no effect.
     next_update: Option<Time>,
     sums: [f64; 4],
     balance: f64,
-    /// In the form of Linux: whether there was enough in L for the step when each of its packets came; empty if there
-    /// always is.
+    /// In the form of Linux: for each packet of L, whether L was long enough for the step when the packet arrived.
+    /// Empty if the length of L does not count.
     steps: VecDeque<bool>,
     protection: Option<Box<Protection>>,
     /// L packets that were sent to the classic queue.
@@ -144,7 +146,7 @@ pub struct DualPi2<P> {
     stream: Stream,
 }
 
-/// A largest frame of Ethernet without its checksum: what Linux counts the credit of a packet's worth by.
+/// The largest Ethernet frame without its checksum. Linux uses this size for the credit of one packet.
 const FRAME: f64 = 1514.0;
 
 impl<P: Packet> DualPi2<P> {
@@ -220,8 +222,8 @@ impl<P: Packet> DualPi2<P> {
         (self.config.coupling * self.base).min(1.0)
     }
 
-    /// Whether the coupled probability has reached its limit, so that marks alone no longer control L. Where p' ends
-    /// there, the buffer does.
+    /// Whether the coupled probability has reached its limit, so that marks alone no longer control L. If p' is limited
+    /// to less than one, this is never the case, and the full buffer limits L instead.
     fn l_is_overloaded(&self) -> bool {
         let k = self.config.coupling * self.base;
         let over = match self.config.form {
@@ -231,7 +233,8 @@ impl<P: Packet> DualPi2<P> {
         over && self.config.most >= 1.0
     }
 
-    /// The same for the classic queue, whose probability can also reach one if the coupling is below one.
+    /// Whether the probability of the classic queue has reached its limit. It can reach one if the coupling is below
+    /// one.
     fn classic_is_overloaded(&self) -> bool {
         self.l_is_overloaded() || (self.base >= 1.0 && self.config.form == DualForm::Rfc9332)
     }
@@ -248,7 +251,7 @@ impl<P: Packet> DualPi2<P> {
         Time((now.0 / step + 1) * step)
     }
 
-    /// How long the head of a queue has waited, seconds; 0 if it is empty.
+    /// The waiting time of the head of a queue so far, seconds; 0 if the queue is empty.
     fn wait(&self, side: Half, now: Time) -> f64 {
         let head = self.rings[side as usize].get(0);
         head.map_or(0.0, |p| now.since(p.stamp()).seconds())
@@ -287,7 +290,7 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// A packet leaves; `alone`: the other queue is empty.
+    /// A packet leaves. `alone` says whether the other queue is empty.
     fn charge(&mut self, side: Half, bytes: u32, alone: bool) {
         if let Service::Weighted(share) | Service::Credit(share) = self.config.service {
             if alone && matches!(self.config.service, Service::Credit(_)) {
@@ -300,7 +303,7 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// Whether this packet is one of those to be signalled with this probability.
+    /// Whether this packet is to be signalled, if packets are signalled with this probability.
     fn hits(&mut self, what: SumFor, probability: f64) -> bool {
         match self.config.signals {
             Signals::Random => self.stream.chance(probability),
@@ -316,8 +319,8 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// The same in the form of Linux: `quiet`, too little stays for the chance by p'; `step`, there was enough for the
-    /// step. What is not capable is dropped where it would be marked.
+    /// Signal a packet that leaves L as Linux does. `quiet` says that L is too short for signals by p'; `step` says
+    /// that L was long enough for the step. A packet that is not ECN-capable is dropped where it would be marked.
     fn signal_l_as_linux(
         &mut self,
         p: &mut P,
@@ -340,7 +343,8 @@ impl<P: Packet> DualPi2<P> {
         None
     }
 
-    /// Mark a packet that leaves L, or return why it is dropped. `waiting` packets were in L, including this one.
+    /// Mark a packet that leaves L, or return the reason if it is dropped. `waiting` packets were in L, including this
+    /// one.
     fn signal_l(&mut self, p: &mut P, waiting: u64, now: Time, out: &mut dyn Out<P>) -> Option<DropReason> {
         let coupled = self.coupled_probability();
         if self.l_is_overloaded() {
@@ -367,7 +371,7 @@ impl<P: Packet> DualPi2<P> {
         None
     }
 
-    /// Mark a packet that leaves the classic queue, or return why it is dropped.
+    /// Mark a packet that leaves the classic queue, or return the reason if it is dropped.
     fn signal_classic(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
         if !self.hits(SumFor::Classic, self.classic_probability()) {
             return None;
@@ -378,7 +382,7 @@ impl<P: Packet> DualPi2<P> {
         (!signal(p, true, MarkReason::Early, out)).then_some(DropReason::Early)
     }
 
-    /// Whether the L queue's length counts when a packet enters.
+    /// Whether the length of L at the arrival of a packet is recorded.
     fn looks_at_entry(&self) -> bool {
         self.config.form == DualForm::Linux && self.config.l_floor > 0
     }
@@ -461,7 +465,7 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
         }
     }
 
-    /// The probability stays, and the balance of the service while it is by shares.
+    /// The probability stays. The balance of the service stays if the service is by shares.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let buffer = capacity::resized(self.buffer, s.get(&BUFFER))?;
         let config = Config::from_settings(s)?;
@@ -518,8 +522,8 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
     }
 }
 
-/// With this an admission can be used before it: it draws from both queues alike. The handles of the classic queue
-/// follow those of L.
+/// This view lets an admission run before DualPI2. It draws from the packets of both queues with equal probability. The
+/// handles of the classic queue follow those of L.
 impl<P: Packet> QueueView<P> for DualPi2<P> {
     fn stored(&self) -> Backlog {
         self.backlog()

@@ -1,4 +1,4 @@
-//! AQM by delay.
+//! AQMs that control the delay.
 
 pub mod cobalt;
 pub mod codel;

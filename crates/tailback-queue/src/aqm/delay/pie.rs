@@ -1,10 +1,10 @@
 //! PIE: a proportional-integral controller of the delay, for lines of any rate.
 //!
-//! PI controls a backlog, and its gains fit one line. PIE controls the delay, which is the backlog divided by the
-//! rate, so one set of gains serves all rates. While the probability is small the gains are scaled down with it,
-//! which keeps the loop as stable for few flows as for many; a burst after a quiet time passes without signals.
-//! Measure: the delay. Function: `p += alpha * (delay - reference) + beta * (delay - delay before)`, scaled. Action:
-//! a drop (early), or with `ecn` a mark while p is at most `mark_cap`.
+//! PI controls a backlog, and its gains suit only one line rate. PIE controls the delay, which is the backlog divided
+//! by the rate, so one set of gains suits all rates. While the probability is small, the gains are scaled down with it.
+//! This keeps the control loop as stable for few flows as for many. A burst after a quiet time passes without signals.
+//! Measure: the delay. Function: `p += alpha * (delay - reference) + beta * (delay - delay before)`, scaled. Action: a
+//! drop (early), or with `ecn` a mark while p is at most `mark_cap`.
 //!
 //! ```text
 //! every update_interval:
@@ -17,18 +17,19 @@
 //!
 //! From: Pan et al., HPSR 2013; RFC 8033, sections 4 and 5 and appendix A.
 //!
-//! State: `p`; `delay_before`, that of the last update; `burst`, what is left of the allowance, in whole nanoseconds,
-//! because in floating point ten updates of 15 ms do not use up 150 ms exactly; `credit`, the sum of p since the last
-//! signal.
+//! State: `p`; `delay_before`, the delay at the last update; `burst`, the rest of the burst allowance, in whole
+//! nanoseconds, because in floating point ten updates of 15 ms do not use up 150 ms exactly; `credit`, the sum of p
+//! since the last signal.
 //!
-//! The delay is how long the last packet to leave had waited, or 0 if it left the queue empty (RFC 8033 section 4.3);
-//! or it is the backlog divided by the measured departure rate (section 5.2), with a weight of 1/2 for the newest
-//! measurement, as in ns-3.
+//! There are two measures of the delay. One is the time that the last packet to leave had waited, or 0 if that packet
+//! left the queue empty (RFC 8033 section 4.3). The other is the backlog divided by the measured departure rate
+//! (section 5.2), with a weight of 1/2 for the newest measurement, as in ns-3.
 //!
-//! Departures: updates are on a grid of `update_interval` that starts at time zero; they are skipped while they would
-//! change nothing (nothing waits, p is 0 and the allowance is whole).
+//! Departures: updates are on a grid of `update_interval` that starts at time zero. Updates are skipped while they
+//! would have no effect (the queue is empty, p is 0 and the burst allowance is complete).
 //!
-//! Cost of a packet: a few comparisons, a draw while p is between 0 and 1. Cost of an update: a few multiplications.
+//! Cost of a packet: a few comparisons, and a random draw while p is between 0 and 1. Cost of an update: a few
+//! multiplications.
 
 use crate::contract::admission::{Admission, Decision, Exit, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -41,7 +42,8 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time, join, params};
 
 params! {
-    /// The parameters of PIE, except its buffer: for `pie`, and for the disciplines with a PIE on each queue.
+    /// The parameters of PIE except its buffer. `pie` uses these parameters, and so do the disciplines with a PIE on
+    /// each queue.
     pub const PARAMS;
 
     pub REFERENCE: Duration = Key::new("reference", Kind::Time { min: 1e-6, max: 100.0 }, "15ms",
@@ -121,7 +123,7 @@ pub static MODEL: Model = Model {
 /// The probes of a PIE.
 pub const PROBES: [ProbeDef; 3] = Probe::defs(&READ);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Pie>(
         &MODEL,
@@ -170,7 +172,7 @@ pub struct Config {
     pub alpha: f64,
     pub beta: f64,
     pub max_burst: Duration,
-    /// Bytes of one measurement of the departure rate; `None` if packets are timed themselves.
+    /// The bytes of one measurement of the departure rate. `None` if the delay is the sojourn time of packets.
     pub rate_threshold: Option<u64>,
     pub derandomise: bool,
     pub spike: bool,
@@ -218,7 +220,7 @@ const SCALE: [(f64, f64); 6] = [
     (0.1, 2.0),
 ];
 
-/// A delay that is too large in normal operation, seconds, and the step for it.
+/// A delay that does not occur in normal operation, seconds, and the step of the probability above it.
 const SPIKE_STEP: (f64, f64) = (0.25, 0.02);
 
 /// PIE's decision.
@@ -226,14 +228,14 @@ const SPIKE_STEP: (f64, f64) = (0.25, 0.02);
 pub struct Pie {
     config: Config,
     probability: f64,
-    /// Delay at the last update, seconds.
+    /// The delay at the last update, seconds.
     delay_before: f64,
     burst: Duration,
     /// The sum of the probabilities since the last signal.
     credit: f64,
-    /// `None` while an update would have no effect.
+    /// The time of the next update; `None` while an update would have no effect.
     next_update: Option<Time>,
-    /// How long the last packet that left had waited, seconds; 0 if it left the queue empty.
+    /// The time that the last packet to leave had waited, seconds; 0 if that packet left the queue empty.
     sojourn: f64,
     departures: Departures,
     stream: Stream,
@@ -242,9 +244,9 @@ pub struct Pie {
 /// The departure rate, measured whenever enough packets wait to keep the line busy.
 #[derive(Clone, Copy, Debug, Default)]
 struct Departures {
-    /// When the present measurement began, and what has left since then.
+    /// The time when the present measurement began, and the bytes that have left since then.
     running: Option<(Time, u64)>,
-    /// Mean duration of a measurement, seconds; `None` before the first.
+    /// The mean duration of a measurement, seconds; `None` before the first measurement.
     mean: Option<f64>,
 }
 
@@ -263,7 +265,7 @@ impl Departures {
         }
     }
 
-    /// How long these bytes take to leave, seconds.
+    /// The time that these bytes take to leave, seconds.
     fn delay(&self, bytes: u64, threshold: u64) -> f64 {
         self.mean.unwrap_or(0.0) * bytes as f64 / threshold as f64
     }
@@ -297,7 +299,7 @@ impl Pie {
         }
     }
 
-    /// Compute the new probability from the delay `d`; returns whether everything is at rest.
+    /// Compute the new probability from the delay `d`. Returns whether further updates would have no effect.
     fn update(&mut self, d: f64) -> bool {
         let c = &self.config;
         let mut x = c.alpha * (d - c.reference) + c.beta * (d - self.delay_before);
@@ -323,7 +325,7 @@ impl Pie {
         quiet && idle
     }
 
-    /// Whether the random test, and the credit since the last signal, choose this packet.
+    /// Whether the random test and the credit since the last signal select this packet for a signal.
     fn chooses(&mut self) -> bool {
         let p = self.probability;
         self.credit = if p == 0.0 { 0.0 } else { self.credit + p };
@@ -391,8 +393,9 @@ impl<P: Packet> Admission<P> for Pie {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// The probability stays, and what is left of the burst allowance within the new one; a whole one is the new one. A
-    /// departure rate that is measured otherwise is measured anew.
+    /// The probability stays. The rest of the burst allowance stays, but at most the new allowance; a complete
+    /// allowance becomes the new one. If the departure rate is now measured in another way, its measurement starts
+    /// again.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let new = Config::from_settings(s)?;
         self.burst = match self.burst == self.config.max_burst {

@@ -1,10 +1,10 @@
-//! CHOKe: an arriving packet is compared with a waiting one; if both belong to one flow, both are dropped.
+//! CHOKe: an arriving packet is compared with a waiting packet. If both belong to the same flow, both are dropped.
 //!
-//! A flow that holds much of the buffer is drawn often, and a flow that sends much is compared often: so a flow that
-//! does not respond drops its own packets, without any state for flows. Below RED's lower threshold nothing is
-//! compared; above it, packets without a match go through RED. Measure: the filtered backlog. Function: a draw and a
-//! comparison, then RED's ramp. Action: a match drops both packets (match), whatever ECN says; the rest is RED's:
-//! drop (early, forced), or with `ecn` a mark.
+//! A flow that occupies much of the buffer is drawn often, and a flow that sends much is compared often. So a flow that
+//! does not respond to signals loses many packets, although there is no state for flows. Below RED's lower threshold no
+//! packets are compared. Above it, packets without a match go through RED. Measure: the filtered backlog. Function: a
+//! random draw and a comparison, then RED's ramp. Action: at a match both packets are dropped (match), also if they are
+//! ECN-capable; otherwise RED's action, a drop (early, forced), or with `ecn` a mark.
 //!
 //! ```text
 //! arrival:   average <= min_threshold: let in
@@ -13,17 +13,18 @@
 //! ```
 //!
 //! From: Pan, Prabhakar, Psounis, "CHOKe: a stateless active queue management scheme for approximating fair bandwidth
-//! allocation", INFOCOM 2000: the draw, several draws, draws by region, the front and the back of the queue. The
-//! comparison comes first even if RED would drop the packet in any case, as in the paper and in Linux: it also
-//! removes the matching packet.
+//! allocation", INFOCOM 2000, for the draw, several draws, draws by region, and the front and the back of the queue.
+//! The comparison comes first even if RED would drop the packet in any case, because the comparison also removes the
+//! matching packet. The paper and Linux do the same.
 //!
-//! State: RED's average and count. A match is not a signal of RED: its count continues.
+//! State: RED's average and count. A match is not a signal of RED, so the count continues.
 //!
-//! Departures: packets of several draws are drawn one after the other from what remains, so a packet that matched is
-//! not drawn twice; packets that did not match may be. The comparison comes before the test whether the packet fits.
+//! Departures: with several draws, each packet is drawn from the packets that remain. So a packet that matched is not
+//! drawn twice, but a packet that did not match may be. The comparison comes before the test whether the packet fits.
 //!
-//! Cost of a packet: above the threshold a draw and a look at a packet for each of `draws`, and moving up to half the
-//! backlog of a FIFO for each match. The first or the last of several queues costs a look at each of them.
+//! Cost of a packet: above the threshold, a random draw and a read of a packet for each of `draws`, and for each match
+//! a move of up to half the backlog of a FIFO. If there are several queues, finding the first or the last packet costs
+//! a read of each queue.
 
 use crate::aqm::average::Average;
 use crate::aqm::red::config::Config;
@@ -63,7 +64,7 @@ const PROFILES: &[Profile] = &[
 ];
 
 tailback_base::choice! {
-    /// The packet with which an arrival is compared.
+    /// The waiting packet with which an arrival is compared.
     enum Draw {
         Random = "random",
         Front = "front",
@@ -126,7 +127,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Choke>(&MODEL, Facts::WITH_ECN.law(Law::Average).linux(&LINUX))
 }
@@ -189,9 +190,9 @@ impl Configured for Choke {
 /// The packets with which an arrival is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Compared {
-    /// This many random packets.
+    /// This number of random packets.
     Drawn(u32),
-    /// Twice as many packets as the number of the region in which the average lies, with this many regions.
+    /// Twice as many packets as the number of the region in which the average lies, with this number of regions.
     ByRegion(u32),
     Front,
     Back,
@@ -205,7 +206,7 @@ pub struct Choke {
     average: Average,
     class: RedClass,
     rules: SignalRules,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
@@ -218,13 +219,13 @@ impl Choke {
             Compared::ByRegion(regions) => {
                 let (min, max) = (self.class.ramp.min_threshold, self.class.ramp.max_threshold);
                 let along = f64::from(regions) * (average - min) / (max - min);
-                // Above the upper threshold the last region continues; equal thresholds give one region.
+                // The last region continues above the upper threshold. With equal thresholds there is only one region.
                 2 * (1 + (along as u32).min(regions - 1))
             }
         }
     }
 
-    /// Whether a compared packet belongs to the flow of the arrival. All that do are dropped.
+    /// Whether a compared packet belongs to the flow of the arrival. All packets that belong to it are dropped.
     fn matches<P: Packet>(&mut self, p: &P, average: f64, queue: &mut Waiting<'_, P>) -> bool {
         let own = p.key(self.key);
         let mut matched = false;
@@ -278,7 +279,7 @@ impl<P: Packet> Admission<P> for Choke {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// As RED's.
+    /// The same rules as in RED's `reconfigure`.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let mut new = Choke::configured(s, self.context.clone())?;
         new.average.follow(&self.average, INITIAL_AVERAGE.name)?;

@@ -1,11 +1,11 @@
-//! Flow RED: keeps a small account for every flow that has packets in the queue.
+//! Flow RED: RED with a small record for every flow that has packets in the queue.
 //!
-//! RED signals all flows with the same probability, so a flow that does not respond keeps its share, and a flow with
-//! one packet in the queue may lose it. FRED counts the packets of each active flow in the queue. A flow with few
-//! packets is not signalled; a flow above the fair share may be signalled; above a cap its packets are dropped. A
-//! flow that reached the cap twice (two strikes) is limited to the fair share until it has left the queue. Measure:
-//! the filtered backlog, and the backlog of each flow. Function: RED's ramp above the fair share, caps. Action: a
-//! drop (early, forced, or percap), or with `ecn` a mark instead of the random drop.
+//! RED signals all flows with the same probability, so a flow that does not respond keeps its share, and a flow that
+//! has only one packet in the queue may lose this packet. FRED counts the packets of each active flow in the queue. A
+//! flow with few packets is not signalled. A flow above the fair share may be signalled. The packets of a flow above a
+//! cap are dropped. A flow that reached the cap twice (two strikes) is limited to the fair share until it has left the
+//! queue. Measure: the filtered backlog, and the backlog of each flow. Function: RED's ramp above the fair share, and
+//! caps. Action: a drop (early, forced, or percap), or with `ecn` a mark instead of the random drop.
 //!
 //! ```text
 //! fair = max(1, average / active flows)
@@ -17,13 +17,13 @@
 //!
 //! From: Lin and Morris, "Dynamics of random early detection", SIGCOMM 1997, section 5 and its appendix.
 //!
-//! State: the average; for each flow in the queue its backlog and its strikes, forgotten when its last packet leaves;
-//! the count since the last signal. The average takes a sample when a packet is stored and when one leaves, but not
-//! when one is dropped.
+//! State: the average; for each flow in the queue its backlog and its strikes, deleted when its last packet leaves; the
+//! count since the last signal. The average takes a sample when a packet is stored and when a packet leaves, but not
+//! when a packet is dropped.
 //!
-//! Departures. If the buffer is in bytes, so are the accounts, and a number of packets in the rules is a multiple of
-//! `mean_packet`. A packet that another discipline evicts (if FRED stands before that one) leaves the account like a
-//! served one, but the average takes no sample.
+//! Departures. If the buffer is in bytes, the backlogs of flows are in bytes too, and a number of packets in the rules
+//! is a multiple of `mean_packet`. If FRED runs before another discipline, that discipline may evict a packet. An
+//! evicted packet is subtracted from the backlog of its flow like a served one, but the average takes no sample.
 //!
 //! Cost of a packet: a lookup at arrival and one at departure, with a filter step each; memory for the flows in the
 //! queue.
@@ -94,7 +94,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Fred>(&MODEL, Facts::WITH_ECN)
 }
@@ -132,18 +132,18 @@ impl Configured for Fred {
     }
 }
 
-/// The account of a flow in the queue.
+/// The record of a flow in the queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     held: Backlog,
     strikes: u32,
 }
 
-/// FRED's decision. Levels in the unit of the buffer.
+/// FRED's decision. All levels are in the unit of the buffer.
 #[derive(Clone, Debug)]
 pub struct Fred {
     limit: Size,
-    /// The amount that one packet adds to an account: 1, or `mean_packet` bytes.
+    /// The amount that stands for one packet in the rules: 1, or `mean_packet` bytes.
     packet: f64,
     min: f64,
     max: f64,
@@ -156,14 +156,14 @@ pub struct Fred {
     /// Arrivals since the last signal; `None` while the average is below `min`.
     since: Option<f64>,
     probability: f64,
-    /// The flows in the queue; never iterated, so the order does not matter.
+    /// The flows in the queue. The map is never iterated, so its order does not matter.
     flows: HashMap<u64, Account>,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
 impl Fred {
-    /// Whether a flow with this backlog may store no more.
+    /// Whether a flow with this backlog may store no more packets.
     fn caps(&self, holds: f64, strikes: u32, fair: f64) -> bool {
         let full = self.average.value() >= self.max;
         let most = match self.many_flows && full {
@@ -255,10 +255,10 @@ impl<P: Packet> Admission<P> for Fred {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// The average and the accounts of the flows stay.
+    /// The average and the records of the flows stay.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let mut new = Fred::configured(s, self.context.clone())?;
-        // The accounts belong to flows by the old classification key.
+        // The records belong to flows by the old classification key.
         unchanged(FLOW_KEY.name, &self.key, &new.key)?;
         new.average.follow(&self.average, WEIGHT.name)?;
         (new.since, new.probability) = (self.since, self.probability);

@@ -1,4 +1,5 @@
-//! AQM that knows flows: those that keep something for each, and those that find who holds much by chance.
+//! AQMs that distinguish flows: some keep state for each flow, and others find the flows with a large backlog by random
+//! draws.
 
 pub mod choke;
 pub mod fred;

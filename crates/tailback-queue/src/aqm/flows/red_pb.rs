@@ -1,23 +1,25 @@
-//! RED with a penalty box: flows that are too fast for a TCP get their own queue, and a small part of the line.
+//! RED with a penalty box: flows that are faster than a TCP would be are moved to a separate queue with a small part of
+//! the line.
 //!
-//! A flow that does not respond takes the rate that others give up. Its share of RED's drops shows its rate. If that
-//! is more than a TCP could have at this loss rate, and far more than an even share, the flow goes into the box: a
-//! short queue with a small part of the line. A boxed flow that loses more but does not send less is unresponsive,
-//! and stays. Measure: RED's average; the drop history. Function: the tests in [`judge`]. Action: RED's; in the box a
-//! drop (penalty).
+//! A flow that does not respond to losses takes the rate that other flows give up. Its share of RED's drops shows its
+//! rate. The flow goes into the box, a short queue with a small part of the line, if this rate is more than a TCP could
+//! have at this loss rate and far more than an even share. A boxed flow that loses more packets but does not send less
+//! is unresponsive, and stays in the box. Measure: RED's average; the drop history. Function: the tests in [`judge`].
+//! Action: RED's action; in the box a drop (penalty).
 //!
-//! From: Floyd and Fall, "Promoting the use of end-to-end congestion control in the Internet", IEEE/ACM ToN 7(4),
-//! 1999, section III for the tests (TCP-friendly, disproportionate, unresponsive). The paper leaves open what happens
-//! to such flows; the box is our choice, see `docs/decisions/penalty-box.md`.
+//! From: Floyd and Fall, "Promoting the use of end-to-end congestion control in the Internet", IEEE/ACM ToN 7(4), 1999,
+//! section III for the tests (TCP-friendly, disproportionate, unresponsive). The paper leaves open how such flows are
+//! treated. The box is our choice, see `docs/decisions/penalty-box.md`.
 //!
-//! State: RED's queue and the box; for each of the last `history` epochs what arrived at RED and the drops of each
+//! State: RED's queue and the box; for each of the last `history` epochs the arrivals at RED and the drops of each
 //! flow; the boxed flows; the tokens of the box.
 //!
-//! Departures. A mark of RED's counts in the history like a drop. If packets of a flow wait with RED when it is
-//! boxed, the box serves the flow only when these have left; when a flow is released, its packets move to RED's
-//! queue. So no packets are reordered. The box counts as part of the buffer.
+//! Departures. A mark by RED counts in the history like a drop. If a flow is boxed while packets of it wait in RED's
+//! queue, the box serves the flow only after these packets have left. When a flow is released, its packets move to
+//! RED's queue. So no packets are reordered. The box counts as part of the buffer.
 //!
-//! Cost of a packet: RED's, and a lookup among the boxed flows. Cost of an epoch: the flows with drops in the history.
+//! Cost of a packet: the same as in RED, and a lookup among the boxed flows. Cost of an epoch: proportional to the
+//! number of flows with drops in the history.
 
 pub mod judge;
 
@@ -115,7 +117,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -157,7 +159,7 @@ pub fn build<P: Packet>(s: &Settings, context: BuildContext) -> Result<PenaltyBo
     })
 }
 
-/// How much the box may send at once, bytes: two full frames.
+/// The depth of the box's token bucket, bytes: two full frames.
 const DEPTH: u64 = 3000;
 
 /// RED's queue and the box.
@@ -165,20 +167,20 @@ pub struct PenaltyBox<P> {
     red: Red,
     main: Ring<P>,
     boxed: Ring<P>,
-    /// The most packets that the box holds.
+    /// The largest number of packets in the box.
     room: u64,
     share: f64,
     tokens: Bucket,
     judge: FlowJudge,
-    /// Packets of boxed flows that arrived before they were boxed, and still wait with RED.
+    /// For each boxed flow, the number of packets that arrived before it was boxed and still wait in RED's queue.
     before_box: BTreeMap<u64, u64>,
     ticks: Ticks,
     key: KeyField,
-    /// RED evicts no packets.
+    /// Always empty, because RED evicts no packets.
     none: Vec<(P, DropReason)>,
 }
 
-/// RED's queue, as RED sees it: the box uses part of the buffer.
+/// RED's queue, with a limit that is reduced by the part of the buffer that the box uses.
 struct QueueBesideBox<'a, P> {
     main: &'a mut Ring<P>,
     boxed: Backlog,
@@ -227,7 +229,7 @@ impl<P: Packet> PenaltyBox<P> {
         }
     }
 
-    /// The size of the packet that the box may send now.
+    /// The size of the packet that the box may send now, if there is one.
     fn next_of_box(&self) -> Option<u32> {
         let p = self.boxed.get(0)?;
         (!self.before_box.contains_key(&p.key(self.key))).then_some(p.bytes())
@@ -253,7 +255,7 @@ impl<P: Packet> PenaltyBox<P> {
         }
     }
 
-    /// A flow is boxed: count its packets that wait with RED.
+    /// Put a flow into the box: count its packets that wait in RED's queue.
     fn enter(&mut self, flow: u64) {
         let waiting = (0..).map_while(|i| self.main.get(i));
         let of_flow = waiting.filter(|p| p.key(self.key) == flow).count() as u64;
@@ -262,7 +264,7 @@ impl<P: Packet> PenaltyBox<P> {
         }
     }
 
-    /// A flow is released: its packets wait with RED from now on.
+    /// Release a flow: move its packets to RED's queue.
     fn release(&mut self, flow: u64) {
         let mut i = 0;
         while let Some(p) = self.boxed.get(i) {
@@ -357,7 +359,7 @@ impl<P: Packet> QueueDiscipline<P> for PenaltyBox<P> {
     }
 }
 
-/// Both queues: first the packets of RED, then those of the box.
+/// The view of both queues: first the packets of RED, then those of the box.
 impl<P: Packet> QueueView<P> for PenaltyBox<P> {
     fn stored(&self) -> Backlog {
         sum(self.main.backlog(), self.boxed.backlog())

@@ -1,24 +1,24 @@
-//! RED with preferential dropping: flows that lose often are the fast ones, and their packets are filtered before
-//! RED.
+//! RED with preferential dropping: flows that lose packets often are fast flows, and a filter drops some of their
+//! packets before RED.
 //!
-//! RED signals flows in proportion to what they send, so its own drops show which flows send much, without a table of
-//! all flows. RED-PD keeps the drops of the last moments. A flow that is in most of them sends more than a TCP with a
-//! given round trip would at this loss rate; it is monitored, and its packets are dropped with its own probability
-//! before they reach RED. Measure: RED's average, and the drop history. Function: a drop probability for each
-//! monitored flow, then RED's. Action: a drop (penalty), then RED's.
+//! RED signals flows in proportion to what they send, so its drops show which flows send much, without a table of all
+//! flows. RED-PD keeps the drops of the last intervals in lists. A flow that is in most of the lists sends more than a
+//! TCP with a given round trip would send at this loss rate. Such a flow is monitored, and its packets are dropped with
+//! a probability of its own before they reach RED. Measure: RED's average, and the drop history. Function: a drop
+//! probability for each monitored flow, then RED's ramp. Action: a drop (penalty), then RED's action.
 //!
 //! From: Mahajan and Floyd, "Controlling high-bandwidth flows at the congested router", ACIRI 2001, sections 3 and 4;
-//! its ns-2 scripts for what the paper leaves open. The history and the rules are in [`monitor`].
+//! its ns-2 scripts for the points that the paper leaves open. The history and the rules are in [`monitor`].
 //!
-//! State: RED's; the [`Monitor`].
+//! State: RED's state; the [`Monitor`].
 //!
-//! Departures. A mark of RED's counts in the history like a drop; otherwise ECN would hide it. Drop probabilities
-//! that are halved fall by at most `largest_step` (ns-2 has its own thresholds for that). With `profile` = ns2-2006
-//! the drops of a monitored flow are spread like RED's without wait, which nearly doubles them, and flows that do not
-//! respond are filtered even when the queue is short, as in ns-2.
+//! Departures. A mark by RED counts in the history like a drop; otherwise a fast flow with ECN would not be found. When
+//! a drop probability is halved, it falls by at most `largest_step` (ns-2 uses other thresholds for this). With
+//! `profile` = ns2-2006 the drops of a monitored flow are spread like those of RED without `wait`, which nearly doubles
+//! their number. With this profile, flows that do not respond are filtered even when the queue is short, as in ns-2.
 //!
-//! Cost of a packet: RED's, and a lookup among the monitored flows; a drop is entered in O(log n). Cost of the end of a
-//! list: the flows in the lists.
+//! Cost of a packet: the same as in RED, and a lookup among the monitored flows; a drop is recorded in O(log n). Cost
+//! of the end of a list: proportional to the number of flows in the lists.
 
 pub mod monitor;
 
@@ -54,7 +54,7 @@ const PROFILES: &[Profile] = &[
 ];
 
 tailback_base::choice! {
-    /// The lists between which a flow is compared with itself.
+    /// The lists that are samples of a flow, to test whether it responds.
     enum Samples {
         Changes = "changes",
         Lists = "lists",
@@ -62,7 +62,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// Which drops count for a flow.
+    /// Which drops of a flow count.
     enum DropsOf {
         History = "history",
         List = "list",
@@ -172,7 +172,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<RedPd>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("RED/PD")] }))
 }
@@ -233,10 +233,11 @@ impl Configured for RedPd {
 pub struct RedPd {
     red: Red,
     monitor: Monitor,
-    /// Whether flows that do not respond are filtered with any length of the queue.
+    /// Whether flows that do not respond are filtered at any queue length.
     always: bool,
     key: KeyField,
-    /// The filter's stream; RED has its own, so that its decisions do not depend on which flows are filtered.
+    /// The random stream of the filter. RED has another stream, so that its decisions do not depend on which flows are
+    /// filtered.
     stream: Stream,
 }
 

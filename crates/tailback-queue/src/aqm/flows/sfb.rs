@@ -1,12 +1,13 @@
-//! SFB, stochastic fair Blue: Blue for each bin of a Bloom filter, so that only unresponsive flows are limited.
+//! SFB, stochastic fair Blue: runs Blue for each bin of a Bloom filter, so that only unresponsive flows are limited.
 //!
-//! Every flow is hashed into one bin on each of several levels. A bin has its own length and probability, which rises
-//! when a packet finds the bin at its target and falls when one finds it empty. The least of its bins' probabilities
-//! applies to a flow. A flow that does not respond drives all of its bins to certainty; a flow that shares some of
-//! them, but not all, keeps the probability of another bin. A flow whose bins are all certain is admitted only at the
-//! penalty rate. No state is kept for flows. Measure: the backlog of the bins. Function: the least of Blue's
-//! probabilities. Action: a drop (early), or with `ecn` a mark; above one half some are drops; drops for the bin's
-//! cap (percap) and for the penalty (penalty).
+//! Every flow is hashed into one bin on each of several levels. Each bin has a length and a probability. The
+//! probability rises when a packet finds the length of the bin at its target, and falls when a packet finds the bin
+//! empty. A packet is signalled with the smallest of the probabilities of its flow's bins. A flow that does not respond
+//! drives the probabilities of all its bins to 1. A flow that shares some of these bins, but not all, is signalled with
+//! the probability of another bin. If the probabilities of all bins of a flow are 1, the flow is admitted only at the
+//! penalty rate. No state is kept for flows. Measure: the backlog of the bins. Function: the smallest of Blue's
+//! probabilities. Action: a drop (early), or with `ecn` a mark; if the probability is above one half, some of these
+//! marks are drops; drops at the cap of a bin (percap) and by the penalty rate (penalty).
 //!
 //! ```text
 //! arrival   on each level: bin empty: probability -= down;  bin at its target: probability += up
@@ -16,22 +17,23 @@
 //!
 //! From: Feng, Kandlur, Saha, Shin, "Stochastic fair Blue: a queue management algorithm for enforcing fairness",
 //! INFOCOM 2001. Levels, bins, steps at each packet, the penalty bucket and drops above one half are those of the
-//! public implementation in Linux; the profile `paper` has its levels and bins, Blue's steps and freeze time, and marks
-//! above one half.
+//! public implementation in Linux. The profile `paper` uses the levels and bins of the paper, Blue's steps and freeze
+//! time, and marks above one half.
 //!
-//! A flow that shares all its bins with an unresponsive one is punished with it. So the hash is changed every
-//! `rehash`, and for `warmup` before that a second set of bins is prepared: it counts the packets of all flows, and
-//! learns from flows that the present set finds unresponsive, so that these are not free again after each change.
+//! A flow that shares all its bins with an unresponsive flow is limited like that flow. So the hash is changed every
+//! `rehash`, and for `warmup` before the change a second set of bins is prepared. The second set counts the packets of
+//! all flows. It also updates its probabilities for flows that the present set finds unresponsive, so that these flows
+//! are limited at once after the change.
 //!
-//! State: for each bin its packets and [`Probability`], 80 bytes; the same again while the next set warms up; a salt
-//! for each set; the penalty bucket. A packet is counted in the sets that existed before it arrived, which its stamp
-//! shows.
+//! State: for each bin its packets and [`Probability`], 80 bytes; the same for the next set while it warms up; a salt
+//! for each set; the penalty bucket. A packet is counted in the sets that existed before its arrival. Its time stamp
+//! shows which sets these are.
 //!
-//! Departure: the next set counts the packets of all flows, not only of those from which it learns, so that its
+//! Departure: the next set counts the packets of all flows, not only of those that update its probabilities. So its
 //! lengths are right from the change on.
 //!
-//! Cost of a packet: a hash and a step on each level when it comes, a hash on each when it leaves, and one draw while
-//! its probability is between 0 and 1.
+//! Cost of a packet: a hash and a step on each level at arrival, a hash on each level at departure, and one random draw
+//! while its probability is between 0 and 1.
 
 use crate::aqm::load::blue::Probability;
 use crate::contract::admission::{Admission, Decision, Waiting};
@@ -145,7 +147,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Sfb>(&MODEL, Facts::WITH_ECN)
 }
@@ -191,7 +193,7 @@ impl Configured for Sfb {
             shape,
             most: most as u32,
             drop_above_half: s.get(&DROP_ABOVE_HALF),
-            // A token is a packet: one byte of the bucket.
+            // A token stands for a packet, and is one byte of the bucket.
             penalty: Bucket::full(s.get(&PENALTY_BURST)),
             penalty_burst: s.get(&PENALTY_BURST),
             penalty_rate: BitRate(8 * s.get(&PENALTY_RATE)),
@@ -210,7 +212,7 @@ impl Configured for Sfb {
 struct Sizes {
     levels: u32,
     bins: u32,
-    /// Packets.
+    /// The target length of a bin, packets.
     target: u32,
     /// A bin in its initial state.
     bin: Bin,
@@ -226,15 +228,15 @@ struct Bin {
 #[derive(Clone, Debug)]
 struct Bins {
     salt: u64,
-    /// Packets that came after this instant are counted; `None`: all packets.
+    /// Packets that arrived after this instant are counted; with `None` all packets are counted.
     since: Option<Time>,
-    /// Bins of a level.
+    /// The number of bins of a level.
     width: u32,
-    /// One level after the other.
+    /// All bins, one level after the other.
     bins: Vec<Bin>,
 }
 
-/// The least of a flow's bins.
+/// The smallest length and the smallest probability among the bins of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Least {
     packets: u32,
@@ -282,7 +284,7 @@ impl Bins {
         least
     }
 
-    /// Whether a packet admitted at this instant is counted here.
+    /// Whether a packet that was admitted at this instant is counted in this set.
     fn counts(&self, came: Time) -> bool {
         self.since.is_none_or(|since| came > since)
     }
@@ -308,10 +310,10 @@ pub struct Sfb {
     active: Bins,
     /// The next set, while it warms up.
     next: Option<Bins>,
-    /// Packets.
+    /// The cap of a bin, packets.
     most: u32,
     drop_above_half: bool,
-    /// One byte represents a packet here.
+    /// The penalty bucket. One byte of it stands for a packet.
     penalty: Bucket,
     penalty_burst: u64,
     penalty_rate: BitRate,
@@ -320,20 +322,20 @@ pub struct Sfb {
     /// Changes of the hash so far.
     changes: u64,
     ecn: bool,
-    /// Probability at the last arrival.
+    /// The probability at the last arrival.
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
 impl Sfb {
-    /// When the hash changes next.
+    /// The time of the next change of the hash.
     fn change(&self) -> Option<Time> {
         let rehash = self.rehash?;
         Some(Time(rehash.0.saturating_mul(self.changes + 1)))
     }
 
-    /// The decision about a packet of a flow, whose bins may all be certain.
+    /// Decide about a packet. `least` is the smallest probability of its flow's bins, which may be 1.
     fn judge<P: Packet>(&mut self, p: &mut P, least: f64, now: Time, out: &mut dyn Out<P>) -> Decision {
         if least >= 1.0 {
             self.penalty.fill(self.penalty_rate, now);
@@ -379,7 +381,7 @@ impl<P: Packet> Admission<P> for Sfb {
     }
 
     fn left(&mut self, p: &P, how: Exit, _rest: Backlog, line: &Line) {
-        // A packet that was refused afterwards was never stamped here.
+        // A packet that was refused later never received a time stamp here.
         let came = match how {
             Exit::Dropped(Place::Arriving, _) => line.now,
             Exit::Served | Exit::Evicted(_) | Exit::Dropped(_, _) => p.stamp(),
@@ -419,7 +421,8 @@ impl<P: Packet> Admission<P> for Sfb {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// The bins stay, with what they have counted and learned, and so do their number and the clock of their hash.
+    /// The bins stay with their counts and probabilities. The number of bins and the times of the hash changes stay
+    /// too.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let new = Sfb::configured(s, self.context.clone())?;
         unchanged(LEVELS.name, &self.shape.levels, &new.shape.levels)?;

@@ -1,13 +1,14 @@
-//! AAQM: RED with marks that grow with the congestion, before a stage that tokens pay for.
+//! AAQM: RED with marks that become more frequent as congestion grows, before a second stage that packets enter by
+//! paying with tokens.
 //!
-//! RED waits for the average to cross a threshold and then acts at one rate. AAQM acts earlier, in two ways. On the
-//! input side, between a pre-congestion threshold and the upper one, it asks a source to slow down, and again each
-//! time the average has grown by another step. On the output side a token bucket lets packets pass that RED would
-//! have lost: while there are tokens, packets move ahead into a second stage, so that the managed buffer overflows
-//! later, and a packet that RED has picked but cannot mark is admitted. Measure: the filtered backlog of the first
-//! buffer, the backlog itself, the tokens. Function: RED's ramp, the levels of requests. Action: a mark (early or
-//! request), a request to the source, a drop of what can be neither marked nor paid for (early), a drop above the
-//! upper threshold (forced).
+//! RED waits until the average crosses a threshold, and then signals at one rate. AAQM acts earlier, in two ways. On
+//! the input side, it asks a source to slow down when the average is between a pre-congestion threshold and the upper
+//! threshold. It asks again each time the average has grown by another step. On the output side, a token bucket lets
+//! packets pass that RED would have dropped. While there are tokens, packets move ahead into a second stage, so that
+//! the managed buffer overflows later. A packet that RED has picked but cannot mark is admitted if tokens pay for it.
+//! Measure: the filtered backlog of the first buffer, the backlog itself, the tokens. Function: RED's ramp, the levels
+//! of requests. Action: a mark (early or request), a request to the source, a drop of a packet that can be neither
+//! marked nor paid for (early), a drop above the upper threshold (forced).
 //!
 //! ```text
 //! arrivals -> [ IN: managed, `buffer` ] -> tokens -> [ OUT: at most `ahead_buffer` packets ] -> line
@@ -17,24 +18,24 @@
 //!                                                 requests, tokens twice as fast
 //! ```
 //!
-//! The line serves OUT, then IN: it is never idle while a packet waits, and the order is first in, first out. So both
-//! stores are one queue with a boundary in it, and a queue of a port has them too: there the buffer is the one that all
-//! queues share, and packets ahead count in it.
+//! The line serves OUT before IN. It is never idle while a packet waits, and the order is first in, first out. So OUT
+//! and IN are one queue with a boundary in it. AAQM can also run on one queue of a port. There the buffer is the one
+//! that all queues share, and packets ahead count in it.
 //!
 //! From: W. Jiang, "An adaptive active queue management algorithm in Internet", UQAM and UQAC 2006. The thesis gives
-//! the elements and their settings, but not every rule; docs/decisions/aaqm.md has the readings, the reasons for the
-//! choice, and a parameter for each other reading.
+//! the elements and their settings, but not every rule; docs/decisions/aaqm.md lists the interpretations and the
+//! reasons for the choice, with a parameter for each other interpretation.
 //!
-//! State: RED's average and count; a [`Bucket`]; the highest level requested; how much of the queue is ahead, and
-//! how much waits in all.
+//! State: RED's average and count; a [`Bucket`]; the highest level requested; the backlog that is ahead, and the
+//! backlog of the whole queue.
 //!
-//! Departures: if every packet of a line of 1.5 Mb/s had to pay with tokens of 64 kb/s, the line would stop. So
-//! sending at the rate of the line is free and tokens pay for what exceeds it (`token_use = "shape"` and
-//! `charge_line` are the other readings). Packets that bypass the line (`overdrive`) are not implemented, because no
-//! line does that.
+//! Departures: if every packet of a line of 1.5 Mb/s had to pay with tokens of 64 kb/s, the line would stop. So sending
+//! at the rate of the line is free, and tokens pay for what exceeds this rate (`token_use = "shape"` and `charge_line`
+//! are the other interpretations). Packets that bypass the line (`overdrive`) are not implemented, because no line does
+//! that.
 //!
-//! Cost of a packet: RED's, and a few integer operations for the tokens and for the boundary; in a port, each
-//! packet that goes ahead also costs a walk over those that are already ahead.
+//! Cost of a packet: the same as in RED, and a few integer operations for the tokens and for the boundary; in a port,
+//! each packet that goes ahead also costs a pass over the packets that are already ahead.
 
 mod alone;
 mod levels;
@@ -55,7 +56,7 @@ use settings::{AheadOn, Room, Tokens};
 use tailback_base::model::Probe;
 use tailback_base::{BitRate, Bucket, Ecn, Packet, ProbeDef, Request, Stream, Time};
 
-/// The congestion zone of the average.
+/// The congestion zone in which the average lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Zone {
     Calm,
@@ -74,11 +75,11 @@ struct Reactions {
     funded: u64,
 }
 
-/// The front of its queue that has gone ahead.
+/// The packets at the front of the queue that have gone ahead.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ahead {
     backlog: Backlog,
-    /// When the last packet of it was stored.
+    /// The time when the last packet ahead was stored.
     until: Time,
 }
 
@@ -97,7 +98,7 @@ impl Ahead {
         };
     }
 
-    /// The part of this backlog that is behind it.
+    /// The part of this backlog that is behind the packets ahead.
     fn rest_of(&self, all: Backlog) -> Backlog {
         Backlog {
             packets: all.packets.saturating_sub(self.backlog.packets),
@@ -111,13 +112,13 @@ impl Ahead {
 pub struct Aaqm {
     config: Config,
     average: Average,
-    /// The packets that RED picks.
+    /// RED's state, which picks packets.
     class: RedClass,
     rules: SignalRules,
     bucket: Bucket,
     levels: Levels,
     ahead: Ahead,
-    /// The packets that were let in and have not left.
+    /// The backlog of packets that were let in and have not left.
     waits: Backlog,
     stream: Stream,
     counts: Reactions,
@@ -240,7 +241,7 @@ impl Aaqm {
         capacity::level(self.config.buffer, of) as f64
     }
 
-    /// Whether there is room behind the waiting packets; without its own store, the port's answer.
+    /// Whether there is room behind the waiting packets. On a queue of a port, the port decides.
     fn has_room(&self, all: Backlog, bytes: u32, in_port: bool) -> bool {
         match self.config.room {
             Room::Port => in_port,
@@ -249,7 +250,8 @@ impl Aaqm {
         }
     }
 
-    /// Let packets go ahead while tokens pay for them: those that wait, and the newcomer behind them, with its bytes.
+    /// Let packets go ahead while tokens pay for them: first the waiting packets, then the arriving one. `newcomer` is
+    /// its size in bytes.
     fn move_ahead<P: Packet>(&mut self, queue: &Waiting<'_, P>, newcomer: Option<u32>, line: &Line) {
         let Tokens::Acts { ahead: true, .. } = self.config.tokens else {
             return;
@@ -307,7 +309,8 @@ impl Aaqm {
         marked
     }
 
-    /// Request less, if the average has reached another level. Returns whether this packet was marked for it.
+    /// Ask the source to slow down, if the average has reached another level. Returns whether this packet was marked
+    /// for this request.
     fn ask<P: Packet>(&mut self, p: &mut P, out: &mut dyn Out<P>) -> bool {
         let Some(level) = self.levels.pending() else {
             return false;
@@ -325,7 +328,7 @@ impl Aaqm {
         marked
     }
 
-    /// The decision of RED's part about an arrival that fits; the reason if it is dropped.
+    /// Let RED's part decide about an arrival that fits. Returns the reason if the packet is dropped.
     fn judge<P: Packet>(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
         match self.zone() {
             Zone::Hot => {
@@ -392,8 +395,8 @@ impl<P: Packet> Admission<P> for Aaqm {
         Some("divides the queue of the packets that it lets in")
     }
 
-    /// Of a packet that another one has driven out only its age says where it was: what was stored no later than the
-    /// last packet ahead was ahead.
+    /// If an arrival has evicted this packet, only the age of the packet shows where it was: a packet that was stored
+    /// no later than the last packet ahead was itself ahead.
     fn left(&mut self, p: &P, how: Exit, _rest: Backlog, _line: &Line) {
         self.waits.packets -= 1;
         self.waits.bytes -= u64::from(p.bytes());

@@ -1,10 +1,10 @@
-//! AVQ, the adaptive virtual queue: signals the packets that a slightly slower line would lose.
+//! AVQ, the adaptive virtual queue: signals the packets that a slightly slower line would drop.
 //!
-//! A virtual line gets a copy of what the real one gets, with the same buffer and a capacity that adapts: it shrinks
-//! if more than `utilisation` of the real line arrives, and grows if less does. A packet that overflows the virtual
-//! buffer is signalled. So the input settles at that share of the line, and the real queue stays short without a
-//! target for its length. Measure: the virtual backlog. Function: over or not. Action: a drop (early), or with `ecn`
-//! a mark.
+//! A virtual line gets a copy of the packets of the real line. It has the same buffer, and a capacity that adapts. The
+//! capacity shrinks if more than the share `utilisation` of the real line arrives, and grows if less arrives. A packet
+//! that overflows the virtual buffer is signalled. So the input settles at the share `utilisation` of the line, and the
+//! real queue stays short without a target for its length. Measure: the virtual backlog. Function: whether the packet
+//! overflows the virtual buffer. Action: a drop (early), or with `ecn` a mark.
 //!
 //! ```text
 //! arrival of b at now:    vq = max(0, vq - c (now - last));  last = now
@@ -14,16 +14,17 @@
 //!
 //! From: Kunniyur and Srikant, "Analysis and design of an adaptive virtual queue (AVQ) algorithm for active queue
 //! management", SIGCOMM 2001 (the token-bucket form of section 2); 2004 in IEEE/ACM Transactions on Networking 12 (2).
-//! The start at 0.8 of the line is that of the public ns-2 class, and so is what a drop leaves alone.
+//! The first capacity, 0.8 of the line, is that of the public ns-2 class. That class also defines which values a drop
+//! does not change.
 //!
-//! State: the virtual backlog, bytes; the virtual capacity, as a share of the line; when each last changed. A dropped
-//! packet changes neither the capacity nor its clock, because utilisation is the share of accepted traffic. A marked
-//! packet is accepted, but not added to the virtual queue.
+//! State: the virtual backlog, bytes; the virtual capacity, as a share of the line; the time of the last change of
+//! each. A dropped packet changes neither the capacity nor the time of its last change, because `utilisation` is the
+//! share of accepted traffic. A marked packet is accepted, but not added to the virtual queue.
 //!
-//! Departures: an arrival that does not fit the real buffer is dropped before the virtual queue is asked. The virtual
-//! queue counts bytes even if the buffer counts packets, each as `mean_packet`. A wrong mean then changes the length
-//! of the virtual buffer, but not what the virtual line carries. If packets have the mean size there is no
-//! difference.
+//! Departures: an arrival that does not fit the real buffer is dropped before the virtual queue is updated. The virtual
+//! queue counts bytes even if the buffer counts packets; then each packet of the buffer counts as `mean_packet`. If
+//! `mean_packet` is wrong, the length of the virtual buffer changes, but not the rate of the virtual line. If all
+//! packets have the mean size, there is no difference.
 //!
 //! Cost of a packet: a few multiplications; no random numbers and no timer.
 
@@ -88,7 +89,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Avq>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("Vq")] }))
 }
@@ -127,7 +128,7 @@ impl Avq {
 #[derive(Clone, Debug)]
 pub struct Avq {
     utilisation: f64,
-    /// Per second.
+    /// The speed of the adaptation, per second.
     alpha: f64,
     /// The virtual buffer, bytes.
     buffer: f64,
@@ -138,9 +139,9 @@ pub struct Avq {
     share: f64,
     /// The virtual backlog, bytes.
     queue: f64,
-    /// When it was last served.
+    /// The time when the virtual queue was last served.
     drained: Time,
-    /// When the capacity was last adapted.
+    /// The time when the capacity was last adapted.
     adapted: Time,
 }
 
@@ -212,7 +213,8 @@ mod tests {
         ))
     }
 
-    /// Packets of 1000 B, this many microseconds apart, served at once; on the line of 1 Mb/s each takes 8 ms.
+    /// Send packets of 1000 B, this number of microseconds apart, and serve each at once. On the line of 1 Mb/s each
+    /// packet takes 8 ms.
     fn offer(b: &mut Bench<Fifo<TestPacket, Avq>>, packets: u64, every: u64, capable: bool) {
         for id in 0..packets {
             b.pass(Duration(every * 1000));
@@ -226,15 +228,15 @@ mod tests {
         (a - b).abs() < 1e-9
     }
 
-    /// A burst fills the virtual buffer of five packets; the real one, which is emptied all the time, never has more
-    /// than one.
+    /// A burst fills the virtual buffer of five packets. The real buffer, whose packets are served at once, never has
+    /// more than one packet.
     #[test]
     fn what_overflows_the_virtual_buffer_is_signalled() {
         for (buffer, mean) in [("5 packets", "1000B"), ("5000B", "500B")] {
             let mut b = bench(&[("buffer", buffer), ("mean_packet", mean), ("alpha", "0")]);
             offer(&mut b, 8, 0, false);
             assert_eq!(b.log.drops(DropReason::Early), [5, 6, 7], "{buffer}");
-            // At 0.8 of the line a packet takes 10 ms; none leaves the virtual queue before.
+            // At 0.8 of the line a packet takes 10 ms, so no packet leaves the virtual queue before that.
             offer(&mut b, 1, 9_999, false);
             assert_eq!(b.log.drops(DropReason::Early).len(), 4);
             offer(&mut b, 2, 1, false);
@@ -242,14 +244,14 @@ mod tests {
         }
     }
 
-    /// A mark is accepted traffic that does not enter the virtual queue; a drop does not change the capacity or its
-    /// clock.
+    /// A marked packet is accepted traffic that does not enter the virtual queue. A drop does not change the capacity
+    /// or the time of its last change.
     #[test]
     fn a_mark_adapts_the_capacity_and_a_drop_does_not() {
         let settings = [("buffer", "2 packets"), ("mean_packet", "1000B"), ("ecn", "true")];
         let mut b = bench(&settings);
         offer(&mut b, 2, 0, true);
-        // Two packets of 8 ms each, and no time passed.
+        // Two packets of 8 ms each have arrived, and no time has passed.
         let after_two = 0.8 - 0.15 * 0.016;
         assert!(close(b.probe("virtual_capacity", 0), after_two));
         offer(&mut b, 1, 0, true);
@@ -261,7 +263,7 @@ mod tests {
         assert_eq!(b.log.drops(DropReason::Early), [0]);
         assert_eq!(b.probe("virtual_capacity", 0), before);
         assert!(close(b.probe("virtual_queue", 0), 2000.0 - before * 125.0));
-        // The time since the last accepted packet counts fully at the next one: 1 ms and 19 ms.
+        // The whole time since the last accepted packet counts at the next one. This time is 1 ms plus 19 ms.
         offer(&mut b, 1, 19_000, false);
         assert!(close(
             b.probe("virtual_capacity", 0),
@@ -269,12 +271,12 @@ mod tests {
         ));
     }
 
-    /// Input at exactly the target share of the line does not change the capacity; more lowers it and less raises it,
-    /// between zero and the line's own rate.
+    /// Input at exactly the target share of the line does not change the capacity. More input lowers the capacity and
+    /// less input raises it, between zero and the rate of the line.
     #[test]
     fn the_capacity_moves_against_the_difference_to_the_aimed_share() {
         for (every, moves) in [(10_000, 0.0), (9_000, -1.0), (11_000, 1.0)] {
-            // A wrong mean size changes nothing: what counts is the time of a packet on the line.
+            // A wrong mean size changes nothing, because only the time of a packet on the line counts.
             for mean in ["1000B", "500B"] {
                 let mut b = bench(&[
                     ("mean_packet", mean),

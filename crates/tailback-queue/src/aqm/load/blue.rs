@@ -1,25 +1,24 @@
-//! Blue: learns the signal probability from overflow and idleness, not from the length of the queue.
+//! Blue: adjusts the signal probability by overflow and idleness, not by the length of the queue.
 //!
 //! A queue length shows how bursty traffic is, not how many flows are too fast. Blue keeps one probability `pm`. When
-//! the buffer overflows, senders get too few signals, and it rises by `up`; when the line becomes idle, they get too
-//! many, and it falls by `down`; each at most once in `freeze`, the time that a change needs to take effect. Every
-//! arriving packet is signalled with probability `pm`. Measure: loss and idleness. Function: these steps. Action: a
-//! drop (early), or with `ecn` a mark. Known weakness: steps tuned for one round trip and number of flows oscillate
-//! at others.
+//! the buffer overflows, senders get too few signals, and `pm` rises by `up`. When the line becomes idle, senders get
+//! too many signals, and `pm` falls by `down`. Each change happens at most once in `freeze`, the time that a change
+//! needs to take effect. Every arriving packet is signalled with probability `pm`. Measure: loss and idleness.
+//! Function: the steps of `pm`. Action: a drop (early), or with `ecn` a mark. A known weakness is that steps that suit
+//! one round trip and number of flows oscillate at others.
 //!
 //! From: Feng, Kandlur, Saha, Shin, "BLUE: a new class of active queue management algorithms" (1999), "The BLUE active
 //! queue management algorithms" (2002).
 //!
-//! State: `pm`, 0 to 1; the time of its last change, one for both directions (`timers` = shared, the paper) or one
-//! for each (`separate`, as in the public ns ports), absent before the first event, so that the first event acts at
-//! once.
+//! State: `pm`, 0 to 1; the time of its last change. There is one time for both directions (`timers` = shared, as in
+//! the paper) or one for each (`separate`, as in the public ns ports). It is absent before the first event, so that the
+//! first event acts at once.
 //!
-//! Departures. The paper lowers `pm` at the event "link idle". On a line that stays idle, here the decrement repeats
-//! every `freeze`; it is applied when the next packet arrives, so no timer is needed (until then the probe shows the
-//! value at the last event). Overflow is tested first: a packet that does not fit is not a candidate for an early
-//! signal.
+//! Departures. The paper lowers `pm` at the event "link idle". Here, on a line that stays idle, the decrement repeats
+//! every `freeze`. The decrements are applied when the next packet arrives, so no timer is needed; until then the probe
+//! shows the value at the last event. Overflow is tested first, so a packet that does not fit is never signalled early.
 //!
-//! Cost of a packet: one draw while pm is between 0 and 1.
+//! Cost of a packet: one random draw while pm is between 0 and 1.
 
 use crate::contract::admission::{Admission, Decision, Waiting, early};
 use crate::contract::build_context::BuildContext;
@@ -80,7 +79,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Blue>(
         &MODEL,
@@ -99,7 +98,8 @@ impl Configured for Blue {
     /// A level in another unit than the buffer's.
     fn configured(settings: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let buffer = settings.get(&BUFFER);
-        // Blue has no mean packet size: for a level in packets on a buffer in bytes, full frames are counted.
+        // Blue has no parameter for the mean packet size. If the level is in packets and the buffer in bytes, each
+        // packet of the level counts as a full frame.
         let level = capacity::threshold_if_given(settings, &LEVEL, buffer, 1500)?.unwrap_or(f64::INFINITY);
         let separate = settings.get(&TIMERS) == Timers::Separate;
         let probability = Probability::new(settings.get(&UP), settings.get(&DOWN), settings.get(&FREEZE), separate);
@@ -107,7 +107,8 @@ impl Configured for Blue {
     }
 }
 
-/// Blue's probability and its clocks, independent of a queue, so that a bin of stochastic fair Blue can have one.
+/// Blue's probability and the times of its changes, independent of a queue. So a bin of stochastic fair Blue can use it
+/// too.
 #[derive(Clone, Debug)]
 pub struct Probability {
     value: f64,
@@ -132,7 +133,7 @@ impl Probability {
         }
     }
 
-    /// Continue from the state of a probability with other steps.
+    /// Take over the state of a probability that had other steps.
     pub fn follow(&mut self, before: &Probability) {
         (self.value, self.last_up, self.last_down) = (before.value, before.last_up, before.last_down);
     }
@@ -146,7 +147,7 @@ impl Probability {
         last.is_none_or(|t| now.since(t) >= self.freeze)
     }
 
-    /// There were too few signals.
+    /// Raise the probability, because there were too few signals.
     pub fn raise(&mut self, now: Time) {
         if self.due(self.last_up, now) {
             self.value = (self.value + self.up).min(1.0);
@@ -157,15 +158,15 @@ impl Probability {
         }
     }
 
-    /// There were too many signals.
+    /// Lower the probability, because there were too many signals.
     pub fn lower(&mut self, now: Time) {
         if self.due(self.last_down, now) {
             self.lower_by(1, now);
         }
     }
 
-    /// The line has been idle until `now`, and [`Probability::lower`] was called when it became idle: apply the
-    /// changes that have become due since.
+    /// The line has been idle until `now`, and [`Probability::lower`] was called when it became idle: apply the changes
+    /// that have become due since then.
     pub fn lower_while_idle(&mut self, now: Time) {
         if let Some(last) = self.last_down {
             let moves = now.since(last).0 / self.freeze.0.max(1);
@@ -192,12 +193,12 @@ pub struct Blue {
     level: f64,
     ecn: bool,
     idle: bool,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
 impl Blue {
-    /// `level` may be infinite: only overflow raises the probability.
+    /// If `level` is infinite, only overflow raises the probability.
     pub fn new(probability: Probability, level: f64, ecn: bool, context: BuildContext) -> Blue {
         Blue {
             probability,
@@ -238,7 +239,7 @@ impl<P: Packet> Admission<P> for Blue {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// The probability and its clocks stay.
+    /// The probability and the times of its changes stay.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let mut new = Blue::configured(s, self.context.clone())?;
         new.probability.follow(&self.probability);
@@ -273,7 +274,7 @@ mod tests {
         (a - b).abs() < 1e-9
     }
 
-    /// Keep the buffer full for `ms` milliseconds, one arrival per millisecond, nothing served.
+    /// Keep the buffer full for `ms` milliseconds: one packet arrives per millisecond, and none is served.
     fn press(b: &mut Bench<Fifo<TestPacket, Blue>>, ms: u64) {
         for id in 0..ms {
             b.arrive(TestPacket::new(id, 0, 500));
@@ -312,13 +313,13 @@ mod tests {
         let pm = b.probe("probability", 0);
         assert!(pm > 0.4);
         b.pass(Duration::from_millis(200));
-        b.drain(); // falls idle here: one step
+        b.drain(); // becomes idle here: one step
         assert!(close(b.probe("probability", 0), pm - 0.002));
-        b.serve(); // a driver that looks again changes nothing
+        b.serve(); // a second dequeue from the empty queue changes nothing
         b.pass(Duration::from_millis(1_050));
         b.arrive(TestPacket::new(0, 0, 500)); // ten more steps
         assert!(close(b.probe("probability", 0), pm - 11.0 * 0.002));
-        b.pass(Duration::from_millis(500)); // not idle in between: a packet waits, or the line carries it
+        b.pass(Duration::from_millis(500)); // not idle in between: a packet waits or is on the line
         b.arrive(TestPacket::new(0, 0, 500));
         assert!(b.probe("probability", 0) >= pm - 11.0 * 0.002);
     }

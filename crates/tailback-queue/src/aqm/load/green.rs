@@ -1,27 +1,29 @@
-//! GREEN of Wydrowski and Zukerman: keeps the input at a share of the line, one step at a time.
+//! GREEN of Wydrowski and Zukerman: keeps the input at a share of the line's rate, with steps of a constant size.
 //!
-//! It looks at no queue. The rate of the arrivals is estimated at each of them; every `period` the probability goes up
-//! by `step` when the estimate is at or above `target` of the line, and down by it otherwise. So the input hovers
-//! around the target, and the queue tends to be empty. The price is a steady stream of signals, and a slow response:
-//! from 0 to 1 takes 1 / step periods. Measure: the arrival rate. Function: these steps. Action: a drop (early), or
-//! with `ecn` a mark. The other algorithm of this name is [`green_tcp`](crate::aqm::load::green_tcp).
+//! GREEN does not use the queue length. It estimates the rate of arrivals at each arrival. Every `period`, the
+//! probability rises by `step` if the estimate is at or above the share `target` of the line, and falls by `step`
+//! otherwise. So the input stays near the target, and the queue is mostly empty. The disadvantages are a steady stream
+//! of signals and a slow response: a change from 0 to 1 takes 1 / step periods. Measure: the arrival rate. Function:
+//! the steps of the probability. Action: a drop (early), or with `ecn` a mark. The other algorithm of this name is
+//! [`green_tcp`](crate::aqm::load::green_tcp).
 //!
 //! ```text
 //! arrival, d after the one before:   x = (1 - exp(-d / filter)) * 8 size / d + exp(-d / filter) * x
 //! every period:                      P = clamp(P + (x >= target C ? step : -step), 0, 1)
 //! ```
 //!
-//! From: Wydrowski and Zukerman, "GREEN: an active queue management algorithm for a self managed Internet", ICC 2002:
-//! the law and the target. The step, the period and the filter's time are ours; the estimator is that of Stoica,
-//! Shenker and Zhang (core-stateless fair queueing, SIGCOMM 1998, section 4).
+//! From: Wydrowski and Zukerman, "GREEN: an active queue management algorithm for a self managed Internet", ICC 2002,
+//! for the control law and the target. The step, the period and the time constant of the filter are our choice. The
+//! estimator is that of Stoica, Shenker and Zhang (core-stateless fair queueing, SIGCOMM 1998, section 4).
 //!
-//! State: x, bit/s; the last instant of an arrival, and the bytes of that instant that are not in x yet; P; the
-//! number of periods so far. Packets of one instant count as one. While nothing arrives, x decays when the period
-//! reads it (so between two arrivals it is too low, on average by half a gap over `filter`). Every arrival is input,
-//! stored or not. Periods continue while the line is idle; the first ends one period after the start.
+//! State: x, bit/s; the last instant of an arrival, and the bytes of that instant that are not in x yet; P; the number
+//! of periods so far. Packets that arrive at one instant count as one packet. Between arrivals, the value of x that is
+//! used at the end of a period has decayed. So it is too low, on average by half a gap over `filter`. Every arrival
+//! counts as input, stored or not. Periods continue while the line is idle. The first period ends one period after the
+//! start.
 //!
-//! Cost of a packet: an exponential, and one draw while P is between 0 and 1. Cost of a period: an exponential, 100
-//! times a second.
+//! Cost of a packet: an exponential, and one random draw while P is between 0 and 1. Cost of a period: an exponential,
+//! 100 times a second.
 
 use crate::aqm::ticks::renumbered;
 use crate::contract::admission::{Admission, Decision, Waiting, early};
@@ -74,7 +76,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Green>(&MODEL, Facts::WITH_ECN)
 }
@@ -97,17 +99,17 @@ impl Configured for Green {
 /// An exponentially weighted estimate of a rate, from the gaps between arrivals.
 #[derive(Clone, Debug)]
 pub struct ArrivalRate {
-    /// Time constant, seconds.
+    /// The time constant, seconds.
     constant: f64,
-    /// Estimate at `last`, bit/s.
+    /// The estimate at `last`, bit/s.
     value: f64,
     last: Time,
-    /// Bytes that arrived at `last` and are not in the value yet.
+    /// The bytes that arrived at `last` and are not in the estimate yet.
     bytes: u64,
 }
 
 impl ArrivalRate {
-    /// Starts at zero.
+    /// An estimate that starts at zero.
     pub fn new(constant: Duration) -> ArrivalRate {
         ArrivalRate {
             constant: constant.seconds(),
@@ -117,7 +119,7 @@ impl ArrivalRate {
         }
     }
 
-    /// Continue from the state of an estimate with another constant.
+    /// Take over the state of an estimate that had another time constant.
     fn follow(&mut self, before: &ArrivalRate) {
         let constant = self.constant;
         *self = ArrivalRate {
@@ -126,7 +128,7 @@ impl ArrivalRate {
         };
     }
 
-    /// A packet of this size arrives. Arrivals at one instant are counted together, with the gap after it.
+    /// A packet of this size arrives. Arrivals at one instant are counted together, when the next packet arrives later.
     pub fn arrival(&mut self, bytes: u32, now: Time) {
         let gap = now.since(self.last).seconds();
         if gap > 0.0 {
@@ -160,7 +162,7 @@ pub struct Green {
     ecn: bool,
     periods: u64,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
@@ -226,7 +228,7 @@ mod tests {
         ))
     }
 
-    /// 500-byte packets at equal gaps for this long, served at once.
+    /// Send 500-byte packets with equal gaps for this time, and serve each at once.
     fn constant(b: &mut Bench<Fifo<TestPacket, Green>>, rate: f64, seconds: f64) {
         constant_of(b, 500, rate, seconds);
     }
@@ -240,7 +242,8 @@ mod tests {
         }
     }
 
-    /// Above the target the probability grows by step / period a second, below it falls at the same slope, to zero.
+    /// Above the target the probability grows by step / period a second. Below the target it falls at the same slope,
+    /// to zero.
     #[test]
     fn the_slope_is_step_over_period_both_ways() {
         let mut b = bench(&[]);
@@ -249,7 +252,7 @@ mod tests {
         constant(&mut b, 2_000_000.0, 4.0);
         let rise = b.probe("probability", 0) - start;
         assert!((rise - 0.4).abs() < 0.0021, "{rise}");
-        // The estimate falls through the target first: 0.1 s ln((2 - 0.5) / (0.97 - 0.5)) = 0.12 s.
+        // First the estimate must fall to the target, which takes 0.1 s ln((2 - 0.5) / (0.97 - 0.5)) = 0.12 s.
         constant(&mut b, 500_000.0, 0.2);
         let high = b.probe("probability", 0);
         constant(&mut b, 500_000.0, 2.0);
@@ -257,8 +260,8 @@ mod tests {
         assert!((fall - 0.2).abs() < 0.0021, "{fall}");
         constant(&mut b, 500_000.0, 5.0);
         assert_eq!(b.probe("probability", 0), 0.0);
-        // The limit is the target. Between two arrivals the estimate has decayed by half a gap over the time
-        // constant, 0.2 % with packets of 50 B.
+        // The probability grows if the rate is above the target. Between two arrivals the estimate has decayed on
+        // average by half a gap over the time constant, which is 0.2 % with packets of 50 B.
         for (rate, rises) in [(969_000.0, false), (975_000.0, true)] {
             let mut b = bench(&[]);
             constant_of(&mut b, 50, rate, 3.0);
@@ -266,7 +269,8 @@ mod tests {
         }
     }
 
-    /// From zero within 0.7 % of the true rate after five time constants: e^-5.
+    /// After five time constants the estimate, which starts at zero, is within 0.7 % of the true rate, because e^-5
+    /// remains.
     #[test]
     fn the_estimate_comes_within_0_7_percent_in_five_time_constants() {
         for rate in [80_000.0, 1_000_000.0, 7_300_000.0] {
@@ -278,7 +282,7 @@ mod tests {
         }
     }
 
-    /// Packets of one instant count as one packet of their total size.
+    /// Packets that arrive at one instant count as one packet of their total size.
     #[test]
     fn what_comes_at_one_instant_counts_together() {
         let (mut whole, mut parts) = (
@@ -300,7 +304,7 @@ mod tests {
         assert!((whole.value() / 1.2e6 - 1.0).abs() < 0.06, "{whole:?}");
     }
 
-    /// Without any arrivals the estimate decays whenever it is read, so the probability falls.
+    /// Without arrivals, the estimate that is used decays with time, so the probability falls.
     #[test]
     fn silence_brings_the_probability_down() {
         let mut b = bench(&[]);

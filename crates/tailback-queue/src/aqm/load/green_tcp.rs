@@ -2,11 +2,11 @@
 //! its fair share.
 //!
 //! A TCP with segments of `mss` and round trip R that sees a signal with probability p sends at about MSS c / (R
-//! sqrt(p)). Solved for p with the share C / n of the line, this is the probability to give each of n flows, whatever
-//! its round trip: flows with long ones are signalled less, which evens out what RED and drop-tail leave uneven. It
-//! needs what no router measures, the round trip of each flow: here a table. Measure: the number of flows. Function:
-//! the equation. Action: a drop (early), or with `ecn` a mark. The other algorithm of this name is `green`
-//! ([`green`](crate::aqm::load::green)).
+//! sqrt(p)). This equation, solved for p at the rate C / n, gives the probability for each of n flows. Flows with long
+//! round trips are signalled less, so all flows get the same rate, which RED and drop-tail do not achieve. The
+//! algorithm needs the round trip of each flow, which routers do not measure. Here a table gives it. Measure: the
+//! number of flows. Function: the equation. Action: a drop (early), or with `ecn` a mark. The other algorithm of this
+//! name is `green` ([`green`](crate::aqm::load::green)).
 //!
 //! ```text
 //! p_i = min(1, (n MSS constant / (C R_i))^2)
@@ -16,13 +16,13 @@
 //! the equation is that of Mathis, Semke, Mahdavi, Ott, "The macroscopic behavior of the TCP congestion avoidance
 //! algorithm", 1997.
 //!
-//! State: for each flow its number, in the order of first arrival, which selects its round trip from the list; when
-//! it was last seen; n is given, or is the number of flows seen within `window`.
+//! State: for each flow its number, in the order of first arrival, which selects its round trip from the list; the time
+//! when it was last seen; n, which is given, or is the number of flows seen within `window`.
 //!
-//! Departures: the paper leaves open where round trips come from (it names estimates by address, and senders that
-//! report theirs); flows are counted exactly, while the paper suggests a bit for each hash of a flow.
+//! Departures: the paper leaves open where round trips come from. It names estimates by address, and senders that
+//! report their round trips. Flows are counted exactly, while the paper suggests a bit for each hash of a flow.
 //!
-//! Cost of a packet: one draw while its probability is below 1, and O(log n) to count flows.
+//! Cost of a packet: one random draw while its probability is below 1, and O(log n) to count flows.
 
 use crate::contract::admission::{Admission, Decision, Waiting, early};
 use crate::contract::build_context::BuildContext;
@@ -75,14 +75,14 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<GreenTcp>(&MODEL, Facts::WITH_ECN)
 }
 
 impl Configured for GreenTcp {
     /// # Errors
-    /// A number of flows together with a window to count them in.
+    /// Both a number of flows and a window to count flows in are given.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let count = match (s.get(&FLOWS), s.gives(&WINDOW)) {
             (Some(_), true) => {
@@ -108,18 +108,18 @@ impl Configured for GreenTcp {
     }
 }
 
-/// How the number of flows is found.
+/// How the number of flows is determined.
 #[derive(Clone, Debug)]
 enum Count {
     Given(u64),
     Seen(Active),
 }
 
-/// The flows that have sent something within a window.
+/// The flows that have sent a packet within a window.
 #[derive(Clone, Debug)]
 struct Active {
     window: Duration,
-    /// By number, when the flow was last seen; it is also in `order` while it counts.
+    /// For each flow, by its number, the time when it was last seen. A flow that counts is also in `order`.
     last: Vec<Option<Time>>,
     order: BTreeSet<(Time, u32)>,
 }
@@ -133,7 +133,7 @@ impl Active {
         }
     }
 
-    /// This flow sends; returns how many flows count now.
+    /// This flow sends a packet. Returns how many flows count now.
     fn seen(&mut self, flow: u32, now: Time) -> u64 {
         while let Some(&(last, idle)) = self.order.first() {
             if now.since(last) <= self.window {
@@ -156,7 +156,7 @@ impl Active {
 /// The decision.
 #[derive(Clone, Debug)]
 pub struct GreenTcp {
-    /// The flows use these in turn.
+    /// The round trips. The flows use them in turn.
     rtts: Vec<Duration>,
     numbers: PerFlow,
     count: Count,
@@ -166,7 +166,7 @@ pub struct GreenTcp {
     /// The number of flows at the last arrival.
     flows: u64,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
@@ -194,7 +194,7 @@ impl<P: Packet> Admission<P> for GreenTcp {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// The numbers of the flows stay, and which of them count.
+    /// The numbers of the flows stay, and the set of flows that count stays too.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let mut new = GreenTcp::configured(s, self.context.clone())?;
         if let (Count::Seen(active), Count::Seen(before)) = (&mut new.count, &mut self.count) {
@@ -238,7 +238,8 @@ mod tests {
         b
     }
 
-    /// (10 * 4000 bit * 1.2247 / (10 Mb/s * 0.1 s))^2 = 0.0024, and 0.93 instead of the root of 3/2.
+    /// The expected probability is (10 * 4000 bit * 1.2247 / (10 Mb/s * 0.1 s))^2 = 0.0024. In the second case the
+    /// constant is 0.93 instead of the root of 3/2.
     #[test]
     fn the_probability_is_that_of_the_equation() {
         for (constant, expected) in [("1.224744871391589", 0.0024), ("0.93", 0.00138384)] {
@@ -261,7 +262,7 @@ mod tests {
         }
     }
 
-    /// A flow counts until it has been silent for longer than the window.
+    /// A flow counts until it has sent no packet for longer than the window.
     #[test]
     fn flows_are_counted_within_the_window() {
         let mut b = bench_of(&settings(&[("buffer", "unlimited")]), 1_000_000_000);
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn it_signals_with_its_probability_and_marks_what_is_capable() {
-        // (20 * 8000 / (1 Mb/s * 0.32 s))^2 = 1/4.
+        // The probability is (20 * 8000 / (1 Mb/s * 0.32 s))^2 = 1/4.
         let set = settings(&[
             ("flows", "20"),
             ("mss", "1000B"),

@@ -1,4 +1,4 @@
-//! AQM by load, losses or queue.
+//! AQMs that act on the load, on losses or on the queue length.
 
 pub mod aaqm;
 pub mod avq;

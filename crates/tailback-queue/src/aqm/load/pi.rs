@@ -1,9 +1,9 @@
-//! PI: a proportional-integral controller keeps the queue at a reference.
+//! PI: a proportional-integral controller that keeps the queue at a reference.
 //!
-//! Under RED the persistent queue depends on the load, because the signal depends on the backlog alone. PI integrates
-//! the error: the probability changes as long as the queue is not at `reference`, so the queue settles there under
-//! any load. Measure: the backlog, sampled. Function: `p += a * error - b * error before`. Action: a drop (early), or
-//! with `ecn` a mark.
+//! With RED the persistent queue depends on the load, because the signal probability depends on the backlog alone. PI
+//! integrates the error: the probability changes as long as the queue is not at `reference`, so the queue settles at
+//! `reference` under any load. Measure: the sampled backlog. Function: `p += a * error - b * error before`. Action: a
+//! drop (early), or with `ecn` a mark.
 //!
 //! ```text
 //! every 1 / frequency:  p = clamp(p + a * (q - reference) - b * (q before - reference), 0, 1)
@@ -11,18 +11,19 @@
 //! ```
 //!
 //! From: Hollot, Misra, Towsley, Gong, "On designing improved controllers for AQM routers supporting TCP flows",
-//! INFOCOM 2001: the law, its discrete form and the published constants. `design_flows` and `design_rtt` derive `a`
-//! and `b` by the rule given there: the controller's zero is at the pole of the window, 2 N / (R^2 C), where the loop
-//! gain is one; trapezoidal sampling.
+//! INFOCOM 2001, for the control law, its discrete form and the published constants. `design_flows` and `design_rtt`
+//! derive `a` and `b` by the design rule of that paper. The zero of the controller is at the pole of the window, 2 N /
+//! (R^2 C), and the loop gain is one there. Sampling is trapezoidal.
 //!
-//! State: `p`, 0 to 1; the backlog at the last sample, packets; the number of samples so far, so that the n-th is at
-//! n / frequency without drift. The first sample is one period after the start, and samples continue while the line
-//! is idle. If a queue is first used in the middle of a run, earlier samples are not made up for.
+//! State: `p`, 0 to 1; the backlog at the last sample, packets; the number of samples so far, so that the n-th is at n
+//! / frequency without drift. The first sample is taken one period after the start, and samples continue while the line
+//! is idle. If a queue is first used in the middle of a run, earlier samples are skipped.
 //!
-//! Departures: an arrival that does not fit is dropped before the random test, and no number is drawn for it. A
-//! buffer in bytes counts `mean_packet` as a packet.
+//! Departures: an arrival that does not fit is dropped before the random test, and no random number is drawn for it. If
+//! the buffer is in bytes, `mean_packet` bytes count as a packet.
 //!
-//! Cost of a packet: one draw while p is between 0 and 1. Cost of a sample: a few multiplications, 170 times a second.
+//! Cost of a packet: one random draw while p is between 0 and 1. Cost of a sample: a few multiplications, 170 times a
+//! second.
 
 use crate::contract::admission::{Admission, Decision, Waiting, early};
 use crate::contract::build_context::BuildContext;
@@ -83,7 +84,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Pi>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("PI")] }))
 }
@@ -95,7 +96,7 @@ impl Configured for Pi {
         let (buffer, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let frequency = s.get(&FREQUENCY);
         let (a, b) = gains(s, context.rate, mean_packet, frequency)?;
-        // What a packet adds to the backlog, in the unit of the buffer.
+        // The amount that a packet adds to the backlog, in the unit of the buffer.
         let packet = capacity::packet(buffer, mean_packet);
         Ok(Pi {
             a,
@@ -151,11 +152,11 @@ fn gains(s: &Settings, rate: BitRate, mean_packet: u64, frequency: f64) -> Resul
     }
 }
 
-/// Gains for a line of `capacity` packets per second, at least `flows` flows and round trips of at most `rtt`
+/// The gains for a line of `capacity` packets per second, at least `flows` flows, and round trips of at most `rtt`
 /// seconds.
 fn design(capacity: f64, flows: f64, rtt: f64, frequency: f64) -> (f64, f64) {
     let zero = 2.0 * flows / (rtt * rtt * capacity);
-    // The gain of K (1 + s / zero) / s times the plant C^2 / (2 N) / ((s + zero) (s + 1 / R)) is one at s = j zero.
+    // K (1 + s / zero) / s times the plant C^2 / (2 N) / ((s + zero) (s + 1 / R)) has a gain of one at s = j zero.
     let integral = zero * zero * libm::hypot(zero, 1.0 / rtt) * 2.0 * flows / (capacity * capacity);
     let (middle, half) = (integral / zero, integral / (2.0 * frequency));
     (middle + half, middle - half)
@@ -164,23 +165,23 @@ fn design(capacity: f64, flows: f64, rtt: f64, frequency: f64) -> (f64, f64) {
 /// PI's decision.
 #[derive(Clone, Debug)]
 pub struct Pi {
-    /// Per packet.
+    /// The gain on the present error, per packet.
     a: f64,
     b: f64,
-    /// Packets.
+    /// The reference, packets.
     reference: f64,
     /// The amount that a packet adds to the backlog, in the unit of the buffer.
     packet: f64,
-    /// The mean packet, bytes, if packets are weighed by it.
+    /// The mean packet size, bytes, if the probability is weighted by packet size.
     weigh_by: Option<f64>,
     ecn: bool,
-    /// Samples a second.
+    /// The number of samples a second.
     frequency: f64,
     samples: u64,
     /// The backlog at the last sample, packets.
     before: f64,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
@@ -223,12 +224,12 @@ impl<P: Packet> Admission<P> for Pi {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// The probability and the last sample stay. A design follows the rate of the beginning.
+    /// The probability and the last sample stay. Gains from a design are computed with the line rate at the start.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let mut new = Pi::configured(s, self.context.clone())?;
         new.samples = match new.frequency == self.frequency {
             true => self.samples,
-            // The next sample is not before the one that is due.
+            // The next sample is not earlier than the one that is already due.
             false => libm::ceil((self.samples + 1) as f64 / self.frequency * new.frequency) as u64 - 1,
         };
         new.before = self.before * (self.packet / new.packet);
@@ -271,8 +272,8 @@ mod tests {
         }
     }
 
-    /// A constant backlog changes the probability by (a - b) (q - reference) per sample; a jump of d packets by a d
-    /// at once.
+    /// A constant backlog changes the probability by (a - b) (q - reference) per sample. A jump of the backlog by d
+    /// packets changes it by a d at once.
     #[test]
     fn the_error_is_added_up() {
         let mut b = bench(&[]);
@@ -283,11 +284,12 @@ mod tests {
         b.pass(Duration::from_seconds(1.0));
         let held = 170.0 * (1.822e-5 - 1.816e-5) * 100.0;
         assert!((b.probe("probability", 0) - jump - held).abs() < 1e-12);
-        // 1.02e-5 per packet of error and second.
+        // The probability grows by 1.02e-5 per packet of error and second.
         assert!((held - 1.02e-3).abs() < 1e-12);
     }
 
-    /// Created after ten seconds, with a backlog: it samples from then on, and ignores the time before.
+    /// The queue is created after ten seconds, with a backlog. Samples are taken from then on, and the time before is
+    /// ignored.
     #[test]
     fn samples_from_before_it_was_made_are_not_made_up_for() {
         let mut b = bench(&[]);
@@ -301,7 +303,7 @@ mod tests {
         assert!((0.0..1e-5).contains(&more), "one sample or two: {more}");
     }
 
-    /// Below the reference it falls, but not below zero, and it continues to fall while nothing arrives.
+    /// Below the reference the probability falls, but not below zero, and it continues to fall while no packets arrive.
     #[test]
     fn an_empty_queue_takes_it_to_zero() {
         let mut b = bench(&[("a", "2e-3"), ("b", "1e-3")]);
@@ -366,7 +368,8 @@ mod tests {
         assert!((b.probe("probability", 0) - jump).abs() < 1e-12);
     }
 
-    /// Section V: 15 Mb/s in packets of 500 B, 60 flows, 246 ms. The rule gives 1.7 % more than the published pair.
+    /// The case of section V has a line of 15 Mb/s, packets of 500 B, 60 flows and a round trip of 246 ms. The rule
+    /// gives gains 1.7 % above the published pair.
     #[test]
     fn the_design_rule_gives_the_published_gains() {
         let (a, b) = design(3750.0, 60.0, 0.246, 170.0);

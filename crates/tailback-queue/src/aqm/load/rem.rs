@@ -1,12 +1,12 @@
-//! REM, random exponential marking: a price for the line, sent to the senders as a probability.
+//! REM, random exponential marking: computes a price for the line, and signals it to the senders as a probability.
 //!
-//! Congestion is measured in two parts: how far the input is from what the line carries, and how far the backlog is
-//! from a target. Their weighted sum changes a price until both are zero, so under any number of flows the line is
-//! full and the backlog is at its target. The probability is exponential in the price. So over several queues the
-//! probabilities combine to that of the sum of their prices, and a sender can compute the price of its path from the
-//! share of marks. Measure: the backlog and the input, each `period`. Function: the price and its exponential.
-//! Action: with `ecn` a mark when the packet leaves, and none for packets that are not capable; without `ecn` a drop
-//! at arrival (early).
+//! Congestion is measured by two differences: the input minus the capacity of the line, and the backlog minus a target.
+//! The weighted sum of both changes a price until both are zero. So with any number of flows the line is full and the
+//! backlog is at its target. The probability is exponential in the price. So the probabilities of several queues in
+//! series combine to the probability of the sum of their prices, and a sender can compute the price of its path from
+//! the share of marked packets. Measure: the backlog and the input, each `period`. Function: the price and its
+//! exponential. Action: with `ecn` a mark when the packet leaves, and no signal for packets that are not ECN-capable;
+//! without `ecn` a drop at arrival (early).
 //!
 //! ```text
 //! every period:   x += input_weight * (arrivals - x)
@@ -15,20 +15,21 @@
 //! ```
 //!
 //! From: Athuraliya, Low, Li, Yin, "REM: active queue management", IEEE Network 15 (3), 2001; Athuraliya and Low,
-//! "Optimization flow control II: implementation", 2000. Defaults and the place of the mark are those of the public
-//! ns-2 class.
+//! "Optimization flow control II: implementation", 2000. The defaults, and the mark at departure, are those of the
+//! public ns-2 class.
 //!
 //! State: the price, packets; the filtered input, packets of `mean_packet` per period; bytes that arrived since the
-//! last update; the number of updates so far. A buffer in bytes counts `mean_packet` as a packet. Every arrival is
-//! input, stored or not. Updates continue while the line is idle; the first is after one period.
+//! last update; the number of updates so far. If the buffer is in bytes, `mean_packet` bytes count as a packet. Every
+//! arrival counts as input, stored or not. Updates continue while the line is idle. The first update is one period
+//! after the start.
 //!
-//! Departures: an arrival that does not fit is dropped before the random test, and no number is drawn for it. Input
-//! is bytes divided by `mean_packet` whatever the buffer counts. If it were counted in packets, as in ns-2, a mean
-//! that is wrong by a half would leave the line half empty or never signal. If packets have the mean size there is no
-//! difference.
+//! Departures: an arrival that does not fit is dropped before the random test, and no random number is drawn for it.
+//! The input is counted in bytes and divided by `mean_packet`, whether the buffer counts packets or bytes. If the input
+//! were counted in packets, as in ns-2, a `mean_packet` that is wrong by a half would leave the line half empty or
+//! cause no signals at all. If all packets have the mean size, there is no difference.
 //!
-//! Cost of a packet: an addition, and one draw while the probability is between 0 and 1. Cost of an update: one power,
-//! 500 times a second.
+//! Cost of a packet: an addition, and one random draw while the probability is between 0 and 1. Cost of an update: one
+//! power, 500 times a second.
 
 use crate::contract::admission::{Admission, Decision, Waiting, early};
 use crate::contract::build_context::BuildContext;
@@ -88,7 +89,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Rem>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("REM")] }))
 }
@@ -125,23 +126,23 @@ pub struct Rem {
     gamma: f64,
     phi: f64,
     alpha: f64,
-    /// Packets.
+    /// The reference, packets.
     reference: f64,
     period: Duration,
     input_weight: f64,
-    /// Bytes.
+    /// The mean packet size, bytes.
     mean_packet: f64,
     /// The amount that a packet adds to the backlog, in the unit of the buffer.
     packet: f64,
     ecn: bool,
     updates: u64,
-    /// Bytes since the last update.
+    /// The bytes that arrived since the last update.
     arrived: u64,
-    /// Filtered input, packets per period.
+    /// The filtered input, packets per period.
     input: f64,
     price: f64,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
@@ -182,10 +183,10 @@ impl<P: Packet> Admission<P> for Rem {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// The price stays, and what it is counted in.
+    /// The price stays. Its units, the period and the mean packet, must not change.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let mut new = Rem::configured(s, self.context.clone())?;
-        // The price is a sum over periods of what came and did not fit, in packets.
+        // The price is a sum over periods, in packets.
         unchanged(PERIOD.name, &self.period, &new.period)?;
         unchanged(MEAN_PACKET.name, &self.mean_packet, &new.mean_packet)?;
         (new.updates, new.arrived) = (self.updates, self.arrived);
@@ -222,8 +223,8 @@ mod tests {
         Bench::new(Fifo::from_settings(&settings, rem))
     }
 
-    /// On a line of 1 Mb/s one packet of 250 B per period, served as it arrives, with `held` waiting, for this many
-    /// periods.
+    /// For this number of periods, let one packet of 250 B per period arrive on a line of 1 Mb/s while `held` packets
+    /// wait. After each arrival one packet is served.
     fn hold<D: QueueDiscipline<TestPacket>>(b: &mut Bench<D>, held: u64, periods: u64) {
         b.pass(Duration(1_000_000));
         for id in b.backlog().packets..held {
@@ -237,10 +238,12 @@ mod tests {
         }
     }
 
-    /// With the input at capacity and ten packets above the reference: gamma alpha 10 = 0.001 a period, 0.5 a second.
+    /// If the input is at capacity and the backlog ten packets above the reference, the price grows by gamma alpha 10 =
+    /// 0.001 a period, which is 0.5 a second.
     #[test]
     fn a_held_backlog_moves_the_price_at_the_computed_slope() {
-        // In packets the mean size does not matter: arrivals are compared with what the line carries in bytes.
+        // If the buffer is in packets, the mean size does not matter, because arrivals are compared with the capacity
+        // of the line in bytes.
         for (buffer, mean) in [
             ("100 packets", "250B"),
             ("25kB", "250B"),
@@ -263,7 +266,8 @@ mod tests {
         }
     }
 
-    /// Nothing arrives and nothing waits: the price falls by what the line would have carried, but not below zero.
+    /// No packets arrive or wait. So the price falls each period by the packets that the line could have carried, but
+    /// not below zero.
     #[test]
     fn an_idle_line_is_cheap() {
         let mut b = bench(&[("mean_packet", "250B"), ("gamma", "1")]);
@@ -293,17 +297,17 @@ mod tests {
             b.arrive(TestPacket::new(id, 0, 250));
         }
         b.pass(Duration::from_millis(2));
-        // A quarter of nine, minus the one that the line carries.
+        // The price is a quarter of the nine arrivals minus the one packet that the line carries in a period.
         assert!((b.probe("price", 0) - 1.25).abs() < 1e-9);
     }
 
-    /// 1 - 1.001^-693 = 0.4998.
+    /// The probability is 1 - 1.001^-693 = 0.4998.
     #[test]
     fn the_probability_is_exponential_in_the_price() {
         let mut rem = Rem::configured(&settings(&[("gamma", "1"), ("alpha", "0")]), context()).unwrap();
         rem.arrived = 694 * 500;
         let mut b = Bench::new(Fifo::new(Size::Unlimited, rem));
-        // 250 packets of 500 B a second, in 2 ms half a packet.
+        // The line carries 250 packets of 500 B a second, which is half a packet in 2 ms.
         b.pass(Duration::from_millis(2));
         let (price, p) = (b.probe("price", 0), b.probe("probability", 0));
         assert!((price - 693.5).abs() < 1e-9);
@@ -355,7 +359,8 @@ mod tests {
         assert!((share - 0.4998).abs() < 0.01, "{share}");
     }
 
-    /// The marks show the price of the whole path: two queues in series mark like one with the sum of their prices.
+    /// The marks show the price of the whole path: two queues in series mark like one queue with the sum of their
+    /// prices.
     #[test]
     fn prices_of_a_path_add_up() {
         let (mut a, mut b) = (Bench::new(held(300.0, true, 1)), Bench::new(held(500.0, true, 2)));
@@ -368,11 +373,11 @@ mod tests {
         }
         let share = f64::from(marked) / n as f64;
         let expected = 1.0 - libm::pow(1.001, -800.0);
-        // Five standard deviations of a share of about one half.
+        // The bound is five standard deviations of a share of about one half.
         assert!((share - expected).abs() < 0.008, "{share} for {expected}");
     }
 
-    /// It marks at departure wherever it is used: also before a port of several queues, and on each of them.
+    /// REM marks at departure wherever it is used, also before a port of several queues and on each queue of a port.
     #[test]
     fn it_marks_before_and_on_the_queues_of_a_port() {
         for place in ["before", "aqm"] {

@@ -1,8 +1,9 @@
-//! Adaptive RED: changes the strength of the signal until the average stays in the middle of the thresholds.
+//! Adaptive RED: changes the maximum probability until the average stays in the middle between the thresholds.
 //!
-//! RED's average drifts with the load: its equilibrium depends on how strong a signal the flows need. Adaptive RED
-//! keeps RED unchanged and adjusts `max_probability` slowly: up by a step while the average is above a band in the
-//! middle, down by a factor while it is below. Measure: RED's average. Function: RED's ramp, adjusted. Action: RED's.
+//! In RED the equilibrium of the average depends on the load, because more flows need a stronger signal. Adaptive RED
+//! leaves RED unchanged and adjusts `max_probability` slowly. It raises `max_probability` by a step while the average
+//! is above a band in the middle, and reduces it by a factor while the average is below this band. Measure: RED's
+//! average. Function: RED's ramp, adjusted. Action: the same as RED's.
 //!
 //! ```text
 //! D = max_threshold - min_threshold
@@ -13,12 +14,13 @@
 //! From: Floyd, Gummadi, Shenker, "Adaptive RED: an algorithm for increasing the robustness of RED's active queue
 //! management", 2001, figure 1 and section 4.2 (automatic thresholds and weight).
 //!
-//! State: RED's; `max_probability`; the end of the period, or with `clock` = arrival the time of the last change.
+//! State: RED's state; `max_probability`; the end of the period, or with `clock` = arrival the time of the last change.
 //!
-//! Departures. In the published form the value can leave the range by one step; here it is limited to the range. ns-2
-//! has no timer: it adjusts at the first arrival later than a period after the last change (`clock` = arrival).
+//! Departures. In the published form `max_probability` can leave its range by one step; here it is limited to the
+//! range. ns-2 has no timer. It adjusts at the first arrival that is later than a period after the last change
+//! (`clock` = arrival).
 //!
-//! Cost of a packet: RED's. Cost of a period: a few comparisons.
+//! Cost of a packet: the same as in RED. Cost of a period: a few comparisons.
 
 use crate::aqm::red::params::{
     BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
@@ -97,7 +99,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Steered<Band>>(&MODEL, Facts::WITH_ECN.law(Law::Average).linux(&LINUX))
 }
@@ -120,7 +122,7 @@ impl Configured for Steered<Band> {
     }
 }
 
-/// Keeps the average in the middle.
+/// The controller that keeps the average in the middle band.
 #[derive(Clone, Debug)]
 pub struct Band {
     alpha: f64,
@@ -161,7 +163,7 @@ impl Band {
         })
     }
 
-    /// Adjust once, if there is a reason; returns whether it did.
+    /// Adjust `max_probability` once, if the average is outside the band. Returns whether it changed.
     fn adjust(&self, average: f64, ramp: &mut Ramp) -> bool {
         let (low, width) = (ramp.min_threshold, ramp.max_threshold - ramp.min_threshold);
         let p = ramp.max_probability;
@@ -229,7 +231,7 @@ mod tests {
         }
     }
 
-    /// Thresholds 5 and 15 packets, the average held.
+    /// A queue with thresholds of 5 and 15 packets and a constant average.
     fn held(average: &str, with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Steered<Band>>> {
         let held = [("weight", "0"), ("initial_average", average)];
         let settings = held
@@ -285,7 +287,8 @@ mod tests {
         );
     }
 
-    /// The average of a closed loop: RED's equilibrium depends on the load, this one is in the band.
+    /// If the average stays above the band, `max_probability` grows until enough packets are dropped. So in a closed
+    /// loop the equilibrium is in the band, while RED's depends on the load.
     #[test]
     fn a_signal_that_was_too_weak_grows_until_packets_are_dropped() {
         let mut b = held("12 packets", &[("max_probability", "0.01"), ("spread", "false")]);

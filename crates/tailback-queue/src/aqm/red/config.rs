@@ -1,4 +1,4 @@
-//! RED's parameters, checked and resolved for its buffer and its line.
+//! RED's parameters, checked, with missing ones derived from the buffer and the line.
 
 use super::params::{IDLE_END, IDLE_START, INITIAL_AVERAGE, WeightRule};
 use super::signals::{Ramp, RampShape, SignalRules};
@@ -13,7 +13,7 @@ use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Settings, Size};
 
-/// RED's parameters, checked. Thresholds in the unit of the buffer.
+/// RED's checked parameters. The thresholds are in the unit of the buffer.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub ramp: Ramp,
@@ -28,9 +28,9 @@ pub struct Config {
 tailback_base::choice! {
     /// The event that begins an idle period.
     pub enum IdleStarts {
-        /// The line finds an empty queue.
+        /// A dequeue finds an empty queue.
         LineIdle = "line-idle",
-        /// A transmission begins that leaves an empty queue.
+        /// The transmission of the last packet of the queue begins.
         LastDeparture = "last-departure",
     }
 }
@@ -71,11 +71,11 @@ impl Config {
     }
 }
 
-/// The given weight, or the one that `weight_rule` derives. A weight that the user gives overrides the rule of a
+/// The given weight, or the one that `weight_rule` derives. If the user gives a weight, it overrides the rule of a
 /// profile.
 ///
 /// # Errors
-/// The user gives both.
+/// The user gives both the weight and the rule.
 pub fn weight(s: &Settings, context: &BuildContext) -> Result<f64, Refusal> {
     let (rule, given) = (s.get(&WEIGHT_RULE), s.gives(&WEIGHT));
     let mean_packet = s.get(&MEAN_PACKET);
@@ -99,18 +99,20 @@ pub fn weight(s: &Settings, context: &BuildContext) -> Result<f64, Refusal> {
 
 /// Both thresholds, in the unit of the buffer.
 ///
-/// A threshold that is not given follows the rate: min_th is half the packets that the line sends in a target delay,
-/// at least five, and max_th is three times min_th (ns-2's automatic setting, from Floyd, Gummadi and Shenker,
-/// "Adaptive RED", 2001). The ramp must fit into the buffer, or the buffer overflows before RED has signalled. So,
-/// unless a delay is asked for, the gentle part of the ramp ends with the buffer; if five packets are too many for
-/// that, the first part does.
+/// A threshold that is not given depends on the rate. min_th is half the number of packets that the line sends in a
+/// target delay, but at least five, and max_th is three times min_th (ns-2's automatic setting, from Floyd, Gummadi and
+/// Shenker, "Adaptive RED", 2001). The ramp must fit into the buffer, because otherwise the buffer overflows before RED
+/// has signalled. So, unless the settings give a delay, min_th is limited so that the gentle part of the ramp ends
+/// within the buffer. If a min_th of five packets is too large for this limit, the first part of the ramp ends within
+/// the buffer.
 fn thresholds(s: &Settings, buffer: Size, mean_packet: u64, rate: BitRate) -> Result<(f64, f64), Refusal> {
     let set = |key| capacity::threshold_if_given(s, key, buffer, mean_packet);
     let (min, max) = (set(&MIN_THRESHOLD)?, set(&MAX_THRESHOLD)?);
     let has_threshold = s.gives(&MIN_THRESHOLD) || s.gives(&MAX_THRESHOLD);
     let unit = capacity::packet(buffer, mean_packet);
     let half_of = |delay: f64| delay * rate.bits_per_second() / (8.0 * mean_packet as f64) / 2.0;
-    // `delay_target` and the thresholds exclude each other. If one of them comes from a profile, the user's is used.
+    // `delay_target` and the thresholds exclude each other. If the profile gives one of them and the user the other,
+    // the value of the user is used.
     let target = s
         .get(&DELAY_TARGET)
         .filter(|_| s.gives(&DELAY_TARGET) || !has_threshold);
@@ -139,5 +141,6 @@ fn thresholds(s: &Settings, buffer: Size, mean_packet: u64, rate: BitRate) -> Re
     })
 }
 
-/// The target delay of the thresholds if none is given, seconds: ns-2's `targetdelay_`.
+/// The target delay from which the thresholds are derived if the settings give none, seconds. It is ns-2's
+/// `targetdelay_`.
 const TARGET_DELAY: f64 = 0.005;

@@ -1,9 +1,9 @@
-//! Dynamic RED: a controller keeps the backlog at a target for any number of flows.
+//! Dynamic RED: a controller that keeps the backlog at a target for any number of flows.
 //!
 //! A ramp needs a longer queue for a stronger signal. DRED instead integrates the filtered error between backlog and
-//! target: the probability changes until the backlog is at the target. Below a cut-off nothing is signalled, so that
-//! the line does not become idle while a probability learnt in a busier time falls. Measure: the sampled backlog.
-//! Function: an integral controller. Action: a drop (early), or with `ecn` a mark.
+//! target, so the probability changes until the backlog is at the target. Below a cut-off no packets are signalled. So
+//! the line does not become idle while the probability is still too high after a busier time. Measure: the sampled
+//! backlog. Function: an integral controller. Action: a drop (early), or with `ecn` a mark.
 //!
 //! ```text
 //! every interval:  e = q - target;  filtered += filter * (e - filtered)
@@ -14,13 +14,13 @@
 //! From: Aweya, Ouellette, Montuno, "A control theoretic approach to active queue management", Computer Networks 36
 //! (2001).
 //!
-//! State: the filtered error, in the unit of the buffer; `pd`; the next sample. The first sample is one interval
-//! after the start, and samples continue while the line is idle.
+//! State: the filtered error, in the unit of the buffer; `pd`; the time of the next sample. The first sample is taken
+//! one interval after the start, and samples continue while the line is idle.
 //!
-//! Departures. The overflow test comes first: no number is drawn for a packet that does not fit.
+//! Departures. The overflow test comes first, so no random number is drawn for a packet that does not fit.
 //!
-//! Cost of a packet: one draw while pd is between 0 and 1 and the queue is at the cut-off or above. Cost of a sample:
-//! a few multiplications, every ten packet times.
+//! Cost of a packet: one random draw while pd is between 0 and 1 and the queue is at the cut-off or above. Cost of a
+//! sample: a few multiplications, every ten packet times.
 
 use crate::aqm::red::params::{MEAN_PACKET, PROBABILITY};
 use crate::aqm::ticks::Ticks;
@@ -86,7 +86,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Dred>(&MODEL, Facts::WITH_ECN)
 }
@@ -130,21 +130,21 @@ impl Configured for Dred {
     }
 }
 
-/// DRED's decision. Levels in the unit of the buffer.
+/// DRED's decision. All levels are in the unit of the buffer.
 #[derive(Clone, Debug)]
 pub struct Dred {
     target: f64,
     cutoff: f64,
-    /// For each unit of error.
+    /// The gain per unit of error.
     gain: f64,
     filter: f64,
     max_probability: f64,
     ecn: bool,
     ticks: Ticks,
-    /// Filtered error.
+    /// The filtered error.
     error: f64,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
@@ -217,7 +217,7 @@ mod tests {
         Ok((s, dred))
     }
 
-    /// Packets of 500 B at 1 Mb/s: 4 ms each, a sample every 40 ms.
+    /// With packets of 500 B at 1 Mb/s, a packet takes 4 ms, and there is a sample every 40 ms.
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Dred>> {
         let (s, dred) = build(with).unwrap_or_else(|e| panic!("{e}"));
         Bench::new(Fifo::from_settings(&s, dred))
@@ -295,7 +295,7 @@ mod tests {
         assert!((share - 0.25).abs() < 0.01 && b.log.dropped.is_empty(), "{share}");
     }
 
-    /// A source that responds: it sends at its rate times 1 - 2 pd. Whatever the rate, the queue reaches the target.
+    /// A source that responds sends at its rate times 1 - 2 pd. The queue reaches the target for each of these rates.
     #[test]
     fn under_any_load_the_queue_settles_at_the_target() {
         for load in [1.1, 1.5] {

@@ -1,18 +1,19 @@
-//! Feng's self-configuring RED: changes the strength of the signal when the average leaves the thresholds.
+//! Feng's self-configuring RED: changes the maximum probability when the average leaves the range between the
+//! thresholds.
 //!
-//! This was the first rule that adapted RED to its load. An average below `min_threshold` means too many signals, one
-//! above `max_threshold` too few: `max_probability` is divided, or multiplied, once when the average crosses into
-//! that range. Between the thresholds it does not change. Measure: RED's average. Function: RED's ramp, adjusted.
-//! Action: RED's.
+//! This was the first rule that adapted RED to its load. An average below `min_threshold` means that there are too many
+//! signals, and an average above `max_threshold` that there are too few. When the average crosses into one of these
+//! ranges, `max_probability` is divided or multiplied once. Between the thresholds it does not change. Measure: RED's
+//! average. Function: RED's ramp, adjusted. Action: the same as RED's.
 //!
 //! From: Feng, Kandlur, Saha, Shin, "A self-configuring RED gateway", INFOCOM 1999, section III.
 //!
-//! State: RED's; `max_probability`; the range of the average at the last arrival, initially below.
+//! State: RED's state; `max_probability`; the range of the average at the last arrival, which is initially "below".
 //!
-//! Departures: `max_probability` stays within 0 and 1. The start counts as below, so an empty queue is not a crossing
-//! (ns-2 and ns-3 divide at the first arrival).
+//! Departures: `max_probability` stays within 0 and 1. The first range counts as "below", so an empty queue at the
+//! start is not a crossing (ns-2 and ns-3 divide at the first arrival).
 //!
-//! Cost of a packet: RED's and two comparisons.
+//! Cost of a packet: the same as in RED, and two comparisons.
 
 use crate::aqm::red::params::{
     BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
@@ -70,7 +71,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Steered<Crossings>>(&MODEL, Facts::WITH_ECN)
 }
@@ -89,7 +90,7 @@ impl Configured for Steered<Crossings> {
     }
 }
 
-/// Changes once per crossing.
+/// The rule that changes `max_probability` once per crossing.
 #[derive(Clone, Debug)]
 pub struct Crossings {
     divide: f64,
@@ -97,7 +98,7 @@ pub struct Crossings {
     side: Region,
 }
 
-/// The range in which the average is.
+/// The range in which the average lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Region {
     Below,
@@ -137,7 +138,7 @@ mod tests {
     use crate::fifo::Fifo;
     use tailback_base::{BitRate, Duration, Stream};
 
-    /// Thresholds 5 and 15 packets; the average equals the backlog, which the test controls.
+    /// The thresholds are 5 and 15 packets. The average equals the backlog, which the test controls.
     #[test]
     fn once_a_crossing() {
         let settings = Settings::defaults(&MODEL)

@@ -1,21 +1,21 @@
-//! Nonlinear RED: gentle at light load, strong at heavy load.
+//! Nonlinear RED: signals gently at light load and strongly at heavy load.
 //!
-//! RED's line signals as soon as the average passes `min_threshold`, although a slightly longer queue does no harm,
-//! and it grows no faster near `max_threshold`. Nonlinear RED lets the probability grow with the square, `1.5
-//! max_probability x^2` with `x = (average - min_threshold) / (max_threshold - min_threshold)`. The factor makes the
-//! area below the curve equal to that of RED's line; the two meet at x = 2/3. Measure, action and everything else:
-//! RED's.
+//! RED's probability is a straight line. It signals as soon as the average passes `min_threshold`, although a slightly
+//! longer queue does no harm, and it grows no faster near `max_threshold`. In nonlinear RED the probability grows with
+//! the square, `1.5 max_probability x^2` with `x = (average - min_threshold) / (max_threshold - min_threshold)`. The
+//! factor 1.5 makes the area below this curve equal to that below RED's line. The curve meets the line at x = 2/3.
+//! Measure, action and all other rules are those of RED.
 //!
 //! From: Zhou, Yeung, Li, "Nonlinear RED: a simple yet efficient active queue management scheme", Computer Networks 50
 //! (2006).
 //!
-//! State: RED's.
+//! State: the same as in RED.
 //!
-//! Departures. Above `max_threshold` as in RED: with `gentle` the probability falls there from 1.5 max_probability to
-//! max_probability (as in ns-3) and rises to 1 at twice max_threshold; otherwise it is 1. A max_probability above 2/3
-//! would make the curve exceed 1, and is out of range.
+//! Departures. Above `max_threshold` the probability is the same as in RED. With `gentle` it falls at max_threshold
+//! from 1.5 max_probability to max_probability (as in ns-3), and then rises to 1 at twice max_threshold. Without
+//! `gentle` it is 1. A max_probability above 2/3 is out of range, because the curve would exceed 1.
 //!
-//! Cost of a packet: RED's and two multiplications.
+//! Cost of a packet: the same as in RED, and two multiplications.
 
 use crate::aqm::red::params::{
     BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_THRESHOLD, MEAN_PACKET,
@@ -69,7 +69,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -83,7 +83,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
 }
 
-/// The decision, without a queue.
+/// The decision alone, without a queue.
 ///
 /// # Errors
 /// RED's errors.
@@ -137,7 +137,7 @@ mod tests {
         assert!((at(22.5, &[]) - 0.55).abs() < 1e-12, "as RED above");
     }
 
-    /// The share of signals if they are independent.
+    /// If signals are independent, the share of signalled packets is the probability of the curve.
     #[test]
     fn packets_are_signalled_by_the_curve() {
         let mut b = held(10.0, &[("spread", "false")]);

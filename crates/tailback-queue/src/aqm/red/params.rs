@@ -1,7 +1,7 @@
 //! The parameters of RED, and of all disciplines that use it.
 //!
-//! A model that shares RED's decision lists these in its declaration, with another default if its authors chose one
-//! ([`Key::with_default`]).
+//! A model that uses RED's decision lists these parameters in its declaration, with another default if its authors
+//! chose one ([`Key::with_default`]).
 
 use crate::aqm::average::IdleEnds;
 use crate::aqm::red::config::IdleStarts;
@@ -27,7 +27,7 @@ params! {
 }
 
 tailback_base::choice! {
-    /// Where the weight comes from.
+    /// The source of the weight.
     pub enum WeightRule {
         Given = "given",
         ByRate = "rate",

@@ -1,7 +1,8 @@
 //! RED's decision about one packet, independent of how its average is computed.
 //!
-//! A class of packets has a [`Ramp`], from average to probability, and a count since its last signal; [`SignalRules`]
-//! are what all classes of a queue have in common. RED has one class; RIO has two and WRED many over one queue.
+//! A class of packets has a [`Ramp`], which maps the average to a probability, and a count since its last signal.
+//! [`SignalRules`] are the rules that all classes of a queue share. RED has one class. RIO has two classes and WRED
+//! many in one queue.
 
 use crate::aqm::red::params::{BYTES, FIRST_COUNT, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, SPREAD, WAIT};
 use crate::contract::admission::Decision;
@@ -22,8 +23,8 @@ pub fn base(average: f64, min: f64, max: f64, max_probability: f64, gentle: bool
     ramp.base(average)
 }
 
-/// The probability for the n-th packet since the last signal (`pa` of the paper). Without `wait` the gaps are uniform
-/// on 1 to 1/pb - 1 when the first packet counts as n = 1; with `wait` on 1/pb to 2/pb - 1.
+/// The probability for the n-th packet since the last signal (`pa` of the paper). If the first packet counts as n = 1,
+/// the gaps are uniform from 1 to 1/pb - 1 without `wait`, and from 1/pb to 2/pb - 1 with `wait`.
 #[inline]
 pub fn spread(pb: f64, n: f64, wait: bool) -> f64 {
     let passed = n * pb;
@@ -41,14 +42,14 @@ pub fn spread(pb: f64, n: f64, wait: bool) -> f64 {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RampShape {
     Line,
-    /// With the square, and 1.5 max_probability at the end, so that the area below equals that of the line (nonlinear
-    /// RED).
+    /// With the square, up to 1.5 max_probability at the end, so that the area below the curve equals that below the
+    /// straight line (nonlinear RED).
     Square,
-    /// Three equal regions, with one line each, that end at 1/4, 1/2 and 1 of max_probability (stepped RED).
+    /// In three equal regions with a straight line each, which end at 1/4, 1/2 and 1 of max_probability (stepped RED).
     Regions,
 }
 
-/// Maps the average to the probability. Thresholds in the unit of the buffer.
+/// Maps the average to the probability. The thresholds are in the unit of the buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Ramp {
     pub min_threshold: f64,
@@ -80,7 +81,7 @@ impl Ramp {
     }
 }
 
-/// The share of max_probability at this share of the way between the thresholds.
+/// The probability as a share of max_probability, for an average at this share of the distance between the thresholds.
 fn regions(way: f64) -> f64 {
     let thirds = 3.0 * way;
     if thirds < 2.0 {
@@ -96,9 +97,9 @@ pub struct SignalRules {
     pub ecn: bool,
     pub mark_cap: f64,
     pub mark_above_max: bool,
-    /// Weigh the probability by size.
+    /// Whether the probability is multiplied by the packet size over the mean packet size.
     pub bytes: bool,
-    /// Bytes.
+    /// The mean packet size, bytes.
     pub mean_packet: u64,
     pub spread: bool,
     pub wait: bool,
@@ -126,9 +127,10 @@ impl SignalRules {
 /// The values that an arrival finds.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// The average that its class uses.
+    /// The average that the class of the packet uses.
     pub average: f64,
-    /// Waiting packets. In RED the unit is that of the buffer: if it is bytes, ns-2's guard acts below two bytes.
+    /// Waiting packets. In RED the unit is that of the buffer, so if the buffer is in bytes, ns-2's guard acts below
+    /// two bytes.
     pub waiting: u64,
     pub fits: bool,
 }
@@ -152,7 +154,7 @@ impl RedClass {
         }
     }
 
-    /// Continue from the state of a class with another ramp.
+    /// Take over the state of a class that had another ramp.
     pub fn follow(&mut self, before: &RedClass) {
         (self.since, self.probability) = (before.since, before.probability);
     }
@@ -200,32 +202,32 @@ impl RedClass {
         Decision::Store
     }
 
-    /// An arrival finds this average; returns the base probability.
+    /// Update the base probability for an arrival that finds this average, and return it.
     #[inline]
     pub fn finds(&mut self, average: f64) -> f64 {
         self.probability = self.ramp.base(average);
         self.probability
     }
 
-    /// The average is below the ramp, so no arrivals are counted.
+    /// Stop counting arrivals, because the average is below the ramp.
     #[inline]
     pub fn rest(&mut self) {
         self.since = None;
     }
 
-    /// A signal: the count restarts.
+    /// Restart the count, because a packet was signalled.
     #[inline]
     pub fn restart(&mut self) {
         self.since = Some(0.0);
     }
 
-    /// Count this arrival; returns whether it is to be signalled early.
+    /// Count this arrival. Returns whether it is to be signalled early.
     #[inline]
     pub fn selects(&mut self, bytes: u32, rules: &SignalRules, stream: &mut Stream) -> bool {
         let pb = self.probability;
         let share = f64::from(bytes) / rules.mean_packet as f64;
         let step = if rules.bytes { share } else { 1.0 };
-        // The arrival that opens an active period counts as number 0, as in the paper (count = -1, then + 1).
+        // The first arrival at which the average is on the ramp has number 0, as in the paper (count = -1, then + 1).
         let n = match self.since {
             None if rules.ns2_guards => {
                 self.since = Some(step);

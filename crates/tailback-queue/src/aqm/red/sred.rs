@@ -1,10 +1,10 @@
-//! Stabilised RED: estimates the number of flows from random matches, and signals as much as that number requires.
+//! Stabilised RED: estimates the number of flows from random matches, and signals as often as this number requires.
 //!
-//! The signal strength that stabilises the queue depends on how many flows share it. SRED counts flows without
-//! storing them: it keeps a list of recently seen packets ("zombies") and compares each arrival with a random one of
-//! them. A hit is as likely as two packets of one flow. So the filtered frequency of hits P is the sum of the squared
-//! shares, and 1/P is the number of flows if they are equal. Measure: the backlog, in three steps, and P. Function:
-//! below. Action: a drop (early), or with `ecn` a mark.
+//! The signal probability that stabilises the queue depends on the number of flows that share it. SRED counts flows
+//! without a table of flows. It keeps a list of recently seen packets ("zombies") and compares each arrival with a
+//! random zombie. A hit means that both belong to the same flow. So the filtered frequency of hits P is the sum of the
+//! squared shares of the flows, and 1/P is the number of flows if their shares are equal. Measure: the backlog, in
+//! three steps, and P. Function: the rules below. Action: a drop (early), or with `ecn` a mark.
 //!
 //! ```text
 //! list not full:  add (flow, no hits);  hit = 0
@@ -15,20 +15,20 @@
 //! simple:  ps min(1, 1 / (256 P)^2)         full:  the same times (1 + hit / P)         detector:  nothing
 //! ```
 //!
-//! As a detector it does not signal but counts the hits of each flow: a flow with a share s of the arrivals is hit
-//! with probability s. So its share of the hits is s^2 divided by the sum of all squares, and a heavy flow stands
-//! out.
+//! As a detector SRED does not signal but counts the hits of each flow. An arrival of a flow with a share s of the
+//! arrivals is a hit with probability s. So the share of this flow in the hits is s^2 divided by the sum of all
+//! squares, and the share of a heavy flow is large.
 //!
-//! From: Ott, Lakshman, Wong, "SRED: stabilized RED", INFOCOM 1999, sections II to IV; both of its forms.
+//! From: Ott, Lakshman, Wong, "SRED: stabilized RED", INFOCOM 1999, sections II to IV, with both forms of the paper.
 //!
 //! State: the list; for the detector, a count for each flow; P, initially 1/256; with `use_average` an average like
 //! RED's.
 //!
-//! Departures. The paper stores a time with each zombie, which neither form uses. P begins at 1/256, so that an empty
-//! list does not weaken the signal. The list is updated even if the packet is dropped. `use_average` uses RED's
-//! average instead of the backlog.
+//! Departures. The paper stores a time with each zombie, but no form of SRED uses it. P begins at 1/256, so that the
+//! signal probability is not too low while the list is empty. The list is updated even if the packet is dropped.
+//! `use_average` uses RED's average instead of the backlog.
 //!
-//! Cost of a packet: a draw from the list, one for the overwriting, one for the signal; O(1).
+//! Cost of a packet: a random draw from the list, one for the overwriting and one for the signal; O(1).
 
 use crate::aqm::average::Average;
 use crate::aqm::red::params::{MEAN_PACKET, PROBABILITY, WEIGHT};
@@ -45,7 +45,7 @@ use tailback_base::{FlowId, Key, KeyField, Kind, Model, Packet, ProbeDef, Settin
 const SOURCE: &str = "Ott, Lakshman, Wong 1999";
 
 tailback_base::choice! {
-    /// What is signalled.
+    /// The form of SRED, which determines which packets are signalled.
     enum Form {
         Full = "full",
         Simple = "simple",
@@ -116,7 +116,7 @@ params! {
     BEFORE;
 }
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Sred>(&MODEL, Facts::WITH_ECN)
 }
@@ -165,7 +165,7 @@ impl Configured for Sred {
     }
 }
 
-/// A packet that was seen.
+/// An entry of the list: a packet that arrived earlier.
 #[derive(Clone, Copy, Debug)]
 struct Zombie {
     flow: u64,
@@ -175,29 +175,29 @@ struct Zombie {
 /// SRED's decision.
 #[derive(Clone, Debug)]
 pub struct Sred {
-    /// Size of the buffer, in its unit.
+    /// The size of the buffer, in its unit.
     buffer: f64,
     form: Form,
     size: usize,
     zombies: Vec<Zombie>,
-    /// Hits by the number of the flow; for the detector.
+    /// The hits of each flow, by the number of the flow; for the detector.
     by_flow: Vec<u32>,
     overwrite: f64,
-    /// Weight of a new sample in `hits`.
+    /// The weight of a new sample in `hits`.
     filter: f64,
-    /// P: the filtered frequency of hits.
+    /// P, the filtered frequency of hits.
     hits: f64,
     max_probability: f64,
     average: Option<Average>,
     key: KeyField,
     ecn: bool,
     probability: f64,
-    /// The place of the discipline, and its random stream.
+    /// The context in which the discipline was built, with its random stream.
     context: BuildContext,
 }
 
 impl Sred {
-    /// Compare with a zombie; returns whether it belongs to this flow.
+    /// Compare this flow with a random zombie. Returns whether the zombie belongs to this flow.
     fn meet(&mut self, flow: u64) -> bool {
         if self.zombies.len() < self.size {
             self.zombies.push(Zombie { flow, hits: 0 });
@@ -281,7 +281,7 @@ impl<P: Packet> Admission<P> for Sred {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 
-    /// The list stays, so its size and what counts as a flow do.
+    /// The list stays, so its size and the definition of a flow must not change.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         let mut new = Sred::configured(s, self.context.clone())?;
         unchanged(LIST.name, &self.size, &new.size)?;
@@ -323,8 +323,8 @@ mod tests {
         Bench::new(Fifo::from_settings(&s, sred))
     }
 
-    /// One flow with half of the arrivals and fifty with a hundredth each: the share of the heavy one in the hits is
-    /// 0.25 / (0.25 + 50 / 10^4).
+    /// One flow has half of the arrivals, and fifty flows have a hundredth each. The share of the heavy flow in the
+    /// hits is 0.25 / (0.25 + 50 / 10^4).
     #[test]
     fn as_a_detector_it_counts_hits_by_the_square_of_the_share() {
         let (mut b, mut pick) = (
@@ -359,7 +359,7 @@ mod tests {
         assert!(b.log.dropped.is_empty(), "the queue is short");
     }
 
-    /// P is the sum of the squared shares: 5 flows of 1 and 50 of 0.1 look like 18, not 55.
+    /// P is the sum of the squared shares. So 5 flows of rate 1 and 50 flows of rate 0.1 count as 18 flows, not 55.
     #[test]
     fn unequal_flows_look_fewer() {
         let (mut b, mut pick) = (bench(&[]), Stream::new(7, "flows"));
@@ -449,7 +449,8 @@ mod tests {
         for id in 0..10 {
             b.arrive(TestPacket::new(id, id as u32, 500).capable());
         }
-        // P is about 1/256, so above a third of the buffer each packet is signalled; below that a quarter of them.
+        // P is about 1/256. So above a third of the buffer each packet is signalled, and below that a quarter of the
+        // packets.
         assert!(b.log.marks(MarkReason::Early).ends_with(&[4, 5, 6, 7, 8, 9]));
         assert!(b.log.dropped.is_empty());
     }

@@ -1,7 +1,7 @@
-//! RED whose `max_probability` changes with the average, because one signal strength does not suit every load.
+//! RED with a `max_probability` that changes with the average, because one value does not suit every load.
 //!
-//! [`Steered`] is RED's decision with a [`Steering`], which sees every average before the decision and may change the
-//! ramp.
+//! [`Steered`] is RED's decision with a [`Steering`]. The steering receives every average before the decision and may
+//! change the ramp.
 
 use super::params::MAX_PROBABILITY;
 use super::signals::Ramp;
@@ -12,22 +12,22 @@ use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Packet, ProbeDef, Settings, Time};
 
-/// Changes a ramp.
+/// A rule that changes a ramp.
 pub trait Steering {
-    /// An arrival found this average; its decision comes next.
+    /// An arrival found this average. The decision about this arrival follows.
     fn arrival(&mut self, _average: f64, _ramp: &mut Ramp, _now: Time) {}
     fn next_timer(&self) -> Option<Time> {
         None
     }
     fn on_timer(&mut self, _average: f64, _ramp: &mut Ramp, _now: Time) {}
-    /// Move it by these settings from now on.
+    /// Use these settings from now on.
     ///
     /// # Errors
     /// Values that contradict each other.
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal>;
 }
 
-/// The probes of all such disciplines.
+/// The probes of all disciplines that are made of [`Steered`].
 pub const PROBES: &[ProbeDef] = &Probe::defs(&READ);
 
 /// The probes of the RED inside.
@@ -91,7 +91,7 @@ impl<P: Packet, S: Steering> Admission<P> for Steered<S> {
         Probe::read(&READ, &self.red, usize::from(probe.0), index)
     }
 
-    /// Where max_probability has come to, it stays until it moves.
+    /// The present max_probability stays until the rule changes it.
     fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
         unchanged(MAX_PROBABILITY.name, &self.first, &s.get(&MAX_PROBABILITY))?;
         let present = self.red.ramp().max_probability;

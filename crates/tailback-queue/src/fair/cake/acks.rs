@@ -1,26 +1,27 @@
-//! CAKE's ACK filter: an ACK that arrives makes older ones of its flow redundant, since it acknowledges all that they
-//! do.
+//! CAKE's ACK filter: an arriving ACK makes older ACKs of its flow redundant, because it acknowledges all data that
+//! they acknowledge.
 //!
-//! On a line that is much slower than the other direction the ACKs of a download fill what an upload leaves. Measure:
-//! the ACKs that wait in a queue. Function: an ACK is redundant if the ACK of its flow behind it has a higher number
-//! and the same ECE and CWR. Action: drop it (filtered); `conservative` keeps the last two of a row, `aggressive` the
-//! last.
+//! On a line that is much slower than the other direction, the ACKs of a download can fill the capacity that an upload
+//! leaves. Measure: the ACKs that wait in a queue. Function: an ACK is redundant if the next ACK of its flow behind it
+//! has a higher number and the same ECE and CWR. Action: the redundant ACK is dropped (filtered); `conservative` keeps
+//! the last two of several ACKs, `aggressive` only the last one.
 //!
-//! What is never dropped:
+//! These packets are never dropped:
 //!
-//! * data, SYN, FIN, RST, anything that is not TCP;
+//! * data, SYN, FIN, RST, and packets that are not TCP;
 //! * an ACK with SACK blocks, a DSACK or an option that is not a time stamp;
-//! * an ACK whose number was there before: a duplicate signals a loss, and a window update has the number of the ACK
-//!   before it;
-//! * the last ACK before ECE or CWR changes, and one that a queue has marked itself (CE).
+//! * an ACK whose number an earlier ACK had: a duplicate ACK signals a loss, and a window update has the number of the
+//!   ACK before it;
+//! * the last ACK before ECE or CWR changes, and an ACK that a queue has marked (CE).
 //!
 //! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018, section III.C; tc-cake(8).
 //!
-//! State: for each queue the flow whose ACK came last, its highest number so far, and the last number that came again.
+//! State: for each queue, the flow whose ACK arrived last, the highest number of this flow so far, and the last number
+//! that arrived again.
 //!
-//! Departures: the ACK that is dropped is the oldest of the last two or three, not the first of the queue. In a queue
-//! that was filtered all the time this is the same ACK. Linux also drops an ACK whose SACK blocks are all in a later
-//! one.
+//! Departures: the dropped ACK is the oldest of the last two or three, not the first one in the queue. If the queue was
+//! filtered all the time, this is the same ACK. Linux also drops an ACK whose SACK blocks are all contained in a later
+//! ACK.
 //!
 //! Cost of an ACK: one pass over the packets of its queue, which are few while ACKs are filtered.
 
@@ -29,17 +30,18 @@ use crate::pieces::store::{QueueId, Store};
 use tailback_base::work::done_if_long;
 use tailback_base::{Ecn, KeyField, Packet, PureAck};
 
-/// The ACKs that came to a queue.
+/// The state for the ACKs that arrived at a queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acks {
-    /// The flow whose numbers these are.
+    /// The flow of the two numbers below.
     flow: u64,
     last: Option<u64>,
     again: Option<u64>,
 }
 
 impl Acks {
-    /// The slot of the ACK that the packet in the slot `newest`, the last of queue `q`, makes redundant.
+    /// The slot of the ACK, if any, that the packet in the slot `newest` makes redundant. This packet is the last one
+    /// in queue `q`.
     pub fn redundant<P: Packet>(
         &mut self,
         store: &Store<P>,
@@ -50,7 +52,7 @@ impl Acks {
         let p = store.packet(newest)?;
         let (ack, flow) = (p.pure_ack()?, p.key(KeyField::Tuple));
         if self.flow != flow || self.last.is_none() {
-            // Whether this number was there before is not known.
+            // It is not known whether an earlier ACK had this number.
             let last = Some(ack.number);
             *self = Acks {
                 flow,
@@ -67,7 +69,7 @@ impl Acks {
         if repeats {
             return None;
         }
-        // The last two of the flow before it, the older first.
+        // The last two ACKs of the flow before the newest one, the older ACK first.
         let mut before: [Option<(u32, PureAck)>; 2] = [None; 2];
         let (mut slot, mut passed) = (store.head(q), 0);
         while let Some(ack_slot) = slot.filter(|ack_slot| *ack_slot != newest) {

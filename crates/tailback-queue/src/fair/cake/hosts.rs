@@ -7,7 +7,7 @@ use std::hash::BuildHasherDefault;
 /// The number of a host in a table.
 pub type HostId = u32;
 
-/// Hosts by address, numbered in the order of arrival, and their bulk flows.
+/// The hosts, numbered by their address in the order of arrival, and the number of bulk flows of each host.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     numbers: HashMap<u64, HostId, BuildHasherDefault<Mixed>>,

@@ -78,7 +78,7 @@ params! {
     BEFORE;
 }
 
-/// The words of tc-cake(8) for round trips. The first is that of `internet`.
+/// The words of tc-cake(8) for round trips. The values of the first one are those of `internet`.
 const PATHS: &[Profile] = &[
     Profile {
         name: "default",
@@ -99,7 +99,7 @@ const fn path(name: &'static str, doc: &'static str, values: &'static [(&'static
     Profile { name, doc, values }
 }
 
-/// The words are those of tc-cake(8), also those that stand for a kind of line and set its numbers.
+/// The words of tc-cake(8), including the words for a kind of line, which set several values.
 pub static LINUX: Linux = Linux {
     built_in: &[linux::ALWAYS_MARKS],
     presets: &[
@@ -186,7 +186,7 @@ pub static LINUX: Linux = Linux {
     )
 };
 
-/// The profiles with the names that `tc` has. Its `interplanetary` is another one.
+/// The profiles and their names in `tc`. The word `interplanetary` of `tc` has another value.
 const OF_PATHS: &[(&str, &str)] = &[
     ("datacentre", "datacentre"),
     ("lan", "lan"),
@@ -197,7 +197,7 @@ const OF_PATHS: &[(&str, &str)] = &[
     ("satellite", "satellite"),
 ];
 
-/// A kind of line: the bytes that it adds to a packet, its smallest packet, and its framing.
+/// A kind of line, with the bytes that it adds to a packet, its smallest packet, and its framing.
 const fn line(word: &'static str, overhead: &'static str, mpu: &'static str, framing: &'static str) -> Preset {
     Preset {
         word,
@@ -206,7 +206,7 @@ const fn line(word: &'static str, overhead: &'static str, mpu: &'static str, fra
     }
 }
 
-/// Values that follow from `rtt` if they are not given.
+/// Derives target and interval from `rtt`, if they are not given.
 pub fn follow_rtt(mut s: Settings) -> Settings {
     if let Some(rtt) = s.get(&RTT) {
         s.lay(INTERVAL.name, Value::Time(rtt));
@@ -216,7 +216,7 @@ pub fn follow_rtt(mut s: Settings) -> Settings {
 }
 
 tailback_base::choice! {
-    /// The directions in which hosts cannot be told apart.
+    /// The side on which all hosts look like one host.
     pub enum Translated {
         Neither = "neither",
         Source = "source",
@@ -226,15 +226,15 @@ tailback_base::choice! {
     /// Which redundant ACKs are dropped.
     pub enum AckFilter {
         Off = "off",
-        /// The last two stay.
+        /// All redundant ACKs except the last two.
         Conservative = "conservative",
-        /// The last stays.
+        /// All redundant ACKs except the last.
         Aggressive = "aggressive",
     }
 }
 
 tailback_base::choice! {
-    /// Between which hosts the line is shared, in addition to flows.
+    /// The hosts between which the line is shared, in addition to flows.
     pub enum Isolation {
         Triple = "triple",
         Source = "dual-src",
@@ -249,13 +249,13 @@ tailback_base::choice! {
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     pub rate: Option<BitRate>,
-    /// Bytes.
+    /// The memory limit, bytes.
     pub memory: u64,
     pub scheme: &'static Scheme,
     pub isolation: Isolation,
     pub queues: u32,
     pub ways: u32,
-    /// Before it is adapted to the rate of a tin.
+    /// COBALT's values before they are adapted to the rate of a tin.
     pub cobalt: cobalt::Config,
     pub length: Length,
     pub ingress: bool,
@@ -301,7 +301,7 @@ impl Config {
         })
     }
 
-    /// COBALT's values for a class of this rate: one and a half packets must fit into the target.
+    /// COBALT's values for a class. The target is at least the time of one and a half packets at the rate of the class.
     pub fn cobalt_at(&self, mtu_time: Duration) -> cobalt::Config {
         let (t0, i0) = (self.cobalt.target, self.cobalt.interval);
         let target = t0.max(Duration(mtu_time.0 * 3 / 2));

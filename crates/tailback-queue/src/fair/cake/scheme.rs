@@ -1,9 +1,9 @@
-//! The classes of CAKE, and the code points of each: data, one row for each scheme.
+//! The classes of CAKE and the code points of each class, as tables for each scheme.
 //!
 //! From: Høiland-Jørgensen, Täht and Morton 2018, section III.D; the manual of the Linux discipline, tc-cake(8), for
-//! shares and code points of three and four classes; facts of net/sched/sch_cake.c for those of eight classes, where
-//! each class has seven eighths of the share and of the weight of the class before it. Without a shaper the weights are
-//! in proportion to the shares, in whole numbers.
+//! shares and code points of three and four classes; net/sched/sch_cake.c for those of eight classes. There each class
+//! has seven eighths of the share and of the weight of the class before it. The weights, which are used without a
+//! shaper, are whole numbers in proportion to the shares.
 
 use tailback_base::BitRate;
 
@@ -12,7 +12,7 @@ use tailback_base::BitRate;
 pub struct Class {
     /// The share of CAKE's rate, as a fraction.
     pub share: (u64, u64),
-    /// Turns if CAKE does not shape.
+    /// The weight of a turn, if CAKE does not shape.
     pub weight: i64,
 }
 
@@ -25,11 +25,11 @@ impl Class {
     }
 }
 
-/// Classes in their own order.
+/// The classes in the order of their numbers.
 #[derive(Debug)]
 pub struct Scheme {
     pub classes: &'static [Class],
-    /// Among the classes that are due, the order of service.
+    /// The order in which classes that are due are served.
     pub order: &'static [usize],
     /// The class of code points that no other class has.
     pub rest: usize,
@@ -37,7 +37,7 @@ pub struct Scheme {
     codes: &'static [(usize, &'static [u8])],
 }
 
-/// For three and four classes.
+/// The numbers of the classes in the schemes with three and four classes.
 pub const BEST_EFFORT: usize = 0;
 const BULK: usize = 1;
 const VOICE: usize = 2;
@@ -68,7 +68,7 @@ const LADDER: [Class; 8] = {
 };
 const FROM_THE_LAST: &[usize] = &[7, 6, 5, 4, 3, 2, 1, 0];
 
-/// LE and CS1.
+/// The code points LE and CS1.
 const BULK_CODES: &[u8] = &[1, 8];
 
 tailback_base::choice! {
@@ -98,7 +98,7 @@ pub static DIFFSERV3: Scheme = Scheme {
     classes: &[ALL, SIXTEENTH, QUARTER],
     order: &[VOICE, BULK, BEST_EFFORT],
     rest: BEST_EFFORT,
-    // The legacy low-delay bit, VOICE-ADMIT, EF, CS6, CS7.
+    // The code points are the legacy low-delay bit, VOICE-ADMIT, EF, CS6, CS7.
     codes: &[(BULK, BULK_CODES), (VOICE, &[4, 44, 46, 48, 56])],
 };
 
@@ -108,14 +108,15 @@ static DIFFSERV4: Scheme = Scheme {
     rest: BEST_EFFORT,
     codes: &[
         (BULK, BULK_CODES),
-        // CS4, CS5, VOICE-ADMIT, EF, CS6, CS7.
+        // The code points are CS4, CS5, VOICE-ADMIT, EF, CS6, CS7.
         (VOICE, &[32, 40, 44, 46, 48, 56]),
-        // The legacy low-delay bit, CS2, AF2x, CS3, AF3x, AF4x.
+        // The code points are the legacy low-delay bit, CS2, AF2x, CS3, AF3x, AF4x.
         (VIDEO, &[4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38]),
     ],
 };
 
-/// Background, high throughput, best effort, video, low latency, interactive, least latency, network control.
+/// The classes are background, high throughput, best effort, video, low latency, interactive, least latency, and
+/// network control.
 static DIFFSERV8: Scheme = Scheme {
     classes: &LADDER,
     order: FROM_THE_LAST,
@@ -173,7 +174,8 @@ impl Scheme {
 mod tests {
     use super::*;
 
-    /// Powers of seven eighths of a rate that they divide; weights are rounded down at each step.
+    /// The rates are powers of seven eighths, of a rate for which they are whole numbers. The weights are rounded down
+    /// at each step.
     #[test]
     fn eight_classes_have_seven_eighths_of_the_one_before() {
         let eighths: u64 = 8 << 18;
@@ -188,7 +190,7 @@ mod tests {
         assert_eq!(rates(Tins::Precedence), rates(Tins::Eight));
         let weights: Vec<i64> = LADDER.iter().map(|c| c.weight).collect();
         assert_eq!(weights, [256, 224, 196, 171, 149, 130, 113, 98]);
-        // The others as tc-cake(8) has them: 6.25 %, 25 % and 50 %.
+        // The shares of the other schemes are those of tc-cake(8): 6.25 %, 25 % and 50 %.
         let tenths = |tins: Tins| -> Vec<u64> {
             let classes = tins.scheme().classes.iter();
             classes.map(|c| c.rate(BitRate(10_000)).0).collect()
@@ -197,7 +199,8 @@ mod tests {
         assert_eq!(tenths(Tins::Four), [10_000, 625, 2500, 5000]);
     }
 
-    /// A row of this table is a precedence (the first three bits of the code point), a column the last three bits.
+    /// In this table a row stands for a precedence (the first three bits of the code point), and a column for the last
+    /// three bits.
     #[test]
     fn code_points_of_eight_classes() {
         let classes = [

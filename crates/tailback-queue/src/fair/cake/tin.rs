@@ -1,9 +1,9 @@
-//! A class of CAKE: its queues in three lists, their COBALTs, and its clock.
+//! A class of CAKE: its queues in three lists, a COBALT for each queue, and its clock.
 //!
-//! A queue that becomes active is *sparse* and is in the new list. When it has used its first quantum it is *bulk*:
-//! it is in the old list, and counts for its hosts. A queue that is found empty leaves. While its COBALT still
-//! remembers something the queue is *decaying*; one such queue is checked with each packet, so that it forgets in
-//! time.
+//! A queue that becomes active is *sparse* and is in the new list. When it has used its first quantum it is *bulk*: it
+//! is in the old list, and counts as a bulk flow of its hosts. A queue that is found empty leaves its list. While its
+//! COBALT is not yet in its initial state, the queue is *decaying*. With each packet one decaying queue is checked, so
+//! that its COBALT returns to the initial state in time.
 
 use super::acks::Acks;
 use super::hosts::{HostId, Hosts};
@@ -17,50 +17,51 @@ use std::collections::VecDeque;
 use tailback_base::work::done_if_long;
 use tailback_base::{Duration, KeyField, Packet, Time};
 
-/// One byte of credit, as a power of two, because a quantum is divided between the flows of a host.
+/// The units of credit in a byte, as a power of two. A byte is divided into units because a quantum is divided between
+/// the flows of a host.
 const BYTE: u32 = 20;
 
-/// The list in which a queue is.
+/// The state of a queue, which determines its list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Standing {
     Out,
     Sparse,
-    /// It became empty before its debts were paid: it is at the end of the old list, but is not a bulk flow.
+    /// The queue became empty while its credit was negative. It is at the end of the old list, but is not a bulk flow.
     Waiting,
     Bulk,
     Decaying,
 }
 
-/// The data that every turn reads, stored separately so that a thousand queues fit into a cache.
+/// The data of a queue that every turn reads. It is stored separately so that a thousand queues fit into a CPU cache.
 #[derive(Clone, Debug)]
 struct Queue {
     deficit: i64,
-    /// Grows with each move, so that old entries in lists can be recognised.
+    /// The number of moves of the queue, by which old entries in lists are recognised.
     moves: u32,
     source: HostId,
     destination: HostId,
     standing: Standing,
 }
 
-/// A list of queues; entries of queues that have moved on are skipped.
+/// A list of queues. Entries of queues that have moved to another list are skipped.
 #[derive(Clone, Debug, Default)]
 struct Queues(VecDeque<(u32, u32)>);
 
 /// One class.
 pub struct Tin {
     pub class: Class,
-    /// The number of its first queue in the store.
+    /// The number of the first queue of this class in the store.
     pub first: QueueId,
     pub packets: u64,
     pub cobalt: cobalt::Config,
     pub mtu_time: Duration,
-    /// When it is due, if CAKE shapes; and how long its packets take at its rate.
+    /// If CAKE shapes, the time when the class is due, and the clock for its packets at its rate.
     pub due: Time,
     pub clock: Option<LineClock>,
-    /// Credit if CAKE does not shape, bytes.
+    /// The credit, if CAKE does not shape, bytes.
     pub credit: i64,
     pub bulk_flows: u32,
-    /// Off in a test that compares both ways.
+    /// Whether rounds without service are computed in one step. A test that compares both ways sets this to false.
     pub skips_rounds: bool,
     shares: Shares,
     sets: Sets,
@@ -136,7 +137,7 @@ impl Tin {
         self.sets.count(how)
     }
 
-    /// The queue, counted in this tin, of an arriving packet.
+    /// The queue of an arriving packet, by its number in this tin.
     pub fn classify<P: Packet>(&mut self, p: &P) -> u32 {
         let flows = &self.flows;
         let in_use = |q: QueueId| flows[q as usize].standing != Standing::Out;
@@ -166,7 +167,7 @@ impl Tin {
                 self.move_to(q, Standing::Sparse);
             }
             Standing::Waiting => {
-                // Its place in the old list does not change.
+                // The place of the queue in the old list does not change.
                 self.flows[q as usize].standing = Standing::Bulk;
                 self.bulk_flows += 1;
                 self.count_hosts(q, true);
@@ -175,7 +176,7 @@ impl Tin {
         }
     }
 
-    /// The memory was full, and this queue was the longest.
+    /// Inform the COBALT of this queue that the memory was full and this queue was the longest.
     pub fn overflow(&mut self, q: u32, now: Time) {
         self.controls[q as usize].overflow(now);
     }
@@ -184,7 +185,7 @@ impl Tin {
         &mut self.controls[q as usize]
     }
 
-    /// Charge the queue for what was sent.
+    /// Charge the queue for the bytes that were sent.
     pub fn charge(&mut self, q: u32, length: u64) {
         self.flows[q as usize].deficit -= (length as i64) << BYTE;
     }
@@ -196,7 +197,7 @@ impl Tin {
         }
     }
 
-    /// The queue with the turn, which has packets. `None` if no queue has any.
+    /// The queue that has the turn and has packets. `None` if no queue has packets.
     pub fn turn<P: Packet>(&mut self, store: &Store<P>, now: Time) -> Option<u32> {
         loop {
             let q = match self.new.first(&self.flows) {
@@ -211,7 +212,7 @@ impl Tin {
                 self.found_empty(q, now);
                 continue;
             }
-            // Only in the new list.
+            // A queue without credit can only come from the new list here.
             let standing = match holds {
                 true => {
                     self.bulk_flows += 1;
@@ -225,17 +226,17 @@ impl Tin {
         }
     }
 
-    /// The first queue of the old list that may send; the queues before it get the credit of a turn and go to the
-    /// end.
+    /// The first queue of the old list that may send. The queues before it get the credit of a turn and move to the end
+    /// of the list.
     ///
-    /// If in one round every queue got credit and none had enough, similar rounds follow: a host with a thousand
-    /// flows needs hundreds of them for a packet. They are processed at once, except the last.
+    /// If in one round every queue got credit and no queue had enough, similar rounds follow. A host with a thousand
+    /// flows needs hundreds of rounds for a packet. All these rounds except the last are computed in one step.
     fn first_with_credit(&mut self) -> Option<u32> {
-        // Only the first entry can belong to a queue that has moved on.
+        // Only the first entry can belong to a queue that has moved to another list.
         self.old.first(&self.flows)?;
         loop {
-            // The number of further rounds in which no visited queue has enough credit; and the credit per turn for
-            // the last hosts.
+            // `rounds` is the number of further rounds in which no visited queue has enough credit, and `credit` the
+            // credit per turn for the last pair of hosts.
             let (mut visits, mut rounds, mut hosts, mut credit) = (0, i64::MAX, None, 0);
             for (q, _) in &self.old.0 {
                 let flow = &mut self.flows[*q as usize];
@@ -254,7 +255,8 @@ impl Tin {
             }
             done_if_long(visits);
             if visits < self.old.0.len() {
-                // They go to the end with their present entries, so they do not count as moved.
+                // The visited queues move to the end of the list with their present entries, so this does not count as
+                // a move.
                 self.old.0.rotate_left(visits);
                 return self.old.0.front().map(|e| e.0);
             }
@@ -296,7 +298,7 @@ impl Tin {
         }
     }
 
-    /// Append to the list of this state.
+    /// Append the queue to the list of this state.
     fn move_to(&mut self, q: u32, standing: Standing) {
         let flow = &mut self.flows[q as usize];
         flow.standing = standing;
@@ -312,7 +314,8 @@ impl Tin {
 }
 
 impl Shares {
-    /// The addresses of a packet, one for all where addresses are translated.
+    /// The source address and the destination address of a packet. On a side with address translation, all hosts have
+    /// one address.
     fn hosts_of<P: Packet>(&self, p: &P) -> (u64, u64) {
         let (source, destination) = (p.key(KeyField::Source), p.key(KeyField::Destination));
         match self.translated {

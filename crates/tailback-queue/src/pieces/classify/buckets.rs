@@ -1,15 +1,17 @@
 //! Buckets: queues chosen by a hash that may change during the run, or by the hash of ns-2.
 //!
-//! With a hash to a fixed number of buckets some flows share a bucket permanently. With a new salt from time to time
-//! they share with others, so no flow is unlucky for long. Waiting packets stay where they are, so if the bucket of a
-//! flow changes, its newer packets may overtake its older ones. The other hash adds the numbers of the two hosts: all
-//! flows of a pair of hosts share a bucket, and so do pairs with equal sums.
+//! With a hash to a fixed number of buckets, some flows share a bucket permanently. If the hash gets a new salt from
+//! time to time, the flows that share a bucket change, so no flow has a disadvantage for long. Waiting packets stay
+//! where they are. So if the bucket of a flow changes, its newer packets may overtake its older ones. The other hash,
+//! that of ns-2, adds the numbers of the two hosts. So all flows of a pair of hosts share a bucket, and pairs with
+//! equal sums share a bucket too.
 //!
 //! ```text
 //! ns-2:   k = source + destination;   ((k + k / 256 - k / 16 - 1) mod (2^20 - 1)) mod buckets, in whole numbers
 //! ```
 //!
-//! State: the salt, and how often it has changed. A packet costs four multiplications, or three divisions.
+//! State: the salt, and the number of its changes. A packet costs four multiplications with the salted hash, or three
+//! divisions with that of ns-2.
 //!
 //! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (the hash with perturbation); the public ns-2
 //! class.
@@ -26,19 +28,20 @@ enum Rule {
     SumOfHosts,
 }
 
-/// Flows in a fixed number of buckets.
+/// A mapper of flows to a fixed number of buckets.
 #[derive(Clone, Debug)]
 pub struct Buckets {
     rule: Rule,
     buckets: u32,
-    /// Time between two salts; zero keeps the first one.
+    /// The time between two salts; with zero the first salt is kept.
     perturb: Duration,
     changes: u64,
     stream: Stream,
 }
 
 impl Buckets {
-    /// By a salted hash of a key, with a new salt every `perturb`; if that is zero, the salt never changes.
+    /// Buckets by a salted hash of a key, with a new salt every `perturb`. If `perturb` is zero, the salt never
+    /// changes.
     pub fn salted(key: KeyField, buckets: u32, perturb: Duration, mut stream: Stream) -> Buckets {
         let hash = Hashed::new(key, buckets, stream.bits());
         Buckets {
@@ -50,7 +53,7 @@ impl Buckets {
         }
     }
 
-    /// By the sum of the two hosts' numbers.
+    /// Buckets by the sum of the two hosts' numbers.
     pub fn by_sum_of_hosts(buckets: u32, stream: Stream) -> Buckets {
         Buckets {
             rule: Rule::SumOfHosts,
@@ -105,8 +108,8 @@ mod tests {
         c.queue_of(&TestPacket::new(0, flow, 500), Time::ZERO)
     }
 
-    /// By hand: 2 + 0 - 0 - 1; 256 + 1 - 16 - 1 = 240; 4096 + 16 - 256 - 1 = 3855; (2^21 + 2^13 - 2^17 - 1) mod (2^20 -
-    /// 1) = 925696.
+    /// The values computed by hand are 2 + 0 - 0 - 1; 256 + 1 - 16 - 1 = 240; 4096 + 16 - 256 - 1 = 3855; (2^21 +
+    /// 2^13 - 2^17 - 1) mod (2^20 - 1) = 925696.
     #[test]
     fn the_bucket_of_a_sum() {
         let sums = [
@@ -119,7 +122,7 @@ mod tests {
         for (k, expected) in sums {
             assert_eq!(bucket_of_sum(k, 16), expected, "{k}");
         }
-        // Each flow of a test packet has two hosts of its number.
+        // Both hosts of a test packet have the number of its flow.
         let mut c = Buckets::by_sum_of_hosts(16, Stream::new(1, "test"));
         assert_eq!(bucket(&mut c, 128), 0);
         assert_eq!(Classifier::<TestPacket>::next_timer(&c), None);

@@ -1,9 +1,10 @@
-//! A queue for each weight: the flows of one weight are a class.
+//! A queue for each weight: the flows with one weight form a class.
 //!
-//! Under a scheduler that uses weights, a class is served like one flow with its weight; under strict priority the
+//! With a scheduler that uses weights, a class is served like one flow with this weight. With strict priority, the
 //! weight is the rank of the class. Queues are numbered in the order in which weights first reach this port.
 //!
-//! State: the weights seen. A packet is compared with each of them, so this is for a few classes.
+//! State: the weights of all flows so far. The weight of a packet is compared with each of these, so this mapper is
+//! meant for a few classes.
 
 use crate::pieces::classify::Classifier;
 use crate::pieces::store::QueueId;
@@ -12,7 +13,7 @@ use tailback_base::{Packet, Time};
 /// One queue for each weight.
 #[derive(Clone, Debug, Default)]
 pub struct ByWeight {
-    /// The weight of each queue, as bits: equal weights have equal bits.
+    /// The weight of each queue, as the bits of the number, because equal weights have equal bits.
     weights: Vec<u64>,
 }
 

@@ -1,11 +1,11 @@
 //! A queue for each conversation: all packets with the same classification key.
 //!
-//! Fair queueing shares a line between conversations, and what counts as a conversation is a choice: a pair of hosts
-//! (in one direction), one connection, everything from one source, or everything to one destination. Queues are
-//! numbered in the order in which their first packets reach this port.
+//! Fair queueing shares a line between conversations. A conversation can be defined as the packets of a pair of hosts
+//! (in one direction), of one connection, from one source, or to one destination. Queues are numbered in the order in
+//! which their first packets reach this port.
 //!
-//! State: a hash table from key to number (with our mixing function, so nothing depends on the process) and the first
-//! flow of each conversation. A packet costs one lookup.
+//! State: a hash table from key to number (with our mixing function, so that no result depends on the process), and the
+//! first flow of each conversation. A packet costs one lookup.
 //!
 //! Source: S. Keshav, "On the efficient implementation of fair queueing", 1991: a conversation is one (sending host,
 //! receiving host) pair, and its ACKs are another conversation.
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use tailback_base::{FlowId, Key, KeyField, Kind, Packet, ProbeDef, Time};
 
-/// Declared once for the disciplines that share between conversations.
+/// The parameter of all disciplines that share a line between conversations.
 pub const CONVERSATION: Key<KeyField> = Key::new(
     "conversation",
     Kind::Choice(&["pair", "tuple", "source", "destination"]),

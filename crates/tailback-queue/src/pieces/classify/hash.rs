@@ -1,16 +1,16 @@
 //! Queues by hash: no table is needed, but some flows share a queue.
 //!
 //! There is a fixed number of queues, and a flow's queue is a uniform hash of its destination (or another key). This
-//! needs no memory and finds the queue at once. But with n flows on K queues some queues get several flows and others
-//! none, until n/K is large. The hash is SplitMix64's finalizer over key and seed, reduced by multiplication. It is
-//! our own code, so that results never change with a library; the seed comes from the discipline's random stream, so
-//! replications hash differently.
+//! needs no table and finds the queue in one step. But with n flows on K queues, some queues get several flows and
+//! others none, unless n/K is large. The hash is SplitMix64's finalizer of key and seed, reduced by multiplication. It
+//! is our own code, so that results never change with a library. The seed comes from the discipline's random stream, so
+//! each replication has another hash.
 //!
-//! State: the seed, and for the measures the number of flows of each queue. A packet costs four multiplications.
+//! State: the seed, and for the probes the number of flows of each queue. A packet costs four multiplications.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5 (only the destination there, the 5-tuple for real
-//! packets; not ns-2's address arithmetic). Mixing function: Steele, Lea, Flood, "Fast splittable pseudorandom number
-//! generators", 2014.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5. That hash uses only the destination. For real
+//! packets the 5-tuple is hashed. The address arithmetic of ns-2 is not used. Mixing function: Steele, Lea, Flood,
+//! "Fast splittable pseudorandom number generators", 2014.
 
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::occupancy::{FLOW_RATIO, Occupancy, QUEUE_FLOWS};
@@ -27,7 +27,7 @@ pub struct Hashed {
 }
 
 impl Hashed {
-    /// `queues` is K; 0 counts as 1.
+    /// A hash to `queues` queues, which is K; 0 counts as 1.
     pub fn new(key: KeyField, queues: u32, seed: u64) -> Hashed {
         Hashed {
             key,
@@ -43,7 +43,7 @@ impl Hashed {
     }
 }
 
-/// Each bit of the result depends on every bit of `x`; a bijection.
+/// The mixing function, a bijection. Each bit of the result depends on every bit of `x`.
 pub fn mix(x: u64) -> u64 {
     let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -51,14 +51,14 @@ pub fn mix(x: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The mapper: a hash, and the number of flows it has sent to each queue.
+/// The mapper: a hash, and the number of flows that it has mapped to each queue.
 #[derive(Clone, Debug)]
 pub struct ByHash {
     hash: Hashed,
     occupancy: Occupancy,
 }
 
-/// Its probes.
+/// Values that can be recorded.
 const READ: [Probe<ByHash>; 2] = [
     Probe::of(FLOW_RATIO, |h, _| h.occupancy.ratio()),
     Probe::of(QUEUE_FLOWS, |h, q| h.occupancy.flows(q).map_or(f64::NAN, f64::from)),
@@ -118,7 +118,7 @@ mod tests {
             same += u32::from(a.queue(key) == b.queue(key));
         }
         let chi2: f64 = count.iter().map(|n| (n - 1000.0) * (n - 1000.0) / 1000.0).sum();
-        // 99 degrees of freedom: the bounds at 0.1 %.
+        // For 99 degrees of freedom, these are the bounds at 0.1 %.
         assert!((60.0..149.0).contains(&chi2), "{chi2}");
         assert!((850..1150).contains(&same), "two seeds agree on one key in K: {same}");
     }

@@ -1,17 +1,17 @@
 //! Queues by hash, in sets: if two flows hash to the same queue, the second takes the next free queue of the set.
 //!
-//! With n flows on K queues a plain hash lets many flows share although most queues are free: on average 4.7 of 100
-//! flows on 1024 queues. Here the queues are grouped in sets of `ways`. A flow first looks for a queue of its set
-//! that carries its tag. If no queue carries it, it looks, from the hashed queue on, for one that is not in use,
-//! which gets its tag. Only if others use the whole set does it share the hashed queue (a collision). A processor's
-//! cache finds its lines in the same way. A collision may cause reordering: the sharing flow may later
-//! find its own queue while it still has packets in the shared one, and so overtake itself.
+//! With a plain hash of n flows to K queues, many flows share a queue although most queues are free: on average 4.7 of
+//! 100 flows on 1024 queues. Here the queues are grouped in sets of `ways`. A flow first gets the queue of its set that
+//! has its tag. If no queue has its tag, the flow gets the first queue, from the hashed one on, that is not in use, and
+//! this queue gets its tag. Only if all queues of the set are in use does the flow share the hashed queue (a
+//! collision). A processor's cache finds its lines in the same way. A collision may cause reordering: the flow may
+//! later get its own queue while it still has packets in the shared one, and these packets are overtaken.
 //!
 //! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018, section III-B.
 //!
-//! State: the tag of each queue (8 bytes) and its number of packets; counts of how often a packet found its queue at
-//! once, elsewhere in its set, found a free one, or shared with others. A packet costs a hash, and a look at up to
-//! two times `ways` tags.
+//! State: the tag of each queue (8 bytes) and its number of packets. Four counts say how often a packet found its queue
+//! at once, found it elsewhere in its set, got a free queue, or shared a queue. A packet costs a hash, and the
+//! comparison of up to two times `ways` tags.
 
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::hash::{Hashed, mix};
@@ -23,14 +23,14 @@ params! {
     /// The size of a set.
     pub WAYS: u32 = Key::new("ways", Kind::Count { min: 1, max: 1024 }, "8",
         "How many queues make a set, for mapper \"hash_sets\".", "Linux cake");
-    /// The same for disciplines that hash without sets by default.
+    /// The size of a set, for disciplines that hash without sets by default.
     pub WAYS_OR_NONE: Option<u32> = Key::new(WAYS.param.name, WAYS.param.kind, "none",
         "How many queues make a set. A flow whose queue has another flow takes a free queue of its set. Default: a \
          plain hash without sets.",
         "8 in Linux cake, and in ns-3 where it is asked for");
 }
 
-/// How packets found their queues.
+/// The counts of how packets found their queues.
 pub const COUNTS: [ProbeDef; 4] = [
     count("hash_direct", "Packets of flows that had the hashed queue."),
     count("hash_hits", "Packets of flows that had another queue of their set."),
@@ -65,13 +65,13 @@ pub struct Sets {
     hash: Hashed,
     seed: u64,
     ways: u32,
-    /// `None` until a queue has been used.
+    /// The tag of each queue; `None` until the queue has been used.
     tags: Vec<Option<u64>>,
     counts: [u64; 4],
 }
 
 impl Sets {
-    /// `queues` is a multiple of `ways`.
+    /// The sets of `queues` queues, which is a multiple of `ways`.
     pub fn new(key: KeyField, queues: u32, ways: u32, seed: u64) -> Sets {
         Sets {
             hash: Hashed::new(key, queues, seed),
@@ -82,7 +82,7 @@ impl Sets {
         }
     }
 
-    /// The queue for this key, and how it was found; `in_use` says which queues are occupied.
+    /// The queue for this key, and how it was found. `in_use` says which queues are occupied.
     pub fn find(&mut self, key: u64, in_use: impl Fn(QueueId) -> bool) -> (QueueId, Found) {
         let tag = Some(mix(key) ^ self.seed);
         let hashed = self.hash.queue(key);
@@ -108,7 +108,7 @@ impl Sets {
     }
 }
 
-/// The mapper: sets whose queues are in use while they hold packets.
+/// The mapper: sets of queues. A queue is in use while it has packets.
 #[derive(Clone, Debug)]
 pub struct HashSets {
     key: KeyField,
@@ -127,7 +127,7 @@ impl HashSets {
         }
     }
 
-    /// A mapper whose queues make whole sets.
+    /// A mapper whose queues form whole sets.
     ///
     /// # Errors
     /// The queues do not form whole sets.
@@ -181,7 +181,7 @@ mod tests {
     use crate::contract::testing::TestPacket;
     use std::collections::HashSet;
 
-    /// Keys whose hashed queue is in the same set, each in a different slot or all in one.
+    /// Keys whose hashed queues are in this set.
     fn keys_of_set(sets: &Sets, set: u32, n: usize) -> Vec<u64> {
         (0..)
             .filter(|k| sets.hash.queue(*k) / sets.ways == set)
@@ -199,7 +199,8 @@ mod tests {
         let own: HashSet<_> = queues[..8].iter().collect();
         assert_eq!(own.len(), 8, "eight queues for eight flows");
         assert_eq!(queues[8], h.sets.hash.queue(keys[8]), "the ninth shares the hashed one");
-        // The tag has a new owner: the old owner finds another private queue only if one is free.
+        // The tag of this queue is now that of the ninth flow. The previous owner gets another private queue only if
+        // one is free.
         let loser = queues.iter().position(|q| *q == queues[8]).unwrap();
         h.queue_of(&packet(keys[8]), Time::ZERO);
         assert_eq!(h.sets.counts, [1, 0, 8, 1]);
@@ -209,7 +210,7 @@ mod tests {
         assert_eq!((again, h.sets.counts), (queues[freed], [1, 0, 9, 1]));
     }
 
-    /// A flow keeps its queue while it is empty, unless another flow has taken it.
+    /// A flow keeps its queue while the queue is empty, unless another flow has taken it.
     #[test]
     fn a_tag_outlives_the_packets() {
         let mut h = HashSets::new(KeyField::Tuple, 64, 8, 3);
@@ -220,8 +221,8 @@ mod tests {
         assert_eq!(h.sets.counts, [1, 0, 1, 0]);
     }
 
-    /// How many of n permanent flows share, on average: 4.7 of 100 and 68.7 of 400 with a plain hash on 1024 queues,
-    /// none and 0.85 with 8 ways.
+    /// The mean number of permanent flows on 1024 queues that share a queue. With a plain hash it is 4.7 of 100 flows
+    /// and 68.7 of 400; with 8 ways it is 0 and 0.85.
     #[test]
     fn sets_keep_flows_apart() {
         let runs = 400;

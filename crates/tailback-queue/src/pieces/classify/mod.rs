@@ -1,4 +1,4 @@
-//! Which packets share a queue: the classifiers of a port, one file each.
+//! The classifiers of a port, which decide which packets share a queue. Each classifier has its own file.
 
 pub mod bloom;
 pub mod buckets;
@@ -12,18 +12,19 @@ pub mod per_flow;
 use crate::pieces::store::QueueId;
 use tailback_base::{Packet, ProbeDef, Time};
 
-/// Maps packets to queues.
+/// A rule that maps packets to queues.
 pub trait Classifier<P: Packet> {
-    /// The queue of an arriving packet. Numbers start at 0 without gaps: the port keeps a queue for every number up
-    /// to the largest one used. Either [`Classifier::refused`] or [`Classifier::left`] follows for the same packet.
+    /// The queue of an arriving packet. Numbers start at 0 and have no gaps, because the port has a queue for every
+    /// number up to the largest one used. For the same packet, a call of either [`Classifier::refused`] or
+    /// [`Classifier::left`] follows.
     fn queue_of(&mut self, p: &P, now: Time) -> QueueId;
     /// The number of queues, if it is known in advance.
     fn queues(&self) -> Option<u32> {
         None
     }
-    /// A flow whose packets look like this one may send from now on; see `QueueDiscipline::flow_joined`.
+    /// A flow with packets like this one may send from now on; see `QueueDiscipline::flow_joined`.
     fn flow_joined(&mut self, _p: &P, _now: Time) {}
-    /// The flow sends no more, or its packets look different from now on.
+    /// The flow sends no more packets, or the keys of its packets have changed.
     fn flow_left(&mut self, _p: &P, _now: Time) {}
     /// The packet was dropped on arrival.
     fn refused(&mut self, _p: &P, _q: QueueId, _now: Time) {}
@@ -33,7 +34,7 @@ pub trait Classifier<P: Packet> {
         None
     }
     fn on_timer(&mut self, _now: Time) {}
-    /// The classifier's own probes; [`Classifier::read`] takes their place in this list.
+    /// The classifier's own probes. The argument of [`Classifier::read`] is the index in this list.
     fn probes(&self) -> &'static [ProbeDef] {
         &[]
     }
@@ -42,7 +43,7 @@ pub trait Classifier<P: Packet> {
     }
 }
 
-/// A boxed classifier is a classifier, so that the mapper of a port can be chosen at run time.
+/// A boxed classifier is a classifier too, so that the mapper of a port can be chosen at run time.
 impl<P: Packet> Classifier<P> for Box<dyn Classifier<P>> {
     fn queue_of(&mut self, p: &P, now: Time) -> QueueId {
         (**self).queue_of(p, now)

@@ -1,12 +1,12 @@
-//! The true number of flows of each queue, which an observer of the whole network knows and a router does not.
+//! The true number of flows of each queue. A router cannot measure this number, but the simulator has it.
 //!
-//! A driver announces which flows cross a discipline
+//! A driver announces the flows that send through a discipline
 //! ([`QueueDiscipline::flow_joined`](crate::QueueDiscipline::flow_joined)). Mappers that spread flows over a fixed
-//! number of queues count them here, for the measure "fullest divided by emptiest queue". No decision uses these
-//! numbers, except the start-up of the Bloom mapper.
+//! number of queues count these flows here, for the measure "fullest divided by emptiest queue". No decision uses these
+//! counts, except the start of the Bloom mapper.
 //!
-//! State: a count for each queue, and the ratio until a count changes, since a recording on change reads it after each
-//! packet. A change of a count costs O(1), the first reading of the ratio after it O(K).
+//! State: a count for each queue, and the ratio of the present counts. The ratio is stored because a recording on
+//! change reads it after each packet. A change of a count costs O(1), and the next read of the ratio O(K).
 
 use crate::pieces::store::QueueId;
 use std::cell::Cell;
@@ -21,7 +21,7 @@ pub const FLOW_RATIO: ProbeDef = ProbeDef {
           numbers, not those that the mapper counts.",
     per: "",
 };
-/// Flows by queue.
+/// The number of flows of each queue.
 pub const QUEUE_FLOWS: ProbeDef = ProbeDef {
     name: "queue_flows",
     unit: "flows",
@@ -29,11 +29,11 @@ pub const QUEUE_FLOWS: ProbeDef = ProbeDef {
     per: "queue",
 };
 
-/// Flows of each queue.
+/// The number of flows of each queue.
 #[derive(Clone, Debug)]
 pub struct Occupancy {
     flows: Vec<u32>,
-    /// As of the counts; `None` after one has changed.
+    /// The ratio of the present counts; `None` after a count has changed.
     ratio: Cell<Option<f64>>,
 }
 
@@ -50,7 +50,8 @@ impl Occupancy {
         self.flows.get(q as usize).copied()
     }
 
-    /// Fullest divided by emptiest queue: infinite if one is empty, NaN if all are.
+    /// The flows of the fullest queue divided by those of the emptiest one. It is infinite if one queue has no flows,
+    /// and NaN if all have none.
     pub fn ratio(&self) -> f64 {
         let ratio = self.ratio.get().unwrap_or_else(|| self.counted_ratio());
         self.ratio.set(Some(ratio));
@@ -58,7 +59,7 @@ impl Occupancy {
     }
 
     fn counted_ratio(&self) -> f64 {
-        // One instruction compares several.
+        // One machine instruction compares several counts.
         done_if_long(self.flows.len() / 8);
         let (mut least, mut most) = (u32::MAX, 0);
         for n in &self.flows {
@@ -85,7 +86,7 @@ impl Occupancy {
         }
     }
 
-    /// Replace all counts by the counts of the groups, each in its queue.
+    /// Replace all counts by sums over groups. Each item is the queue of a group and its number of flows.
     pub fn recount(&mut self, groups: impl Iterator<Item = (QueueId, u32)>) {
         self.ratio.set(None);
         self.flows.fill(0);

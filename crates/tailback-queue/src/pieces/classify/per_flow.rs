@@ -1,19 +1,19 @@
-//! A queue for each flow, and the even mapper made from it.
+//! A mapper with a queue for each flow, and the even mapper, which is made from it.
 //!
-//! [`PerFlow`] gives every flow its own queue, numbered in the order in which flows first reach this port. The
-//! numbers have no gaps, even if the flow ids of the whole network are far apart. So a port that sees ten of ten
-//! thousand flows has ten queues, and vectors indexed by queue stay short. A flow id keeps its queue permanently:
-//! when the network reuses an id, the port does not grow. What a discipline remembers about a queue (such as TDRR's
-//! rate) then comes from the previous flow with this id.
+//! [`PerFlow`] gives every flow its own queue, numbered in the order in which flows first reach this port. The numbers
+//! have no gaps, even if there are large gaps between the flow ids. So a port that sees ten of ten thousand flows has
+//! ten queues, and vectors with an entry for each queue stay short. A flow id keeps its queue permanently, so the
+//! number of queues does not grow when the network reuses an id. The state that a discipline stores for a queue (such
+//! as TDRR's rate) then comes from the previous flow with this id.
 //!
-//! [`Even`] assigns the flows to K queues in turn: flow number i, counted among those that cross this port, goes to
-//! queue i mod K. (If flows were counted over the whole network, all flows of a multi-hop path would share the same
-//! queues.)
+//! [`Even`] assigns the flows to K queues in turn: flow number i goes to queue i mod K. Flows are numbered at this
+//! port. If they were numbered over the whole network, all flows of a multi-hop path could share the same queues.
 //!
-//! State: the queue of each flow id, in pages of 1024 ids, and the owner of each queue: 8 bytes per flow seen, 4 KB
-//! for each page used. A packet costs one lookup in two vectors.
+//! State: the queue of each flow id, in pages of 1024 ids, and the flow of each queue. This takes 8 bytes for each flow
+//! and 4 KB for each page in use. A packet costs one lookup in two vectors.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; even: flow index mod K, counted at this port.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; the even mapper uses the flow number at this port
+//! mod K.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::classify::Classifier;
@@ -33,8 +33,8 @@ const PAGE: usize = 1024;
 /// One queue for each flow.
 #[derive(Clone, Debug, Default)]
 pub struct PerFlow {
-    /// The queue of a flow, `NONE` if the flow was never seen; in pages, because a driver may use ids that are far
-    /// apart.
+    /// The queue of each flow id, `NONE` if the flow was never seen. The ids are stored in pages, because a driver may
+    /// use ids with large gaps.
     pages: Vec<Option<Box<[QueueId; PAGE]>>>,
     /// The flow of each queue.
     owner: Vec<FlowId>,
@@ -47,7 +47,7 @@ impl PerFlow {
         PerFlow::default()
     }
 
-    /// The number of this flow among those seen here; a new number if the flow is new.
+    /// The number of this flow at this port; a new number if the flow is new.
     pub fn number(&mut self, flow: FlowId) -> QueueId {
         let (page, i) = (flow.0 as usize / PAGE, flow.0 as usize % PAGE);
         if self.pages.len() <= page {
@@ -67,7 +67,7 @@ impl<P: Packet> Classifier<P> for PerFlow {
         self.number(p.flow())
     }
 
-    /// Queues of flows that were announced or seen.
+    /// The number of flows that were announced or seen, which is the number of queues.
     fn queues(&self) -> Option<u32> {
         Some(self.present.max(self.owner.len() as u32))
     }
@@ -89,7 +89,7 @@ impl<P: Packet> Classifier<P> for PerFlow {
     }
 }
 
-/// Flows assigned to a fixed number of queues in turn: the ideal that hashing only approaches.
+/// A mapper that assigns flows to a fixed number of queues in turn. This is the ideal that hashing only approximates.
 #[derive(Clone, Debug)]
 pub struct Even {
     flows: PerFlow,
@@ -97,7 +97,7 @@ pub struct Even {
 }
 
 impl Even {
-    /// `queues` is K; 0 counts as 1.
+    /// The even mapper to `queues` queues, which is K; 0 counts as 1.
     pub fn new(queues: u32) -> Even {
         Even {
             flows: PerFlow::new(),
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn even_counts_the_flows_of_this_port() {
-        // Flows of a multi-hop path whose ids are all multiples of K still spread.
+        // The flows of a multi-hop path spread over the queues even if their ids are all multiples of K.
         let mut c = Even::new(4);
         let queues: Vec<u32> = (0..8).map(|i| queue(&mut c, i * 100)).collect();
         assert_eq!(queues, [0, 1, 2, 3, 0, 1, 2, 3]);

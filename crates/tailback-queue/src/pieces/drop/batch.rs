@@ -1,16 +1,16 @@
-//! Batch drop: when too much waits, the queue with the most bytes loses packets from its front, up to a whole batch
-//! at once.
+//! Batch drop: when a limit is exceeded, the queue with the most bytes loses packets from its front, up to a whole
+//! batch at once.
 //!
 //! During a long overload, every arrival finds the buffer full. A search for the fattest queue at each arrival would
-//! make an overloaded router even slower. So this queue loses half of its bytes at once, or `batch` packets,
-//! whichever is less. The newcomer is stored before the choice is made. `memory` limits the bytes in addition to the
-//! buffer, which usually counts packets.
+//! make an overloaded router even slower. So the fattest queue loses half of its bytes at once, or `batch` packets,
+//! whichever is less. The arriving packet is stored before the queue is chosen. `memory` limits the bytes in addition
+//! to the buffer, which usually counts packets.
 //!
 //! From: RFC 8290, section 4.1 (a batch from the queue with the largest byte count).
 //!
-//! State: what is needed to find the fattest queue ([`Fattest`]). A packet costs a count, and a drop a look at every
-//! queue; or both cost O(log n), while drops are frequent and small. Among equal queues the one with the lowest
-//! number loses, which favours no flow if queues are hashed.
+//! State: the index that finds the fattest queue ([`Fattest`]). A packet costs an update of a count, and a drop a
+//! search of all queues. While drops are frequent and small, both cost O(log n) instead. Among equal queues the one
+//! with the lowest number loses packets, which favours no flow if queues are hashed.
 
 use crate::contract::discipline::DropReason;
 use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
@@ -18,7 +18,7 @@ use crate::pieces::index::fattest::Fattest;
 use crate::pieces::store::QueueId;
 use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
-/// The policy alone, for use under a scheduler of another name.
+/// The declaration of the policy alone, for use with any scheduler.
 pub static MODEL: Model = Model {
     name: "batch-drop",
     family: "policy",
@@ -33,17 +33,17 @@ pub static MODEL: Model = Model {
 params! {
     const PARAMS;
 
-    /// How many packets at once.
+    /// The largest number of packets that are dropped at once.
     pub DROP_BATCH: u64 = Key::new("drop_batch", Kind::Count { min: 1, max: 1_000_000 }, "64",
         "The most packets that are dropped at once. Fewer packets are dropped if they already have half of the \
          queue's bytes.",
         "RFC 8290 section 4.1");
-    /// How many bytes in all.
+    /// The largest number of bytes in all queues.
     pub MEMORY: u64 = Key::new("memory", Kind::Bytes { min: 1, max: 1_000_000_000_000 }, "32MiB",
         "The most bytes that may wait in all queues together, in addition to the limit of `buffer`.", "Linux fq_codel");
 }
 
-/// The row of the list of drop policies.
+/// The registry entry of this drop policy.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     PolicyEntry {
         model: &MODEL,
@@ -51,12 +51,13 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
+/// The policy that these settings describe. The settings may also be those of a discipline that declares its
+/// parameters.
 pub fn build(s: &Settings) -> BatchDrop {
     BatchDrop::new(s.get(&DROP_BATCH), s.get(&MEMORY))
 }
 
-/// Drops packets from the fattest queue.
+/// The policy that drops packets from the fattest queue.
 #[derive(Clone, Debug)]
 pub struct BatchDrop {
     batch: u64,
@@ -65,7 +66,7 @@ pub struct BatchDrop {
 }
 
 impl BatchDrop {
-    /// At most this many packets at once, and this many bytes in all queues.
+    /// A policy that drops at most this number of packets at once, and allows this number of bytes in all queues.
     pub fn new(batch: u64, memory: u64) -> BatchDrop {
         BatchDrop {
             batch,

@@ -1,10 +1,10 @@
 //! Discard state (DSDRR): a queue that has reached its dynamic threshold is closed until it has been served empty.
 //!
-//! A threshold alone spreads losses over all long queues, so all flows slow down together. Closing makes refusal
-//! sticky, as QSDRR makes its victim sticky: one queue after another loses its arrivals for a while, and the others
-//! fill the line. A limit on the number of closed queues prevents the line from running dry. The limit grows by
-//! `step` in each period in which the buffer overflowed; otherwise it falls to one more than the number of closed
-//! queues.
+//! A threshold alone spreads losses over all long queues, so all flows slow down together. Here a closed queue refuses
+//! all arrivals until it is empty, just as QSDRR keeps the same victim. So one queue after another loses its arrivals
+//! for a while, and the other queues keep the line busy. A limit on the number of closed queues prevents the line from
+//! becoming idle. The limit grows by `step` in each period in which the buffer overflowed. Otherwise it falls to one
+//! more than the number of closed queues.
 //!
 //! ```text
 //! closed?                                                    refuse
@@ -16,17 +16,18 @@
 //!               (`limit_follows`: else closed + 1)
 //! ```
 //!
-//! Our interpretation where the thesis gives no rule: an overflow closes a queue whatever the limit is; an empty
-//! queue is never closed, because nothing would open it; the limit stays while as many queues are closed as it
-//! allows; only lack of space is an overflow (`docs/decisions/discard-state.md`). K is the configured number of
-//! queues; with a queue for each flow it is the number seen so far. Until the first period ends, the limit is the
-//! initial share of K.
+//! The thesis gives no rule for some cases; our choices are these (`docs/decisions/discard-state.md`). An overflow
+//! closes a queue even if the limit is reached. An empty queue is never closed, because no departure would open it
+//! again. The limit stays the same while the number of closed queues equals it. Only lack of space counts as an
+//! overflow. K is the configured number of queues; with a queue for each flow it is the number of queues so far. Until
+//! the first period ends, the limit is the initial share of K.
 //!
-//! State: a bit for each queue, how many are set, the limit, and whether this period has overflowed. A packet costs
-//! O(1). Every closing and opening is reported through the probe `closed`, so that each interval can be measured.
+//! State: a bit for each queue, the number of bits that are set, the limit, and whether the buffer has overflowed in
+//! this period. A packet costs O(1). Every closing and opening is reported through the probe `closed`, so that each
+//! interval can be measured.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DSDRR), from the text, because its flow chart is
-//! missing.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DSDRR). The rules follow the text, because the flow
+//! chart is missing.
 
 use crate::contract::discipline::DropReason;
 use crate::pieces::drop::threshold::{ALPHA_RANGE, reached};
@@ -41,7 +42,7 @@ pub const CLOSED: ProbeDef = ProbeDef {
     doc: "1 while the queue refuses all packets, 0 otherwise.",
     per: "queue",
 };
-/// How many queues are closed.
+/// The number of closed queues.
 pub const CLOSED_QUEUES: ProbeDef = ProbeDef {
     name: "closed_queues",
     unit: "queues",
@@ -87,7 +88,7 @@ params! {
 
 const THESIS: &str = "thesis chapter 6";
 
-/// The policy alone, for use under a scheduler of another name.
+/// The declaration of the policy alone, for use with any scheduler.
 pub static MODEL: Model = Model {
     name: "dsdrr",
     family: "policy",
@@ -98,7 +99,7 @@ pub static MODEL: Model = Model {
     probes: PROBES,
 };
 
-/// The row of the list of drop policies.
+/// The registry entry of this drop policy.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     PolicyEntry {
         model: &MODEL,
@@ -106,19 +107,20 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
+/// The policy that these settings describe. The settings may also be those of a discipline that declares its
+/// parameters.
 pub fn build(s: &Settings) -> Discard {
     Discard::new(s.get(&ALPHA), ClosingLimit::from_settings(s))
 }
 
-/// How many queues may be closed because of their length.
+/// The limit on the number of queues that are closed because of their length.
 #[derive(Clone, Copy, Debug)]
 pub struct ClosingLimit {
-    /// Shares of all queues.
+    /// The initial limit and the largest limit, as shares of all queues.
     pub initial: f64,
     pub maximum: f64,
     pub step: u32,
-    /// Without an overflow the limit also rises, to one more than the closed queues.
+    /// Whether the limit also rises without an overflow, to one more than the number of closed queues.
     pub follows: bool,
     pub period: Duration,
 }
@@ -136,7 +138,7 @@ impl Default for ClosingLimit {
 }
 
 impl ClosingLimit {
-    /// The limit that these settings ask for, if any.
+    /// The limit that these settings describe, if any.
     pub fn from_settings(s: &Settings) -> Option<ClosingLimit> {
         s.get(&LIMITED).then(|| ClosingLimit {
             initial: s.get(&LIMIT_INITIAL),
@@ -156,14 +158,14 @@ impl ClosingLimit {
     }
 }
 
-/// Closes queues that have reached their threshold.
+/// The policy that closes queues that have reached their threshold.
 #[derive(Clone, Debug)]
 pub struct Discard {
     alpha: f64,
     limit: Option<ClosingLimit>,
     closed: PerQueue<bool>,
     n_closed: u32,
-    /// The present limit; `None` until the end of the first period, while the initial one holds.
+    /// The present limit; `None` until the end of the first period, while the initial limit is in force.
     bound: Option<u32>,
     /// The number of queues when it was last read.
     queues: u32,
@@ -172,7 +174,7 @@ pub struct Discard {
 }
 
 impl Discard {
-    /// `alpha` is above 0; without a limit any number of queues may be closed.
+    /// A policy with this `alpha`, which is above 0. Without a limit, any number of queues may be closed.
     pub fn new(alpha: f64, limit: Option<ClosingLimit>) -> Discard {
         Discard {
             alpha,
@@ -194,7 +196,7 @@ impl Discard {
         self.n_closed
     }
 
-    /// How many queues may be closed because of their length; `None` without a limit.
+    /// The number of queues that may be closed because of their length; `None` without a limit.
     pub fn bound(&self) -> Option<u32> {
         let limit = self.limit?;
         Some(self.bound.unwrap_or_else(|| limit.at_first(self.queues)))
@@ -247,7 +249,8 @@ impl<P: Packet> DropPolicy<P> for Discard {
         self.open_if_empty(q, scene);
     }
 
-    /// Only an admission before the port evicts. A queue that it empties would otherwise stay closed permanently.
+    /// Only an admission before the port evicts packets. If it empties a closed queue, the queue must be opened here;
+    /// otherwise it would stay closed permanently.
     fn after_evict(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
         self.open_if_empty(q, scene);
     }

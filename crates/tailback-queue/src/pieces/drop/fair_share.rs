@@ -1,15 +1,16 @@
-//! Shares of the free space: a queue may take half of the free space, and when that is short, no more than an equal
-//! part of the whole buffer.
+//! Shares of the free space: a queue may take half of the free space, and when little space is free, no more than an
+//! equal part of the whole buffer.
 //!
-//! A single queue gets a third of the buffer; the more queues wait, the less each gets. What is free when all have
-//! their shares is never used. This is the price of a rule that needs neither a search nor state. It counts packets.
+//! A single queue gets a third of the buffer. The more queues have packets, the less each queue gets. The space that is
+//! free when all queues have their shares is never used. This is the disadvantage of a rule that needs neither a search
+//! nor state. The rule counts packets.
 //!
 //! ```text
 //! left = buffer - stored      left = 0: drop (overflow)
 //! queue >= floor(left / 2), or left < number of queues and queue > floor(buffer / number of queues): drop (percap)
 //! ```
 //!
-//! State: none. A packet costs two comparisons; nothing is ever evicted.
+//! State: none. A packet costs two comparisons. Stored packets are never evicted.
 //!
 //! Source: the rule of the public ns-2 class of stochastic fairness queueing.
 
@@ -19,7 +20,7 @@ use crate::pieces::store::QueueId;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Size};
 
-/// The policy alone, for use under a scheduler of another name.
+/// The declaration of the policy alone, for use with any scheduler.
 pub static MODEL: Model = Model {
     name: "fair-share",
     family: "policy",
@@ -32,7 +33,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of drop policies.
+/// The registry entry of this drop policy.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     PolicyEntry {
         model: &MODEL,
@@ -40,7 +41,7 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// Refuses arrivals at a queue that has its share.
+/// The policy that refuses arrivals at a queue that already has its share.
 #[derive(Clone, Copy, Debug)]
 pub struct FairShare(());
 
@@ -84,7 +85,8 @@ mod tests {
     use crate::pieces::port::Port;
     use crate::pieces::schedule::round_robin::RoundRobin;
 
-    /// Arrivals in rotation while the line does not send: how much each of this many flows holds at the end.
+    /// The number of stored packets of each of this number of flows, after packets of these flows have arrived in turn
+    /// while the line did not send.
     fn held(flows: u32) -> Vec<u64> {
         let policy = FairShare::new(Size::Packets(40)).unwrap();
         let port = Port::new(Size::Packets(40), Even::new(16), RoundRobin::default(), policy);

@@ -1,10 +1,10 @@
-//! Heavy flows lose first: when the buffer is full, a packet of a flow that sends much is refused; for a packet of
-//! another flow the longest queue makes room.
+//! Heavy flows lose first: when the buffer is full, an arriving packet of a flow that sends much is refused. For an
+//! arriving packet of another flow, the longest queue loses a packet.
 //!
-//! Policies by queue cannot tell the flows of one queue apart. With fewer queues than flows, a light flow that shares a
-//! queue with a heavy one loses with it. Here counters that all flows share ([`MultistageFilter`]) tell who has sent
-//! more than a share of the line in the present interval, without a table of flows. A flow that sends little is never
-//! refused, except where its estimate is too large.
+//! Policies by queue cannot distinguish the flows of one queue. If there are fewer queues than flows, a light flow that
+//! shares a queue with a heavy one loses packets too. Here counters that all flows share ([`MultistageFilter`]) show
+//! which flows have sent more than a share of the line in the present interval, without a table of flows. A flow that
+//! sends little is never refused, unless its estimate is too large.
 //!
 //! ```text
 //! an arrival   counts its bytes for its flow; the flow is heavy from heavy_share * rate * interval on
@@ -12,11 +12,11 @@
 //! interval     all counters start from 0
 //! ```
 //!
-//! State: the counters; the length of each queue in order. A packet costs a counter a stage and the index of
-//! [`longest`].
+//! State: the counters; an index of the queue lengths. A packet costs the update of one counter in each stage, and of
+//! the index of [`longest`].
 //!
 //! From: C. Estan and G. Varghese, SIGCOMM 2002, for the counters, which A. Kantawala and J. S. Turner, WUCSE-2005-11,
-//! name among related work. What is done with a heavy flow is ours: the paper accounts for it.
+//! name among related work. The treatment of heavy flows is our choice; the paper only counts their traffic.
 
 use crate::contract::discipline::DropReason;
 use crate::pieces::drop::longest::{self, Longest};
@@ -27,7 +27,7 @@ use crate::pieces::store::QueueId;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time, params};
 
-/// The policy alone, for use under a scheduler of another name.
+/// The declaration of the policy alone, for use with any scheduler.
 pub static MODEL: Model = Model {
     name: "heavy-flows",
     family: "policy",
@@ -62,7 +62,7 @@ params! {
         "After this time all counters start from 0.", "Estan and Varghese 2002");
 }
 
-/// The packets that were taken for packets of heavy flows.
+/// The number of packets whose flow was classified as heavy.
 pub const HEAVY_PACKETS: ProbeDef = ProbeDef {
     name: "heavy_packets",
     unit: "packets",
@@ -72,7 +72,7 @@ pub const HEAVY_PACKETS: ProbeDef = ProbeDef {
 
 const PROBES: &[ProbeDef] = &[HEAVY_PACKETS];
 
-/// The row of the list of drop policies.
+/// The registry entry of this drop policy.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     PolicyEntry {
         model: &MODEL,
@@ -80,7 +80,7 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// Refuses packets of heavy flows when the buffer is full.
+/// The policy that refuses packets of heavy flows when the buffer is full.
 #[derive(Debug)]
 pub struct HeavyFirst {
     key: KeyField,
@@ -93,7 +93,7 @@ pub struct HeavyFirst {
 }
 
 impl HeavyFirst {
-    /// Reads the settings of the model, for this buffer.
+    /// The policy with these settings of the model, for this buffer.
     ///
     /// # Errors
     /// A tie that is not known.
@@ -165,13 +165,13 @@ mod tests {
     use crate::pieces::schedule::round_robin::RoundRobin;
     use crate::pieces::store::Unit;
 
-    /// One queue for all, 10 packets, 1 Mb/s.
+    /// A port with one queue for all flows, a buffer of 10 packets and a line of 1 Mb/s.
     fn bench<D: DropPolicy<TestPacket>>(policy: D) -> Bench<Port<TestPacket, Even, RoundRobin, D>> {
         let port = Port::new(Size::Packets(10), Even::new(1), RoundRobin::default(), policy);
         Bench::new(port.declaring(PROBES))
     }
 
-    /// Heavy from 1250 B in 100 ms on.
+    /// A policy for which a flow is heavy if it sends at least 1250 B in 100 ms.
     fn heavy() -> HeavyFirst {
         let s = Settings::defaults(&MODEL)
             .with("heavy_share", "0.1")
@@ -179,8 +179,8 @@ mod tests {
         HeavyFirst::from_settings(&s, Size::Packets(10), Stream::new(1, "test")).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// The packets that are lost when flow 0 has filled the one queue of all, and a packet of flow 1 and one of flow 0
-    /// come.
+    /// The packets that are lost if flow 0 has filled the single queue, and then a packet of flow 1 and one of flow 0
+    /// arrive.
     fn lost<D: DropPolicy<TestPacket>>(policy: D) -> Vec<u64> {
         let mut b = bench(policy);
         (0..10).for_each(|id| b.arrive(TestPacket::new(id, 0, 500)));
@@ -189,7 +189,8 @@ mod tests {
         b.log.dropped.iter().map(|d| d.0.id).collect()
     }
 
-    /// The packet of flow 1 takes the place of the first, that of flow 0 is refused; longest-queue drop lets it in.
+    /// The packet of flow 1 takes the place of the first packet, and the packet of flow 0 is refused. Longest-queue
+    /// drop would store the packet of flow 0.
     #[test]
     fn a_heavy_flow_is_refused_and_a_light_one_is_not() {
         assert_eq!(lost(heavy()), [0, 11]);
@@ -199,7 +200,7 @@ mod tests {
         );
     }
 
-    /// The third packet of 500 B is the first of a heavy flow; after the interval it is light again.
+    /// From its third packet of 500 B on, the flow is heavy. After the interval it is light again.
     #[test]
     fn an_interval_forgets() {
         let mut b = bench(heavy());
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!(ids, [0], "it takes the place of the first");
     }
 
-    /// A buffer that is not full refuses no one.
+    /// While the buffer is not full, no packet is refused.
     #[test]
     fn room_is_for_all() {
         let mut b = bench(heavy());

@@ -1,16 +1,17 @@
-//! Longest-queue drop: when the buffer is full, the longest queue gives up its front packet.
+//! Longest-queue drop: when the buffer is full, the longest queue loses its front packet.
 //!
-//! The flow that holds most of the shared buffer loses. So a flow that keeps its queue short loses nothing, however
-//! aggressive the others are, and no queue needs a threshold. With [`Drr`](crate::pieces::schedule::drr::Drr) this is
-//! plain DRR, the discipline that the other multi-queue policies improve on. Its weakness is synchronisation: with
-//! equal queues every overflow takes one packet from each, so all flows halve together.
+//! The flow with the most packets in the shared buffer loses packets. So a flow that keeps its queue short loses no
+//! packets, however aggressive the others are, and no queue needs a threshold. With
+//! [`Drr`](crate::pieces::schedule::drr::Drr) this is plain DRR, which the other multi-queue policies are designed to
+//! improve. Its weakness is synchronisation: if queues are equal, every overflow takes one packet from each queue, so
+//! all flows halve their windows together.
 //!
-//! State: the [`LengthIndex`]. A packet costs one change of it, an overflow one query: O(1) in packets, O(log n) in
-//! bytes. Without a limit of the buffer the index is not kept; where a limit comes during the run, it is made then, and
-//! equal queues stand in the order of their numbers.
+//! State: the [`LengthIndex`]. A packet costs one change of the index, and an overflow one query: O(1) if the buffer is
+//! in packets, O(log n) if it is in bytes. If the buffer has no limit, the index is not kept. If a limit is set during
+//! the run, the index is made at that time, with equal queues in the order of their numbers.
 //!
 //! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (taking space from the longest queue); M.
-//! Shreedhar and G. Varghese 1995 (DRR). The front packet is dropped, not the last.
+//! Shreedhar and G. Varghese 1995 (DRR). The front packet is dropped, not the last one.
 
 use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
 use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};
@@ -18,7 +19,7 @@ use crate::pieces::store::{QueueId, Unit};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 
-/// The policy alone, for use under a scheduler of another name.
+/// The declaration of the policy alone, for use with any scheduler.
 pub static MODEL: Model = Model {
     name: "longest",
     family: "policy",
@@ -29,7 +30,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of drop policies.
+/// The registry entry of this drop policy.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     PolicyEntry {
         model: &MODEL,
@@ -37,21 +38,22 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
+/// The policy that these settings describe. The settings may also be those of a discipline that declares its
+/// parameters.
 pub fn build(s: &Settings, buffer: Size, stream: Stream) -> Result<Longest, Refusal> {
     Ok(Longest::new(Unit::of(buffer), s.get(&TIE), stream))
 }
 
-/// Drops from the longest queue.
+/// The policy that drops packets from the longest queue.
 #[derive(Debug)]
 pub struct Longest {
     index: LengthIndex,
-    /// The index holds the lengths of all queues.
+    /// Whether the index contains the lengths of all queues.
     kept: bool,
 }
 
 impl Longest {
-    /// For a buffer that counts in `unit`. Only `Tie::Random` draws from the stream.
+    /// A policy for a buffer that counts in `unit`. Only `Tie::Random` draws from the stream.
     pub fn new(unit: Unit, tie: Tie, stream: Stream) -> Longest {
         Longest {
             index: LengthIndex::new(unit, tie, stream),
@@ -59,7 +61,7 @@ impl Longest {
         }
     }
 
-    /// For a buffer of this size: the index is kept if something may be evicted from it.
+    /// The policy for a buffer of this size. The index is kept only if packets may have to be evicted from the buffer.
     #[must_use]
     pub fn in_buffer(mut self, buffer: Size) -> Longest {
         self.kept = buffer != Size::Unlimited;

@@ -1,4 +1,5 @@
-//! Which packet is lost when the buffer is full: the drop policies of a port, one file each.
+//! The drop policies of a port, which decide which packet is lost when the buffer is full. Each policy has its own
+//! file.
 
 pub mod batch;
 pub mod discard;
@@ -22,7 +23,8 @@ use tailback_base::model::Registered;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings, Size, Time};
 
-/// One drop policy that a scenario can put above a scheduler (`policy`), for a buffer of this size.
+/// The registry entry of a drop policy that a scenario can combine with a scheduler (`policy`). It builds the policy
+/// for a buffer of a given size.
 pub type PolicyEntry<P> = Row<fn(&Settings, Size, BuildContext) -> Result<Box<dyn DropPolicy<P>>, Refusal>>;
 
 impl<P> Registered for PolicyEntry<P> {
@@ -33,26 +35,26 @@ impl<P> Registered for PolicyEntry<P> {
     }
 }
 
-/// Decides which queue loses a packet.
+/// A rule that decides which queue loses a packet.
 pub trait DropPolicy<P: Packet> {
-    /// Refuse an arriving packet, with the reason. Called with the state before the packet is stored.
+    /// Refuse an arriving packet, with the reason. This is called before the packet is stored.
     fn refuse(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<DropReason> {
         None
     }
-    /// The queue that loses packets for one of queue `newcomer`. If it is `None` or an empty queue, the newcomer is
-    /// refused instead. Called again until the newcomer fits.
+    /// The queue that loses packets to make room for a packet of queue `newcomer`. If the result is `None` or an empty
+    /// queue, the arriving packet is refused instead. This is called again until the arriving packet fits.
     fn evict(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction>;
-    /// The newcomer `p` has been stored at the end of `q`: whether to mark it, with the reason. The frame marks it if
-    /// it is ECN-capable.
+    /// The reason to mark the arriving packet `p`, which has been stored at the end of `q`, or `None`. The port marks
+    /// the packet if it is ECN-capable.
     fn mark(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<MarkReason> {
         None
     }
-    /// Whether this many bytes are more than the policy allows, with any limit of the buffer.
+    /// Whether this number of bytes exceeds the policy's own limit, which is in addition to that of the buffer.
     fn is_over(&self, _bytes: u64) -> bool {
         false
     }
-    /// Whether the policy makes room by evicting. A policy that only refuses returns false, and its `evict` is
-    /// `None`.
+    /// Whether the policy makes room by evicting packets. A policy that only refuses arrivals returns false here, and
+    /// `None` from `evict`.
     fn evicts(&self) -> bool {
         true
     }
@@ -63,7 +65,7 @@ pub trait DropPolicy<P: Packet> {
         None
     }
     fn on_timer(&mut self, _scene: &mut Scene<P>) {}
-    /// The policy's own probes; [`DropPolicy::read`] and [`Scene::note`] take their place in this list.
+    /// The policy's own probes. The arguments of [`DropPolicy::read`] and [`Scene::note`] are indices in this list.
     fn probes(&self) -> &'static [ProbeDef] {
         &[]
     }
@@ -72,17 +74,17 @@ pub trait DropPolicy<P: Packet> {
     }
 }
 
-/// Which queue loses, and which packets.
+/// The queue that loses packets, and the packets that it loses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Eviction {
     pub queue: QueueId,
     pub end: End,
-    /// How many packets, if the queue has that many; a policy that drops in batches takes several at once.
+    /// The number of packets, if the queue has this many. A policy that drops in batches takes several at once.
     pub packets: u32,
     pub why: DropReason,
 }
 
-/// Which packet of a queue is dropped.
+/// The end of the queue from which packets are dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     Front,
@@ -90,7 +92,7 @@ pub enum End {
 }
 
 impl Eviction {
-    /// One packet, because the buffer is full.
+    /// The eviction of one packet, because the buffer is full.
     pub fn one(queue: QueueId, end: End) -> Eviction {
         Eviction {
             queue,
@@ -101,12 +103,11 @@ impl Eviction {
     }
 }
 
-/// The inputs and the report of a drop policy during a call.
+/// The inputs of a drop policy during a call, and the receiver of its reports.
 pub struct Scene<'a, P> {
     pub store: &'a Store<P>,
     pub line: &'a Line,
-    /// The number of queues: the configured number, or the number so far if the classifier makes them as flows
-    /// arrive.
+    /// The number of queues: the configured number, or the number so far if the classifier adds queues as flows arrive.
     pub queues: u32,
     /// The scheduler's ring, for ties that are broken in service order.
     pub order: &'a dyn ServiceOrder,
@@ -124,7 +125,7 @@ impl<P> Scene<'_, P> {
     }
 }
 
-/// A boxed drop policy is a drop policy.
+/// A boxed drop policy is a drop policy too, so that it can be chosen by name.
 impl<P: Packet> DropPolicy<P> for Box<dyn DropPolicy<P>> {
     fn refuse(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<DropReason> {
         (**self).refuse(q, p, scene)

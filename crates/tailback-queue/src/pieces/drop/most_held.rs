@@ -1,11 +1,11 @@
-//! Fair queueing's drop rule: when the buffer is full, the conversation that holds most of it loses its last packet.
+//! Fair queueing's drop rule: when the buffer is full, the conversation with the longest queue loses its last packet.
 //!
-//! The newcomer is stored first and judged with the others. If its own conversation holds most, alone or tied, it loses
-//! its newest packet, which is the newcomer; of other
-//! conversations that are tied, the one that has held so much longest loses, or with `tie = "lowest"` the one with the
-//! lowest number. The latter is a bias: of six equal greedy sources the first loses twice what the last does.
-//! Taking the last packet means that the finish tag of the conversation can be put back as if the packet had never come
-//! (see [`fair`](crate::pieces::schedule::fair_queueing)).
+//! The arriving packet is stored first and counts in the length of its queue. If its conversation has the longest
+//! queue, alone or tied, the arriving packet is dropped. If other conversations are tied, the one whose queue has had
+//! this length longest loses its last packet, or with `tie = "lowest"` the one with the lowest number. The rule
+//! `lowest` is a bias: of six equal greedy sources the first loses twice as many packets as the last. Because the last
+//! packet is dropped, the finish tag of the conversation can be reset as if the packet had never arrived (see
+//! [`fair`](crate::pieces::schedule::fair_queueing)).
 //!
 //! State: the [`LengthIndex`]. A packet costs O(log n).
 //!
@@ -17,7 +17,7 @@ use crate::pieces::params::BUFFER;
 use crate::pieces::store::{QueueId, Unit};
 use tailback_base::{Key, Kind, Packet, Settings, Stream};
 
-/// Which of several longest queues loses, if the newcomer's own is not one of them.
+/// The choice between several longest queues, if the queue of the arriving packet is not one of them.
 pub const TIE: Key<Tie> = Key::new(
     "tie",
     Kind::Choice(&["fifo", "lowest"]),
@@ -27,19 +27,19 @@ pub const TIE: Key<Tie> = Key::new(
     "neither source says; with lowest, low numbers lose more",
 );
 
-/// The rule these settings describe.
+/// The policy that these settings describe.
 pub fn build(s: &Settings) -> MostHeld {
     MostHeld::new(Unit::of(s.get(&BUFFER)), s.get(&TIE))
 }
 
-/// Drops the last packet of the queue that holds most.
+/// The policy that drops the last packet of the longest queue.
 #[derive(Debug)]
 pub struct MostHeld {
     index: LengthIndex,
 }
 
 impl MostHeld {
-    /// For a buffer that counts in `unit`; `tie` must be one that draws nothing.
+    /// A policy for a buffer that counts in `unit`. `tie` must not be `Random`, because there is no random stream.
     pub fn new(unit: Unit, tie: Tie) -> MostHeld {
         MostHeld {
             index: LengthIndex::new(unit, tie, Stream::new(0, "")),

@@ -1,9 +1,10 @@
-//! A limit for each queue: no queue may hold more, however empty the others are.
+//! A limit for each queue: no queue may become longer, however empty the other queues are.
 //!
-//! The simplest way to divide a buffer: no flow can take another's space, and unused space is lost to all. An arrival
-//! at a full queue is dropped (percap); an arrival at a full buffer is dropped (overflow).
+//! This is the simplest way to divide a buffer. No flow can take another flow's space, but unused space of one queue
+//! cannot be used by the others. An arrival at a full queue is dropped (percap); an arrival at a full buffer is dropped
+//! (overflow).
 //!
-//! State: none. A packet costs one comparison; nothing is ever evicted.
+//! State: none. A packet costs one comparison. Stored packets are never evicted.
 //!
 //! Source: complete partitioning in F. Kamoun and L. Kleinrock, "Analysis of shared finite storage in a computer
 //! network node environment under general traffic conditions", IEEE Transactions on Communications 28 (7), 1980.
@@ -14,7 +15,7 @@ use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::QueueId;
 use tailback_base::{Key, Kind, Model, Packet, Settings, Size, params};
 
-/// The policy alone, for use under a scheduler of another name.
+/// The declaration of the policy alone, for use with any scheduler.
 pub static MODEL: Model = Model {
     name: "queue-limit",
     family: "policy",
@@ -32,7 +33,7 @@ params! {
         "How much may wait in each queue, in packets or bytes.", "ns-2");
 }
 
-/// The row of the list of drop policies.
+/// The registry entry of this drop policy.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     PolicyEntry {
         model: &MODEL,
@@ -40,7 +41,7 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// Refuses arrivals at a full queue.
+/// The policy that refuses arrivals at a full queue.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimit {
     limit: Size,

@@ -1,27 +1,28 @@
-//! Random discard: when the buffer is full, a random one of the queues above their equal part loses its front packet.
+//! Random discard: when the buffer is full, a random queue among those above their equal part of the buffer loses its
+//! front packet.
 //!
-//! The longest queue is found with an index that every packet changes. Here no order of queues is kept: of the queues
-//! that hold more than b / n of the buffer b, one is drawn, each with the same probability. A queue within its part is
-//! safe, as under longest-queue drop. But the losses of an overflow are spread over all queues above it, and a queue
-//! that is far above loses no more often than one that is just above.
+//! Finding the longest queue needs an index that every packet changes. This policy keeps no index: it draws one of the
+//! queues with more than b / n of the buffer b, each with the same probability. A queue within its part loses no
+//! packets, as with longest-queue drop. But the losses of an overflow are spread over all queues above their part, and
+//! a queue far above its part loses no more often than one just above it.
 //!
 //! ```text
 //! drawn among             the queues longer than b / n, n all queues
 //! no queue is so long     the newcomer's queue; the newcomer, if that is empty (it needs more bytes than are free)
 //! ```
 //!
-//! State: a random stream. A packet costs nothing, an overflow a look at all queues.
+//! State: a random stream. A packet has no cost, and an overflow costs a pass over all queues.
 //!
 //! Source: B. Suter, T. V. Lakshman, D. Stiliadis, A. K. Choudhury, "Buffer management schemes for supporting TCP in
 //! gigabit routers with per-flow queueing", IEEE Journal on Selected Areas in Communications 17(6), 1999 (random drop,
-//! RND, from the front, under frame-based fair queueing). There n is the number of flows that are set up; here that of
-//! the queues seen so far, or of those that the mapper has.
+//! RND, from the front, under frame-based fair queueing). There n is the number of flows that are set up. Here it is
+//! the number of queues so far, or the number of queues of the mapper.
 
 use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::QueueId;
 use tailback_base::{Model, Packet, Stream};
 
-/// The policy alone, for use under a scheduler of another name.
+/// The declaration of the policy alone, for use with any scheduler.
 pub static MODEL: Model = Model {
     name: "random-discard",
     family: "policy",
@@ -33,7 +34,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of drop policies.
+/// The registry entry of this drop policy.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     PolicyEntry {
         model: &MODEL,
@@ -41,7 +42,7 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// Drops from a random long queue.
+/// The policy that drops packets from a random long queue.
 #[derive(Clone, Debug)]
 pub struct RandomDiscard {
     stream: Stream,
@@ -89,13 +90,13 @@ mod tests {
         }
     }
 
-    /// The flows of the packets that were lost.
+    /// The number of packets of this flow that were lost.
     fn losses(b: &Discarding, flow: u32) -> usize {
         b.log.dropped.iter().filter(|d| d.0.flow == flow).count()
     }
 
-    /// Of 40 packets four queues have 10 each as their part. Queues of 24 and 12 are above it and lose equally often;
-    /// a queue of 4 and the newcomer's are safe.
+    /// The part of each of four queues in a buffer of 40 packets is 10 packets. Queues of 24 and 12 packets are above
+    /// this and lose packets equally often. A queue of 4 packets and that of the arriving packet lose none.
     #[test]
     fn queues_above_their_part_lose_equally_often() {
         let mut lost = [0; 4];
@@ -107,11 +108,11 @@ mod tests {
             (0..4).for_each(|flow| lost[flow as usize] += losses(&b, flow));
         }
         assert_eq!((lost[0] + lost[1], &lost[2..]), (400, &[0, 0][..]));
-        // 4 standard deviations of 400 draws.
+        // The bound is 4 standard deviations of 400 draws.
         assert!(lost[0].abs_diff(200) < 40, "{lost:?}");
     }
 
-    /// The packet at the front is lost, in the order of arrival.
+    /// The packet at the front is lost, so packets are lost in the order of arrival.
     #[test]
     fn the_front_packet_is_lost() {
         let mut b = bench(Size::Packets(4), 1);
@@ -122,7 +123,7 @@ mod tests {
         assert_eq!(b.backlog().packets, 4);
     }
 
-    /// Two queues of a buffer of 4 that hold their part: the newcomer's own queue pays.
+    /// Two queues each have their part of a buffer of 4 packets. So the queue of the arriving packet loses a packet.
     #[test]
     fn a_flow_at_its_part_pays_itself() {
         let mut b = bench(Size::Packets(4), 1);
@@ -132,14 +133,16 @@ mod tests {
         assert_eq!((losses(&b, 0), losses(&b, 1)), (0, 1));
     }
 
-    /// In bytes a newcomer may need several packets, and nothing is lost that need not be.
+    /// In a buffer in bytes, several packets may have to be dropped for an arriving packet, but no more than necessary
+    /// are dropped.
     #[test]
     fn a_buffer_of_bytes_makes_room_and_no_more() {
         let mut b = bench(Size::Bytes(10_000), 1);
         fill(&mut b, 0, 500, 20);
         fill(&mut b, 1, 1500, 1);
         assert_eq!((losses(&b, 0), b.backlog().bytes), (3, 10_000));
-        // No queue is above its part of 2500 B, and the newcomer's is empty: the newcomer is lost.
+        // No queue is above its part of 2500 B, and the queue of the arriving packet is empty, so the arriving packet
+        // is dropped.
         let mut b = bench(Size::Bytes(10_000), 1);
         (0..3).for_each(|flow| fill(&mut b, flow, 2400, 1));
         fill(&mut b, 3, 2900, 1);

@@ -1,8 +1,8 @@
-//! The congestion bit of fair queueing: marks conversations that hold more than a part of an equal share of the
-//! buffer.
+//! The congestion bit of fair queueing: marks packets of conversations with more than a given part of an equal share of
+//! the buffer.
 //!
-//! Under fair queueing only the owner of a queue makes it long, so the bit can tell which conversation is
-//! responsible. When a data packet has been stored:
+//! With fair queueing, only the conversation of a queue makes this queue long. So the bit can show which conversation
+//! is responsible. The rule after a data packet has been stored is:
 //!
 //! ```text
 //! n = conversations with a packet at this port, waiting or on the line
@@ -10,14 +10,14 @@
 //! mark if q > theta * buffer / n
 //! ```
 //!
-//! ACKs are never marked, because the bit of an ACK belongs to the forward path. An unlimited buffer never marks. A
-//! mark is decided once, on arrival, and never removed.
+//! ACKs are never marked, because the bit in an ACK reports the congestion of the forward path. With an unlimited
+//! buffer no packets are marked. The decision is made once, on arrival, and a mark is never removed.
 //!
-//! [`ShareMark`] works with any drop policy. State: which queue was served last; its packet is on the line while the
-//! line is busy. A packet costs O(1).
+//! [`ShareMark`] works with any drop policy. State: the queue that was served last, because its packet is on the line
+//! while the line is busy. A packet costs O(1).
 //!
-//! Source: S. Keshav's Berkeley thesis, 1991, chapter 6. It does not say whether packets are counted before or after
-//! an overflow that this packet causes; here after.
+//! Source: S. Keshav's Berkeley thesis, 1991, chapter 6. The thesis does not say whether packets are counted before or
+//! after an overflow that this packet causes. Here they are counted after it.
 
 use crate::contract::discipline::{DropReason, MarkReason};
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};
@@ -67,7 +67,8 @@ impl<P: Packet, D: DropPolicy<P>> DropPolicy<P> for ShareMark<D> {
             }
             present += u32::from(scene.store.packets(served) == 0);
         }
-        // Multiplied out, so that an exact part such as 1/3 of 24 between 2 does not depend on a division.
+        // Both sides are multiplied by the number of conversations, so that an exact part, such as 1/3 of half of 24,
+        // does not depend on the rounding of a division.
         (held as f64 * f64::from(present) > self.theta * limit as f64 * (1.0 + 1e-9)).then_some(MarkReason::Share)
     }
 

@@ -1,19 +1,20 @@
 //! Queue-state drop (QSDRR): the victim stays the victim until it has become the shortest queue.
 //!
-//! With longest-queue drop all flows of equal queues lose packets at every overflow, so they halve together and the
-//! line runs dry. The sticky rule concentrates an overflow on few flows: the longest queue is chosen once and keeps
-//! losing until it is shorter than every other non-empty queue; only then another one is chosen. With n equal queues
-//! and n packets to drop, the k-th victim loses k packets, so about sqrt(2n) flows lose something, instead of n.
+//! With longest-queue drop, all flows with equal queues lose packets at every overflow, so they halve their windows
+//! together and the line becomes idle. The sticky rule concentrates an overflow on few flows. The longest queue is
+//! chosen once and loses packets until it is shorter than every other non-empty queue. Only then another queue is
+//! chosen. With n equal queues and n packets to drop, the k-th victim loses k packets. So about sqrt(2n) flows lose
+//! packets, instead of n.
 //!
-//! * The question "is it the shortest?" is asked when room is needed, before the eviction. In a tie with another
-//!   queue the victim stays (`docs/decisions/shared-buffer.md`): only this strict reading gives the published number
-//!   of victims.
-//! * A victim that has become empty is replaced at the next overflow. If it is the only queue, it is the shortest,
-//!   and is chosen again. The victim is kept during times without overflow; there is no timer.
+//! * When room is needed, the policy tests before the eviction whether the victim is the shortest queue. In a tie with
+//!   another queue the victim stays (`docs/decisions/shared-buffer.md`), because only this strict interpretation gives
+//!   the published number of victims.
+//! * A victim that has become empty is replaced at the next overflow. If the victim is the only non-empty queue, it is
+//!   the shortest, and is chosen again. The victim is kept during times without overflow, because there is no timer.
 //!
 //! State: the [`LengthIndex`] and `sticky`, a queue or `None` (the initial value). A packet costs one change of the
-//! index, an overflow one query: O(1) in packets, O(log n) in bytes. Every change of the victim is reported through
-//! the probe `victim`.
+//! index, and an overflow one query: O(1) if the buffer is in packets, O(log n) if it is in bytes. Every change of the
+//! victim is reported through the probe `victim`.
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (QSDRR).
 
@@ -31,7 +32,7 @@ pub const VICTIM: ProbeDef = ProbeDef {
     per: "",
 };
 
-/// The policy alone, for use under a scheduler of another name.
+/// The declaration of the policy alone, for use with any scheduler.
 pub static MODEL: Model = Model {
     name: "qsdrr",
     family: "policy",
@@ -42,7 +43,7 @@ pub static MODEL: Model = Model {
     probes: &[VICTIM],
 };
 
-/// The row of the list of drop policies.
+/// The registry entry of this drop policy.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     PolicyEntry {
         model: &MODEL,
@@ -50,12 +51,13 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
+/// The policy that these settings describe. The settings may also be those of a discipline that declares its
+/// parameters.
 pub fn build(s: &Settings, buffer: Size, stream: Stream) -> Result<Sticky, Refusal> {
     Ok(Sticky::new(Unit::of(buffer), s.get(&TIE), stream))
 }
 
-/// Drops from one queue until it is the shortest.
+/// The policy that drops packets from one queue until it is the shortest.
 #[derive(Debug)]
 pub struct Sticky {
     index: LengthIndex,
@@ -63,7 +65,7 @@ pub struct Sticky {
 }
 
 impl Sticky {
-    /// For a buffer that counts in `unit`. Only `Tie::Random` draws from the stream.
+    /// A policy for a buffer that counts in `unit`. Only `Tie::Random` draws from the stream.
     pub fn new(unit: Unit, tie: Tie, stream: Stream) -> Sticky {
         Sticky {
             index: LengthIndex::new(unit, tie, stream),

@@ -1,15 +1,16 @@
 //! Dynamic threshold (DTDRR): no queue may be longer than alpha times the free space.
 //!
-//! Refusing on arrival needs no search for a victim, no index and no state, and never writes packets to memory that
-//! are dropped later. The threshold changes with the load: a single queue may take alpha / (1 + alpha) of the buffer.
-//! With s queues that are always backlogged the free space settles at f = b / (1 + alpha s), and each of them at
-//! alpha f. The space left free is the price of the rule; it lets a queue that was idle store packets at once.
+//! A refusal on arrival needs no search for a victim, no index and no state. No packet is written to memory and dropped
+//! later. The threshold changes with the load: a single queue may take alpha / (1 + alpha) of the buffer. With s queues
+//! that are always backlogged, the free space settles at f = b / (1 + alpha s), and the length of each queue at alpha
+//! f. The free space is not used, which is the disadvantage of the rule. But it lets a queue that was idle store
+//! packets at once.
 //!
 //! A packet is refused when it does not fit (overflow), or when its queue without the packet is at least as long as
-//! alpha * (cap - used) (refused): `>=`, not `>` (`docs/decisions/shared-buffer.md`). Queue, cap and used are in the
-//! unit of the buffer.
+//! alpha * (cap - used) (refused). The comparison is `>=`, not `>` (`docs/decisions/shared-buffer.md`). The length of
+//! the queue, cap and used are in the unit of the buffer.
 //!
-//! State: none. A packet costs one comparison; nothing is ever evicted.
+//! State: none. A packet costs one comparison. Stored packets are never evicted.
 //!
 //! Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches",
 //! IEEE/ACM Transactions on Networking 6(2), 1998; A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DTDRR).
@@ -19,7 +20,7 @@ use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::QueueId;
 use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
-/// The policy alone, for use under a scheduler of another name.
+/// The declaration of the policy alone, for use with any scheduler.
 pub static MODEL: Model = Model {
     name: "dtdrr",
     family: "policy",
@@ -37,7 +38,7 @@ params! {
         "The threshold as a multiple of the free space.", "thesis chapter 6");
 }
 
-/// The row of the list of drop policies.
+/// The registry entry of this drop policy.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     PolicyEntry {
         model: &MODEL,
@@ -45,12 +46,13 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
+/// The policy that these settings describe. The settings may also be those of a discipline that declares its
+/// parameters.
 pub fn build(s: &Settings) -> Threshold {
     Threshold::new(s.get(&ALPHA))
 }
 
-/// The values that alpha may have; 0 would accept nothing.
+/// The values that alpha may have. With 0, no packets would be accepted.
 pub(super) const ALPHA_RANGE: Kind = Kind::Real { min: 1e-4, max: 1e4 };
 
 /// Whether `q` has reached alpha times the free space.
@@ -59,14 +61,14 @@ pub(super) fn reached<P: Packet>(alpha: f64, q: QueueId, scene: &Scene<P>) -> bo
     length as f64 >= alpha * scene.store.free() as f64
 }
 
-/// Refuses arrivals at a queue that has reached its share of the free space.
+/// The policy that refuses arrivals at a queue that has reached its share of the free space.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
     alpha: f64,
 }
 
 impl Threshold {
-    /// `alpha` is above 0.
+    /// A policy with this `alpha`, which is above 0.
     pub fn new(alpha: f64) -> Threshold {
         Threshold { alpha }
     }

@@ -1,19 +1,19 @@
 //! Throughput drop (TDRR): the queue that has been served fastest loses its front packet.
 //!
-//! Queue length shows which flow holds the buffer now; TDRR asks which flow has had more than its share of the line.
-//! Each queue has an estimate of its service rate, which is kept while the queue is empty: the thesis attributes
-//! TDRR's results on short bursts to this long memory. When the buffer is full, the non-empty queue with the highest
-//! estimate is the victim.
+//! The queue length shows which flow fills the buffer at present. TDRR instead finds the flow that has had more than
+//! its share of the line. Each queue has an estimate of its service rate, which is kept while the queue is empty. The
+//! thesis attributes TDRR's results on short bursts to this long memory. When the buffer is full, the non-empty queue
+//! with the highest estimate is the victim.
 //!
-//! The estimate is a separate piece ([`RateEstimate`]), because the thesis does not say what is averaged: bits
-//! divided by the gap at each service (the default; `docs/decisions/tdrr-average.md`), the same at each arrival, or
-//! recent services with a time constant.
+//! The estimate is a separate piece ([`RateEstimate`]), because the thesis does not say what is averaged. It can be
+//! bits divided by the gap at each service (the default; `docs/decisions/tdrr-average.md`), bits divided by the gap at
+//! each arrival, or recent services with a time constant.
 //!
 //! State: the data of the estimate for each queue, and a [`RateHeap`] of the non-empty queues. A packet costs O(log
 //! n), an overflow O(1).
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (TDRR). w = 1/32 is the value of the thesis, which
-//! found no difference between 1e-6 and 0.5.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (TDRR). w = 1/32 is the value of the thesis. It
+//! found no difference for values between 1e-6 and 0.5.
 
 use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
 use crate::pieces::index::length_index::{TIE, Tie};
@@ -33,7 +33,7 @@ pub const QUEUE_RATE: ProbeDef = ProbeDef {
     per: "queue",
 };
 
-/// The policy alone, for use under a scheduler of another name.
+/// The declaration of the policy alone, for use with any scheduler.
 pub static MODEL: Model = Model {
     name: "tdrr",
     family: "policy",
@@ -44,7 +44,7 @@ pub static MODEL: Model = Model {
     probes: &[QUEUE_RATE],
 };
 
-/// The row of the list of drop policies.
+/// The registry entry of this drop policy.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     PolicyEntry {
         model: &MODEL,
@@ -52,10 +52,11 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
+/// The policy that these settings describe. The settings may also be those of a discipline that declares its
+/// parameters.
 ///
 /// # Errors
-/// A parameter that belongs to an estimator that was not chosen.
+/// A given parameter belongs to an estimator that was not chosen.
 pub fn build<P: Packet + 'static>(s: &Settings, stream: Stream) -> Result<Box<dyn DropPolicy<P>>, Refusal> {
     let (estimator, tie) = (Estimator::from_settings(s)?, s.get(&TIE));
     Ok(match estimator {
@@ -65,7 +66,7 @@ pub fn build<P: Packet + 'static>(s: &Settings, stream: Stream) -> Result<Box<dy
     })
 }
 
-/// Drops from the queue with the highest estimate.
+/// The policy that drops packets from the queue with the highest estimate.
 #[derive(Debug)]
 pub struct Throughput<E> {
     estimate: E,
@@ -73,7 +74,7 @@ pub struct Throughput<E> {
 }
 
 impl<E: RateEstimate> Throughput<E> {
-    /// Only `Tie::Random` draws from the stream.
+    /// A policy with this estimate. Only `Tie::Random` draws from the stream.
     pub fn new(estimate: E, tie: Tie, stream: Stream) -> Throughput<E> {
         Throughput {
             estimate,

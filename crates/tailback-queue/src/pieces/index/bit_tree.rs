@@ -1,15 +1,15 @@
-//! A growing set of small numbers with fast access to its lowest and highest.
+//! A growing set of small numbers with fast access to its lowest and its highest number.
 //!
-//! Words of 64 bits, and above them words whose bits say which words below are not zero, up to a single word: three
-//! levels cover 262,144 numbers. Setting, clearing and finding both extremes scan one word per level. The set grows
-//! to the largest number in it.
+//! The set is stored in words of 64 bits. Above these there are levels of summary words, whose bits say which words of
+//! the level below are not zero, up to a single word. Three levels cover 262,144 numbers. Setting or clearing a number
+//! and finding the lowest or the highest number scan one word per level. The set grows to the largest number in it.
 //!
-//! A bitmap with summary words, as in schedulers of operating systems.
+//! Schedulers of operating systems also use bitmaps with summary words.
 
 /// A set of `u32`.
 #[derive(Clone, Debug, Default)]
 pub struct BitTree {
-    /// `levels[0]` holds the numbers; the last level is one word. Empty until the first number.
+    /// `levels[0]` contains the numbers; the last level is one word. The vector is empty until the first number is set.
     levels: Vec<Vec<u64>>,
 }
 
@@ -31,7 +31,7 @@ impl BitTree {
         }
     }
 
-    /// Remove a number, whether it is there or not.
+    /// Remove a number. No effect if it is not in the set.
     pub fn clear(&mut self, n: u32) {
         let mut i = n as usize;
         for level in &mut self.levels {
@@ -64,7 +64,7 @@ impl BitTree {
         )
     }
 
-    /// Make room for this many words of numbers, doubling the size, and rebuild the summary words.
+    /// Make room for this number of words at the lowest level by doubling the size, and build the summary words again.
     fn grow(&mut self, words: usize) {
         let mut numbers = self.levels.drain(..).next().unwrap_or_default();
         numbers.resize(words.next_power_of_two(), 0);
@@ -98,7 +98,7 @@ mod tests {
                     tree.set(n);
                     naive.insert(n);
                 } else {
-                    // Usually clear a number that is in the set.
+                    // In most cases, clear a number that is in the set.
                     let n = naive.range(n..).next().copied().unwrap_or(n);
                     tree.clear(n);
                     naive.remove(&n);

@@ -1,13 +1,13 @@
-//! Which flows send much: counters shared by many flows, with an error in one direction only.
+//! Estimates how much each flow has sent, with counters that many flows share. The estimates are never too small.
 //!
-//! A table of all flows is exact and large. Here each of a few stages has a row of counters, and a hash of its own
-//! that gives a flow one counter in it. A packet adds its bytes to the counter of its flow in every stage. Other flows
-//! share a counter, but hardly the same ones in every stage, so the smallest of a flow's counters is an estimate that
-//! is never too small, and rarely much too large. A flow is heavy when it is above a threshold: no heavy flow is ever
-//! missed, and a few light ones are taken for heavy.
+//! A table of all flows is exact but large. Here there are a few stages. Each stage has a row of counters and its own
+//! hash, which maps a flow to one counter of the row. A packet adds its bytes to the counter of its flow in every
+//! stage. Other flows share this counter, but rarely the same flows in every stage. So the smallest counter of a flow
+//! is an estimate that is never too small, and rarely much too large. A flow is heavy if its estimate is above a
+//! threshold. So heavy flows are never missed, and a few light flows are classified as heavy.
 //!
-//! With conservative update a packet raises only the counters that are below what the flow can have sent at most, M the
-//! smallest of its counters before:
+//! With conservative update, a packet raises only the counters that are below the most that the flow can have sent. M
+//! is the smallest counter of the flow before the packet:
 //!
 //! ```text
 //! plain          x = x + bytes            for each of the flow's counters x
@@ -18,23 +18,23 @@
 //!
 //! Source: C. Estan and G. Varghese, "New directions in traffic measurement and accounting", SIGCOMM 2002 (parallel
 //! multistage filters, conservative update); G. Cormode and S. Muthukrishnan, "An improved data stream summary: the
-//! count-min sketch and its applications", Journal of Algorithms 55, 2005, have the same counters. Left out is the
-//! memory in which flows that were found are counted exactly.
+//! count-min sketch and its applications", Journal of Algorithms 55, 2005, describe the same counters. The memory in
+//! which the paper counts heavy flows exactly is not implemented.
 //!
-//! State: stages times counters, 8 bytes each, and a seed for each stage. A packet costs a hash and a counter a stage;
-//! an interval clears all counters.
+//! State: stages times counters, 8 bytes each, and a seed for each stage. A packet costs a hash and a counter for each
+//! stage. At the end of an interval all counters are cleared.
 
 use crate::pieces::classify::hash::mix;
 use tailback_base::Stream;
 
 tailback_base::choice! {
-    /// Which counters a packet raises.
+    /// The counters that a packet raises.
     #[derive(Default)]
     pub enum Update {
-        /// Those below the smallest counter and the packet together, up to that.
+        /// The counters below the sum of the smallest counter and the packet, which are raised to this sum.
         #[default]
         Conservative = "conservative",
-        /// All counters of its flow, by its bytes.
+        /// All counters of the flow, which are raised by the bytes of the packet.
         Plain = "plain",
     }
 }
@@ -49,7 +49,8 @@ pub struct MultistageFilter {
 }
 
 impl MultistageFilter {
-    /// This many stages of this many counters, each at least one; seeds are drawn from the stream.
+    /// A filter with this number of stages and this number of counters per stage, both at least one. The seeds are
+    /// drawn from the stream.
     pub fn new(stages: u32, counters: u32, update: Update, stream: &mut Stream) -> MultistageFilter {
         let stages = stages.max(1) as usize;
         MultistageFilter {
@@ -59,7 +60,7 @@ impl MultistageFilter {
         }
     }
 
-    /// Where the flow's counter is in the row of this stage.
+    /// The position of the flow's counter in the row of this stage.
     fn place(&self, stage: usize, key: u64) -> usize {
         let h = mix(mix(key) ^ self.seeds[stage]);
         ((u128::from(h) * self.counters[stage].len() as u128) >> 64) as usize
@@ -103,7 +104,8 @@ mod tests {
     }
 
     proptest! {
-        /// An estimate is never below the truth, and the conservative one never above the plain one.
+        /// An estimate is never below the true number of bytes, and the conservative estimate is never above the plain
+        /// one.
         #[test]
         fn the_truth_is_below_the_conservative_estimate_and_that_below_the_plain_one(
             packets in prop::collection::vec((0u64..60, 40u32..1500), 1..400)
@@ -124,7 +126,7 @@ mod tests {
         }
     }
 
-    /// One counter counts everything, and many counters count exactly.
+    /// A single counter counts the bytes of all flows, and many counters count each flow exactly.
     #[test]
     fn the_ends_of_the_scale() {
         for (counters, estimate) in [(1, 300), (1 << 20, 100)] {
@@ -137,9 +139,9 @@ mod tests {
         }
     }
 
-    /// Flows of 10,000 B and a threshold of 20,000 B: a flow passes if it shares each of its counters. Of n flows on b
-    /// counters that has the probability (1 - (1 - 1/b)^(n - 1))^d. The bound of Estan and Varghese, lemma 1, is
-    /// (T / (k (T - s)))^d, with k = T b / C, C the bytes of all.
+    /// Flows send 10,000 B, and the threshold is 20,000 B. So a flow is above the threshold if it shares each of its
+    /// counters. For n flows on b counters, this has the probability (1 - (1 - 1/b)^(n - 1))^d. The bound of Estan and
+    /// Varghese, lemma 1, is (T / (k (T - s)))^d, with k = T b / C, where C is the number of bytes of all flows.
     #[test]
     fn light_flows_pass_as_often_as_they_share_all_counters() {
         let (n, size, threshold, b, d) = (2000u32, 10_000u32, 20_000u32, 4000u32, 3);
@@ -162,7 +164,7 @@ mod tests {
         );
     }
 
-    /// Many small flows and few counters: conservative update takes clearly fewer of them for heavy.
+    /// With many small flows and few counters, conservative update classifies far fewer of the flows as heavy.
     #[test]
     fn conservative_update_finds_fewer_light_flows() {
         let found = both(4, 300).map(|mut filter| {

@@ -1,18 +1,21 @@
-//! Finds at once which queue is the longest, and whether a queue is the shortest.
+//! Finds the longest queue, and whether a queue is the shortest, without a search.
 //!
-//! Longest-queue drop and the sticky victim need the extremes of all queue lengths at each overflow, while every
-//! packet changes one length. In a buffer of packets a length changes by one, so queues of equal length are linked in
-//! a list, the list heads are indexed by length, and a tree of bitmaps says which lengths occur. Everything is O(1):
-//! three word scans for a quarter of a million lengths. The maximum alone would not need the bitmaps, because it
-//! moves by one. The minimum does, because when the only queue of length 1 becomes empty, the next length may be far
-//! away. In a buffer of bytes the queues are in a set ordered by length, O(log n).
+//! Longest-queue drop and the sticky victim need the extremes of all queue lengths at each overflow, while every packet
+//! changes one length. If the buffer is in packets, a length changes by one. So queues of equal length are linked in a
+//! list, the list heads are indexed by length, and a tree of bitmaps says which lengths occur. Every operation costs
+//! O(1), with three word scans for a quarter of a million lengths. The maximum alone would not need the bitmaps,
+//! because it changes by one. The minimum needs them: when the only queue of length 1 becomes empty, the next length
+//! may be much larger. If the buffer is in bytes, the queues are in a set ordered by length, and operations cost O(log
+//! n).
 //!
-//! Ties for the longest ([`Tie`]): `fifo` (the default), the queue that has had this length longest, which removes
-//! the bias towards low queue numbers (`docs/decisions/shared-buffer.md`); `lowest`, the lowest number (a set in
-//! either unit); `ring`, the first in service order from the current turn (ns-2); `random`. The last two are for
-//! comparison: they walk the tied queues or the ring.
+//! There are four rules for ties between longest queues ([`Tie`]). `fifo` (the default) chooses the queue that has had
+//! this length longest, which removes the bias towards low queue numbers (`docs/decisions/shared-buffer.md`). `lowest`
+//! chooses the lowest number, and uses the ordered set for both units. `ring` chooses the first queue in service order
+//! from the current turn on (ns-2). `random` draws one. `ring` and `random` are for comparison, because they visit the
+//! queues of the ring or the tied queues one by one.
 //!
-//! State: 12 bytes per queue and 12 per length that has occurred; or a node of the set for each non-empty queue.
+//! State: for the lists, 12 bytes per queue and 12 per length that has occurred; for the ordered set, a node for each
+//! non-empty queue.
 //!
 //! Linux SFQ also uses lists by length.
 
@@ -24,22 +27,23 @@ use std::collections::BTreeSet;
 use tailback_base::{Key, Stream};
 
 tailback_base::choice! {
-    /// How a choice among equal queues is made.
+    /// The rule for the choice between equal queues.
     #[derive(Default)]
     pub enum Tie {
         /// The queue that has had its value longest.
         #[default]
         Fifo = "fifo",
-        /// The first in service order from the current turn on; the same as `Fifo` above a scheduler without a ring.
+        /// The first queue in service order from the current turn on. With a scheduler that has no ring, this is the
+        /// same as `Fifo`.
         Ring = "ring",
-        /// The lowest number.
+        /// The queue with the lowest number.
         Lowest = "lowest",
-        /// A random one.
+        /// A random queue among the equal ones.
         Random = "random",
     }
 }
 
-/// Declared once for the policies that choose among equals.
+/// The parameter of all policies that choose between equal queues.
 pub const TIE: Key<Tie> = Key::choice(
     "tie",
     "fifo",
@@ -62,10 +66,10 @@ enum IndexForm {
     Sorted(Sorted),
 }
 
-/// Queues of equal length in lists. A length is at least 1.
+/// Lists of queues with equal length. A length is at least 1.
 #[derive(Debug, Default)]
 struct Lists {
-    /// Indexed by length.
+    /// The list for each length.
     bucket: Vec<Bucket>,
     occupied: BitTree,
     link: PerQueue<Link>,
@@ -96,11 +100,11 @@ impl Default for Link {
     }
 }
 
-/// Queues by (length, since when, number). For `Tie::Lowest` the "since when" is constant.
+/// The queues, ordered by (length, time of the last change, number). With `Tie::Lowest` this time is constant.
 #[derive(Debug, Default)]
 struct Sorted {
     set: BTreeSet<(u64, u64, QueueId)>,
-    /// The entry of each queue in the set: (length, since when).
+    /// The entry of each queue in the set: (length, time of the last change).
     key: PerQueue<Option<(u64, u64)>>,
     changes: u64,
     by_number: bool,
@@ -119,7 +123,7 @@ impl LengthIndex {
         LengthIndex { shape, tie, stream }
     }
 
-    /// The length of `q` is now this; `None` if it is empty. A length in packets is at least 1 and below 2^32.
+    /// Set the length of `q`; `None` if the queue is empty. A length in packets is at least 1 and below 2^32.
     pub fn set(&mut self, q: QueueId, length: Option<u64>) {
         match &mut self.shape {
             IndexForm::Lists(x) => x.set(q, length.map_or(0, |l| u32::try_from(l).unwrap_or(NONE))),
@@ -127,11 +131,12 @@ impl LengthIndex {
         }
     }
 
-    /// The longest queue; `None` if all are empty.
+    /// The longest queue; `None` if all queues are empty.
     pub fn longest(&mut self, order: &dyn ServiceOrder) -> Option<QueueId> {
         let (first, ties) = match &self.shape {
             IndexForm::Lists(x) => x.longest()?,
-            // Counting ties walks over them, so it is done only if such a walk follows anyway.
+            // Counting the tied queues visits each of them. So they are counted only if the rule for ties visits them
+            // anyway.
             IndexForm::Sorted(x) => x.longest(matches!(self.tie, Tie::Ring | Tie::Random))?,
         };
         if ties == 1 {
@@ -153,7 +158,8 @@ impl LengthIndex {
         }
     }
 
-    /// Whether `q` is empty, or shorter than every other non-empty queue. The only queue is the shortest.
+    /// Whether `q` is empty, or shorter than every other non-empty queue. If `q` is the only non-empty queue, it is the
+    /// shortest.
     pub fn strictly_shortest(&self, q: QueueId) -> bool {
         match &self.shape {
             IndexForm::Lists(x) => {
@@ -162,7 +168,7 @@ impl LengthIndex {
             }
             IndexForm::Sorted(x) => match x.key.get(q) {
                 None => true,
-                // Of the two shortest, `q` is the first and the other is longer.
+                // Among the two shortest queues, `q` must be the first, and the other must be longer.
                 Some((length, _)) => {
                     let mut shortest = x.set.iter();
                     shortest.next().is_some_and(|k| k.0 == length) && shortest.next().is_none_or(|k| k.0 > length)
@@ -233,7 +239,7 @@ impl Lists {
         };
     }
 
-    /// The first of the longest queues, and how many there are.
+    /// The first of the longest queues, and the number of longest queues.
     fn longest(&self) -> Option<(QueueId, u32)> {
         let bucket = &self.bucket[self.occupied.highest()? as usize];
         Some((bucket.head, bucket.count))
@@ -262,7 +268,7 @@ impl Sorted {
         }
     }
 
-    /// The first of the longest queues, and how many there are if `count` is set (otherwise 0).
+    /// The first of the longest queues, and the number of longest queues if `count` is set (otherwise 0).
     fn longest(&self, count: bool) -> Option<(QueueId, u32)> {
         let longest = self.set.last()?.0;
         let mut ties = self.set.range((longest, 0, 0)..);
@@ -286,7 +292,7 @@ mod tests {
         LengthIndex::new(unit, tie, Stream::new(1, "test"))
     }
 
-    /// The expected answers, found by looking at every queue: (length, since when).
+    /// The expected answers, found by a search of all queues. A queue is (length, time of the last change).
     #[derive(Default)]
     struct Naive {
         queue: Vec<(u64, u64)>,

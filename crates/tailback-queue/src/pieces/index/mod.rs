@@ -1,5 +1,5 @@
-//! The longest, the shortest or the fastest of many queues, found without a search; the rates that order them; lists
-//! of queues; flows that send much, found with few counters.
+//! Data structures that find the longest, the shortest or the fastest of many queues without a search; estimates of the
+//! rates of queues; lists of queues; counters that find flows that send much.
 
 pub mod bit_tree;
 pub mod fattest;

@@ -1,7 +1,7 @@
-//! An ordered list of queues, each at most once. Removing a queue anywhere and inserting one before another costs
-//! O(1).
+//! An ordered list in which each queue is at most once. Removing a queue at any place costs O(1), and so does inserting
+//! a queue before another one.
 //!
-//! State: two links for each queue that was ever listed, 8 bytes.
+//! State: two links, 8 bytes, for each queue that was ever in the list.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::store::{PerQueue, QueueId};
@@ -68,7 +68,7 @@ impl QueueList {
         self.link(q, self.last, NONE);
     }
 
-    /// Insert just before `next`, which must be listed.
+    /// Insert a queue just before `next`, which must be in the list.
     pub fn insert_before(&mut self, q: QueueId, next: QueueId) {
         self.link(q, self.links.get(next).before, next);
     }
@@ -92,7 +92,7 @@ impl QueueList {
         }
     }
 
-    /// Remove it, wherever it is.
+    /// Remove a queue, wherever it is in the list.
     pub fn remove(&mut self, q: QueueId) {
         let Links { before, after, listed } = self.links.get(q);
         if !listed {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use tailback_base::Stream;
 
-    /// Compared with a plain vector, for any sequence of calls.
+    /// The list gives the same results as a plain vector, for any sequence of calls.
     #[test]
     fn it_is_a_list() {
         let mut draws = Stream::new(1, "calls");

@@ -1,22 +1,23 @@
-//! How fast a queue has been served: three estimates for TDRR, because the thesis does not say what it averages.
+//! Three estimates of the service rate of a queue for TDRR, because the thesis does not say which quantity it averages.
 //!
 //! | estimator | a sample | when | rate |
 //! |---|---|---|---|
 //! | [`PerService`] | 8 bytes / gap since the queue's previous service | each service | (1 - w) rate + w sample |
-//! | [`PerArrival`] | the same with arrivals | each packet stored | the same |
+//! | [`PerArrival`] | 8 bytes / gap since the queue's previous arrival | each packet stored | (1 - w) rate + w sample |
 //! | [`Clocked`] | 8 bytes | each service | sum of 8 bytes exp(-(t - t_i) / theta) / theta |
 //!
-//! No gap is shorter than the packet's time on the line, so no sample exceeds the rate of the line. The first packet
-//! of a queue only sets its clock. The first two estimates keep their value while a queue is idle. The third one
-//! decays with theta for all queues alike, so only the queue just served changes its place in the order.
+//! A gap counts as at least the packet's time on the line, so no sample exceeds the rate of the line. The first packet
+//! of a queue gives no sample. The first two estimates keep their value while a queue is idle. The third one decays
+//! with theta in the same way for all queues, so only the queue just served changes its place in the order.
 //!
 //! State: for each queue a rate in bit/s and a time; for [`Clocked`] ln(rate) + t / theta, dimensionless. Departure:
-//! the value itself would have to be scaled down in all queues before it exceeds the range of a number. Its logarithm
-//! never exceeds it, and gives the same order. A packet costs a division, or an exponential and a logarithm.
+//! the logarithm of the growing value is stored. The value itself would exceed the range of a number, unless it was
+//! scaled down in all queues in time. Its logarithm stays in range and gives the same order. A packet costs a division,
+//! or an exponential and a logarithm.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3; `docs/decisions/tdrr-average.md`. A packet of
-//! zero bytes, or two at one instant on an infinitely fast line, would cause a division by zero: such packets do not
-//! change the estimate.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3; `docs/decisions/tdrr-average.md`. A packet of zero
+//! bytes, or two packets at one instant on an infinitely fast line, would cause a division by zero. So such packets do
+//! not change the estimate.
 
 use crate::contract::discipline::Line;
 use crate::pieces::store::{PerQueue, QueueId};
@@ -48,10 +49,10 @@ params! {
 /// The estimate that a scenario chooses, with its parameter.
 #[derive(Clone, Copy, Debug)]
 pub enum Estimator {
-    /// Weight of a sample.
+    /// The mean of bits divided by the gap at each service, with this weight of a sample.
     PerService(f64),
     PerArrival(f64),
-    /// The time constant.
+    /// Recent services, with this time constant.
     Clocked(Duration),
 }
 
@@ -59,7 +60,7 @@ impl Estimator {
     /// The estimator that these settings describe.
     ///
     /// # Errors
-    /// A parameter that belongs to an estimator that was not chosen.
+    /// A given parameter belongs to an estimator that was not chosen.
     pub fn from_settings(s: &Settings) -> Result<Estimator, Refusal> {
         let sampled = s.get(&ESTIMATOR);
         let idle = match sampled {
@@ -80,7 +81,7 @@ impl Estimator {
     }
 }
 
-/// How a queue's rate is estimated. A method that changes the queue's key returns the new key.
+/// A rule that estimates the rate of a queue. A method that changes the key of the queue returns the new key.
 pub trait RateEstimate {
     /// A packet was stored.
     fn appended(&mut self, _q: QueueId, _bytes: u32, _line: &Line) -> Option<f64> {
@@ -123,7 +124,8 @@ impl Gaps {
         let queue = self.queue.at(q);
         let last = queue.at.replace(line.now)?;
         let bits = 8.0 * f64::from(bytes);
-        // With real numbers instead of Line::time_of, because a gap of less than a nanosecond is still a gap.
+        // This uses floating point instead of Line::time_of, because the time of a packet may be less than a
+        // nanosecond.
         let gap = line.now.since(last).seconds().max(bits / line.rate.bits_per_second());
         let sample = bits / gap;
         if !sample.is_finite() {
@@ -139,7 +141,7 @@ impl Gaps {
 pub struct PerService(Gaps);
 
 impl PerService {
-    /// `weight` is w, the share of a new sample, clipped to 0..=1.
+    /// An estimate in which `weight` is w, the share of a new sample, limited to 0..=1.
     pub fn new(weight: f64) -> PerService {
         PerService(Gaps::new(weight))
     }
@@ -159,7 +161,7 @@ impl RateEstimate for PerService {
 pub struct PerArrival(Gaps);
 
 impl PerArrival {
-    /// `weight` is w, the share of a new sample, clipped to 0..=1.
+    /// An estimate in which `weight` is w, the share of a new sample, limited to 0..=1.
     pub fn new(weight: f64) -> PerArrival {
         PerArrival(Gaps::new(weight))
     }
@@ -174,11 +176,11 @@ impl RateEstimate for PerArrival {
     }
 }
 
-/// Recent services; the longer ago a service was, the less it counts.
+/// The rate of recent services. The longer ago a service was, the less it counts.
 #[derive(Clone, Debug)]
 pub struct Clocked {
     theta: f64,
-    /// ln(rate) + t / theta, which does not change while nothing is served.
+    /// ln(rate) + t / theta, which does not change while the queue is not served.
     queue: PerQueue<Level>,
     now: Time,
 }
@@ -193,7 +195,7 @@ impl Default for Level {
 }
 
 impl Clocked {
-    /// `theta` is the time constant, at least a nanosecond.
+    /// An estimate with the time constant `theta`, at least a nanosecond.
     pub fn new(theta: Duration) -> Clocked {
         Clocked {
             theta: theta.max(Duration(1)).seconds(),

@@ -1,14 +1,14 @@
-//! Which queue has the highest rate: a binary heap of queues that knows the place of each.
+//! Finds the queue with the highest rate: a binary heap of queues that stores the position of each queue.
 //!
-//! A heap entry changes its key in place and can leave from the middle, in O(log n) and without stale entries,
-//! because `place` gives the position of each queue. Keys are rates, or anything else with the order of numbers. Ties
-//! are decided as in the [`LengthIndex`](crate::pieces::index::length_index): the queue that has had its key longest
+//! The key of a heap entry can be changed in place, and an entry can be removed from the middle. Both cost O(log n) and
+//! leave no stale entries, because `place` gives the position of each queue. Keys are rates or other numbers. Ties are
+//! decided as in the [`LengthIndex`](crate::pieces::index::length_index): the queue that has had its key longest
 //! (`fifo`), the lowest number, the first in service order, or a random one. The heap order itself includes the first
-//! two rules; for the others the tied queues, which are together at the top, are walked.
+//! two rules. For the other two, the tied queues, which are together at the top of the heap, are visited one by one.
 //!
-//! State: for each queue in the heap its key, the time since when it has had it, and its place: 28 bytes.
+//! State: for each queue in the heap its key, the time of the last change of the key, and its position: 28 bytes.
 //!
-//! A binary heap with the place of each queue beside it.
+//! This is a binary heap with a separate table of the positions of the queues.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::index::length_index::Tie;
@@ -16,7 +16,7 @@ use crate::pieces::schedule::ServiceOrder;
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::Stream;
 
-/// Queues with keys, highest first.
+/// Queues with keys, with the highest key first.
 #[derive(Debug)]
 pub struct RateHeap {
     heap: Vec<Ranked>,

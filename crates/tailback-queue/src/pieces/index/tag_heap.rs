@@ -1,23 +1,23 @@
-//! Which queue has the smallest tag: a heap of queues that knows the place of each.
+//! Finds the queue with the smallest tag: a heap of queues that stores the position of each queue.
 //!
-//! Schedulers by tags (fair queueing, SCFQ, WF2Q) order the queues by the tag of their first packet. A queue's tag
-//! changes in place and can leave from the middle, in O(log n) and without stale entries, because `place` gives the
-//! position of each queue. Among equal keys the lower queue number is first; a scheduler with another rule makes that
-//! rule part of its key.
+//! Schedulers by tags (fair queueing, SCFQ, WF2Q) order the queues by the tag of their first packet. The tag of a queue
+//! can be changed in place, and a queue can be removed from the middle. Both cost O(log n) and leave no stale entries,
+//! because `place` gives the position of each queue. Among equal keys the lower queue number is first. A scheduler with
+//! another rule makes that rule part of its key.
 //!
 //! State: for each queue in the heap its key and number, and 4 bytes for each queue ever seen.
 //!
-//! Each entry has four entries below it, next to each other in memory: half as many levels as a binary heap, and
-//! fewer cache lines.
+//! Each entry has four entries below it, which are next to each other in memory. So the heap has half as many levels as
+//! a binary heap, and uses fewer cache lines.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::work::counted;
 
-/// Entries below an entry.
+/// The number of entries below an entry.
 const BELOW: usize = 4;
 
-/// Queues with keys, smallest first.
+/// Queues with keys, with the smallest key first.
 #[derive(Clone, Debug)]
 pub struct TagHeap<K> {
     heap: Vec<(K, QueueId)>,
@@ -69,7 +69,7 @@ impl<K: Ord + Copy> TagHeap<K> {
         self.move_from(i, (key, q));
     }
 
-    /// Remove the queue; returns whether it was in the heap.
+    /// Remove the queue. Returns whether it was in the heap.
     pub fn remove(&mut self, q: QueueId) -> bool {
         let i = self.place.get(q).0;
         if i == NONE {
@@ -92,7 +92,7 @@ impl<K: Ord + Copy> TagHeap<K> {
         }
     }
 
-    /// Find the place of an entry, starting at `i`; every entry on the way moves into the gap.
+    /// Find the place of an entry, starting at `i`. Every entry on the way moves into the gap.
     fn move_from(&mut self, mut i: usize, entry: (K, QueueId)) {
         let begun = i;
         while i > 0 && entry < self.heap[(i - 1) / BELOW] {

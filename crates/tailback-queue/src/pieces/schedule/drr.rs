@@ -1,29 +1,30 @@
-//! Deficit round robin: the queues take turns, in bytes.
+//! Deficit round robin: the queues are served in turn, with a number of bytes per turn.
 //!
-//! Non-empty queues form a ring. The queue with the turn gets a quantum of credit, sends packets while its credit
-//! covers the packet at its front, and keeps the rest for its next turn; then the turn moves on. A queue that becomes
-//! empty loses its credit, so no queue saves credit while it is idle. With a quantum of at least the largest packet
-//! each turn sends something, so a packet costs O(1). A smaller quantum is equally fair in the long run, but some
-//! turns send nothing.
+//! Non-empty queues form a ring. The queue with the turn gets a quantum of credit, and sends packets while its credit
+//! covers the packet at its front. It keeps the rest of the credit for its next turn, and the turn moves to the next
+//! queue. A queue that becomes empty loses its credit, so an idle queue cannot save credit. If the quantum is at least
+//! the largest packet, at least one packet is sent in each turn, so a packet costs O(1). A smaller quantum is equally
+//! fair in the long run, but in some turns no packet is sent.
 //!
 //! ```text
 //! 0 <= credit < largest packet          after each turn that ends with packets left
 //! |sent_a - sent_b| <= quantum + 2 largest packets   while both stay backlogged, with equal quanta
 //! ```
 //!
-//! Weighted DRR (`wdrr`) gives each queue a quantum in proportion to its weight: the queue with the least weight seen
-//! so far gets `quantum`, the others proportionally more; with `quantum_of = "unit"` a weight of one gets it. The line
-//! is shared by weight in the long run, but in large steps: a queue that has just used its quantum waits for the sum
-//! of all others.
+//! Weighted DRR (`wdrr`) gives each queue a quantum in proportion to its weight: the queue with the smallest weight so
+//! far gets `quantum`, and the others get more in proportion to their weights. With `quantum_of = "unit"` a queue of
+//! weight one gets `quantum`. The line is shared by weight in the long run, but in large steps: a queue that has just
+//! used its quantum waits for the quanta of all other queues.
 //!
-//! State: for each queue two links of the ring and its credit, 16 bytes; which queue has the turn; whether it already
-//! got its quantum for this turn. Credit counts bytes, or, with weights, units of 2^-20 byte, so that the ratios of
-//! quanta equal those of the weights.
+//! State: for each queue two links of the ring and its credit, 16 bytes; the queue that has the turn, and whether it
+//! has already received its quantum for this turn. Credit counts bytes, or, with weights, units of 2^-20 byte, so that
+//! the ratios of quanta equal those of the weights.
 //!
 //! Source: M. Shreedhar and G. Varghese, "Efficient fair queuing using deficit round-robin", SIGCOMM 1995. Departure
-//! from ns-2: "already given" belongs to the turn, not to the queue, so a queue that is emptied by an eviction during
-//! its turn cannot come back with an old flag and miss a quantum. In weighted DRR the weights come with the packets,
-//! so a new least weight makes all other quanta grow from their next turns on.
+//! from ns-2: the flag that the quantum was given belongs to the turn and not to the queue. So if an eviction empties a
+//! queue during its turn, the queue does not miss a quantum when it becomes active again. In weighted DRR the weights
+//! are read from the packets. So with a new smallest weight, the quanta of all other queues grow from their next turns
+//! on.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
@@ -37,11 +38,11 @@ params! {
     pub QUANTUM_OF_LEAST: u64 = Key::new("quantum", QUANTUM.param.kind, "1500B",
         "The credit that the queue with the least weight gets with each turn. If it is smaller than the largest \
          packet, some turns pass without a packet.", "the largest packet");
-    /// Whose quantum that is.
+    /// The weight that gets this quantum.
     pub QUANTUM_OF: QuantumOf = Key::choice("quantum_of", "least",
         "Which weight gets `quantum`: the least one seen so far, or a weight of one, whatever the others have.",
         "unit: Kantawala and Turner, WUCSE-2005-11, chapter 7, one largest packet for each unit of weight");
-    /// Declared once for the models served by DRR.
+    /// The quantum parameter of all models that are served by DRR.
     pub QUANTUM: u64 = Key::new("quantum", Kind::Bytes { min: 64, max: 1_000_000_000 }, "1500B",
         "The credit that a queue gets with each turn. If it is smaller than the largest packet, some turns pass \
          without a packet.",
@@ -49,10 +50,10 @@ params! {
 }
 
 tailback_base::choice! {
-    /// The weight whose quantum is given.
+    /// The weight that gets the given quantum.
     #[derive(Default)]
     pub enum QuantumOf {
-        /// The least weight seen so far.
+        /// The smallest weight so far.
         #[default]
         Least = "least",
         /// A weight of one.
@@ -60,7 +61,7 @@ tailback_base::choice! {
     }
 }
 
-/// The scheduler alone, for use below a drop policy of another name.
+/// The declaration of the scheduler alone, for use with any drop policy.
 pub static MODEL: Model = Model {
     name: "drr",
     family: "scheduler",
@@ -71,7 +72,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -79,7 +80,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Turns in proportion to the weights of flows.
+/// The declaration of DRR with quanta in proportion to the weights of flows.
 pub static WEIGHTED: Model = Model {
     name: "wdrr",
     family: "scheduler",
@@ -90,7 +91,7 @@ pub static WEIGHTED: Model = Model {
     probes: &[],
 };
 
-/// The row of weighted deficit round robin.
+/// The registry entry of weighted deficit round robin.
 pub const fn weighted_entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &WEIGHTED,
@@ -103,9 +104,9 @@ pub fn quantum(s: &Settings) -> u32 {
     u32::try_from(s.get(&QUANTUM)).unwrap_or(u32::MAX)
 }
 
-/// How much credit a turn brings.
+/// The rule for the credit of a turn.
 pub trait Quanta {
-    /// A byte of credit, as a power of two.
+    /// The units of credit in a byte, as a power of two.
     const BYTE: u32;
     /// A packet of this weight was stored in the queue.
     fn learn(&mut self, _q: QueueId, _weight: f64) {}
@@ -113,7 +114,7 @@ pub trait Quanta {
     fn of(&self, q: QueueId) -> i64;
 }
 
-/// The same for every queue, bytes.
+/// The same quantum for every queue, bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Equal(i64);
 
@@ -127,10 +128,10 @@ impl Quanta for Equal {
 /// A quantum in proportion to the weights of the packets.
 #[derive(Clone, Debug)]
 pub struct ByWeight {
-    /// The quantum for the least weight, or for a weight of one, bytes.
+    /// The quantum for the smallest weight, or for a weight of one, bytes.
     quantum: u32,
     of: QuantumOf,
-    /// 0 for a queue not seen yet.
+    /// The weight of each queue; 0 for a queue that has had no packet yet.
     weight: PerQueue<f64>,
     least: f64,
 }
@@ -159,16 +160,16 @@ pub struct Drr<Q = Equal> {
     quanta: Q,
     ring: PerQueue<RingLink>,
     turn: u32,
-    /// Whether the queue with the turn already got its quantum for it.
+    /// Whether the queue with the turn has already received its quantum for this turn.
     given: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct RingLink {
     prev: u32,
-    /// `NONE` if the queue is not in the ring.
+    /// The next queue in the ring; `NONE` if this queue is not in the ring.
     next: u32,
-    /// Below 0 after a packet for which it did not have the credit.
+    /// The credit. It is below 0 after a packet that was larger than the credit.
     credit: i64,
 }
 
@@ -183,14 +184,15 @@ impl Default for RingLink {
 }
 
 impl Drr {
-    /// Equal quanta, in bytes; 0 counts as 1.
+    /// DRR with equal quanta, in bytes; 0 counts as 1.
     pub fn new(quantum: u32) -> Drr {
         Drr::with(Equal(i64::from(quantum.max(1))))
     }
 }
 
 impl Drr<ByWeight> {
-    /// Quanta by weight; `quantum`, in bytes, is that for the least weight, or for a weight of one; 0 counts as 1.
+    /// DRR with quanta by weight. `quantum` is the quantum of the smallest weight, or of a weight of one, in bytes; 0
+    /// counts as 1.
     pub fn weighted(quantum: u32, of: QuantumOf) -> Drr<ByWeight> {
         Drr::with(ByWeight {
             quantum: quantum.max(1),
@@ -211,7 +213,7 @@ impl<Q: Quanta> Drr<Q> {
         }
     }
 
-    /// How much the queue may still send, bytes.
+    /// The bytes that the queue may still send.
     pub fn credit(&self, q: QueueId) -> u64 {
         (self.ring.get(q).credit >> Q::BYTE).max(0) as u64
     }
@@ -239,7 +241,7 @@ impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
         }
     }
 
-    /// Insert at the end of the current round: just before the queue with the turn.
+    /// Insert the queue at the end of the current round, which is just before the queue with the turn.
     fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         if self.ring.get(q).next != NONE {
             return;
@@ -272,8 +274,8 @@ impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
         }
     }
 
-    /// An AQM may drop the packet for which the queue got the turn; if the next one is larger, sending it leaves a
-    /// debt.
+    /// An AQM may drop the packet for which the queue got the turn. If the next packet is larger and is sent, the
+    /// credit becomes negative.
     fn served(&mut self, q: QueueId, bytes: u32, store: &Store<P>, line: &Line) {
         match store.packets(q) {
             0 => self.deactivate(q, store, line),
@@ -281,7 +283,7 @@ impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
         }
     }
 
-    /// The queue leaves the ring and loses its credit; if it had the turn, the turn moves on.
+    /// The queue leaves the ring and loses its credit. If it had the turn, the turn moves to the next queue.
     fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         let RingLink { prev, next, .. } = self.ring.get(q);
         if next == NONE {

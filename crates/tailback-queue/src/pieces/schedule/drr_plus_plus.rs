@@ -1,11 +1,11 @@
-//! DRR++: deficit round robin that serves queues which have just become active before those that stay backlogged.
+//! DRR++: deficit round robin that serves queues that have just become active before queues that stay backlogged.
 //!
-//! With plain DRR, a queue that becomes active waits for the turns of all others, however little it sends. DRR++
+//! With plain DRR, a queue that becomes active waits for the turns of all other queues, however little it sends. DRR++
 //! keeps two lists. A queue that becomes active enters the end of the new list with a whole quantum, and the new list
-//! is served before the old one. A queue that has used its quantum goes to the end of the old list and shares the
-//! line with the others there. So a flow that sends less than a quantum per round is served almost at once. A new
-//! queue that has become empty goes to the end of the old list before it may leave; otherwise it could come back as
-//! new for every packet and starve the others.
+//! is served before the old one. A queue that has used its quantum goes to the end of the old list and shares the line
+//! with the other queues of this list. So a flow that sends less than a quantum per round is served almost at once. A
+//! new queue that has become empty goes to the end of the old list before it leaves the lists. Otherwise the queue
+//! could become new again with every packet, and starve the others.
 //!
 //! ```text
 //! next:   the first queue of the new list, or of the old one
@@ -27,7 +27,7 @@ use crate::pieces::store::{PerQueue, QueueId, Store};
 use std::collections::VecDeque;
 use tailback_base::{Key, Model, Packet, params};
 
-/// The scheduler alone, for use below a drop policy of another name.
+/// The declaration of the scheduler alone, for use with any drop policy.
 pub static MODEL: Model = Model {
     name: "drr-plus-plus",
     family: "scheduler",
@@ -41,13 +41,13 @@ pub static MODEL: Model = Model {
 params! {
     const PARAMS;
 
-    /// The quantum of the disciplines made of it.
+    /// The quantum parameter of the disciplines that use DRR++.
     pub ETHERNET_QUANTUM: u64 = Key::new("quantum", QUANTUM.param.kind, "1514B",
         "The credit that a queue gets when it wakes, and with each turn.",
         "RFC 8290 section 5.2.4: a largest Ethernet frame");
 }
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -57,13 +57,13 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Credit {
-    /// Bytes; negative after a packet that was larger than the deficit.
+    /// The deficit, bytes. It is negative after a packet that was larger than the deficit.
     deficit: i64,
     /// Whether the queue is in one of the lists.
     listed: bool,
 }
 
-/// The lists.
+/// The two lists of queues.
 #[derive(Clone, Debug)]
 pub struct DrrPlusPlus {
     quantum: i64,
@@ -73,7 +73,7 @@ pub struct DrrPlusPlus {
 }
 
 impl DrrPlusPlus {
-    /// A quantum in bytes; 0 counts as 1.
+    /// DRR++ with a quantum in bytes; 0 counts as 1.
     pub fn new(quantum: u32) -> DrrPlusPlus {
         DrrPlusPlus {
             quantum: i64::from(quantum.max(1)),
@@ -83,7 +83,7 @@ impl DrrPlusPlus {
         }
     }
 
-    /// How much a queue may still send before it waits for the others, bytes.
+    /// The bytes that a queue may still send before it waits for the other queues.
     pub fn deficit(&self, q: QueueId) -> i64 {
         self.member.get(q).deficit
     }
@@ -96,7 +96,7 @@ impl ServiceOrder for DrrPlusPlus {
 }
 
 impl<P: Packet> Scheduler<P> for DrrPlusPlus {
-    /// A queue that is still in a list stays there.
+    /// Add the queue to the new list. A queue that is still in a list stays there.
     fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         let member = self.member.at(q);
         if !member.listed {
@@ -139,7 +139,7 @@ impl<P: Packet> Scheduler<P> for DrrPlusPlus {
         true
     }
 
-    /// `q` is the first of its list.
+    /// Move the empty queue `q`, which is the first of its list, to the old list or out of the lists.
     fn found_empty(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         let was_new = self.new.front() == Some(&q);
         let list = if was_new { &mut self.new } else { &mut self.old };

@@ -1,30 +1,32 @@
 //! Fair queueing (FQ): packets leave in the order in which a server that sends all conversations at once would finish
 //! them.
 //!
-//! Imagine the line sending one byte of each backlogged conversation in turn ([`FluidClock`]). A packet of p bytes gets
+//! The rule imagines a line that sends one byte of each backlogged conversation in turn ([`FluidClock`]). A packet of p
+//! bytes gets
 //!
 //! ```text
 //! start tag   S = max(E of its conversation, V)      finish tag   E = S + p
 //! send key    B = p + max(E before, V - delta)       the smallest key goes next, ties by arrival, without pre-emption
 //! ```
 //!
-//! A conversation that sends little finds an empty queue and waits for about one packet of the others, however much
-//! they send; one that sends much only fills its own queue. `delta` lets a conversation that was idle be served
-//! slightly earlier, without a larger share of the line. With weights, p becomes p / w.
+//! A packet of a conversation that sends little finds an empty queue and waits for about one packet of the other
+//! conversations, however much these send. A conversation that sends much only fills its own queue. With `delta`, a
+//! conversation that was idle is served slightly earlier, without a larger share of the line. With weights, p becomes p
+//! / w.
 //!
-//! When the buffer is full, the conversation that holds most loses its last packet
-//! ([`most_held`](crate::pieces::drop::most_held)). Its finish tag is restored, as if the packet had never come
-//! (Keshav 1991). With `charge_dropped` dropped packets count (Demers, Keshav and Shenker 1989), which starves a
-//! source that keeps sending into a full buffer.
+//! When the buffer is full, the conversation with the longest queue loses its last packet
+//! ([`most_held`](crate::pieces::drop::most_held)). The finish tag of the conversation is restored, as if this packet
+//! had never arrived (Keshav 1991). With `charge_dropped`, dropped packets count (Demers, Keshav and Shenker 1989).
+//! Then a source that continues to send into a full buffer is starved.
 //!
-//! State: the fluid clock; for each stored packet its key, the E before it and its place in the order of arrival; a
-//! heap of the queues by the key of their first packet. Keys grow along a queue, so its first packet has its
-//! smallest. A packet costs O(log n). [`virtual_time`](crate::pieces::schedule::virtual_time) has the arithmetic, and
-//! how it handles ties and drift.
+//! State: the fluid clock; for each stored packet its key, the E before it and its number in the order of arrival; a
+//! heap of the queues by the key of their first packet. Keys grow along a queue, so the first packet of a queue has the
+//! smallest key. A packet costs O(log n). [`virtual_time`](crate::pieces::schedule::virtual_time) describes the
+//! arithmetic, and how ties and drift are handled.
 //!
 //! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and simulation of a fair queueing algorithm", SIGCOMM 1989; S.
-//! Keshav's Berkeley thesis, 1991, chapter 6. A packet that an admission removes from the middle of a queue stays
-//! charged.
+//! Keshav's Berkeley thesis, 1991, chapter 6. If an admission removes a packet from the middle of a queue, the
+//! conversation is still charged for this packet.
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
@@ -33,7 +35,7 @@ use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 use crate::pieces::store::{QueueId, Store};
 use tailback_base::{Key, Kind, Packet, ProbeDef, params};
 
-/// How long the imagined server has worked, in turns of one byte.
+/// The work of the fluid server, in turns of one byte.
 pub const VIRTUAL_TIME: ProbeDef = ProbeDef {
     name: "virtual_time",
     unit: "B",
@@ -51,15 +53,15 @@ params! {
         "false in Keshav 1991, true in Demers, Keshav and Shenker 1989");
 }
 
-/// Serves by the finish tags of the imagined server.
+/// The scheduler that serves packets by the finish tags of the fluid server.
 #[derive(Clone, Debug)]
 pub struct Fair {
     clock: FluidClock,
     delta: Tag,
     charge_dropped: bool,
-    /// Indexed by slot.
+    /// The tags of the packet in each slot.
     packets: Vec<PacketTags>,
-    /// Ordered by send key and arrival of the first packet.
+    /// The queues, ordered by the send key and the arrival of their first packet.
     heads: TagHeap<(i128, u64)>,
     arrivals: u64,
 }
@@ -67,13 +69,13 @@ pub struct Fair {
 #[derive(Clone, Copy, Debug, Default)]
 struct PacketTags {
     key: Tag,
-    /// E of the conversation before this packet.
+    /// The E of the conversation before this packet.
     before: Tag,
     arrival: u64,
 }
 
 impl Fair {
-    /// `delta` in bytes.
+    /// A scheduler with `delta` in bytes.
     pub fn new(delta: u64, charge_dropped: bool) -> Fair {
         Fair {
             clock: FluidClock::default(),

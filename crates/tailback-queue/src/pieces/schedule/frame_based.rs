@@ -1,10 +1,10 @@
-//! Frame-based fair queueing (FBFQ): fair queueing whose clock runs with the line, and is set right at the ends of
-//! frames.
+//! Frame-based fair queueing (FBFQ): fair queueing with a clock that runs at the speed of the line and is corrected at
+//! the ends of frames.
 //!
-//! The clock of fair queueing follows a fluid server, which costs up to n steps a packet. Here the clock P runs at the
-//! speed of the line. A flow that finds the line free gets ahead of it, as under
+//! The clock of fair queueing follows a fluid server, which costs up to n steps for a packet. Here the clock P runs at
+//! the speed of the line. A flow that uses free capacity of the line gets stamps ahead of P, as with
 //! [VirtualClock](super::virtual_clock). But as soon as the first packets of all queues start in a later frame, P jumps
-//! to the begin of that frame. So no flow is ahead by more than a frame and a packet, and a flow that used idle
+//! to the beginning of that frame. So no flow is ahead by more than a frame and a packet, and a flow that used idle
 //! capacity waits at most for a frame.
 //!
 //! ```text
@@ -13,19 +13,20 @@
 //!                        the smallest F; P grows by the bytes as they are sent
 //! ```
 //!
-//! A packet of a flow that keeps to its share leaves at the latest when a line of its share alone would have sent it,
-//! plus the time of a largest packet: the same promise as fair queueing's. A frame should hold a largest packet of each
-//! flow in proportion to the weights; with a smaller one packets reach over several frames, and P is set right later.
+//! A packet of a flow that sends at most its share leaves at the latest when a separate line with the rate of this
+//! share would have sent it, plus the time of a largest packet. Fair queueing has the same bound. A frame should have
+//! room for a largest packet of each flow in proportion to the weights. With a smaller frame, packets extend over
+//! several frames, and P is corrected later.
 //!
-//! State: P before and after the packet on the line, and the instant of its begin; the latest F of all; the [`Stamps`];
-//! two heaps of the flows, by S and by F of their first packet. Among equal stamps the flow that came to this port
-//! first is served first. A packet costs O(log n).
+//! State: P before and after the packet on the line, and the instant when its transmission began; the latest F of all
+//! packets; the [`Stamps`]; two heaps of the flows, by S and by F of their first packet. Among equal stamps, the flow
+//! that first reached this port is served first. A packet costs O(log n).
 //!
 //! Source: D. Stiliadis and A. Varma, "Efficient fair queueing algorithms for packet-switched networks", IEEE/ACM
-//! Transactions on Networking 6(2), 1998. There counters of the packets that reach over the end of a frame tell when
-//! all flows have left it, at a constant cost; here it is the smallest S of first packets, which remains right when
-//! packets are evicted. There all stamps start from 0 with each busy period; here P starts from the first frame that no
-//! stamp has reached, which is the same order.
+//! Transactions on Networking 6(2), 1998. The paper counts the packets that extend over the end of a frame, and so
+//! finds at a constant cost when all flows have left the frame. Here the smallest S of the first packets of all flows
+//! is used, which also works when packets are evicted. In the paper all stamps start from 0 in each busy period. Here P
+//! starts from the first frame that no stamp has reached, which gives the same order.
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
@@ -35,7 +36,7 @@ use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{QueueId, Store};
 use tailback_base::{Key, Kind, Model, Packet, Settings, Time, params};
 
-/// The scheduler alone, for use below a drop policy.
+/// The declaration of the scheduler alone, for use with any drop policy.
 pub static MODEL: Model = Model {
     name: "frame-based",
     family: "scheduler",
@@ -56,7 +57,7 @@ params! {
         "Stiliadis and Varma 1998; the default holds 1500 B of each of 100 equal flows");
 }
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -64,16 +65,16 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Serves by finish tags of a clock that is set right frame by frame.
+/// The scheduler that serves packets by finish tags of a clock that is corrected at frames.
 #[derive(Clone, Debug)]
 pub struct FrameBased {
     frame: Tag,
-    /// P when the packet on the line will have been sent.
+    /// The value of P when the packet on the line will have been sent.
     p: Tag,
-    /// P when its transmission began, and the instant of that.
+    /// The value of P when its transmission began, and the instant of this.
     p_before: Tag,
     since: Time,
-    /// The latest finish of all packets so far.
+    /// The latest finish stamp of all packets so far.
     latest: Tag,
     stamps: Stamps,
     by_start: TagHeap<i128>,
@@ -81,7 +82,7 @@ pub struct FrameBased {
 }
 
 impl FrameBased {
-    /// Reads the settings of the model.
+    /// The scheduler with these settings of the model.
     pub fn from_settings(s: &Settings) -> FrameBased {
         FrameBased {
             frame: Tag::of_bytes(s.get(&FRAME)),
@@ -95,7 +96,7 @@ impl FrameBased {
         }
     }
 
-    /// P at this instant.
+    /// The value of P at this instant.
     fn clock(&self, line: &Line) -> Tag {
         match line.busy {
             Some(_) => {
@@ -182,7 +183,7 @@ impl<P: Packet> Scheduler<P> for FrameBased {
 mod tests {
     use super::*;
 
-    /// A clock that has come far is set back by whole frames, so the place in the frame stays.
+    /// A clock with a large value is set back by whole frames, so its position in the frame stays the same.
     #[test]
     fn the_clock_is_set_back_by_whole_frames() {
         let mut f = FrameBased::from_settings(&Settings::defaults(&MODEL).with("frame", "7000B"));

@@ -1,4 +1,5 @@
-//! Which queue has the turn on the line: the schedulers of a port, one file each, and the arithmetic they share.
+//! The schedulers of a port, which decide which queue has the turn on the line, and the arithmetic that they share.
+//! Each scheduler has its own file.
 
 pub mod drr;
 pub mod drr_plus_plus;
@@ -34,7 +35,8 @@ pub trait ServiceOrder {
     fn after(&self, _q: QueueId) -> Option<QueueId> {
         None
     }
-    /// The first queue in service order, starting with the turn, that `meant` accepts. O(queues in the ring).
+    /// The first queue that `meant` accepts, in service order from the queue with the turn on. The cost is O(queues in
+    /// the ring).
     fn first_that(&self, meant: &mut dyn FnMut(QueueId) -> bool) -> Option<QueueId> {
         let start = self.turn()?;
         let mut q = start;
@@ -54,19 +56,19 @@ pub trait ServiceOrder {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
     Queue(QueueId),
-    /// Packets are stored, but none may leave before this instant.
+    /// Packets are stored, but no packet may leave before this instant.
     Wait(Time),
     Empty,
 }
 
 impl Turn {
-    /// The turn of this queue, if there is one.
+    /// The turn of this queue; `Turn::Empty` without a queue.
     pub fn of(q: Option<QueueId>) -> Turn {
         q.map_or(Turn::Empty, Turn::Queue)
     }
 }
 
-/// One scheduler that a scenario can put below a drop policy (`scheduler`).
+/// The registry entry of a scheduler that a scenario can combine with a drop policy (`scheduler`).
 pub type SchedulerEntry<P> = Row<fn(&Settings, BuildContext) -> Result<Box<dyn Scheduler<P>>, Refusal>>;
 
 impl<P> Registered for SchedulerEntry<P> {
@@ -77,14 +79,14 @@ impl<P> Registered for SchedulerEntry<P> {
     }
 }
 
-/// Chooses the queue whose packet is sent next.
+/// A rule that chooses the queue whose packet is sent next.
 pub trait Scheduler<P: Packet>: ServiceOrder {
-    /// A packet was stored in this slot, at the end of `q`. Called before [`Scheduler::activate`].
+    /// A packet was stored in this slot, at the end of `q`. This is called before [`Scheduler::activate`].
     fn appended(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
-    /// `q` holds its first packet.
+    /// `q` was empty, and now has its first packet.
     fn activate(&mut self, q: QueueId, store: &Store<P>, line: &Line);
-    /// The queue with the turn. The frame takes a packet from it and calls [`Scheduler::served`]. An AQM may drop
-    /// other packets of it first; if it drops all of them, the frame asks again.
+    /// The queue with the turn. The port takes a packet from this queue and calls [`Scheduler::served`]. An AQM may
+    /// drop other packets of the queue first. If it drops all packets, the port calls this function again.
     fn next(&mut self, store: &Store<P>, line: &Line) -> Turn;
     /// A packet of `q`, chosen by [`Scheduler::next`], is being sent: charge the queue for it.
     fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, line: &Line) {
@@ -92,15 +94,15 @@ pub trait Scheduler<P: Packet>: ServiceOrder {
             self.deactivate(q, store, line);
         }
     }
-    /// `q` has lost its last packet (by eviction, unless [`Scheduler::served`] reports it).
+    /// `q` has lost its last packet by an eviction, or by a service that [`Scheduler::served`] reports.
     fn deactivate(&mut self, q: QueueId, store: &Store<P>, line: &Line);
-    /// The packet in this slot of `q`, anywhere in the queue, is about to be evicted. If it is the only one or at the
-    /// front, one of the two calls below follows.
+    /// The packet in this slot of `q`, anywhere in the queue, is about to be evicted. If it is the only packet,
+    /// [`Scheduler::deactivate`] follows; otherwise, if it is at the front, [`Scheduler::head_changed`] follows.
     fn evicting(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
-    /// The front packet of `q` was evicted, or dropped while it was taken out, and another is now at the front.
+    /// The front packet of `q` was evicted, or dropped while it was taken out, and another packet is now at the front.
     fn head_changed(&mut self, _q: QueueId, _store: &Store<P>, _line: &Line) {}
-    /// Whether the scheduler keeps emptied queues until it has visited them once more. It may then name an empty
-    /// queue, and the frame calls [`Scheduler::found_empty`].
+    /// Whether the scheduler keeps emptied queues until it has visited them once more. It may then name an empty queue,
+    /// and the port calls [`Scheduler::found_empty`].
     fn revisits(&self) -> bool {
         false
     }
@@ -114,7 +116,7 @@ pub trait Scheduler<P: Packet>: ServiceOrder {
     }
 }
 
-/// A boxed scheduler is a scheduler.
+/// A boxed scheduler is a scheduler too, so that it can be chosen by name.
 impl<P: Packet> ServiceOrder for Box<dyn Scheduler<P>> {
     fn turn(&self) -> Option<QueueId> {
         (**self).turn()
@@ -163,7 +165,7 @@ impl<P: Packet> Scheduler<P> for Box<dyn Scheduler<P>> {
     }
 }
 
-/// Queues that take turns in this order, for tests.
+/// Queues that have their turns in this order, for tests.
 #[cfg(test)]
 pub(crate) struct Turns(pub(crate) Vec<QueueId>);
 

@@ -1,15 +1,15 @@
-//! Strict priority: the queue with the largest weight that has a packet is served first, however long the others
-//! wait.
+//! Strict priority: among the queues with packets, the one with the largest weight is served first, however long the
+//! others wait.
 //!
-//! The weight of a flow is its priority. Queues of equal weight take turns, packet by packet. A class that is always
-//! active starves all classes below it; this is inherent, so the discipline belongs behind an edge that polices.
+//! The weight of a flow is its priority. Queues of equal weight are served in turn, packet by packet. A class that is
+//! always active starves all classes with a smaller weight. This is inherent, so the discipline should only be used
+//! behind an edge that polices traffic.
 //!
 //! From: A. Cobham, "Priority assignment in waiting line problems", Operations Research 2, 1954; L. Kleinrock,
 //! "Queueing systems", volume 2, 1976, chapter 3 ("head of the line").
 //!
-//! State: a heap of the queues that hold packets, by weight and then by turn; a counter of turns. The weight of a
-//! queue is that of its first packet, read when the queue becomes active and after each packet. A packet costs O(log
-//! n).
+//! State: a heap of the queues with packets, by weight and then by turn; a counter of turns. The weight of a queue is
+//! that of its first packet, read when the queue becomes active and after each packet. A packet costs O(log n).
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
@@ -28,7 +28,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -36,7 +36,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Serves by weight, and in turn among equal weights.
+/// The scheduler that serves queues by weight, and queues of equal weight in turn.
 #[derive(Clone, Debug, Default)]
 pub struct Priority {
     waiting: TagHeap<(u64, u64)>,
@@ -44,7 +44,7 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// Insert at the end of the turns of its weight.
+    /// Insert the queue after all other queues of its weight.
     fn line_up<P: Packet>(&mut self, q: QueueId, store: &Store<P>) {
         if let Some(p) = store.head(q).and_then(|slot| store.packet(slot)) {
             // Positive numbers have the same order as their bits.
@@ -86,7 +86,7 @@ mod tests {
     use crate::registry::Registry;
     use tailback_base::{BitRate, Duration, Settings, Stream};
 
-    /// With longest-queue drop and a queue for each flow.
+    /// A port with this scheduler and a queue for each flow.
     fn bench(buffer: &str) -> Bench<Box<dyn QueueDiscipline<TestPacket>>> {
         let settings = Settings::defaults(&crate::ports::tdrr::MODEL)
             .with("buffer", buffer)
@@ -118,7 +118,7 @@ mod tests {
         }
         let first = b.take().map(|p| p.flow);
         assert_eq!(first, Some(2));
-        // A flow with a larger weight overtakes all that wait.
+        // A packet of a flow with a larger weight overtakes all waiting packets.
         b.arrive(packet(7, 5, 9.0));
         assert_eq!(b.drain(), [7, 4, 3, 5, 0, 1, 6]);
     }
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(b.drain(), [0]);
     }
 
-    /// An evicted packet leaves no turn behind.
+    /// A queue whose last packet was evicted has no turn.
     #[test]
     fn an_emptied_queue_has_no_turn() {
         let mut b = bench("3 packets");

@@ -1,13 +1,13 @@
-//! Round robin: the queues take turns, one packet per turn.
+//! Round robin: the queues are served in turn, one packet per turn.
 //!
-//! The oldest way to share a line. It is fair if all packets have the same size; otherwise bytes are shared in
-//! proportion to the packet sizes. A queue that was empty joins at the end of the round, just before the queue with
-//! the turn.
+//! This is the oldest way to share a line. It is fair if all packets have the same size. Otherwise bytes are shared in
+//! proportion to the packet sizes. A queue that becomes active is inserted at the end of the round, just before the
+//! queue with the turn.
 //!
 //! From: J. Nagle, "On packet switches with infinite storage", RFC 970, 1985; P. E. McKenney, "Stochastic fairness
 //! queueing", INFOCOM 1990, which serves its hashed queues in this way.
 //!
-//! State: a list of the queues that hold packets; the first one has the turn. A packet costs O(1).
+//! State: a list of the queues with packets; the first one has the turn. A packet costs O(1).
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::queue_list::QueueList;
@@ -25,7 +25,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -33,7 +33,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// The queues that hold packets, in the order of their turns.
+/// The queues with packets, in the order of their turns.
 #[derive(Clone, Debug, Default)]
 pub struct RoundRobin {
     waiting: QueueList,
@@ -80,7 +80,7 @@ mod tests {
     use crate::registry;
     use tailback_base::{BitRate, Duration, Settings, Stream};
 
-    /// With longest-queue drop and a queue for each flow.
+    /// A port with longest-queue drop and a queue for each flow.
     fn bench(buffer: &str) -> Bench<Queue> {
         let settings = Settings::defaults(&crate::ports::drr::MODEL)
             .with("buffer", buffer)
@@ -96,7 +96,7 @@ mod tests {
     fn arrive(b: &mut Bench<Queue>, flows: &[u32]) {
         let from = b.log.dropped.len() as u64 + b.backlog().packets;
         for (id, flow) in (from..).zip(flows) {
-            // Sizes do not matter.
+            // The sizes do not change the order.
             b.arrive(TestPacket::new(id, *flow, 100 + 700 * flow));
         }
     }
@@ -108,7 +108,8 @@ mod tests {
         assert_eq!(b.flows(7), [1, 2, 3, 1, 2, 1, 1]);
     }
 
-    /// A queue that becomes active is the last of the round: before the one with the turn, after all others.
+    /// A queue that becomes active is the last one of the round: after all other queues, and just before the queue with
+    /// the turn.
     #[test]
     fn who_wakes_is_last_in_the_round() {
         let mut b = bench("100 packets");
@@ -118,7 +119,7 @@ mod tests {
         assert_eq!(b.flows(7), [2, 3, 1, 4, 2, 3, 1]);
     }
 
-    /// A queue whose last packet is evicted for another has no turn left, even if it had the present one.
+    /// A queue whose last packet is evicted for an arriving one has no turn any more, even if it had the present turn.
     #[test]
     fn an_emptied_queue_has_no_turn() {
         let mut b = bench("2 packets");

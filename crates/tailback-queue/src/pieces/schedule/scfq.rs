@@ -1,29 +1,30 @@
-//! Self-clocked fair queueing (SCFQ): fair queueing that takes its clock from the packet being sent.
+//! Self-clocked fair queueing (SCFQ): fair queueing that takes its clock from the packet on the line.
 //!
-//! Fair queueing has to follow its fluid server from departure to departure. SCFQ needs no such server: its clock is
-//! the finish tag of the packet in service.
+//! Fair queueing must compute its fluid server from departure to departure. SCFQ needs no fluid server, because its
+//! clock is the finish tag of the packet in service.
 //!
 //! ```text
 //! a packet of p bytes, weight w, arrives:   S = max(v, F of the flow's packet before)     F = S + p / w
 //! next:                                     the smallest F of all first packets; v = that F
 //! ```
 //!
-//! While a flow has packets waiting, v is below the F of its first packet, so the S of each later packet equals the F
-//! of the one before it: only the tags of first packets have to be stored.
+//! While a flow has waiting packets, v is below the F of its first packet. So the S of each later packet equals the F
+//! of the packet before it, and only the tags of first packets have to be stored.
 //!
-//! This is cheap and fair in the long run. But a flow that was idle starts from the tag in service, not from the
-//! clock of the fluid server, and may wait for a packet of every other flow. When the line becomes idle with nothing
-//! queued, all tags restart from zero.
+//! SCFQ needs little computation and is fair in the long run. But a flow that was idle starts from the tag in service
+//! and not from the clock of a fluid server. So it may wait for a packet of every other flow. When the line becomes
+//! idle and all queues are empty, all tags restart from zero.
 //!
-//! State: v; for each flow S and F of its first packet, or of its last one if nothing waits, and the busy period to
-//! which they belong; a heap of the flows by F. Tags are exact
-//! ([`virtual_time`](crate::pieces::schedule::virtual_time)); among equal tags the flow that came to this port first
+//! State: v; for each flow, S and F of its first packet, or of its last packet if its queue is empty, and the busy
+//! period of these tags; a heap of the flows by F. Tags are exact
+//! ([`virtual_time`](crate::pieces::schedule::virtual_time)). Among equal tags, the flow that first reached this port
 //! is served first. A packet costs O(log n).
 //!
-//! Source: S. J. Golestani, "A self-clocked fair queueing scheme for broadband applications", INFOCOM 1994. Tags are
-//! in bytes per unit of weight, and in the paper in seconds: the order is the same. The paper has no losses. Here an
-//! evicted packet was never served: a new first packet keeps the S of the one before it, and the F of an emptied
-//! queue is reset to its S. Otherwise a flow that sends too much would be charged for what it loses, and starve.
+//! Source: S. J. Golestani, "A self-clocked fair queueing scheme for broadband applications", INFOCOM 1994. Here tags
+//! are in bytes per unit of weight. In the paper they are in seconds, which gives the same order. The paper has no
+//! losses. Here a flow is not charged for an evicted packet. A new first packet keeps the S of the evicted one, and the
+//! F of an emptied queue is reset to its S. Otherwise a flow that sends too much would be charged for its lost packets,
+//! and starve.
 
 use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
@@ -33,7 +34,7 @@ use crate::pieces::schedule::virtual_time::{Tag, Weight};
 use crate::pieces::store::{PerQueue, QueueId, Store};
 use tailback_base::{Model, Packet};
 
-/// The scheduler alone, for use above a drop policy of another name.
+/// The declaration of the scheduler alone, for use with any drop policy.
 pub static MODEL: Model = Model {
     name: "scfq",
     family: "scheduler",
@@ -45,7 +46,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -53,7 +54,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Serves by self-clocked finish tags.
+/// The scheduler that serves packets by self-clocked finish tags.
 #[derive(Clone, Debug, Default)]
 pub struct Scfq {
     v: Tag,
@@ -86,7 +87,7 @@ impl Scfq {
         }
     }
 
-    /// The first packet of `q` starts at this tag.
+    /// Set the start tag of the first packet of `q`.
     fn line_up<P: Packet>(&mut self, q: QueueId, start: Tag, store: &Store<P>) {
         let Some(p) = store.head(q).and_then(|slot| store.packet(slot)) else {
             return;

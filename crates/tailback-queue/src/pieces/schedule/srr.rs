@@ -1,10 +1,11 @@
-//! SRR, smoothed round robin: turns by integer weights, spread as evenly as a binary code allows, at constant cost.
+//! SRR, smoothed round robin: round robin with integer weights, whose turns are spread as evenly as a binary code
+//! allows, at constant cost.
 //!
-//! Weighted round robin sends the whole share of a queue at once. Here the weights are written in binary, and a
-//! column holds the queues whose weight has a one in that position. A fixed sequence says which column is walked
-//! next: the highest column every second time, the next one every fourth time, and so on. So a queue with weight 5 =
-//! 101 is visited in the turns of two columns, five times per round in total, and these visits are spread out. There
-//! is no clock and no sorting: a packet costs O(1) for any number of queues.
+//! Weighted round robin serves the whole share of a queue at once. Here the weights are written in binary. For each
+//! binary digit there is a column with the queues whose weight has a one in this position. A fixed sequence says which
+//! column is served next: the highest column every second time, the next one every fourth time, and so on. So a queue
+//! with weight 5 = 101 is visited in the turns of two columns, five times per round in total, and these visits are
+//! spread over the round. There is no clock and no sorting, so a packet costs O(1) for any number of queues.
 //!
 //! ```text
 //! WSS(1) = 1          WSS(k) = WSS(k - 1), k, WSS(k - 1)       read in a cycle; term n is 1 + trailing zeros of n
@@ -13,19 +14,20 @@
 //! ```
 //!
 //! From: C. Guo, "SRR: an O(1) time complexity packet scheduler for flows in multi-service packet networks", SIGCOMM
-//! 2001: the matrix, the sequence, and the place in it when K changes by d (times 2^d, or divided and rounded up). As
-//! in ns-2, the first queue of an empty set is visited at once, and a queue joins the column that is being walked
-//! just before the queue with the turn.
+//! 2001, for the matrix, the sequence, and the new position in the sequence when K changes by d (the position times
+//! 2^d, or divided by it and rounded up). As in ns-2, the first queue of an empty set is visited at once. A queue that
+//! enters the column being served is inserted just before the queue with the turn.
 //!
 //! State: the columns, 16 lists; for each queue its integer weight and deficit; the present visit (queue and column);
-//! the place in the sequence. The weight of a queue is that of its flow in units of `granularity`, rounded down, from
-//! 1 to 65535, and is read when the queue becomes active.
+//! the position in the sequence. The weight of a queue is that of its flow in units of `granularity`, rounded down,
+//! from 1 to 65535. It is read when the queue becomes active.
 //!
-//! Departures: a queue leaves together with its last packet, whereas ns-2 keeps it until the next visit. A weight
-//! below the unit counts as one unit, and one above 65535 units as 65535, because weights come with packets and
-//! cannot be refused.
+//! Departures: a queue leaves its columns together with its last packet, whereas ns-2 keeps it until the next visit. A
+//! weight below one unit counts as one unit, and a weight above 65535 units counts as 65535, because weights are read
+//! from packets and cannot be refused.
 //!
-//! Cost of a packet: O(1); a visit that sends nothing, because the packet is larger than the quantum, costs the same.
+//! Cost of a packet: O(1). A visit in which no packet is sent, because the packet is larger than the credit, costs the
+//! same.
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::queue_list::QueueList;
@@ -34,7 +36,7 @@ use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{PerQueue, QueueId, Store};
 use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
-/// The scheduler alone, for use below a drop policy of another name.
+/// The declaration of the scheduler alone, for use with any drop policy.
 pub static MODEL: Model = Model {
     name: "srr",
     family: "scheduler",
@@ -58,7 +60,7 @@ params! {
         "ns-2 granularity_, there 1000 bit/s of a rate");
 }
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -66,7 +68,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Binary digits of a weight.
+/// The number of binary digits of a weight.
 const COLUMNS: usize = 16;
 
 /// The present visit.
@@ -74,31 +76,31 @@ const COLUMNS: usize = 16;
 struct Visit {
     queue: QueueId,
     column: usize,
-    /// Whether it already got its quantum.
+    /// Whether the queue has already received its quantum in this visit.
     given: bool,
 }
 
-/// The columns and the place in the sequence.
+/// The scheduler, with the columns and the position in the sequence.
 #[derive(Clone, Debug)]
 pub struct Srr {
-    /// Bytes.
+    /// The quantum, bytes.
     quantum: i64,
     granularity: f64,
     columns: Vec<QueueList>,
-    /// Weights in units, for queues that hold packets; for others the weight of their last packet.
+    /// The weight of each queue in units. For an empty queue, it is the weight of its last packet.
     weight: PerQueue<u16>,
-    /// Bytes.
+    /// The deficit of each queue, bytes.
     deficit: PerQueue<i64>,
-    /// `None` between two columns, and if no packet waits.
+    /// The present visit; `None` between two columns, and if no packet waits.
     visit: Option<Visit>,
-    /// One more than the highest column that holds a queue.
+    /// One more than the highest column that has a queue.
     highest: usize,
-    /// The place of the term that is read next, counted from 1.
+    /// The position of the term that is read next, counted from 1.
     place: u64,
 }
 
 impl Srr {
-    /// Reads the settings of a model that declares its parameters.
+    /// The scheduler with the settings of a model that declares its parameters.
     pub fn from_settings(s: &Settings) -> Srr {
         Srr {
             quantum: s.get(&QUANTUM_OF_VISIT) as i64,
@@ -116,7 +118,7 @@ impl Srr {
         (0..COLUMNS).filter(move |c| weight & (1 << c) != 0)
     }
 
-    /// The column of the term that is next in the sequence of order `highest`.
+    /// Read the next term in the sequence of order `highest`, and return its column.
     fn read_term(&mut self) -> usize {
         let term = 1 + self.place.trailing_zeros() as usize;
         self.place = if self.place + 1 < 1 << self.highest {
@@ -127,7 +129,7 @@ impl Srr {
         self.highest - term
     }
 
-    /// The next queue to be visited, when a column ends or a visit is over.
+    /// Move to the next queue to be visited, when a visit is over. At the end of a column, this is in another column.
     fn move_on(&mut self, next_in_column: Option<Visit>) {
         self.visit = next_in_column;
         while self.visit.is_none() && self.highest > 0 {
@@ -148,7 +150,7 @@ impl Srr {
         })
     }
 
-    /// The highest column has changed: find the place in the sequence of the new order.
+    /// The highest column has changed: compute the position in the sequence of the new order.
     fn reorder(&mut self) {
         let highest = (0..COLUMNS)
             .rev()
@@ -222,8 +224,8 @@ impl<P: Packet> Scheduler<P> for Srr {
         }
     }
 
-    /// An AQM may drop the packet for which the queue got the turn; if the next one is larger, sending it leaves a
-    /// debt.
+    /// An AQM may drop the packet for which the queue got the turn. If the next packet is larger and is sent, the
+    /// deficit becomes negative.
     fn served(&mut self, q: QueueId, bytes: u32, store: &Store<P>, line: &Line) {
         match store.packets(q) {
             0 => self.deactivate(q, store, line),
@@ -231,7 +233,8 @@ impl<P: Packet> Scheduler<P> for Srr {
         }
     }
 
-    /// The queue leaves its columns and loses its deficit; a present visit passes to the next queue of the column.
+    /// The queue leaves its columns and loses its deficit. If it is being visited, the next queue of the column is
+    /// visited.
     fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         if let Some(visit) = self.visit.filter(|v| v.queue == q) {
             self.visit = self.following(visit);

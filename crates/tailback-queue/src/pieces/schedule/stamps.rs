@@ -1,17 +1,19 @@
-//! The stamps of packets under schedulers by reserved rates.
+//! The stamps of packets, for schedulers that reserve rates.
 //!
-//! A flow of weight w has the rate of the line times w over the sum of all weights seen. Clocks and stamps are in bytes
-//! of the line's work, so a packet of p bytes is as long as its own reserved line takes for it:
+//! The rate of a flow of weight w is the rate of the line times w over the sum of the weights of all flows so far.
+//! Clocks and stamps are in bytes of the line's work. The length of a packet of p bytes is the work of the line while a
+//! separate line with the flow's rate would send the packet:
 //!
 //! ```text
 //! start S = max(finish of the flow's packet before, clock at arrival)      finish F = S + p * (sum of weights) / w
 //! ```
 //!
-//! The papers have no losses. Here an evicted packet counts as never come: those that follow it without a gap move up
-//! ([`move_up`]). Otherwise a flow that sends too much would be charged for what it loses, and starve. The sum is over
-//! the flows seen so far, so stamps that were given before a flow came are too early for the new sum.
+//! The papers have no losses. Here an evicted packet counts as if it had never arrived: the packets that follow it
+//! without a gap get earlier stamps ([`move_up`]). Otherwise a flow that sends too much would be charged for its lost
+//! packets, and starve. When a new flow arrives, the sum of weights grows, so stamps that were given before are too
+//! early for the new sum.
 //!
-//! State: S and F of each stored packet (32 bytes), the last F and the weight of each flow (48 bytes).
+//! State: S and F of each stored packet (32 bytes); the last F and the weight of each flow (48 bytes).
 
 use crate::pieces::schedule::virtual_time::{Tag, Weight, WeightSum};
 use crate::pieces::store::{PerQueue, QueueId, Store};
@@ -20,7 +22,7 @@ use tailback_base::Packet;
 /// The stamps of all stored packets.
 #[derive(Clone, Debug, Default)]
 pub struct Stamps {
-    /// Start and finish by slot.
+    /// The start and finish stamps of the packet in each slot.
     packets: Vec<(Tag, Tag)>,
     flows: PerQueue<Reservation>,
     total: WeightSum,
@@ -28,16 +30,16 @@ pub struct Stamps {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Reservation {
-    /// The finish of the flow's last packet.
+    /// The finish stamp of the flow's last packet.
     last: Tag,
-    /// `None` before the first packet.
+    /// The weight of the flow; `None` before its first packet.
     weight: Option<Weight>,
-    /// The value from which it was made.
+    /// The value from which the weight was made.
     given: f64,
 }
 
 impl Stamps {
-    /// Stamp the packet that was stored in this slot, at the end of `q`. Returns its finish.
+    /// Give stamps to the packet that was stored in this slot, at the end of `q`. Returns its finish stamp.
     pub fn give<P: Packet>(&mut self, q: QueueId, slot: u32, clock: Tag, store: &Store<P>) -> Tag {
         let Some(p) = store.packet(slot) else { return clock };
         let weight = self.learn(q, p.weight());
@@ -67,12 +69,12 @@ impl Stamps {
         is
     }
 
-    /// Start and finish of the first packet of a queue.
+    /// The start and finish stamps of the first packet of a queue.
     pub fn head<P: Packet>(&self, q: QueueId, store: &Store<P>) -> Option<(Tag, Tag)> {
         self.packets.get(store.head(q)? as usize).copied()
     }
 
-    /// The packet in this slot of `q` will not be served.
+    /// Correct the stamps of `q`, because the packet in this slot will not be served.
     pub fn forget<P: Packet>(&mut self, q: QueueId, slot: u32, store: &Store<P>) {
         let Some((end, length)) = move_up(&mut self.packets, slot, store) else {
             return;
@@ -92,8 +94,9 @@ impl Stamps {
     }
 }
 
-/// The packet in this slot will not be served: packets of its queue that follow it without a gap start earlier by its
-/// length. Returns the end of the last of them, before it moved, and that length.
+/// Correct the stamps of a queue, because the packet in this slot will not be served. The packets that follow it
+/// without a gap start earlier by its length. If this holds for all later packets, the result is the old finish stamp
+/// of the last one, and that length.
 pub fn move_up<P: Packet>(packets: &mut [(Tag, Tag)], slot: u32, store: &Store<P>) -> Option<(Tag, Tag)> {
     let &(start, mut end) = packets.get(slot as usize)?;
     let length = end.minus(start);

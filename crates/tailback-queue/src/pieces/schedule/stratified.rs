@@ -1,12 +1,13 @@
-//! Stratified round robin: round robin in classes of flows of similar rate, so that a flow's delay depends on its own
+//! Stratified round robin: round robin within classes of flows with similar rates. So a flow's delay depends on its own
 //! share and not on the number of flows.
 //!
-//! Under weighted deficit round robin a flow waits for the quanta of all others, however large its own share is. Here
-//! flows whose share lies in one octave form a stratum: stratum k has the shares from 2^-k to below 2^-(k-1). Time is
-//! counted in slots. The k-th stratum has intervals of 2^k slots, and in each of them every flow of it has one slot,
-//! in which it may send a little more than a largest packet. Of the strata with a flow that still waits for the slot
-//! of its interval, the one whose interval ends first is served: always that of the lowest k, because a short interval
-//! lies within a longer one. So no sorting is needed, and the shares within an octave are settled by the credit.
+//! With weighted deficit round robin, a flow waits for the quanta of all other flows, however large its own share is.
+//! Here flows whose shares lie in one octave form a stratum: stratum k has the shares from 2^-k to below 2^-(k-1). Time
+//! is counted in slots. Stratum k has intervals of 2^k slots. In each interval every flow of the stratum has one slot,
+//! in which it may send a little more than a largest packet. Among the strata with a flow that has not had its slot in
+//! the present interval, the stratum whose interval ends first is served. This is always the one with the lowest k,
+//! because a short interval lies within a longer one. So no sorting is needed. Different shares within an octave are
+//! served by different amounts of credit.
 //!
 //! ```text
 //! stratum        k = the least with share * 2^k >= 1
@@ -15,17 +16,18 @@
 //! no flow waits  the clock of slots jumps to the next interval of the lowest stratum that has flows
 //! ```
 //!
-//! While the strata stay as they are, a flow of stratum k has its slot at the latest 2 * 2^k slots after its packet
-//! came.
+//! While the strata do not change, a flow of stratum k has its slot at the latest 2 * 2^k slots after its packet has
+//! arrived.
 //!
-//! State: for each of 32 strata two lists, of flows that still wait for their slot and of flows that have had it; for
-//! each flow its weight, stratum, credit and last slot (64 bytes); the sum of all weights seen; the clock of slots. A
-//! packet costs O(1): each slot looks at the strata, and moves a flow once.
+//! State: for each of 32 strata two lists, one of flows that still wait for their slot and one of flows that have had
+//! it; for each flow its weight, stratum, credit and last slot (64 bytes); the sum of the weights of all flows so far;
+//! the clock of slots. A packet costs O(1), because a slot costs a pass over the strata and one move of a flow.
 //!
 //! Source: S. Ramabhadran and J. Pasquale, "Stratified round robin: a low complexity packet scheduler with bandwidth
-//! fairness and bounded delay", SIGCOMM 2003. There rates are reserved; here a flow's share is that of its weight among
-//! the flows seen so far, and its stratum is found anew after each of its slots. Shares below 2^-31 count as that. A
-//! flow that was idle and has had the slot of the present interval waits for the next one.
+//! fairness and bounded delay", SIGCOMM 2003. In the paper rates are reserved. Here a flow's share is that of its
+//! weight in the sum of the weights of all flows so far, and its stratum is computed again after each of its slots.
+//! Shares below 2^-31 count as 2^-31. If a flow was idle and has had its slot in the present interval, it waits for the
+//! next interval.
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::queue_list::QueueList;
@@ -56,7 +58,7 @@ params! {
         "Ramabhadran and Pasquale 2003: the largest packet");
 }
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -64,37 +66,37 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// How many strata there are.
+/// The number of strata.
 const STRATA: u32 = 32;
 
-/// The flows of one stratum that hold packets.
+/// The flows of one stratum that have packets.
 #[derive(Clone, Debug, Default)]
 struct Stratum {
-    /// Those that have not had the slot of the present interval.
+    /// The flows that have not had their slot in the present interval.
     waiting: QueueList,
-    /// Those that have had it.
+    /// The flows that have had their slot in the present interval.
     done: QueueList,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
-    /// `None` before the first packet.
+    /// The weight of the flow; `None` before its first packet.
     weight: Option<Weight>,
-    /// The value from which it was made.
+    /// The value from which the weight was made.
     given: f64,
     stratum: u32,
     credit: Tag,
-    /// One more than its last slot; 0 if it had no slot yet.
+    /// One more than the last slot of the flow; 0 if it has had no slot yet.
     slots: u64,
 }
 
-/// The strata and the clock of slots.
+/// The scheduler, with the strata and the clock of slots.
 #[derive(Clone, Debug)]
 pub struct Stratified {
     quantum: Tag,
     strata: Vec<Stratum>,
     members: PerQueue<Member>,
-    /// The sum over the flows seen so far.
+    /// The sum of the weights of all flows so far.
     total: WeightSum,
     slot: u64,
     /// The flow that has the present slot.
@@ -102,7 +104,7 @@ pub struct Stratified {
 }
 
 impl Stratified {
-    /// Reads the settings of the model.
+    /// The scheduler with these settings of the model.
     pub fn from_settings(s: &Settings) -> Stratified {
         Stratified {
             quantum: Tag::of_bytes(s.get(&QUANTUM_OF_SLOT)),
@@ -127,7 +129,7 @@ impl Stratified {
         }
     }
 
-    /// Put a flow that holds packets into its stratum.
+    /// Put a flow with packets into its stratum.
     fn place(&mut self, q: QueueId) {
         let member = self.members.at(q);
         let k = member.weight.unwrap_or_default().octave_of(self.total).min(STRATA - 1);
@@ -146,7 +148,7 @@ impl Stratified {
         stratum.done.remove(q);
     }
 
-    /// Let the clock show this slot: in strata with a new interval all flows wait again.
+    /// Set the clock to this slot. In strata with a new interval, all flows wait for a slot again.
     fn advance_to(&mut self, slot: u64) {
         for (k, stratum) in self.strata.iter_mut().enumerate() {
             if self.slot >> k == slot >> k {
@@ -160,7 +162,7 @@ impl Stratified {
         self.slot = slot;
     }
 
-    /// Give the present slot to a flow, if any holds packets.
+    /// Give the present slot to a flow, if any flow has packets.
     fn begin_slot(&mut self) -> Option<QueueId> {
         let waits = |s: &Stratum| s.waiting.first();
         if self.strata.iter().all(|s| s.waiting.is_empty()) {
@@ -181,7 +183,7 @@ impl Stratified {
         self.turn
     }
 
-    /// The flow with the slot keeps its credit and waits for the next interval.
+    /// End the present slot. Its flow keeps its credit and waits for the next interval.
     fn end_slot(&mut self, q: QueueId) {
         self.take_out(q);
         self.place(q);
@@ -216,8 +218,8 @@ impl<P: Packet> Scheduler<P> for Stratified {
         }
     }
 
-    /// An AQM may drop the packet for which the queue got the slot; if the next one is larger, sending it leaves a
-    /// debt.
+    /// An AQM may drop the packet for which the queue got the slot. If the next packet is larger and is sent, the
+    /// credit becomes negative.
     fn served(&mut self, q: QueueId, bytes: u32, store: &Store<P>, line: &Line) {
         let member = self.members.at(q);
         member.credit = member.credit.minus(Tag::of(bytes, Weight::ONE));
@@ -226,7 +228,7 @@ impl<P: Packet> Scheduler<P> for Stratified {
         }
     }
 
-    /// The queue leaves its stratum and loses its credit; if it had the slot, the next one begins.
+    /// The queue leaves its stratum and loses its credit. If it had the slot, the next slot begins.
     fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         self.take_out(q);
         if self.turn == Some(q) {

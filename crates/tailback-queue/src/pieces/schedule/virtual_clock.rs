@@ -1,26 +1,26 @@
-//! VirtualClock: each flow has a clock that its own packets drive, and the packet whose clock shows the earliest time
-//! is sent.
+//! VirtualClock: each flow has a clock that its own packets advance, and the packet with the earliest clock value is
+//! sent next.
 //!
-//! Think of each flow as alone on a line of its reserved rate: its packet is stamped with the time at which that line
-//! would have sent it. A flow that sends no more than its rate has stamps near real time, and its packets leave at the
-//! latest a largest packet after them, whatever the others do. A flow that sends more has a clock that runs ahead of
-//! real time, also while nobody else wants the line. When others come back, it waits until real time has caught up:
-//! it pays for the idle capacity that it has used. That is what fair queueing and
-//! [frame-based fair queueing](super::frame_based) avoid.
+//! Each packet is stamped with the time at which a separate line with the flow's reserved rate would have sent it. A
+//! flow that sends at most its rate has stamps near real time. Its packets leave at the latest the time of a largest
+//! packet after their stamps, whatever the other flows send. The clock of a flow that sends more runs ahead of real
+//! time, even while no other flow has packets. When other flows become active again, this flow waits until real time
+//! has reached its clock. So it is punished for the idle capacity that it has used. Fair queueing and [frame-based fair
+//! queueing](super::frame_based) avoid this.
 //!
 //! ```text
 //! stamp of a packet of p bytes = max(now, stamp of the flow's packet before) + p / reserved rate
 //! next: the smallest stamp
 //! ```
 //!
-//! State: the work that the line could have done until now, with its instant; the [`Stamps`]; a heap of the flows by
-//! the stamp of their first packet. Among equal stamps the flow that came to this port first is served first. A packet
-//! costs O(log n).
+//! State: the work that the line could have done until now, and the instant of this value; the [`Stamps`]; a heap of
+//! the flows by the stamp of their first packet. Among equal stamps, the flow that first reached this port is served
+//! first. A packet costs O(log n).
 //!
 //! Source: L. Zhang, "VirtualClock: a new traffic control algorithm for packet switching networks", SIGCOMM 1990
-//! (auxVC, the clock that orders packets; its VC, which measures a flow for its network, is left out). The rate of a
-//! flow is the share of its weight among the flows seen so far, because scenarios give weights. A lead of more than
-//! 2^39 bytes of the line counts as that.
+//! (auxVC, the clock that orders packets; VC, which measures a flow for its network, is not implemented). The rate of a
+//! flow is the share of its weight in the sum of the weights of all flows so far, because scenarios give weights. A
+//! clock that is more than 2^39 bytes of the line ahead counts as 2^39 bytes ahead.
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
@@ -30,7 +30,7 @@ use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{QueueId, Store};
 use tailback_base::{Model, Packet, Time};
 
-/// The scheduler alone, for use below a drop policy.
+/// The declaration of the scheduler alone, for use with any drop policy.
 pub static MODEL: Model = Model {
     name: "virtual-clock",
     family: "scheduler",
@@ -42,7 +42,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -50,7 +50,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Serves by the stamps of the flows' clocks.
+/// The scheduler that serves packets by the stamps of the flows' clocks.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualClock {
     /// Real time, as the work that the line could have done.

@@ -1,50 +1,49 @@
-//! Virtual time: the progress of an imagined server that serves all conversations at once.
+//! Virtual time: the progress of a fluid server that serves all conversations at once.
 //!
-//! Fair queueing orders packets as if the line sent a little of each backlogged conversation in turn, in proportion
-//! to their weights. [`FluidClock`] is that imagined fluid server. Its clock V counts turns, in bytes per unit of
-//! weight:
+//! Fair queueing orders packets as if the line sent a little of each backlogged conversation in turn, in proportion to
+//! the weights. [`FluidClock`] is this imagined fluid server. Its clock V counts turns, in bytes per unit of weight:
 //!
 //! ```text
 //! dV/dt = rate / (sum of the weights backlogged in the fluid server)      V stands still when the sum is 0
 //! a packet of p bytes, weight w:   start S = max(finish of its predecessor, V at its arrival)     finish S + p / w
 //! ```
 //!
-//! Conversations leave the fluid server between events of the real one. When the clock is read, it advances from one
-//! such departure to the next, so it needs no events of its own. A packet costs O(log n) on average, and O(n) if n
-//! conversations leave at once.
+//! Conversations leave the fluid server between the events of the real server. When the clock is read, it advances from
+//! one such departure to the next, so the fluid server needs no events of its own. A packet costs O(log n) on average,
+//! and O(n) if n conversations leave at once.
 //!
-//! **Exactness.** Equal tags must compare equal, because ties are decided by arrival, and no error may grow with
-//! time. Tags ([`Tag`]) are whole multiples of 2^-88 byte, in 128 bits; every division is rounded down, by less than
-//! one such unit. So the computed server is an exact fluid server whose packets are a few units shorter than the real
-//! ones and whose line does a few units less work at each step. A fluid server never increases the difference between
-//! two sets of backlogs (it is monotone and conserves work, so the sum of |differences| does not grow): errors add up
-//! but are not amplified, and they end with the busy period. At equal weights, a million packets in one busy period
-//! change a tag by less than 10^-19 byte.
+//! **Exactness.** Equal tags must compare equal, because ties are decided by arrival, and no error may grow with time.
+//! Tags ([`Tag`]) are whole multiples of 2^-88 byte, in 128 bits. Every division is rounded down, by less than one such
+//! unit. So the computed server is an exact fluid server with two small changes: its packets are a few units shorter
+//! than the real ones, and its line does a few units less work at each step. A fluid server never increases the
+//! difference between two sets of backlogs, because it is monotone and conserves work, so the sum of |differences| does
+//! not grow. So errors add up but are not amplified, and they end with the busy period. At equal weights, a million
+//! packets in one busy period change a tag by less than 10^-19 byte.
 //!
-//! Tags are compared after rounding to the nearest 2^-44 byte ([`Tag::grid`]). Tags that are equal in exact
-//! arithmetic then compare equal, unless they happen to lie within that error of the middle between two steps: after
-//! a million packets, one pair in four million. Tags that are less than 2^-44 byte apart may count as equal; a
-//! nanosecond of a line of 1 kbit/s is two million times that.
+//! Tags are compared after rounding to the nearest 2^-44 byte ([`Tag::grid`]). Tags that are equal in exact arithmetic
+//! then compare equal, unless they are closer than this error to the middle between two steps. After a million packets,
+//! this is the case for one pair in four million. Tags that are less than 2^-44 byte apart may count as equal. A
+//! nanosecond of a line of 1 kbit/s is two million times as long.
 //!
-//! When the clock has passed 2^37 bytes, it restarts from zero (all tags are reduced by the same whole number of grid
-//! steps).
+//! When the clock has passed 2^37 bytes, it restarts from zero: all tags are reduced by the same whole number of grid
+//! steps.
 //!
-//! Weights are whole billionths, so decimal weights are exact. A change of the line's rate takes effect from the last
-//! advance.
+//! Weights are whole billionths, so decimal weights are exact. A change of the line's rate counts from the last advance
+//! of the clock on.
 //!
 //! State: V and its instant; for each conversation its last finish tag and weight, 32 bytes; a heap of the backlogged
 //! conversations.
 //!
-//! Source: A. Demers, S. Keshav, S. Shenker, SIGCOMM 1989;
-//! J. C. R. Bennett and H. Zhang, INFOCOM 1996 (WF2Q). The arithmetic is ours.
+//! Source: A. Demers, S. Keshav, S. Shenker, SIGCOMM 1989; J. C. R. Bennett and H. Zhang, INFOCOM 1996 (WF2Q). The
+//! arithmetic is our choice.
 
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::{BitRate, Duration, Time};
 
-/// One byte, in units of a tag, as a power of two.
+/// The units of a tag in one byte, as a power of two.
 const BYTE: u32 = 88;
-/// A step of the grid, in units of a tag, as a power of two.
+/// The units of a tag in a step of the grid, as a power of two.
 const GRID: u32 = 44;
 /// The clock restarts when it has passed this many bytes.
 const LONG: i128 = 1 << (BYTE + 37);
@@ -58,20 +57,20 @@ pub struct Tag(i128);
 impl Tag {
     pub const ZERO: Tag = Tag(0);
 
-    /// Whole bytes at weight 1.
+    /// The tag of this number of whole bytes at weight 1.
     pub const fn of_bytes(bytes: u64) -> Tag {
         Tag((if bytes < 1 << 38 { bytes as i128 } else { 1 << 38 }) << BYTE)
     }
 
     /// The work of the line in this time, in bytes.
     pub fn of_work(rate: BitRate, d: Duration) -> Tag {
-        // bit/s times ns, in billionths of a bit.
+        // bit/s times ns gives billionths of a bit.
         let work = u128::from(rate.0) * u128::from(d.0);
         let (whole, rest) = (work / 8_000_000_000, work % 8_000_000_000);
         Tag(((whole.min(1 << 38) << BYTE) + (rest << BYTE) / 8_000_000_000) as i128)
     }
 
-    /// This many bytes at this weight.
+    /// The length of this number of bytes at this weight.
     pub fn of(bytes: u32, weight: Weight) -> Tag {
         Tag(times(u128::from(bytes) << BYTE, ONE, weight.0) as i128)
     }
@@ -96,18 +95,18 @@ impl Tag {
         Tag(self.0 - self.0.rem_euclid(step.0.max(1)))
     }
 
-    /// The nearest step of the grid, which is used to compare tags.
+    /// The nearest step of the grid, by which tags are compared.
     pub fn grid(self) -> i128 {
         self.0.saturating_add(1 << (GRID - 1)) >> GRID
     }
 
-    /// The amount by which a clock with this value should be set back, if it is large enough: whole steps of the
-    /// grid.
+    /// The amount by which a clock with this value should be set back, if the value is large enough. It is a whole
+    /// number of grid steps.
     pub fn far(self) -> Option<Tag> {
         (self.0 >= LONG).then_some(Tag(self.0 >> GRID << GRID))
     }
 
-    /// In bytes per unit of weight, for display.
+    /// The value in bytes per unit of weight, for display.
     pub fn bytes(self) -> f64 {
         self.0 as f64 / (1u128 << BYTE) as f64
     }
@@ -120,12 +119,13 @@ pub struct Weight(u64);
 impl Weight {
     pub const ONE: Weight = Weight(ONE);
 
-    /// The nearest billionth; at least one.
+    /// The weight that is the nearest billionth to `w`, at least one billionth.
     pub fn of(w: f64) -> Weight {
         Weight((libm::round(w * 1e9) as u64).max(1))
     }
 
-    /// The octave of this weight's share of the total: the least k for which 2^k times the weight is the total or more.
+    /// The octave of this weight's share of the total: the smallest k for which 2^k times the weight is at least the
+    /// total.
     pub fn octave_of(self, total: WeightSum) -> u32 {
         let parts = total.0.div_ceil(u128::from(self.0));
         u128::BITS - parts.saturating_sub(1).leading_zeros()
@@ -146,8 +146,8 @@ impl WeightSum {
         self.0 -= u128::from(w.0);
     }
 
-    /// As one weight; beyond 64 bits, which would need 18,000 flows of weight one million, the largest possible
-    /// weight.
+    /// The sum as a weight. If it does not fit into 64 bits, which would need 18,000 flows of weight one million, it is
+    /// the largest possible weight.
     pub fn weight(self) -> Weight {
         Weight(u64::try_from(self.0).unwrap_or(u64::MAX))
     }
@@ -159,7 +159,7 @@ impl Default for Weight {
     }
 }
 
-/// `a * b / c`, rounded down; a quotient beyond 127 bits becomes the largest.
+/// `a * b / c`, rounded down. A quotient that does not fit into 127 bits becomes the largest value.
 fn times(a: u128, b: u64, c: u64) -> u128 {
     const MOST: u128 = (1 << 127) - 1;
     if c == 0 {
@@ -167,7 +167,7 @@ fn times(a: u128, b: u64, c: u64) -> u128 {
     }
     let low = (a & u128::from(u64::MAX)) * u128::from(b);
     let high = (a >> 64) * u128::from(b) + (low >> 64);
-    // The product in three digits of 64 bits each, divided digit by digit.
+    // The product has three digits of 64 bits each, and is divided digit by digit.
     let c = u128::from(c);
     if high >> 64 >= c {
         return MOST;
@@ -180,15 +180,15 @@ fn times(a: u128, b: u64, c: u64) -> u128 {
     first << 64 | second
 }
 
-/// The imagined server.
+/// The fluid server.
 #[derive(Clone, Debug, Default)]
 pub struct FluidClock {
     v: Tag,
     at: Time,
-    /// What has been subtracted from all tags so far: the tag of the beginning of the run.
+    /// The tag of the beginning of the run. It is the negative of the amount that was subtracted from all tags so far.
     beginning: Tag,
     conversations: PerQueue<Conversation>,
-    /// The conversations whose finish tag is later than V, ordered by it.
+    /// The conversations whose finish tag is later than V, ordered by this tag.
     backlogged: TagHeap<Tag>,
     total: WeightSum,
 }
@@ -231,7 +231,7 @@ impl FluidClock {
                 self.v = self.v.plus(step);
                 return;
             }
-            // The product was rounded down by less than a unit; one unit makes up for it.
+            // The product was rounded down by less than one unit, so one unit is added.
             let done = need.scaled(total, Weight::ONE).plus(Tag(1));
             left = Tag(left.minus(done).0.max(0));
             self.v = near;
@@ -245,8 +245,8 @@ impl FluidClock {
         }
     }
 
-    /// If the clock has become large, subtract its value from every tag, and return it so that the owner can do the
-    /// same.
+    /// If the clock has become large, subtract its value from every tag. The value is returned, so that the caller can
+    /// do the same with its tags.
     pub fn rebase(&mut self) -> Option<Tag> {
         let reading = self.v.far()?;
         self.v = self.v.minus(reading);
@@ -263,7 +263,7 @@ impl FluidClock {
             return;
         }
         if c.given == 0.0 {
-            // New: its last packet counts as finished at the beginning of the run.
+            // The conversation is new, so its last packet counts as finished at the beginning of the run.
             c.finish = self.beginning;
         }
         let was = std::mem::replace(&mut c.weight, Weight::of(given));
@@ -274,7 +274,7 @@ impl FluidClock {
         }
     }
 
-    /// The conversation's last packet now ends at this tag: it got another packet, or lost its last one.
+    /// Set the finish tag of the conversation's last packet, after it got another packet or lost its last one.
     pub fn set_finish(&mut self, q: QueueId, finish: Tag) {
         let c = self.conversations.at(q);
         c.finish = finish;
@@ -303,7 +303,7 @@ mod tests {
             prop_assert_eq!(times(a, b, c), exact.min((1 << 127) - 1));
         }
 
-        /// Long division undoes multiplication, also beyond 128 bits.
+        /// The division is the inverse of the multiplication, also beyond 128 bits.
         #[test]
         fn times_undoes_itself(a in 0u128..1 << 127, b in 1u64..) {
             prop_assert_eq!(times(a, b, b), a);
@@ -340,8 +340,8 @@ mod tests {
         let p = Tag::of(1000, Weight::ONE);
         c.set_finish(0, p);
         c.set_finish(1, p.plus(p));
-        // One byte per nanosecond: at 2000 both have got 1000 bytes and the first leaves; the second is then served
-        // twice as fast.
+        // The line sends one byte per nanosecond. At 2000 ns both conversations have received 1000 bytes of service,
+        // and the first one leaves. Then the second one is served twice as fast.
         for (ns, bytes) in [
             (1000, 500.0),
             (2000, 1000.0),

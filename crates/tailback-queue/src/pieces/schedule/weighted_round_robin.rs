@@ -1,8 +1,8 @@
-//! Weighted round robin: the queues take turns, with a number of packets in proportion to the weight.
+//! Weighted round robin: the queues are served in turn, each with a number of packets in proportion to its weight.
 //!
-//! The plainest way to share a line by weight: one counter, no sizes, no sorting. It shares packets, not bytes: with
-//! packets of different sizes a flow of large packets gets more than its weight, which deficit round robin
-//! ([`drr`](super::drr)) mends. As there, a heavy queue sends its whole share at once.
+//! This is the simplest way to share a line by weight. It needs one counter, no packet sizes and no sorting. It shares
+//! packets and not bytes, so a flow with large packets gets more bytes than its weight says. Deficit round robin
+//! ([`drr`](super::drr)) avoids this. In both disciplines, a queue with a large weight sends its whole share at once.
 //!
 //! ```text
 //! packets of a turn = weight / least weight seen so far, rounded to a whole number, at least 1
@@ -11,11 +11,11 @@
 //! From: M. Katevenis, S. Sidiropoulos, C. Courcoubetis, "Weighted round-robin cell multiplexing in a general-purpose
 //! ATM switch chip", IEEE Journal on Selected Areas in Communications 9(8), 1991, where all cells have one size.
 //!
-//! State: a list of the queues that hold packets, of which the first has the turn; how many packets it may still send;
-//! the weights. A packet costs O(1).
+//! State: a list of the queues with packets, of which the first has the turn; the number of packets that this queue may
+//! still send; the weights. A packet costs O(1).
 //!
-//! Departures: the weights come with the packets, so a new least weight makes all turns longer from the next ones on.
-//! Weights that are no whole multiples of the least are rounded, and the shares with them.
+//! Departures: the weights are read from the packets. So with a new smallest weight, all later turns become longer.
+//! Weights that are not whole multiples of the smallest one are rounded, so the shares are rounded too.
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::queue_list::QueueList;
@@ -33,7 +33,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -41,7 +41,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// The queues that hold packets, in the order of their turns.
+/// The queues with packets, in the order of their turns.
 #[derive(Clone, Debug)]
 pub struct WeightedTurns {
     waiting: QueueList,
@@ -64,7 +64,7 @@ impl Default for WeightedTurns {
 }
 
 impl WeightedTurns {
-    /// The packets of a turn.
+    /// The number of packets in a turn of this queue.
     fn packets(&self, q: QueueId) -> u32 {
         libm::round(self.weight.get(q) / self.least).clamp(1.0, f64::from(u32::MAX)) as u32
     }
@@ -130,7 +130,7 @@ mod tests {
     use crate::registry;
     use tailback_base::{BitRate, Duration, Settings, Stream};
 
-    /// With longest-queue drop and a queue for each flow.
+    /// A port with a queue for each flow.
     fn bench(scheduler: &str) -> Bench<Queue> {
         let settings = Settings::defaults(&crate::ports::qsdrr::MODEL)
             .with("buffer", "5000 packets")
@@ -149,11 +149,11 @@ mod tests {
         for (flow, weight) in [(1, 0.5), (2, 1.0), (3, 1.6)] {
             b.fill(flow, weight, 700, 20);
         }
-        // 1, 2 and 3.2 packets.
+        // The turns have 1, 2 and 3.2 packets, and the last number is rounded.
         assert_eq!(b.flows(12), [1, 2, 2, 3, 3, 3, 1, 2, 2, 3, 3, 3]);
     }
 
-    /// A queue that is emptied leaves the rest of its turn to the next; one that wakes is the last of the round.
+    /// A queue that becomes empty loses the rest of its turn. A queue that becomes active is the last one of the round.
     #[test]
     fn an_emptied_queue_saves_nothing() {
         let mut b = bench("wrr");
@@ -165,8 +165,8 @@ mod tests {
         assert!(b.take().is_none());
     }
 
-    /// Packets of 1500 and 500 B at equal weights: by turns of packets the first flow gets three times the bytes, by
-    /// turns of bytes as many.
+    /// Two flows with packets of 1500 and 500 B have equal weights. With turns of packets, the first flow gets three
+    /// times the bytes of the second. With turns of bytes, both get the same.
     #[test]
     fn packets_are_shared_and_not_bytes() {
         for (scheduler, ratio) in [("wrr", 3.0), ("wdrr", 1.0)] {

@@ -1,23 +1,24 @@
 //! WF2Q: like WF2Q+, with the exact clock of the fluid server.
 //!
 //! Each packet gets its tags on arrival from the fluid server, which WF2Q+ only approximates ([`FluidClock`]): S =
-//! max(F of the flow's packet before, V), F = S + bytes / weight. Among the first packets whose service has begun in
-//! the fluid server (S at most V now), the one that it would finish first is sent next. The purpose is to check WF2Q+
-//! and to show the cost of the exact clock: when n flows leave the fluid server between two events, the next packet
-//! costs O(n).
+//! max(F of the flow's packet before, V), F = S + bytes / weight. Only first packets whose service has begun in the
+//! fluid server (S is at most the present V) may be sent. Of these, the packet that the fluid server would finish first
+//! is sent next. The purpose of WF2Q is to check WF2Q+ and to show the cost of the exact clock: if n flows leave the
+//! fluid server between two events, the next packet costs O(n).
 //!
 //! ```text
 //! a packet never starts before the fluid server starts it
 //! and never ends later than the fluid server ends it, plus the time of a largest packet
 //! ```
 //!
-//! State: the fluid clock; S and F of each stored packet; two heaps, one of flows that are due by F and one of others
-//! by S. Among equal tags the flow that came to this port first is served first. A packet costs O(log n) on average.
+//! State: the fluid clock; S and F of each stored packet; two heaps, one by F of the flows that are due, and one by S
+//! of the other flows. Among equal tags, the flow that first reached this port is served first. A packet costs O(log n)
+//! on average.
 //!
 //! Source: J. C. R. Bennett and H. Zhang, "WF2Q: worst-case fair weighted fair queueing", INFOCOM 1996. The paper has
-//! no losses. Here the fluid server forgets evicted packets, and the packets after them move up. Otherwise a flow
-//! that sends too much would be charged for what it loses, and starve. The cost of an eviction is proportional to the
-//! number of packets after it.
+//! no losses. Here evicted packets are removed from the fluid server, and the packets after them get earlier tags.
+//! Otherwise a flow that sends too much would be charged for its lost packets, and starve. The cost of an eviction is
+//! proportional to the number of packets after it.
 
 use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
@@ -28,7 +29,7 @@ use crate::pieces::schedule::virtual_time::{FluidClock, Tag};
 use crate::pieces::store::{QueueId, Store};
 use tailback_base::{Model, Packet};
 
-/// The scheduler alone, for use above a drop policy of another name.
+/// The declaration of the scheduler alone, for use with any drop policy.
 pub static MODEL: Model = Model {
     name: "wf2q",
     family: "scheduler",
@@ -40,7 +41,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -48,11 +49,11 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Serves the flows that the fluid server serves, by its finish tags.
+/// The scheduler that serves the flows that the fluid server serves, by its finish tags.
 #[derive(Clone, Debug, Default)]
 pub struct Wf2q {
     clock: FluidClock,
-    /// Start and finish by slot.
+    /// The start and finish tags of the packet in each slot.
     packets: Vec<(Tag, Tag)>,
     due: TagHeap<i128>,
     waiting: TagHeap<i128>,
@@ -79,7 +80,7 @@ impl Wf2q {
         self.packets.get(store.head(q)? as usize).copied()
     }
 
-    /// The packet in this slot will not be served.
+    /// Correct the tags, because the packet in this slot will not be served.
     fn forget<P: Packet>(&mut self, q: QueueId, slot: u32, store: &Store<P>) {
         if let Some((end, length)) = move_up(&mut self.packets, slot, store)
             && self.clock.finish(q) == end
@@ -88,7 +89,7 @@ impl Wf2q {
         }
     }
 
-    /// Whether a flow is due is decided when the next packet is chosen.
+    /// Insert the flow among those that wait. Whether it is due is decided when the next packet is chosen.
     fn line_up<P: Packet>(&mut self, q: QueueId, store: &Store<P>) {
         self.due.remove(q);
         match self.head(q, store) {
@@ -131,7 +132,7 @@ impl<P: Packet> Scheduler<P> for Wf2q {
                 self.due.set(q, finish.grid());
             }
         }
-        // The last alternative covers rounding, and a line that was faster than the clock knew.
+        // The last alternative is needed after rounding, and if the line was faster than the rate that the clock used.
         Turn::of(self.due.min().or_else(|| self.waiting.min()).map(|(_, q)| q))
     }
 

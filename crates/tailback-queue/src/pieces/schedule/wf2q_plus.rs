@@ -1,9 +1,10 @@
-//! WF2Q+: among the packets whose service would have begun by now, the one that would be finished first is sent.
+//! WF2Q+: only packets whose service would have begun in a fluid server may be sent; of these, the one that would be
+//! finished first is sent.
 //!
-//! Fair queueing by finish tags alone lets a flow with a large weight run ahead: with weight 10 next to ten flows of
-//! weight 1 it sends ten packets in a row and then waits for ten others. WF2Q+ serves only flows that are due, that
-//! is, the clock V has reached their start tag S; among them the smallest finish tag F is first. So no flow is more
-//! than about one packet ahead of, or behind, its share.
+//! With fair queueing by finish tags alone, a flow with a large weight gets ahead of its share: a flow of weight 10
+//! with ten flows of weight 1 sends ten packets in a row and then waits for ten packets of the others. WF2Q+ serves
+//! only flows that are due. A flow is due if the clock V has reached its start tag S. Among these flows the smallest
+//! finish tag F is served first. So no flow is more than about one packet ahead of its share or behind it.
 //!
 //! ```text
 //! tags of a flow's first packet:           F = S + bytes / weight
@@ -12,18 +13,18 @@
 //! another packet comes to the front after a service:   S = F
 //! ```
 //!
-//! V advances with the packet on the line (`clock`), never beyond its end. It advances as if all flows were always
-//! backlogged; the fluid server is faster when some are not, and the jump to the smallest S makes up for it. When the
-//! line becomes idle with nothing queued, all tags restart from zero.
+//! V advances with the packet on the line (`clock`), at most to the end of this packet. It advances as if all flows
+//! were always backlogged. If some are not, a fluid server is faster, and the jump to the smallest S compensates for
+//! this. When the line becomes idle and all queues are empty, all tags restart from zero.
 //!
-//! State: V; for each flow S, F, weight and busy period; two heaps, one of flows that are due by F and one of others
-//! by S. Tags are exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); among equal tags the flow that
-//! came to this port first is served first. A packet costs O(log n).
+//! State: V; for each flow S, F, weight and busy period; two heaps, one by F of the flows that are due, and one by S of
+//! the other flows. Tags are exact ([`virtual_time`](crate::pieces::schedule::virtual_time)). Among equal tags, the
+//! flow that first reached this port is served first. A packet costs O(log n).
 //!
 //! Source: J. C. R. Bennett and H. Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM 1996 (WF2Q+). The
-//! paper scales all tags by the sum of weights. Unscaled tags need no change when that sum changes; the sum is over
-//! the flows seen so far. After an eviction a new first packet keeps S, and an emptied queue's F is reset to S,
-//! because nothing was sent.
+//! paper scales all tags by the sum of weights. Unscaled tags need no change when this sum changes. The sum is over all
+//! flows so far. After an eviction a new first packet keeps S, and the F of an emptied queue is reset to S, because the
+//! evicted packet was not sent.
 
 use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
@@ -33,7 +34,7 @@ use crate::pieces::schedule::virtual_time::{Tag, Weight, WeightSum};
 use crate::pieces::store::{PerQueue, QueueId, Store};
 use tailback_base::{Model, Packet, Time};
 
-/// The scheduler alone, for use above a drop policy of another name.
+/// The declaration of the scheduler alone, for use with any drop policy.
 pub static MODEL: Model = Model {
     name: "wf2q-plus",
     family: "scheduler",
@@ -45,7 +46,7 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The row of the list of schedulers.
+/// The registry entry of this scheduler.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &MODEL,
@@ -53,16 +54,16 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Serves the flows that are due, by finish tag.
+/// The scheduler that serves the flows that are due, by finish tag.
 #[derive(Clone, Debug, Default)]
 pub struct Wf2qPlus {
     /// The value of the clock when the packet on the line will have been sent.
     v: Tag,
-    /// The value of the clock when its transmission began, and the time of that.
+    /// The value of the clock when its transmission began, and the time of this.
     v_before: Tag,
     since: Time,
     flows: PerQueue<Tags>,
-    /// The sum over the flows seen so far.
+    /// The sum of the weights of all flows so far.
     total: WeightSum,
     due: TagHeap<i128>,
     waiting: TagHeap<i128>,
@@ -73,9 +74,9 @@ pub struct Wf2qPlus {
 struct Tags {
     start: Tag,
     finish: Tag,
-    /// `None` before the first packet.
+    /// The weight of the flow; `None` before its first packet.
     weight: Option<Weight>,
-    /// The value from which it was made.
+    /// The value from which the weight was made.
     given: f64,
     busy_period: u64,
 }
@@ -120,7 +121,8 @@ impl Wf2qPlus {
         }
     }
 
-    /// Give the flow's first packet this start tag, and insert the flow among those that are due or not due.
+    /// Give the flow's first packet this start tag, and insert the flow into the heap of flows that are due or into the
+    /// other heap.
     fn line_up<P: Packet>(&mut self, q: QueueId, start: Tag, store: &Store<P>) {
         let flow = self.flows.at(q);
         let finish = start.plus(Tag::of(store.head_bytes(q), flow.weight.unwrap_or_default()));

@@ -1,8 +1,8 @@
 //! The classes of HTB: their declaration in a scenario, and their tree.
 //!
-//! A class names the class above it, so that a tree of any depth is a plain list; a class that names no other is below
-//! the class at the top, which is the shaper itself. Classes with others below them are inner ones and hold no packets;
-//! the others are leaves, each with a discipline.
+//! Each class names the class above it, so that a tree of any depth can be written as a plain list. A class that names
+//! no other class is below the class at the top, which is the shaper itself. Classes with other classes below them are
+//! inner classes and store no packets. The other classes are leaves, each with a discipline.
 
 use super::{BURST, CLASSES, DEFAULT, R2Q, RATE, named};
 use crate::contract::row::laid;
@@ -23,11 +23,11 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The family of the model above, as a parameter names it.
+/// The family of the model above, by the name that parameters use.
 pub const FAMILY: &str = "class";
-/// Priorities are below this, and so are the levels of a tree.
+/// The number of priorities, and the largest number of levels of a tree.
 pub const PRIORITIES: usize = 8;
-/// The bounds of a default quantum of a class, bytes.
+/// The bounds of the default quantum of a class, bytes.
 const QUANTA: (u64, u64) = (1000, 200_000);
 
 params! {
@@ -59,8 +59,8 @@ params! {
         "tc-htb(8)");
 }
 
-/// The words of `tc class add ... htb`. Its name and parent are class ids there, `dscp` is a filter, and its queue a
-/// qdisc of its own.
+/// The words of `tc class add ... htb`. In `tc` the name and the parent are class ids, `dscp` is a filter, and the
+/// queue is a separate qdisc.
 pub static LINUX: Linux = Linux {
     note: OF_THE_DEVICE,
     ..Linux::new(
@@ -76,11 +76,11 @@ pub static LINUX: Linux = Linux {
     )
 };
 
-/// A class, with what it is made of.
+/// A class with its checked settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeClass {
     pub name: String,
-    /// The place in the list of the class above it. `None` for the class at the top only.
+    /// The index of the class above it. `None` only for the class at the top.
     pub above: Option<usize>,
     /// Leaves are at level 0. Every other class has a higher level than the classes below it.
     pub level: usize,
@@ -90,7 +90,7 @@ pub struct TreeClass {
     pub cburst: u64,
     pub prio: usize,
     pub quantum: i64,
-    /// The discipline of a leaf.
+    /// The discipline of a leaf; `None` for an inner class.
     pub queue: Option<Settings>,
 }
 
@@ -102,7 +102,7 @@ pub struct Tree {
     pub leaf_of: [Option<usize>; 64],
 }
 
-/// A refusal at a key of the class of this place in the scenario's list.
+/// An error at a key of the class with this index in the scenario's list.
 fn at(i: usize, key: &str, problem: String, remedy: impl Into<String>) -> Refusal {
     let refusal = Refusal::new(problem, remedy).within(key);
     refusal.within(&format!("{}[{i}]", CLASSES.name))
@@ -110,8 +110,8 @@ fn at(i: usize, key: &str, problem: String, remedy: impl Into<String>) -> Refusa
 
 impl Tree {
     /// # Errors
-    /// A name that two classes have or that no class has, a class that is above itself, a tree that is too deep, a code
-    /// point that two classes have or that a class has which holds no packets.
+    /// Two classes have the same name, a parent does not exist, a class is above itself, the tree is too deep, two
+    /// classes have the same code point, or an inner class has a code point.
     pub fn from_settings(s: &Settings) -> Result<Tree, Refusal> {
         let list: Vec<&Settings> = s.nested_list(CLASSES.name).collect();
         for (i, class_settings) in list.iter().enumerate() {
@@ -165,7 +165,7 @@ impl Tree {
     }
 }
 
-/// The place of this name among those of the classes.
+/// The index of the class with this name.
 fn found(name: &str, names: &[String]) -> Result<usize, Refusal> {
     let choices = format!("one of {}", names.join(", "));
     let place = names.iter().position(|n| n == name);
@@ -231,7 +231,7 @@ fn top(s: &Settings) -> TreeClass {
     }
 }
 
-/// The class of these settings, as if it were a leaf.
+/// The class with these settings, made as a leaf.
 fn class(own: &Settings, r2q: u64, (name, above): (String, usize), queue: Settings) -> TreeClass {
     let rate = own.get(&OWN_RATE);
     let by_rate = || (rate.0 / 8 / r2q).clamp(QUANTA.0, QUANTA.1);
@@ -251,7 +251,7 @@ fn class(own: &Settings, r2q: u64, (name, above): (String, usize), queue: Settin
 
 /// The disciplines of the leaves below a shaper; empty for any other discipline.
 pub fn queues(s: &Settings) -> Vec<&Settings> {
-    // In other disciplines a parameter of this name is something else.
+    // In other disciplines a parameter with this name has another meaning.
     if s.model.param(CLASSES.name).and_then(|p| p.kind.family()) != Some(FAMILY) {
         return vec![];
     }

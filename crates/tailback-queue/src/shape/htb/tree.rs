@@ -1,10 +1,11 @@
-//! HTB with classes: each has its rate, and borrows up to its ceiling what the classes above it can spare.
+//! HTB with classes: each class has a rate, and can borrow unused rate of the classes above it, up to its ceiling.
 //!
 //! Measure: two buckets for each class, one filled at its rate and one at its ceiling. Function: a class *can send*
-//! while it owes neither, and *may borrow* while it owes the first only. A leaf that can send uses its own rate. One
-//! that may borrow asks the class above it, and so on; the first that can send *supplies* it. Action: among the leaves
-//! with packets and a supplier, those with the lowest supplier go first, so that rates are kept before anything is
-//! lent. Among these, those with the lowest `prio` go first. The rest take turns.
+//! while neither bucket is negative, and *may borrow* while only the first one is negative. A leaf that can send uses
+//! its own rate. For a leaf that may borrow, the classes above it are searched upwards. The first class that can send
+//! *supplies* the leaf; the search ends at a class that may not borrow. Action: among the leaves with packets and a
+//! supplier, those whose supplier has the lowest level are served first, so that each class gets its rate before rate
+//! is lent. Among these, the leaves with the lowest `prio` are served first. The remaining leaves are served in turn.
 //!
 //! ```text
 //! supplier(c) = c if it can send;  supplier(above c) if it may borrow;  none otherwise, and for the top
@@ -12,22 +13,22 @@
 //!     ceiling of the leaf and of every class above it -= L;  rate of s and of every class above it -= L
 //! ```
 //!
-//! Turns are those of deficit round robin: a leaf keeps its turn until it has sent its quantum, and then the turn goes
-//! to the next class below the same one above. When all of these have had the turn, it goes to the next class beside
-//! the one above them, so that in each round an inner class has the quanta of all its leaves.
+//! Turns are those of deficit round robin. A leaf keeps its turn until it has sent its quantum, and then the turn goes
+//! to the next class with the same parent. When all classes with this parent have had their turn, the turn goes to the
+//! next class after the parent. So in each round an inner class has the quanta of all its leaves.
 //!
 //! From: M. Devera, *HTB Linux queuing discipline manual* and *Hierarchical token bucket theory*, 2002; tc-htb(8);
-//! facts of net/sched/sch_htb.c: the order of levels and priorities, the quantum for each level, debts of at most a
+//! net/sched/sch_htb.c for the order of levels and priorities, the quantum for each level, and the limit of debts to a
 //! minute.
 //!
 //! State: for each class its buckets, and for each priority the class below it that has the turn; for each leaf its
-//! discipline, and for each level what is left of its quantum.
+//! discipline, and for each level the rest of its quantum.
 //!
-//! Departures: the state of a class is computed when something may leave, while Linux keeps lists of classes by state;
-//! the states are the same. After a class has left the last place of a round and another one behind it has come back,
-//! Linux begins a new round. Linux's hysteresis, which is off by default, is left out.
+//! Departures: the state of a class is computed when a packet may leave. Linux instead keeps lists of classes by state;
+//! the states are the same. If the last class of a round becomes inactive, and another class after it becomes active
+//! again, Linux begins a new round. Linux's hysteresis, which is off by default, is not implemented.
 //!
-//! Cost of a packet: O(classes), and what the discipline of its leaf costs.
+//! Cost of a packet: O(classes), and the cost of the discipline of its leaf.
 
 use super::classes::{PRIORITIES, Tree, TreeClass};
 use super::{PROBES, named};
@@ -38,30 +39,30 @@ use crate::shape::length::Length;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Bucket, Duration, KeyField, Packet, ProbeDef, Settings, Time};
 
-/// The longest time in which a class pays what it owes.
+/// The longest time for which the bucket of a class can be negative. A larger debt is reduced.
 const LONGEST_DEBT: Duration = Duration(60_000_000_000);
 
-/// The debt of a class, and the class below it that has the turn.
+/// The buckets of a class, and the class below it that has the turn.
 struct State {
     own: Bucket,
     ceiling: Bucket,
-    /// The next class below it to have the turn, for each priority.
+    /// For each priority, the next class below this one that has the turn.
     turn: [usize; PRIORITIES],
-    /// Packets that it has sent with what others could spare.
+    /// The number of packets that were sent with the tokens of a class above this one.
     borrowed: u64,
 }
 
-/// A leaf: its packets, and its turn.
+/// A leaf, with its discipline and the state of its turn.
 struct Leaf<P> {
     class: usize,
     queue: Box<dyn QueueDiscipline<P>>,
-    /// What is left of its quantum, for each level of suppliers.
+    /// The rest of its quantum, for each level of suppliers.
     left: [i64; PRIORITIES],
-    /// Its last packet, until it may send again as far as is known.
+    /// The last packet of the leaf, until the expected time at which the leaf may send again.
     last: Option<OnWire>,
-    /// Its discipline has been asked for a packet since its line fell free, and had none.
+    /// Whether its discipline has been asked for a packet since its line became free, and had none.
     is_told: bool,
-    /// The time before which its discipline, which also shapes, sends no packet.
+    /// The time before which its discipline sends no packet, if the discipline also shapes.
     waits: Time,
 }
 
@@ -73,17 +74,17 @@ pub struct Classes<P> {
     /// The leaf of each class; `None` for an inner class.
     leaf_of_class: Vec<Option<usize>>,
     leaves: Vec<Leaf<P>>,
-    /// Packets that no class takes: they go first and are not shaped.
+    /// The discipline for packets of no class. These packets are served first and are not shaped.
     direct: Box<dyn QueueDiscipline<P>>,
-    /// The next class to have the turn among those that can send, for each level and priority.
+    /// For each level and priority, the next class that has the turn among those that can send.
     turn: [[usize; PRIORITIES]; PRIORITIES],
-    /// Own probes, then those of the leaves' disciplines, each name once.
+    /// The shaper's own probes, then those of the leaves' disciplines, with each name once.
     probes: Vec<ProbeDef>,
 }
 
 impl<P: Packet> Classes<P> {
-    /// `made` makes the discipline of the class at this place. The discipline at the first place is for packets without
-    /// a class.
+    /// A shaper with this tree. `made` makes the discipline of the class with a given index. The discipline with index
+    /// 0 is for packets without a class.
     ///
     /// # Errors
     /// Those of `made`.
@@ -134,13 +135,13 @@ impl<P: Packet> Classes<P> {
         })
     }
 
-    /// The leaf that takes a packet; `None` for a packet that is not shaped.
+    /// The leaf of a packet; `None` for a packet that is not shaped.
     fn leaf(&self, p: &P) -> Option<usize> {
         let class = self.tree.leaf_of[usize::from(p.dscp().0 & 63)]?;
         self.leaf_of_class[class]
     }
 
-    /// The queue that takes a packet.
+    /// The discipline that stores a packet.
     fn queue(&mut self, p: &P) -> &mut Box<dyn QueueDiscipline<P>> {
         match self.leaf(p) {
             Some(i) => &mut self.leaves[i].queue,
@@ -167,7 +168,7 @@ impl<P: Packet> Classes<P> {
         None
     }
 
-    /// The time at which a class has a supplier, if no packet is sent before.
+    /// The time at which a class will have a supplier, if no packet is sent before.
     fn ready(&self, class: usize, now: Time) -> Time {
         let (declared, state) = (&self.tree.classes[class], &self.states[class]);
         let time_after = |wait: Option<Duration>| wait.map_or(Time::NEVER, |wait| Time(now.0.saturating_add(wait.0)));
@@ -178,7 +179,8 @@ impl<P: Packet> Classes<P> {
             .max(time_after(state.ceiling.wait(0, declared.ceil)))
     }
 
-    /// The line as the discipline of a leaf sees it: no faster than its ceiling, and busy until it may send again.
+    /// The line as the discipline of a leaf sees it: its rate is at most the ceiling of the leaf, and it is busy until
+    /// the leaf may send again.
     fn line(&self, leaf: usize, line: &Line) -> Line {
         let (leaf_state, class) = (&self.leaves[leaf], &self.tree.classes[self.leaves[leaf].class]);
         let paying = leaf_state.last.filter(|last| last.until > line.now);
@@ -193,7 +195,7 @@ impl<P: Packet> Classes<P> {
         }
     }
 
-    /// The leaf to be asked for a packet, and its supplier. `passed` are not asked again.
+    /// The leaf whose discipline is asked next for a packet, and its supplier. The leaves in `passed` are excluded.
     fn chosen(&mut self, passed: &[usize]) -> Option<(usize, usize)> {
         let classes = &self.tree.classes;
         let mut best_rank = None;
@@ -211,7 +213,7 @@ impl<P: Packet> Classes<P> {
         }
         let (level, prio) = best_rank?;
         ready.retain(|(_, _, rank)| *rank == (level, prio));
-        // Every class on the way from such a leaf to its supplier.
+        // The classes on the paths from these leaves to their suppliers.
         let mut active = vec![false; classes.len()];
         for (i, supplier, _) in &ready {
             let mut ancestor = self.leaves[*i].class;
@@ -227,9 +229,9 @@ impl<P: Packet> Classes<P> {
         Some((served.0, served.1))
     }
 
-    /// The leaf whose turn it is: the search begins at the supplier, and the turn of each class leads to the next class
-    /// down. Where all classes below a class have had the turn, a new round begins there, and the turn above it goes
-    /// on.
+    /// The leaf that has the turn. The search begins at the suppliers and follows the turn of each class downwards. If
+    /// all classes below a class have had their turn, a new round begins below it, and the turn moves on to the class
+    /// after it.
     fn turn_among(&mut self, suppliers: &[usize], active: &[bool], (level, prio): (usize, usize)) -> Option<usize> {
         let mut path: Vec<usize> = vec![];
         loop {
@@ -243,7 +245,7 @@ impl<P: Packet> Classes<P> {
             };
             match (first_place..active.len()).find(is_candidate) {
                 Some(class) => {
-                    // A class that was passed because its queue was empty waits for the next round.
+                    // If a class was passed over because its queue was empty, it waits for the next round.
                     *self.turn_of(path.last().copied(), (level, prio)) = class;
                     if self.leaf_of_class[class].is_some() {
                         return Some(class);
@@ -270,7 +272,7 @@ impl<P: Packet> Classes<P> {
         }
     }
 
-    /// A leaf has sent this packet with the tokens of its supplier.
+    /// Charge a packet that a leaf has sent with the tokens of its supplier.
     fn charge(&mut self, leaf: usize, by: usize, p: &P, now: Time) {
         let length = u32::try_from(self.length.of(p.bytes())).unwrap_or(u32::MAX);
         let (class, level) = (self.leaves[leaf].class, self.tree.classes[by].level);
@@ -312,13 +314,13 @@ impl<P: Packet> Classes<P> {
         service
     }
 
-    /// The time at which a leaf's line becomes idle; no service of the shaper tells it.
+    /// The time at which the line of a leaf becomes idle, if a timer must report this to its discipline.
     fn falls_free(leaf: &Leaf<P>) -> Option<Time> {
         let last = leaf.last.filter(|_| !leaf.is_told)?;
         (leaf.queue.backlog().packets == 0).then_some(last.until)
     }
 
-    /// Tell the disciplines of empty leaves that their line is idle.
+    /// Report to the disciplines of empty leaves that their line is idle.
     fn tell(&mut self, line: &Line, out: &mut dyn Out<P>) {
         for leaf in 0..self.leaves.len() {
             let leaf_state = &self.leaves[leaf];
@@ -393,8 +395,8 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
                 self.leaves[leaf].queue.on_timer(&own_line, out);
             }
             if is_due(Self::falls_free(&self.leaves[leaf])) {
-                // Meanwhile others may have used up what it was to borrow. If the line is busy, it hears when the line
-                // falls free.
+                // Meanwhile other leaves may have used the tokens that this leaf could borrow, so the time is computed
+                // again. If the real line is busy, the report is made when it becomes free.
                 let until = self.ready(self.leaves[leaf].class, line.now);
                 match &mut self.leaves[leaf].last {
                     Some(last) if until > line.now => last.until = until,
@@ -423,7 +425,7 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
         unchanged(CLASSES.name, &self.tree.leaf_of, &next.leaf_of)?;
         for leaf in &mut self.leaves {
             let (before, now) = (&self.tree.classes[leaf.class].queue, &next.classes[leaf.class].queue);
-            // A discipline that refuses every change is asked only if its own values change.
+            // The discipline of a leaf may refuse every change, so it is only reconfigured if its own values change.
             if let Some(queue) = now.as_ref().filter(|_| now != before) {
                 leaf.queue.reconfigure(queue).map_err(|e| named(leaf.class, e))?;
             }
@@ -449,7 +451,8 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
         &self.probes
     }
 
-    /// The index is the class, in the order of the scenario. A probe of a leaf's discipline has its first value.
+    /// The index is that of the class in the order of the scenario. For a probe of a leaf's discipline, the value at
+    /// index 0 of the discipline is used.
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         let class = index as usize + 1;
         let Some(state) = self.states.get(class) else {
@@ -465,7 +468,7 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
                     let place = queue.probes().iter().position(|p| p.name == name)?;
                     Some(queue.read(ProbeId(place as u16), 0))
                 });
-                // A sample ends where there is no value.
+                // A sample of all classes would end at a class without a value, so such a class has the value 0.
                 read.filter(|value| !value.is_nan()).unwrap_or(0.0)
             }
         }

@@ -1,4 +1,4 @@
-//! The parameters of REDn, and the values derived when they are not given.
+//! The parameters of REDn, and the values that are derived for parameters that are not given.
 
 use super::steering::Limits;
 use crate::aqm::average::Average;
@@ -20,7 +20,7 @@ tailback_base::choice! {
         Redn = "redn",
         SelfConfiguring = "self_redn",
         Adaptive = "adaptive_redn",
-        /// Nothing; the ramp has regions instead.
+        /// The maximum probabilities are constant, and the ramp has regions.
         Stepped = "stepped_red",
     }
 }
@@ -28,7 +28,7 @@ tailback_base::choice! {
 tailback_base::choice! {
     /// Which averages an arrival moves.
     pub enum Moves {
-        /// The averages of the populations that have its colour.
+        /// The averages of the populations that include the colour of the arrival.
         Population = "population",
         All = "all",
     }
@@ -44,7 +44,7 @@ tailback_base::choice! {
 }
 
 impl Spacing {
-    /// Whether signals are spread, and whether each is followed by a wait.
+    /// Whether signals are spread, and whether each signal is followed by a pause.
     pub fn rules(self) -> (bool, bool) {
         match self {
             Spacing::Uniform => (true, false),
@@ -65,7 +65,7 @@ pub const SPACING: Key<Spacing> = Key::choice(
 const A_PROBABILITY: &Kind = &PROBABILITY;
 const A_FACTOR: &Kind = &Kind::Real { min: 1.0, max: 1e6 };
 
-// RED's, with a value for each colour or one for all.
+// RED's parameters, with a value for each colour or one for all.
 
 params! {
     pub const PARAMS;
@@ -118,7 +118,7 @@ params! {
     BEFORE;
 }
 
-/// REDn's parameters, checked and resolved for its buffer and its line.
+/// REDn's parameters, checked, with missing ones derived from the buffer and the line.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub mode: Steers,
@@ -189,7 +189,7 @@ impl Config {
     }
 }
 
-/// The averages, a weight and a beginning for each colour.
+/// The averages, with a weight and a first value for each colour.
 fn averages(s: &Settings) -> Result<[Average; COLOURS], Refusal> {
     let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
     let initial = each_colour(&capacity::thresholds(s, &INITIAL_AVERAGES, limit, mean_packet)?);
@@ -207,7 +207,8 @@ fn ecn_of_colours(s: &Settings) -> [bool; COLOURS] {
     }
 }
 
-/// Marks end where the second phase begins, because the base probability there is above that of the ramp.
+/// Packets are marked only below the second phase: `mark_cap` is the largest base probability of the ramp, and in the
+/// second phase the base probability is larger.
 fn rules(s: &Settings, ramps: &[Ramp; COLOURS]) -> Result<[SignalRules; COLOURS], Refusal> {
     let (ecn, spacings) = (ecn_of_colours(s), each_colour(&s.get(&SPACINGS)));
     let rules = |c: usize| {
@@ -309,10 +310,10 @@ impl Thresholds {
     }
 }
 
-/// How much a line sends, in mean packets, computed in integers so that the thresholds equal those of the guidelines
+/// The rate of a line in mean packets. It is computed in integers, so that the thresholds equal those of the guidelines
 /// exactly.
 struct LineRate {
-    /// bit/s.
+    /// The rate, bit/s.
     rate: u128,
     /// Bits of a mean packet.
     bits: u128,
@@ -326,7 +327,7 @@ impl LineRate {
         (self.rate * u128::from(time) / (self.bits * NANOS)) as u64
     }
 
-    /// Packets that signals at twice this probability remove in this time.
+    /// The number of packets that signals with twice this probability remove in this time.
     fn signalled(&self, time: u64, probability: f64) -> u64 {
         let p = (probability * NANOS as f64).round() as u128;
         (self.rate * u128::from(time) * 2 * p / (self.bits * NANOS * NANOS)) as u64

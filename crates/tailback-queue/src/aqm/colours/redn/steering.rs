@@ -1,26 +1,26 @@
-//! Controls REDn's maximum probabilities: the state of one colour.
+//! The control of REDn's maximum probabilities, with the state of one colour.
 //!
-//! Self-configuring (Feng, Kandlur, Saha, Shin 1999, "A self-configuring RED gateway"): an average that falls below
-//! the lower threshold shows that there are too many signals, and the probability is divided by `decrease`. An
-//! average that rises to the upper threshold shows that there are too few, and it is multiplied by `increase`. This
-//! happens once per crossing, however long the average stays.
+//! Self-configuring (Feng, Kandlur, Saha, Shin 1999, "A self-configuring RED gateway"): an average that falls below the
+//! lower threshold shows that there are too many signals. Then the probability is divided by `decrease`. An average
+//! that rises to the upper threshold shows that there are too few signals, and the probability is multiplied by
+//! `increase`. The probability changes once per crossing, however long the average stays beyond the threshold.
 //!
-//! With a middle threshold (Liu 2001, section 3.2): an average that rises through it means that the probability was
-//! cut too far, or that there are more flows. The second is assumed, and the static probability is used at once. If
-//! it was the first, the queue drains below the middle again and the dynamic probability, now slightly higher, is
-//! used again.
+//! With a middle threshold (Liu 2001, section 3.2): an average that rises through the middle threshold means either
+//! that the probability was cut too far, or that there are more flows. REDn assumes more flows, and uses the static
+//! probability at once. If the probability had been cut too far, the queue drains below the middle threshold again.
+//! Then the dynamic probability, now slightly higher, is used again.
 
-/// Bounds of the probabilities, only for the arithmetic: the source has none.
+/// Bounds of the probabilities. The source has no such bounds; they only keep the arithmetic in range.
 const LEAST: f64 = 1e-30;
 const MOST: f64 = 1.0;
 
-/// How far the static probability may grow when it is adapted, as a multiple of its first value; a step; how far it
-/// stays above the dynamic one.
+/// The largest static probability that adapting may reach, as a multiple of its first value; the factor of one step;
+/// and the factor by which the static probability stays above the dynamic one.
 const STATIC_RANGE: f64 = 2.0;
 const STATIC_STEP: f64 = 1.1;
 const STATIC_LEAD: f64 = 1.01;
 
-/// The range of an average.
+/// The range between thresholds in which an average lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Zone {
     Low,
@@ -58,12 +58,12 @@ pub struct Steering {
     source: Source,
     dynamic: f64,
     fixed: f64,
-    /// The origin of the dynamic probability: this value, multiplied by `increase` and divided by `decrease` this
-    /// many times.
+    /// The dynamic probability as a product: this value, multiplied by `increase` and divided by `decrease` as often as
+    /// the next two fields say.
     from: f64,
     raised: i32,
     cut: i32,
-    /// Whether it has been at one of the bounds since then.
+    /// Whether the dynamic probability has been at one of its bounds since then.
     bounded: bool,
     was_high: bool,
 }
@@ -105,7 +105,7 @@ impl Steering {
         }
     }
 
-    /// The average is this now; returns whether a probability changed, or which one is in use.
+    /// Update the state with the new average. Returns whether a probability changed, or whether another one is in use.
     #[inline]
     pub fn arrival(&mut self, average: f64) -> bool {
         let l = &self.limits;
@@ -159,15 +159,16 @@ impl Steering {
             Zone::Low | Zone::In | Zone::High => {}
         }
         self.zone = zone;
-        // Crossings are rare, so this has no measurable cost: every run is checked.
+        // Crossings are rare, so this check has no measurable cost and is made in every run.
         self.check();
         before != (self.dynamic, self.source)
     }
 
-    /// A second has passed with this average: adapt the static probability, if there is a middle threshold. Returns
-    /// whether it changed.
+    /// Adapt the static probability, if there is a middle threshold. This is called once a second with the present
+    /// average. Returns whether the probability changed.
     ///
-    /// Liu 2001, chapter 5, proposes this without a rule; constants and rule are ours.
+    /// Liu 2001, chapter 5, proposes to adapt this probability but gives no rule. The rule and its constants are our
+    /// choice.
     pub fn adapt_fixed(&mut self, average: f64) -> bool {
         let Some(middle) = self.limits.middle else {
             return false;
@@ -202,9 +203,9 @@ impl Steering {
         self.dynamic = to.clamp(LEAST, MOST);
     }
 
-    /// Invariants: one of the two probabilities is in use; the dynamic one is its start times powers of `increase`
-    /// and `decrease`; and while the upper threshold has not been reached, it is below `increase` times the static
-    /// one.
+    /// Invariants: one of the two probabilities is in use; the dynamic one is its first value times powers of
+    /// `increase` and `decrease`; and while the upper threshold has not been reached, the dynamic one is below
+    /// `increase` times the static one.
     pub fn check(&self) {
         let l = &self.limits;
         let acts = self.effective();
@@ -280,7 +281,7 @@ mod tests {
         assert!(moves.iter().all(|m| m.0 == m.1));
     }
 
-    /// n dips leave 0.1 / 3^n, n bursts 0.1 2^n.
+    /// After n dips the probability is 0.1 / 3^n, and after n bursts it is 0.1 2^n.
     #[test]
     fn dips_and_bursts() {
         let (mut dips, mut bursts) = (self_configuring(), self_configuring());
@@ -294,13 +295,14 @@ mod tests {
         assert!((bursts.dynamic() - 0.8).abs() < 1e-15);
     }
 
-    /// Every row of the table of transitions.
+    /// Every transition of the state machine with a middle threshold.
     #[test]
     fn the_middle_threshold() {
         let mut s = Steering::new(LIMITS);
-        // Up through L and M: the dynamic probability is not below the static one, and is used.
+        // The average rises through L and M. The dynamic probability is not below the static one, and is used.
         assert_eq!(through(&mut s, &[200.0, 400.0, 300.0]), [(0.1, 0.1); 3]);
-        // Below L: a third. Up through L: nothing. Up through M: doubled, and the static one is used.
+        // Below L, the dynamic probability is cut to a third. At the rise through L it does not change. At the rise
+        // through M it is doubled, and the static one is used.
         let third = 0.1 / 3.0;
         let up = through(&mut s, &[100.0, 300.0, 378.0, 500.0]);
         assert_eq!(
@@ -308,14 +310,16 @@ mod tests {
             [(third, third), (third, third), (2.0 * third, 0.1), (2.0 * third, 0.1)]
         );
         assert_eq!(s.source(), Source::Static);
-        // Below M: the dynamic one.
+        // Below M, the dynamic probability is used.
         assert_eq!(through(&mut s, &[377.0]), [(2.0 * third, 2.0 * third)]);
-        // Through M again: doubled, above the static one, and used itself.
+        // At another rise through M, the dynamic probability is doubled. It is then above the static one, and is used
+        // itself.
         assert_eq!(through(&mut s, &[400.0]), [(4.0 * third, 4.0 * third)]);
         assert_eq!(s.source(), Source::Dynamic);
-        // At H it is doubled, and this holds until the average is below L.
+        // At H the dynamic probability is doubled, and the doubled value is used until the average is below L.
         assert_eq!(through(&mut s, &[2520.0, 2000.0]), [(8.0 * third, 8.0 * third); 2]);
-        // From below L to above H in one step: raised to the static one, then doubled.
+        // If the average jumps from below L to above H, the dynamic probability is raised to the static one and then
+        // doubled.
         let mut s = Steering::new(LIMITS);
         through(&mut s, &[200.0, 100.0]);
         assert_eq!(through(&mut s, &[2600.0]), [(0.2, 0.2)]);
@@ -348,7 +352,7 @@ mod tests {
         }
     }
 
-    /// Random walks with jumps after idle times: the invariants are checked at every step.
+    /// The averages are random walks with jumps after idle times. The invariants are checked at every step.
     #[test]
     fn the_invariants_hold_on_random_walks() {
         for seed in 0..20 {
@@ -389,7 +393,7 @@ mod tests {
         assert_eq!(seconds(&mut self_configuring(), 3, 2000.0), 0);
     }
 
-    /// The average that controls the probability is the one that decides.
+    /// The average that changes the maximum probability is also the average that decides about the packet.
     #[test]
     fn an_idle_time_can_carry_an_average_through_all_thresholds() {
         use tailback_base::{BitRate, Time};

@@ -50,7 +50,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// Whose rules they are.
+    /// Whether the rules of the RFC or those of Linux are used.
     pub enum DualForm {
         Rfc9332 = "rfc9332",
         Linux = "linux",
@@ -144,9 +144,9 @@ params! {
 pub enum Service {
     /// By bytes, with the share of the classic queue.
     Weighted(f64),
-    /// The head that has waited longer; what is added to the L queue's wait.
+    /// By the longer waiting time of the heads, with this value added to the wait of the L queue.
     TimeShifted(Duration),
-    /// As Linux does, by credit; the share of the classic queue.
+    /// By credit as in Linux, with the share of the classic queue.
     Credit(f64),
 }
 
@@ -169,7 +169,7 @@ pub struct Config {
     /// Bytes.
     pub min_backlog: u64,
     pub form: DualForm,
-    /// Where p' ends.
+    /// The largest value of p'.
     pub most: f64,
     pub protection: Option<Critical>,
 }
@@ -178,7 +178,7 @@ impl Config {
     /// Read the settings of the model.
     ///
     /// # Errors
-    /// A ramp that falls; two schedulers.
+    /// A ramp that falls, or two schedulers.
     pub fn from_settings(s: &Settings) -> Result<Config, Refusal> {
         let (l_min, l_max) = (s.get(&L_MIN), s.get(&L_MAX));
         if l_min > l_max {

@@ -1,8 +1,9 @@
-//! Queue protection: packets of a flow that keeps the L queue longer than scalable senders do go to the classic queue.
+//! Queue protection: a flow that makes the L queue longer than scalable senders do has its packets moved to the classic
+//! queue.
 //!
-//! Whoever marks L's packets at random hits each flow in proportion to its rate. So a flow's share of what builds the
-//! queue is its rate times the probability of L's own marks. A bucket for each flow fills with that and drains at a
-//! constant rate, and its level is kept as the instant at which it will be empty.
+//! Random marks on L packets hit each flow in proportion to its rate. So a flow's contribution to the queue is measured
+//! as its rate times the probability of L's own marks. Each flow has a bucket that fills at this product and drains at
+//! a constant rate. The level of a bucket is stored as the instant at which the bucket will be empty.
 //!
 //! ```text
 //!   an L packet of b bytes, at a delay of L with own probability p
@@ -11,26 +12,26 @@
 //!   a flow without a bucket takes the first of two hashed ones that is empty, otherwise the one that all others share
 //! ```
 //!
-//! From: RFC 9957, sections 4 and 5 (queue protection of DOCSIS). The delay is the bytes in L over the line's rate.
-//! A flow is the 5-tuple. State: 33 buckets. Cost of an L packet: two looks and some sums.
+//! From: RFC 9957, sections 4 and 5 (queue protection of DOCSIS). The delay is the bytes in L over the line's rate. A
+//! flow is the 5-tuple. State: 33 buckets. Cost of an L packet: at most two lookups and a few additions.
 
 use tailback_base::rng::mixed;
 use tailback_base::{Duration, Time};
 
 /// Buckets that a flow can have for itself.
 const BUCKETS: usize = 32;
-/// The number of buckets that are tried.
+/// The number of buckets that are tried for a flow.
 const TRIES: u32 = 2;
-/// How fast a bucket drains: 2^-11 B/ns, so 488 kB/s.
+/// The rate at which a bucket drains: 2^-11 B/ns, which is 488 kB/s.
 const AGING: f64 = 1e9 / 2048.0;
-/// No score is longer.
+/// The largest score.
 const LONGEST: Duration = Duration(5_000_000_000);
 
-/// When packets are sent away.
+/// The thresholds above which L packets go to the classic queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Critical {
     pub delay: Duration,
-    /// The score above which packets are sent away at this delay.
+    /// The score above which packets go to the classic queue at this delay.
     pub score: Duration,
 }
 
@@ -44,7 +45,7 @@ struct Score {
 #[derive(Debug)]
 pub struct Protection {
     critical: Critical,
-    /// The last is shared by all that find no other.
+    /// The last bucket is shared by all flows that find no other.
     buckets: [Score; BUCKETS + 1],
 }
 
@@ -60,7 +61,8 @@ impl Protection {
         self.critical = critical;
     }
 
-    /// An L packet of this flow arrives at this delay and own probability of L: whether it goes to the classic queue.
+    /// Count an L packet of this flow that arrives at this delay and this probability of L's own marks. Returns whether
+    /// the packet goes to the classic queue.
     pub fn sends_away(&mut self, flow: u64, bytes: u32, delay: Duration, probability: f64, now: Time) -> bool {
         let i = self.bucket(flow, now);
         let left = self.buckets[i].empties.since(now.min(self.buckets[i].empties));
@@ -101,7 +103,8 @@ mod tests {
         score: Duration(4_000_000),
     };
 
-    /// When the first packet of 1250 B, sent at this rate (Mb/s) and probability, is sent away at this delay, ms.
+    /// The time, ms, at which the first packet goes to the classic queue, if packets of 1250 B arrive at this rate
+    /// (Mb/s), at this probability of marks and at this delay (ms).
     fn sent_away(rate: f64, probability: f64, delay: f64) -> Option<f64> {
         let mut p = Protection::new(CRITICAL);
         let gap = 1250.0 * 8.0 / (rate * 1e6);
@@ -112,8 +115,8 @@ mod tests {
         })
     }
 
-    /// 10 Mb/s at a probability of 1 gain 2.56 - 1 s/s: a score of 4 ms is reached after 2.56 ms. At twice the delay
-    /// half of it is enough, and below the critical delay nothing is sent away.
+    /// At 10 Mb/s and a probability of 1 the score grows by 2.56 - 1 s/s, and a score of 4 ms is reached after 2.56 ms.
+    /// At twice the delay half of this score is enough. Below the critical delay no packet goes to the classic queue.
     #[test]
     fn an_unresponsive_flow_is_sent_away() {
         let within = |at: Option<f64>, expected: f64| {
@@ -129,7 +132,8 @@ mod tests {
         assert_eq!(sent_away(10.0, 1.0, 1.0), None);
     }
 
-    /// Marks at up to 3.9 Mb/s drain as fast as they come: so do Prague's, 2 in 20 ms, 1.2 Mb/s.
+    /// A bucket drains as fast as it fills if the marked packets come to at most 3.9 Mb/s. Prague is below this: 2
+    /// marks in 20 ms are 1.2 Mb/s.
     #[test]
     fn what_drains_as_it_comes_stays() {
         assert_eq!(sent_away(39.0, 0.1, 2.0), None);
@@ -137,7 +141,8 @@ mod tests {
         assert!(sent_away(45.0, 0.1, 2.0).is_some());
     }
 
-    /// 34 flows of 33 buckets: what finds none of its own shares one, and an empty bucket is taken over.
+    /// There are 34 flows for 33 buckets. A flow that finds no bucket of its own shares one, and an empty bucket is
+    /// given to another flow.
     #[test]
     fn flows_without_a_bucket_share_one() {
         let mut p = Protection::new(CRITICAL);

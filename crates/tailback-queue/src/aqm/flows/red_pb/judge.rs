@@ -1,4 +1,4 @@
-//! Which flows go into the penalty box, and which are released.
+//! The rules that decide which flows go into the penalty box, and which are released.
 //!
 //! ```text
 //! at the end of an epoch, over the last `history` of them:
@@ -14,12 +14,12 @@
 //!
 //! From: Floyd and Fall 1999, section III.
 //!
-//! State: as described above. Everything is kept in the order of the flows' keys.
+//! State: the quantities above. All maps are ordered by the keys of the flows.
 
 use std::collections::{BTreeMap, VecDeque};
 use tailback_base::work::{counted_as, done_if_long};
 
-/// The parameters. Times in seconds.
+/// The parameters. Times are in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct JudgeRules {
     pub epoch: f64,
@@ -33,15 +33,15 @@ pub struct JudgeRules {
 /// A boxed flow.
 #[derive(Clone, Debug)]
 pub struct Boxed {
-    /// Whether it does not respond to losses.
+    /// Whether the flow does not respond to losses and therefore stays in the box.
     pub stays: bool,
     /// RED's loss rate when the flow was boxed.
     loss: f64,
-    /// The flow's rate then, bit/s.
+    /// The rate of the flow when it was boxed, bit/s.
     rate: f64,
     /// Consecutive epochs without a reason to stay.
     clean: u32,
-    /// Bytes in this epoch.
+    /// The bytes that arrived in this epoch.
     bytes: u64,
     packets: u64,
     lost: u64,
@@ -53,7 +53,7 @@ struct EpochArrivals {
     packets: u64,
     bytes: u64,
     dropped: u64,
-    /// Dropped packets of each flow, without those for which it was already boxed.
+    /// Dropped packets of each flow, without the drops for which the flow was already boxed.
     drops: BTreeMap<u64, u64>,
 }
 
@@ -68,7 +68,7 @@ pub struct Verdicts {
 #[derive(Clone, Debug)]
 pub struct FlowJudge {
     rules: JudgeRules,
-    /// The present epoch is the last.
+    /// The epochs of the history. The last one is the present epoch.
     epochs: VecDeque<EpochArrivals>,
     boxed: BTreeMap<u64, Boxed>,
 }
@@ -186,7 +186,7 @@ impl FlowJudge {
         verdicts
     }
 
-    /// Check the boxed flows; returns those to be released.
+    /// Check the boxed flows, and return those that are to be released.
     fn reconsider(&mut self, all: &All) -> Vec<u64> {
         let (epoch, release) = (self.rules.epoch, self.rules.release);
         let of_boxes: u64 = self.boxed.values().map(|b| b.bytes).sum();
@@ -223,7 +223,7 @@ mod tests {
         })
     }
 
-    /// An epoch of 10 Mb/s in which these flows lose this many packets of 500 bytes.
+    /// An epoch with arrivals of 10 Mb/s in which each of these flows loses this number of packets of 500 bytes.
     fn epoch(j: &mut FlowJudge, drops: &[(u64, u64)]) -> Verdicts {
         let lost: u64 = drops.iter().map(|d| d.1).sum();
         for _ in 0..2500 - lost {
@@ -237,15 +237,15 @@ mod tests {
 
     #[test]
     fn both_tests_must_hold() {
-        // 25 of 2500 are lost: a TCP of 40 ms gets 1.5 sqrt(2/3) 4000 / (0.04 * 0.1) = 1.22 Mb/s. The limit for ten
-        // flows is ln(30)/10 = 34 %.
+        // 25 of 2500 packets are lost. At this loss rate, a TCP with a round trip of 40 ms gets 1.5 sqrt(2/3) 4000 /
+        // (0.04 * 0.1) = 1.22 Mb/s. The limit of the share for ten flows is ln(30)/10 = 34 %.
         let mut even: Vec<(u64, u64)> = (1..10).map(|f| (f, 2)).collect();
         even.push((0, 7)); // 28 %, 2.8 Mb/s
         assert!(epoch(&mut judge(), &even).entered.is_empty(), "fast, but in proportion");
         let mut uneven: Vec<(u64, u64)> = (1..10).map(|f| (f, 1)).collect();
         uneven.push((0, 16)); // 64 %
         assert_eq!(epoch(&mut judge(), &uneven).entered, [0]);
-        // The same at a thousandth of the arrivals: 6.4 kb/s are TCP-friendly.
+        // With a thousandth of the arrivals, the flow has 6.4 kb/s, which is TCP-friendly.
         let mut j = judge();
         for (flow, n) in &uneven {
             (0..*n).for_each(|_| j.arrived(*flow, 1, true));

@@ -1,4 +1,4 @@
-//! Which flows are filtered, and how strictly: the drop history of RED-PD and its rules.
+//! The drop history of RED-PD, and the rules that choose the filtered flows and their drop probabilities.
 //!
 //! ```text
 //! a list lasts K/M R / sqrt(1.5 p), within its bounds; p = (p + loss rate of the list) / 2
@@ -13,30 +13,32 @@
 //!     g at most 0.005: let go     else g /= 2           (0.0025 and 1.5 if they do not respond)
 //! ```
 //!
-//! Drops and loss rates are in bytes, those of RED alone. A flow responds if it sends less when it loses more, at RED
-//! or at the filter. This is tested when its probability is about to rise: of two lists at whose end that happened,
-//! with loss rates p1 < p2 < 10 p1, its rate should have fallen by sqrt(p1/p2) or more. Pairs that show this are
-//! good, others bad. The flow does not respond if at least three pairs are bad, and four times as many as are good.
-//! This result holds until the flow is released.
+//! Drops and loss rates are those of RED alone, in bytes. A flow responds if it sends less when it loses more, at RED
+//! or at the filter. This is tested when the probability of the flow is about to rise. Two lists at whose end the
+//! probability rose are compared if their loss rates are p1 < p2 < 10 p1. Between these lists the rate of the flow
+//! should have fallen by sqrt(p1/p2) or more. A pair of lists that shows this is good; other pairs are bad. The flow
+//! does not respond if at least three pairs are bad, and four times as many pairs are bad as are good. This result is
+//! kept until the flow is released.
 //!
-//! A sample is taken only when g changes, so that something was done to the flow between two samples. Samples at
-//! fixed times would compare moments between which nothing happened: the rate of a TCP then changes because of its
-//! own sawtooth, and pairs are good or bad by chance. They are the other reading (`samples = "lists"`), as is
-//! counting only the drops of the present list, with the mean over the flows whose g changes (`drops_of = "list"`).
+//! A sample is taken only when g changes, so that the filter was changed for the flow between two samples. Samples at
+//! fixed times would also compare times between which g did not change. The rate of a TCP then changes only because of
+//! its own sawtooth, and pairs are good or bad by chance. Samples at fixed times are another interpretation of the
+//! paper (`samples = "lists"`). A further interpretation counts only the drops of the present list, with the mean over
+//! the flows whose g changes (`drops_of = "list"`).
 //!
-//! State: M lists of flows and their dropped bytes; for each monitored flow its g and the last [`SAMPLES`] samples.
-//! Everything is kept in the order of the flows' keys, so that runs repeat exactly. Nothing is counted for flows that
-//! are not monitored, so the list at whose end monitoring begins is not a sample, as in ns-2.
+//! State: M lists of flows and their dropped bytes; for each monitored flow its g and the last [`SAMPLES`] samples. All
+//! maps are ordered by the keys of the flows, so that runs repeat exactly. Bytes are not counted for flows that are not
+//! monitored, so the list at whose end monitoring begins is not a sample, as in ns-2.
 
 use crate::aqm::red::spread;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_base::work::done_if_long;
 use tailback_base::{Duration, Stream, Time};
 
-/// How many samples of a flow are remembered.
+/// The number of samples of a flow that are kept.
 pub const SAMPLES: usize = 10;
 
-/// The parameters. Times in seconds.
+/// The parameters. Times are in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct MonitorRules {
     pub rtt: f64,
@@ -44,14 +46,14 @@ pub struct MonitorRules {
     pub appearances: usize,
     pub shortest: f64,
     pub longest: f64,
-    /// When the first list ends.
+    /// The time when the first list ends.
     pub first: f64,
     pub least_loss: f64,
     pub largest_step: f64,
     pub test_response: bool,
-    /// A sample is a list at whose end the flow's probability rises, instead of every M lists.
+    /// If true, a sample is taken at the end of a list when the flow's probability rises; if false, every M lists.
     pub sample_changes: bool,
-    /// A flow's drops are those in all lists, instead of those in the present one.
+    /// If true, the drops of a flow in all lists count; if false, only those in the present list.
     pub whole_history: bool,
     pub spread: bool,
 }
@@ -59,21 +61,21 @@ pub struct MonitorRules {
 /// A monitored flow.
 #[derive(Clone, Debug)]
 pub struct Monitored {
-    /// Its drop probability.
+    /// The drop probability of the flow.
     pub probability: f64,
     pub unresponsive: bool,
-    /// Packets since the filter last dropped one of this flow.
+    /// Packets of this flow since the filter last dropped one of them.
     since: f64,
-    /// The list, and the time, of the last change.
+    /// The list and the time of the last change of the probability.
     changed: (u64, Time),
-    /// Bytes since then: in the present list, or since the last sample.
+    /// Bytes that arrived in the present list, or since the last sample.
     arrived: u64,
     dropped: u64,
     began: Time,
     samples: VecDeque<Sample>,
 }
 
-/// A list, or an interval, of a flow.
+/// The rate and the loss of a flow in a list or an interval.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     /// Bytes a second.
@@ -95,7 +97,7 @@ impl Monitored {
         }
     }
 
-    /// Whether this packet of the flow is dropped.
+    /// Whether the filter drops this packet of the flow.
     pub fn picks(&mut self, spreads: bool, stream: &mut Stream) -> bool {
         let p = match spreads {
             true => spread(self.probability, self.since, false),
@@ -106,17 +108,17 @@ impl Monitored {
         picked
     }
 
-    /// The flow lost this many bytes.
+    /// Count this number of lost bytes.
     pub fn lost(&mut self, bytes: u32) {
         self.dropped += u64::from(bytes);
     }
 
-    /// Count from now on.
+    /// Start a new count of bytes now.
     fn restart(&mut self, now: Time) {
         (self.arrived, self.dropped, self.began) = (0, 0, now);
     }
 
-    /// Store what was counted until now as a sample.
+    /// Store the counts until now as a sample.
     fn sample(&mut self, now: Time) {
         let seconds = now.since(self.began).seconds();
         if self.arrived == 0 || seconds <= 0.0 {
@@ -149,7 +151,7 @@ impl Monitored {
         bad >= 3 && bad >= 4 * good
     }
 
-    /// Raise its probability at the end of a list.
+    /// Raise the probability of the flow at the end of a list.
     fn tighten(&mut self, x: f64, changed: (u64, Time)) {
         let g = self.probability;
         let probability = match self.unresponsive {
@@ -165,7 +167,7 @@ impl Monitored {
 #[derive(Clone, Debug)]
 pub struct Monitor {
     pub rules: MonitorRules,
-    /// Dropped bytes of each flow, the present list last.
+    /// Dropped bytes of each flow in each list; the present list is the last one.
     lists: VecDeque<BTreeMap<u64, u64>>,
     /// Bytes that reached RED in this list, and the bytes that it dropped.
     arrived: u64,
@@ -192,7 +194,7 @@ impl Monitor {
         }
     }
 
-    /// When the present list ends.
+    /// The time when the present list ends.
     pub fn ends(&self) -> Time {
         self.ends
     }
@@ -201,7 +203,7 @@ impl Monitor {
         self.flows.iter()
     }
 
-    /// A packet of this flow arrived; returns the flow, if it is monitored.
+    /// Count an arrived packet of this flow. Returns the flow, if it is monitored.
     #[inline]
     pub fn arrival(&mut self, flow: u64, bytes: u32) -> Option<&mut Monitored> {
         if self.flows.is_empty() {
@@ -253,7 +255,7 @@ impl Monitor {
         self.begin_list(now);
     }
 
-    /// Flows in most of the lists, and their dropped bytes in all of them or in the present one.
+    /// Flows in most of the lists, with their dropped bytes in all lists or in the present list.
     fn regular(&self) -> Vec<(u64, f64)> {
         let mut seen: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
         for (i, list) in self.lists.iter().enumerate() {
@@ -268,7 +270,8 @@ impl Monitor {
         often.map(|(flow, of)| (flow, of.1 as f64)).collect()
     }
 
-    /// Whether the probability of a flow may rise: it is in the present list, and was not changed for a while.
+    /// Whether the probability of a flow may rise: the flow is in the present list, and its probability was not changed
+    /// for 4 lists and 0.4 s.
     fn is_due(&self, flow: u64, now: Time) -> bool {
         let changed = self.flows.get(&flow).map(|f| f.changed);
         self.lists.back().is_some_and(|present| present.contains_key(&flow))
@@ -349,7 +352,7 @@ mod tests {
         spread: false,
     };
 
-    /// A list in which these flows lost this many bytes of 100,000 in total.
+    /// A list of 100,000 bytes in which each of these flows lost this number of bytes.
     fn list(m: &mut Monitor, lost: &[(u64, u32)]) {
         let all: u32 = lost.iter().map(|l| l.1).sum();
         m.passed(100_000 - all);
@@ -372,7 +375,8 @@ mod tests {
         }
         assert_eq!(m.flows().count(), 0);
         list(&mut m, &[(1, 3000), (2, 1000), (3, 1000)]);
-        // u = 0.05 in this list compared with a filtered 0.045; the mean of the two is 2000 bytes.
+        // The loss rate is 0.05 in this list and 0.045 when filtered, so u = 0.045. The mean loss of the two flows is
+        // 2000 bytes per list.
         let u: f64 = 0.045;
         assert!((g(&m, 1).unwrap() - 1.5 * u).abs() < 1e-12, "{:?}", g(&m, 1));
         assert!((g(&m, 2).unwrap() - 0.5 * u).abs() < 1e-12);
@@ -439,7 +443,7 @@ mod tests {
             if seen.last() != Some(&g) {
                 seen.push(g);
             }
-            list(&mut m, &[(2, 50)]); // below the least loss: nobody new
+            list(&mut m, &[(2, 50)]); // below the least loss, so no new flow is monitored
         }
         let expected = [0.3, 0.25, 0.2, 0.15, 0.1, 0.05, 0.025, 0.0125, 0.00625, 0.003125];
         assert_eq!(seen.len(), expected.len(), "{seen:?}");
@@ -457,13 +461,13 @@ mod tests {
             list(&mut m, &[(1, lost)]);
             m.ends().since(Time::from_seconds(0.4)).seconds()
         };
-        // 0.6 R / sqrt(1.5 p) with p = 1 %: 0.196 s.
+        // The duration is 0.6 R / sqrt(1.5 p), which is 0.196 s for p = 1 %.
         assert!((length(1000) - 0.6 * 0.04 / 0.015_f64.sqrt()).abs() < 1e-8);
         assert_eq!(length(0), 0.4);
         assert_eq!(length(20_000), 0.08);
     }
 
-    /// A monitored flow, with samples of these loss rates and rates.
+    /// A monitored flow, with a sample for each of these pairs of loss rate and rate.
     fn sampled(samples: &[(f64, f64)]) -> Monitored {
         let mut f = Monitored::new(0.1, 0, Time::ZERO);
         for (loss, rate) in samples {
@@ -490,8 +494,8 @@ mod tests {
     fn only_what_was_done_to_a_flow_is_a_sample_and_it_is_judged_before_more_is_done() {
         let mut m = Monitor::new(RULES);
         let mut seen = vec![];
-        // Ten packets of 1000 bytes in each list, more and more of them dropped by the filter: a sender that does not
-        // respond.
+        // A sender that does not respond: it sends ten packets of 1000 bytes in each list, and the filter drops more
+        // and more of them.
         for n in 0..30 {
             for i in 0..10 {
                 if let Some(f) = m.arrival(1, 1000)
@@ -547,7 +551,8 @@ mod tests {
         }
         m.flows.clear();
         list(&mut m, &[(1, 1000)]);
-        // Over four lists 4000 and 9000 bytes, 6500 on average; u is 1 % in this list, below the filtered rate.
+        // In four lists the flows lost 4000 and 9000 bytes, 6500 on average. u is 1 %, the loss rate of this list,
+        // which is below the filtered rate.
         assert!(
             (g(&m, 1).unwrap() - 0.01 * 4000.0 / 6500.0).abs() < 1e-12,
             "{:?}",

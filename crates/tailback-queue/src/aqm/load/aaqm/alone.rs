@@ -1,7 +1,7 @@
-//! AAQM alone: the decision over its own queue and line.
+//! AAQM as the only queue of a line.
 //!
-//! Here packets ahead are in addition to the buffer, unless `ahead_in_buffer` says otherwise, and the line can be held
-//! back until tokens pay for the next packet (`token_use = "shape"`).
+//! Here the packets ahead do not count in the buffer, unless `ahead_in_buffer` is set. The line can also be made to
+//! wait until tokens pay for the next packet (`token_use = "shape"`).
 
 use super::settings::Tokens;
 use super::{Aaqm, Config};
@@ -15,7 +15,7 @@ use tailback_base::{Packet, ProbeDef, Size, Stream, Time};
 #[derive(Debug)]
 pub struct Alone<P> {
     pub(super) aaqm: Aaqm,
-    /// The packets ahead, then the managed ones. Its limit is the buffer of the managed ones.
+    /// The packets ahead, then the managed packets. The limit of this ring is the buffer of the managed packets.
     ring: Ring<P>,
 }
 
@@ -27,7 +27,7 @@ impl<P: Packet> Alone<P> {
         }
     }
 
-    /// The next packet if every packet pays.
+    /// The next packet in the case where every packet must pay.
     fn shaped(&mut self, line: &Line) -> Service<P> {
         self.aaqm.refill(line.now);
         let Some(bytes) = self.ring.get(0).map(P::bytes) else {
@@ -95,7 +95,7 @@ impl<P: Packet> QueueDiscipline<P> for Alone<P> {
     }
 }
 
-/// Packets are numbered in the order in which they leave: those ahead, then those behind.
+/// Packets are numbered in the order in which they leave: first the packets ahead, then those behind them.
 impl<P: Packet> QueueView<P> for Alone<P> {
     fn stored(&self) -> Backlog {
         self.ring.backlog()

@@ -1,18 +1,18 @@
 //! The levels of requests between the pre-congestion threshold and the upper one.
 //!
-//! Level 0 is requested when the average crosses the threshold, and the next level each time it has grown by another
-//! step above the highest so far. A request waits until a packet can carry it, and is dropped when the average falls
-//! below the threshold. The highest level is also reset then; or it follows the average down, one step behind it
-//! (`rearm`).
+//! Level 0 is requested when the average crosses the pre-congestion threshold. The next level is requested each time
+//! the average has grown by another step above the highest level so far. A request waits until a packet can carry it.
+//! When the average falls below the threshold, a waiting request is cancelled and the highest level is reset. With
+//! `rearm` = step, the highest level also follows the average down, one step behind it.
 
 use super::settings::{Config, Rearm};
 
-/// Sums of steps that should equal a limit may miss it because of rounding.
+/// A sum of steps that should equal a limit may differ from it by this much because of rounding.
 const ROUNDING: f64 = 1e-9;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Levels {
-    /// The range of averages with levels, and the step between two levels; in the unit of the buffer.
+    /// The range of averages that has levels, and the step between two levels, in the unit of the buffer.
     from: f64,
     to: f64,
     step: f64,
@@ -43,12 +43,12 @@ impl Levels {
         self.count
     }
 
-    /// The highest level requested since the average was last below the threshold.
+    /// The highest level that was requested since the average was last below the threshold.
     pub fn highest(&self) -> Option<u32> {
         self.highest
     }
 
-    /// Take the average at an arrival.
+    /// Update the levels with the average at an arrival.
     pub fn observe(&mut self, average: f64) {
         if average < self.from {
             (self.highest, self.pending) = (None, false);

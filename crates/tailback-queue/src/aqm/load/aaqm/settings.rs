@@ -139,7 +139,7 @@ params! {
 
 const PROBES: &[ProbeDef] = &Probe::defs(&Aaqm::READ);
 
-/// The row of the list.
+/// The registry entry of this model.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
@@ -160,7 +160,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(Alone::new(Config::from_settings(s)?, context.stream)))
 }
 
-/// On a queue of several, which share a line and a buffer.
+/// AAQM on one queue of a port, whose queues share a line and a buffer.
 fn on_a_queue<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn Admission<P>>, Refusal> {
     let config = Config::from_settings(s)?;
     if config.tokens == Tokens::Shape {
@@ -218,7 +218,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// The use of tokens that do not pay for a whole packet.
+    /// The rule for the case that there are fewer tokens than a packet needs.
     enum Short {
         Fluid = "fluid",
         Keep = "keep",
@@ -234,28 +234,28 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// Which backlog is averaged.
+    /// The backlog that is averaged.
     enum AverageOf {
         In = "in",
         Total = "total",
     }
 }
 
-/// The contents of the buffer.
+/// The packets that count in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Room {
     /// The managed packets.
     Managed,
-    /// Those ahead as well.
+    /// The managed packets and the packets ahead.
     BothStores,
-    /// All queues of the port.
+    /// The packets of all queues of the port.
     Port,
 }
 
 /// The use of tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tokens {
-    /// For sending more than RED would.
+    /// Tokens pay for sending more than RED would.
     Acts { ahead: bool, rescue: bool },
     /// Every packet pays.
     Shape,
@@ -276,7 +276,7 @@ impl Choice for Tokens {
     ];
 }
 
-/// The checked parameters. Thresholds and step are in the unit of the buffer.
+/// The checked parameters. The thresholds and the step are in the unit of the buffer.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub buffer: Size,
@@ -290,7 +290,7 @@ pub struct Config {
     pub asks_by_mark: bool,
     pub asks_source: bool,
     pub rearm: Rearm,
-    /// Packets are also picked below the pre-congestion threshold.
+    /// Whether packets are also picked below the pre-congestion threshold.
     pub early: bool,
     pub rate: BitRate,
     pub boosted: BitRate,
@@ -298,12 +298,12 @@ pub struct Config {
     /// Depth of the bucket, bytes.
     pub depth: u64,
     pub start_full: bool,
-    /// Packets.
+    /// The largest number of packets ahead.
     pub ahead_buffer: u64,
     pub room: Room,
     pub ahead_on: AheadOn,
     pub tokens: Tokens,
-    /// Fewer tokens than a packet has bytes may pay for it.
+    /// Whether fewer tokens than a packet has bytes may pay for the packet.
     pub partly: bool,
     pub rescue_hot: bool,
     pub charge_line: bool,

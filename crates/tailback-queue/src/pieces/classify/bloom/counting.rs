@@ -1,8 +1,9 @@
-//! How evenly flows spread over queues, counted without a packet.
+//! Measures how evenly a mapper spreads flows over queues, without packets.
 //!
-//! The same hashes, filters and table as in the mapper, applied to flows with random addresses. This shows how even
-//! the static distribution is, the result of simple hashing, and how the first drifts towards the second while flows
-//! come and go and no group is moved. Each flow is seen once, so each is counted unless the filter misses it.
+//! The hashes, filters and table of the mapper are applied to flows with random addresses. This shows how even the
+//! static distribution of groups is, and how even simple hashing is. It also shows how the static distribution drifts
+//! towards that of simple hashing if flows come and go and no group is moved. Each flow is seen once, so it is counted
+//! unless the filter misses it.
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5, table 5.2 and figures 5.4 and 5.6.
 
@@ -11,7 +12,7 @@ use super::table::{MoveRules, Table};
 use crate::pieces::classify::hash::Hashed;
 use tailback_base::{KeyField, Stream};
 
-/// How the queue of a flow is found.
+/// The rule that maps a flow to its queue.
 #[derive(Clone, Copy, Debug)]
 pub enum Spread {
     /// Flows are mapped by a hash of the address.
@@ -22,7 +23,7 @@ pub enum Spread {
     Perfect { groups: u32 },
 }
 
-/// The path from address to queue, and the number of flows of each queue.
+/// The mapping from addresses to queues, and the number of flows of each queue.
 struct Ways {
     filters: Option<Filters>,
     table: Option<Table>,
@@ -79,12 +80,12 @@ impl Ways {
     }
 }
 
-/// The flows of the fullest queue divided by those of the emptiest, for `flows` random addresses.
+/// The number of flows of the fullest queue divided by that of the emptiest queue, for `flows` random addresses.
 pub fn ratio(flows: u32, queues: u32, spread: Spread, stream: &mut Stream) -> f64 {
     Ways::new(spread, queues, &addresses(flows, stream), stream).ratio()
 }
 
-/// Flows of each queue.
+/// The number of flows of each queue, for `flows` random addresses.
 pub fn occupancy(flows: u32, queues: u32, spread: Spread, stream: &mut Stream) -> Vec<u32> {
     Ways::new(spread, queues, &addresses(flows, stream), stream).flows
 }
@@ -96,16 +97,16 @@ fn addresses(n: u32, stream: &mut Stream) -> Vec<u64> {
 /// A ratio over time.
 #[derive(Clone, Debug, Default)]
 pub struct Drift {
-    /// Sampled every step, from time 0.
+    /// Samples of the ratio at every step, from time 0.
     pub samples: Vec<f64>,
-    /// Mean over time, and extremes, at every change.
+    /// The mean over time and the extremes, computed at every change of the ratio.
     pub mean: f64,
     pub max: f64,
     pub min: f64,
 }
 
-/// Each flow draws a new address after exponential times of mean `hold`; the queues of groups stay as they were
-/// distributed at the start. Times in seconds.
+/// The ratio over time if each flow draws a new address after exponential times of mean `hold`, and each group keeps
+/// the queue that it has at the start. Times are in seconds.
 pub fn drift(flows: u32, queues: u32, spread: Spread, hold: f64, length: f64, step: f64, stream: &mut Stream) -> Drift {
     let mut at = addresses(flows, stream);
     let mut ways = Ways::new(spread, queues, &at, stream);
@@ -142,7 +143,7 @@ pub fn drift(flows: u32, queues: u32, spread: Spread, hold: f64, length: f64, st
 mod tests {
     use super::*;
 
-    /// 1024 flows hashed on 64 queues: mean 16, sd about 4.
+    /// If 1024 flows are hashed to 64 queues, the mean is 16 flows, and the standard deviation is about 4.
     #[test]
     fn hashing_is_binomial() {
         let mut s = Stream::new(1, "counting");

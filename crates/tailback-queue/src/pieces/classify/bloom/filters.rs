@@ -1,10 +1,10 @@
-//! Counts flows without storing their names: a small Bloom filter and a counter for each group.
+//! Counts flows without storing their keys, with a small Bloom filter and a counter for each group.
 //!
-//! A flow belongs to the group to which its key hashes. Each group has m bits, and a flow has k of them. A packet
-//! that finds one of its bits unset sets them all and counts as a new flow: the group's counter grows by one (one per
-//! packet, not one per bit, see `docs/decisions/bloom-groups.md`). A flow whose bits were all set by others is
-//! missed; the rate of this is about 0.6185^(m/e) with e flows in the group and k = (m/e) ln 2. Clearing everything
-//! restarts the count; nothing else is ever removed.
+//! A flow belongs to the group to which its key hashes. Each group has m bits, and a flow has k of these bits. If a
+//! packet finds one of its bits unset, it sets all its bits and counts as a new flow: the group's counter grows by one
+//! (one per packet, not one per bit, see `docs/decisions/bloom-groups.md`). A flow whose bits were all set by other
+//! flows is missed. The rate of missed flows is about 0.6185^(m/e) with e flows in the group and k = (m/e) ln 2.
+//! Clearing all filters restarts the count. Single flows are never removed.
 //!
 //! State: for each group ceil(m/64) words and a saturating counter of c bits. A packet costs one hash for the group
 //! and k/2 hashes for its bits.
@@ -14,21 +14,21 @@
 use crate::pieces::classify::hash::{Hashed, mix};
 use tailback_base::KeyField;
 
-/// Sizes of the filters.
+/// The sizes of the filters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FilterShape {
     pub groups: u32,
-    /// m: bits of a group's filter.
+    /// m, the bits of a group's filter.
     pub bits: u32,
-    /// k: bits of a flow.
+    /// k, the bits of a flow.
     pub hashes: u32,
-    /// c: bits of a group's counter.
+    /// c, the bits of a group's counter.
     pub counter_bits: u32,
 }
 
 impl FilterShape {
-    /// m = 10 bits for each expected flow of a group, k nearest to (m/e) ln 2, and c large enough to count three
-    /// times the expected flows.
+    /// Sizes for an expected number of flows in a group: m = 10 bits for each of these flows, k nearest to (m/e) ln 2,
+    /// and c large enough to count three times this number.
     pub fn for_flows(groups: u32, flows_in_group: u32) -> FilterShape {
         let flows = flows_in_group.max(1);
         let bits = flows.saturating_mul(10);
@@ -40,13 +40,13 @@ impl FilterShape {
         }
     }
 
-    /// The number of hash functions with which a filter of `bits` bits fails to notice the fewest of `flows` flows.
+    /// The number of hash functions for which a filter of `bits` bits misses the fewest of `flows` flows.
     pub fn hashes_for(bits: u32, flows: u32) -> u32 {
         let k = f64::from(bits) / f64::from(flows.max(1)) * std::f64::consts::LN_2;
         (libm::round(k) as u32).clamp(1, 64)
     }
 
-    /// The number of bits for counting up to three times `flows`.
+    /// The number of counter bits that are needed to count up to three times `flows`.
     pub fn counter_for(flows: u32) -> u32 {
         (libm::ceil(libm::log2(3.0 * f64::from(flows) + 1.0)) as u32).clamp(1, 32)
     }
@@ -57,7 +57,7 @@ impl FilterShape {
 pub struct Filters {
     shape: FilterShape,
     group: Hashed,
-    /// Words of a group's filter.
+    /// The number of words of a group's filter.
     words: usize,
     bits: Vec<u64>,
     seed: u64,
@@ -96,14 +96,14 @@ impl Filters {
         self.group.queue(key)
     }
 
-    /// Set the bits of a flow in its group; returns whether one of them was not set before.
+    /// Set the bits of a flow in its group. Returns whether one of these bits was not set before.
     #[inline]
     pub fn insert(&mut self, group: u32, key: u64) -> bool {
         let filter = &mut self.bits[group as usize * self.words..][..self.words];
         let mut hash = mix(key) ^ self.seed;
         let mut new = 0;
         for i in 0..self.shape.hashes {
-            // Two bits from each 64-bit hash, each chosen by multiplication, like a queue.
+            // Each 64-bit hash gives two bits. Each bit is chosen by a multiplication, in the same way as a queue.
             if i % 2 == 0 {
                 hash = mix(hash);
             } else {
@@ -125,12 +125,12 @@ impl Filters {
         room
     }
 
-    /// Flows counted in each group.
+    /// The number of flows counted in each group.
     pub fn counts(&self) -> &[u32] {
         &self.count
     }
 
-    /// Forget all flows.
+    /// Clear all filters and counters.
     pub fn clear(&mut self) {
         self.bits.fill(0);
         self.count.fill(0);
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(f.counts(), [0, 0, 0]);
     }
 
-    /// With e flows in the filter: how many other flows it mistakes for them.
+    /// The share of other flows that a filter with e flows misses.
     fn false_positives(bits: u32, e: u64, hashes: u32) -> f64 {
         let mut keys = Stream::new(1, "keys");
         let shape = FilterShape {
@@ -204,15 +204,16 @@ mod tests {
         wrong / tried
     }
 
-    /// Compared with (1 - (1 - 1/m)^(ke))^k. The published 0.6185^10 = 0.8 % is its limit for large filters; a filter
-    /// of 50 bits is slightly worse.
+    /// The expected rate is (1 - (1 - 1/m)^(ke))^k. The published 0.6185^10 = 0.8 % is the limit of this formula for
+    /// large filters. A filter of 50 bits is slightly worse.
     #[test]
     fn false_positives_come_at_the_rate_of_the_formula() {
         for (bits, e, hashes) in [(50, 5, 7), (50, 10, 3), (400, 40, 7), (130, 8, 1)] {
             let (m, k) = (f64::from(bits), f64::from(hashes));
             let expected = (1.0 - (1.0 - 1.0 / m).powf(k * e as f64)).powf(k);
             let found = false_positives(bits, e, hashes);
-            // 60,000 trials; the formula itself is an approximation, good to a few per cent of the rate.
+            // There are 60,000 trials. The formula itself is an approximation with an error of a few per cent of the
+            // rate.
             assert!(
                 (found - expected).abs() < 0.1 * expected + 3.0 * (expected / 60_000.0).sqrt(),
                 "m {bits}, e {e}, k {hashes}: {found}, not {expected}"

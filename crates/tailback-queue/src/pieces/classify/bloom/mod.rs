@@ -1,10 +1,10 @@
 //! Bloom-filter groups: spread flows over queues almost as evenly as a table of flows would, with a byte or two per
 //! flow.
 //!
-//! A flow's key is hashed to one of G groups, and a table gives each group its queue. With these two levels a whole
-//! group can change its queue. Hashing directly to K queues leaves some twice as full as others. Here the flows of
-//! each group are counted without storing their names ([`filters`]), and groups are moved so that the queues become
-//! even ([`table`]).
+//! A flow's key is hashed to one of G groups, and a table gives each group its queue. With these two levels, a whole
+//! group can be moved to another queue. With hashing directly to K queues, some queues would have twice as many flows
+//! as others. Here the flows of each group are counted without storing their keys ([`filters`]), and groups are moved
+//! so that the queues get about the same number of flows ([`table`]).
 //!
 //! ```text
 //! arrival    group of the key; while learning, a flow not seen since the last clearing is counted; a packet more
@@ -14,22 +14,21 @@
 //! ```
 //!
 //! A group moves only when none of its packets is stored, so packets of a flow never overtake each other. An arriving
-//! packet counts as stored from the start. Otherwise the eviction made for it could allow its own group to move while
-//! the packet goes to the old queue. It is counted on arrival, whether it is dropped later or not; a refused packet
-//! moves nothing.
+//! packet counts as stored before it is stored. Otherwise an eviction to make room for it could let its group move
+//! while the packet itself goes to the old queue. It is counted whether it is dropped later or not. If it is refused,
+//! no group is moved.
 //!
-//! At the start, the flows that the driver announces are learned without traffic and distributed once; the first
+//! At the start, the flows that the driver announces are counted without traffic and distributed once. The first
 //! clearing comes one period later. Flows that join later are only found by their packets.
 //!
-//! Departure: groups without stored packets are found by searching all groups when PB runs; they are not kept in
-//! lists.
+//! Departure: groups without stored packets are not kept in lists. When PB runs, it searches all groups for them.
 //!
-//! State: filters and counters, the table, the number of stored packets of each group; and, for the measures, the
-//! true flows of each group. A packet costs the hashes of [`filters`], two look-ups and, with DB, O(log K) if its
-//! group moves; every `period` costs O(G).
+//! State: filters and counters, the table, the number of stored packets of each group; and, for the probes, the true
+//! number of flows of each group. A packet costs the hashes of [`filters`], two look-ups and, with DB, O(log K) if its
+//! group moves. Each `period` costs O(G).
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md` describes what
-//! it leaves open.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5. `docs/decisions/bloom-groups.md` describes the
+//! points that the source leaves open.
 
 pub mod counting;
 pub mod filters;
@@ -43,7 +42,7 @@ use filters::{FilterShape, Filters};
 use table::{MoveRules, PbCounts, Table};
 use tailback_base::{Duration, KeyField, Packet, ProbeDef, Stream, Time};
 
-/// How often groups have changed their queue.
+/// The number of times that groups have changed their queue.
 pub const MOVES: ProbeDef = ProbeDef {
     name: "moves",
     unit: "groups",
@@ -58,10 +57,10 @@ pub struct Config {
     pub queues: u32,
     pub shape: FilterShape,
     pub rules: MoveRules,
-    /// Count new flows outside learning as well.
+    /// Whether new flows are also counted outside the learning time.
     pub live: bool,
     pub period: Duration,
-    /// Duration of learning; less than the period.
+    /// The duration of learning, which is shorter than the period.
     pub settle: Duration,
 }
 
@@ -71,9 +70,9 @@ pub struct Bloom {
     config: Config,
     filters: Filters,
     table: Table,
-    /// Stored packets of each group, including an arriving one.
+    /// The stored packets of each group, including an arriving packet.
     stored: Vec<u32>,
-    /// Counts of the previous period, for [`PbCounts::Previous`].
+    /// The counts of the previous period, for [`PbCounts::Previous`].
     before: Vec<u32>,
     started: bool,
     learning: bool,
@@ -84,7 +83,7 @@ pub struct Bloom {
 }
 
 impl Bloom {
-    /// Seeds are drawn from the stream.
+    /// A mapper with seeds that are drawn from the stream.
     pub fn new(config: Config, stream: &mut Stream) -> Bloom {
         let filters = Filters::new(config.shape, stream.bits(), stream.bits());
         let groups = filters.shape().groups;
@@ -107,7 +106,7 @@ impl Bloom {
         &self.table
     }
 
-    /// Groups moved so far.
+    /// The number of groups moved so far.
     pub fn moves(&self) -> u64 {
         self.moves
     }
@@ -146,7 +145,8 @@ impl Bloom {
                 PbCounts::Previous => &before[..],
                 PbCounts::Fresh | PbCounts::Mixed => filters.counts(),
             };
-            // Mixed: queues and threshold stay as they are, counted the period before and changed by moves since.
+            // With `Mixed`, the flows of the queues and the threshold are still those of the previous period, changed
+            // by later moves.
             if of != PbCounts::Mixed {
                 table.learn(counts);
             }
@@ -170,9 +170,9 @@ impl<P: Packet> Classifier<P> for Bloom {
     fn queue_of(&mut self, p: &P, _now: Time) -> QueueId {
         self.start();
         let (group, key) = self.group(p);
-        // Outside of learning the filters are not read, and the next learning begins with empty ones.
+        // Outside the learning time the filters are not read, and the next learning begins with empty filters.
         if (self.learning || self.config.live) && self.filters.insert(group, key) {
-            // Learning ends, and all counts are taken over at once.
+            // While learning, the table is not changed; it takes over all counts when learning ends.
             let counted = self.filters.count(group);
             if counted && !self.learning {
                 self.table.count_one(group);

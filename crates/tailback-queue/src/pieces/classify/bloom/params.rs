@@ -1,4 +1,4 @@
-//! The parameters of mapper "bloom", and the mapper they describe.
+//! The parameters of the mapper "bloom", and the construction of the mapper.
 
 use super::filters::FilterShape;
 use super::table::{BalanceTie, MoveRules, PbCounts};
@@ -18,7 +18,7 @@ tailback_base::choice! {
 }
 
 impl Balance {
-    /// Whether groups move each period, and whether when the last packet of a group leaves.
+    /// Whether groups move each period, and whether a group may move when its last packet leaves.
     fn moments(self) -> (bool, bool) {
         match self {
             Balance::Never => (false, false),
@@ -30,18 +30,19 @@ impl Balance {
 }
 
 tailback_base::choice! {
-    /// How flows / queues is rounded.
+    /// How the ratio of flows to queues is rounded.
     pub enum BalanceThreshold {
         Ceil = "ceil",
         Exact = "exact",
     }
 }
 
-/// The most memory for the filters of a mapper: far more than any in the thesis, and little for a machine.
+/// The largest memory for the filters of a mapper. It is far more than in any case of the thesis, but little for a
+/// machine.
 const MOST_BYTES: u64 = 1 << 30;
 
 params! {
-    /// All of them but those of every mapper that hashes.
+    /// All parameters except those that every mapper with a hash has.
     pub const PARAMS;
 
     pub GROUPS: Option<u64> = Key::new("groups", Kind::Count { min: 1, max: 10_000_000 }, "none",
@@ -91,11 +92,11 @@ params! {
         "thesis figures 5.7 and 5.8, whose steps at the end of learning are in no order: mixed if PB is first");
 }
 
-/// The mapper these settings describe.
+/// The mapper that these settings describe.
 ///
 /// # Errors
-/// Learning that takes the whole period; fewer groups than queues; filters that take more than `MOST_BYTES`, or than
-/// there is; or a parameter that only PB uses, without PB.
+/// Learning takes the whole period; there are fewer groups than queues; the filters take more memory than `MOST_BYTES`
+/// or than is available; or a parameter that only PB uses is given without PB.
 pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Stream) -> Result<Bloom, Refusal> {
     let number = |p: &Param, otherwise: u32| match settings.is_none(p.name) {
         true => otherwise,
@@ -137,7 +138,7 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
             ),
         ));
     }
-    // A scenario that is checked is built too, before anybody has promised the memory of its run.
+    // A check of a scenario also builds it, before the memory for its run has been reserved.
     let room = usize::try_from(bytes).unwrap_or(usize::MAX);
     if Vec::<u8>::new().try_reserve_exact(room).is_err() {
         return Err(Refusal::new(

@@ -1,18 +1,19 @@
-//! The queue of each group, and how groups are moved so that the queues have equal numbers of flows.
+//! The queue of each group, and the rules that move groups so that the queues have equal numbers of flows.
 //!
-//! *Static distribution*: groups in descending order of their flows, each assigned to the queue with the fewest
-//! flows. *Periodic balancing* (PB): queues with more flows than the threshold give groups to the queue with the
-//! fewest, until either reaches the threshold. *Balancing at dequeue* (DB): when the last packet of a group leaves a
-//! queue above the threshold, the group moves to the queue with the fewest flows. Only groups without stored packets
-//! move; the caller says which these are.
+//! *Static distribution*: the groups are taken in descending order of their flows, and each is assigned to the queue
+//! with the fewest flows. *Periodic balancing* (PB): groups move from queues with more flows than the threshold to the
+//! queue with the fewest flows, until one of the two queues reaches the threshold. *Balancing at dequeue* (DB): when
+//! the last packet of a group leaves a queue above the threshold, the group moves to the queue with the fewest flows.
+//! Only groups without stored packets move. The caller tells the table which groups have no stored packets.
 //!
-//! All counts here come from the filters. They are kept between learning phases, and only moves change them.
+//! All counts of flows come from the filters. The counts are kept between learning phases, and only moves change them.
 //!
-//! Among queues with equally few flows, the one with the fewest groups is chosen, or the first ([`BalanceTie`]; the
-//! thesis does not say which). The first takes all groups without counted flows.
+//! Among several queues with the fewest flows, either the one with the fewest groups is chosen, or the first one
+//! ([`BalanceTie`]; the thesis does not say which). With the rule "first", one queue gets all groups without counted
+//! flows.
 //!
-//! State: the queue of each group; for each queue its flows and groups, in a heap with the fewest first. A move costs
-//! O(log K), a distribution O(G log GK), a PB O(G + K log K).
+//! State: the queue of each group; for each queue its flows and groups; a heap of the queues with the fewest flows
+//! first. A move costs O(log K), a distribution O(G log GK), and periodic balancing O(G + K log K).
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md`, `db-guard.md` and
 //! `pb-counts.md`.
@@ -25,7 +26,7 @@ use tailback_base::Stream;
 use tailback_base::work::{counted, counted_as};
 
 tailback_base::choice! {
-    /// Which counts periodic moves use.
+    /// The counts that periodic balancing uses.
     pub enum PbCounts {
         Fresh = "fresh",
         Previous = "previous",
@@ -34,30 +35,31 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// Which of several queues with the fewest flows is chosen.
+    /// The choice between several queues with the fewest flows.
     pub enum BalanceTie {
         FewestGroups = "fewest-groups",
         First = "first",
     }
 }
 
-/// How groups are moved.
+/// The rules for moving groups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MoveRules {
-    /// Balancing each time the counts settle.
+    /// Whether groups are moved each time when the counts are complete.
     pub periodic: bool,
-    /// Balancing when a group's last packet leaves.
+    /// Whether a group may move when its last packet leaves.
     pub at_dequeue: bool,
-    /// The threshold is the exact quotient flows / queues, instead of this quotient rounded up.
+    /// Whether the threshold is the exact quotient flows / queues, instead of this quotient rounded up.
     pub exact: bool,
-    /// PB searches the queue with the fewest flows after every move, instead of once for each giving queue.
+    /// Whether PB searches for the queue with the fewest flows after every move, instead of once for each queue that
+    /// loses groups.
     pub repick: bool,
-    /// After a move, the receiving queue must have fewer flows than the giving queue had before.
+    /// Whether, after a move, the new queue of the group must have fewer flows than the old queue had before.
     pub no_worse: bool,
-    /// PB moves the groups with the most flows first, instead of in the order of their numbers.
+    /// Whether PB moves the groups with the most flows first, instead of in the order of their numbers.
     pub largest_first: bool,
-    /// The counts that PB uses: of groups and queues those just learned, or those of the period before; or of queues,
-    /// with the threshold, those of the period before, and of groups those just learned.
+    /// The counts that PB uses. Groups and queues use either the counts just learned or those of the previous period;
+    /// or groups use the counts just learned, while queues and the threshold use those of the previous period.
     pub counts: PbCounts,
     pub tie: BalanceTie,
 }
@@ -83,7 +85,7 @@ pub struct Table {
     map: Vec<QueueId>,
     flows: Vec<u64>,
     groups: Vec<u32>,
-    /// Queues, the one with the fewest flows at the top.
+    /// The queues, with the one with the fewest flows at the top.
     fewest: RateHeap,
     total: u64,
     threshold: f64,
@@ -96,7 +98,7 @@ struct NoOrder;
 impl ServiceOrder for NoOrder {}
 
 impl Table {
-    /// Groups assigned to queues in turn, with no flows counted.
+    /// A table in which groups are assigned to queues in turn, and no flows are counted.
     pub fn new(groups: u32, queues: u32, rules: &MoveRules) -> Table {
         let queues = queues.max(1);
         let mut table = Table {
@@ -124,17 +126,17 @@ impl Table {
         self.flows.len() as u32
     }
 
-    /// Counted flows of a queue.
+    /// The counted flows of a queue.
     pub fn flows(&self, q: QueueId) -> u64 {
         self.flows[q as usize]
     }
 
-    /// A queue with more flows than this gives groups away.
+    /// The threshold: a queue with more flows loses groups.
     pub fn threshold(&self) -> f64 {
         self.threshold
     }
 
-    /// The queue with fewest flows.
+    /// The queue with the fewest flows.
     pub fn fewest(&mut self) -> QueueId {
         self.fewest.highest(&NoOrder).unwrap_or(0)
     }
@@ -145,7 +147,7 @@ impl Table {
             BalanceTie::FewestGroups => groups,
             BalanceTie::First => 0,
         };
-        // Flows decide, and then ties; exact up to 2^53.
+        // The key compares flows first, and then the tie value. It is exact up to 2^53.
         let key = flows as f64 * (self.map.len() + 1) as f64 + f64::from(tie);
         self.fewest.set(q, -key);
     }
@@ -159,7 +161,7 @@ impl Table {
         self.threshold = if self.exact { quotient } else { libm::ceil(quotient) };
     }
 
-    /// Replace the counts of the groups; the groups stay in their queues.
+    /// Replace the counts of the groups. The groups stay in their queues.
     pub fn learn(&mut self, counts: &[u32]) {
         self.flows.fill(0);
         self.total = 0;
@@ -180,7 +182,7 @@ impl Table {
         self.set_threshold();
     }
 
-    /// Assign every group to a queue: those with the most flows first, each to the queue with the fewest.
+    /// Assign every group to the queue with the fewest flows, beginning with the groups with the most flows.
     pub fn distribute(&mut self, counts: &[u32]) {
         let mut order: Vec<u32> = (0..self.map.len() as u32).collect();
         order.sort_by_key(|g| std::cmp::Reverse(counts[*g as usize]));
@@ -200,7 +202,8 @@ impl Table {
 
     fn transfer(&mut self, group: u32, to: QueueId, flows: u32) {
         let from = std::mem::replace(&mut self.map[group as usize], to);
-        // Queues' counts of the period before may be fewer than a group's count now; they are replaced after the moves.
+        // The count of a queue may be from the previous period, and then be less than the present count of a group. It
+        // is replaced after the moves.
         let left = &mut self.flows[from as usize];
         *left = left.saturating_sub(u64::from(flows));
         self.flows[to as usize] += u64::from(flows);
@@ -214,7 +217,8 @@ impl Table {
         rules.no_worse && self.flows[to as usize] + u64::from(flows) >= self.flows[from as usize]
     }
 
-    /// DB: a group without stored packets leaves a queue above the threshold. Returns its new queue.
+    /// DB: if the queue of this group, which has no stored packets, is above the threshold, move the group. Returns its
+    /// new queue.
     pub fn at_dequeue(&mut self, group: u32, flows: u32, rules: &MoveRules) -> Option<QueueId> {
         let from = self.queue(group);
         if !self.above(from) {
@@ -228,7 +232,7 @@ impl Table {
         Some(to)
     }
 
-    /// PB: move idle groups. Each move is reported with the group, its old queue and its new queue.
+    /// PB: move idle groups. `told` is called for each move with the group, its old queue and its new queue.
     pub fn balance(
         &mut self,
         counts: &[u32],
@@ -295,7 +299,8 @@ mod tests {
         let counts = [1, 5, 2, 4, 3, 3];
         let mut t = Table::new(6, 3, &MoveRules::default());
         t.distribute(&counts);
-        // 5 | 4 | 3, then 3 to the third, 2 to the second, 1 to the first.
+        // The three queues get groups with 5, 4 and 3 flows. Then the third queue gets 3 flows, the second 2, and the
+        // first 1.
         assert_eq!(lengths(&t), [6, 6, 6]);
         assert_eq!((0..6).map(|g| t.queue(g)).collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2]);
         assert_eq!(t.threshold(), 6.0);
@@ -317,7 +322,7 @@ mod tests {
         };
         let mut t = Table::new(9, 3, &rules);
         t.distribute(&[2, 0, 0, 1, 0, 0, 1, 0, 0]);
-        // 2 | 1 | 1; the second is the first of the two with one flow.
+        // The queues get 2, 1 and 1 flows. The second queue is the first of the two with one flow.
         assert_eq!(lengths(&t), [2, 1, 1]);
         let of: Vec<u32> = (0..9).map(|g| t.queue(g)).collect();
         assert_eq!([0, 1, 2].map(|q| of.iter().filter(|x| **x == q).count()), [1, 7, 1]);
@@ -338,7 +343,7 @@ mod tests {
         let counts = [3, 1, 0, 2];
         let mut t = Table::new(4, 3, &MoveRules::default());
         t.learn(&counts);
-        // Groups 0 and 3 share queue 0: 5, 1, 0; threshold 2.
+        // Groups 0 and 3 share queue 0. The queues have 5, 1 and 0 flows, and the threshold is 2.
         assert_eq!(
             t.at_dequeue(1, 1, &MoveRules::default()),
             None,
@@ -365,7 +370,8 @@ mod tests {
 
     #[test]
     fn periodic_balancing_fills_one_queue_for_each_that_gives() {
-        // Queue 0: groups 0, 3, 6 with 4 flows each; queue 1: 1 flow; queue 2: none. Threshold ceil(13/3) = 5.
+        // Queue 0 has the groups 0, 3 and 6 with 4 flows each, queue 1 has 1 flow, and queue 2 has none. The threshold
+        // is ceil(13/3) = 5.
         let counts = [4, 1, 0, 4, 0, 0, 4, 0, 0];
         let all: Vec<u32> = (0..9).collect();
         let fresh = || {
@@ -419,15 +425,16 @@ mod tests {
         let all: Vec<u32> = (0..6).collect();
         let mut t = Table::new(6, 2, &MoveRules::default());
         t.learn(&[3, 0, 1, 1, 1, 0]);
-        // Queue 0: 5 flows of groups 0, 2, 4; queue 1: 1; threshold 3. Group 0 has grown to 9 since.
+        // Queue 0 has 5 flows of the groups 0, 2 and 4, queue 1 has 1, and the threshold is 3. Since then group 0 has
+        // grown to 9 flows.
         let moves = balance(&mut t, &[9, 0, 1, 1, 1, 0], &all, &MoveRules::default());
         assert_eq!(moves, [(0, 0, 1)]);
         assert_eq!(lengths(&t), [0, 10], "what a queue had is less than what leaves it");
     }
 
     proptest! {
-        /// For any moves: the counts stay consistent, queues below the threshold never give, and with `no_worse` the
-        /// largest queue never grows.
+        /// For any moves, the counts stay consistent, queues below the threshold lose no groups, and with `no_worse`
+        /// the largest queue never grows.
         #[test]
         fn moves_keep_the_books(
             counts in prop::collection::vec(0u32..9, 4..60),
