@@ -3,7 +3,7 @@
 //! A discipline is an object with the trait [`QueueDiscipline`]. Calls carry the time `now`, and its reports go through
 //! [`Out`]. The simulator calls it in virtual time, a gateway in real time, and a test by hand.
 //!
-//! A discipline is in the file with its scenario name, or has an entry in `ports.rs`. Each module uses only those above
+//! A discipline is in the file with its scenario name, or has an entry in `ports`. Each module uses only those above
 //! it in this table:
 //!
 //! | module | contents |

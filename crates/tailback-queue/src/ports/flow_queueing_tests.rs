@@ -298,7 +298,7 @@ fn flows_of_large_and_small_packets_share_bytes() {
     }
 }
 
-/// Linux counts what the buffer sheds as work of CoDel.
+/// Linux counts the drops of a full buffer as drops of CoDel.
 #[test]
 fn what_is_shed_counts_where_asked() {
     for (count_shed, count) in [("true", 30.0), ("false", 0.0)] {
