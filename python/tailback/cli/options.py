@@ -13,7 +13,7 @@ import click
 from tailback.core.text.given import MOST_REPLICATIONS, SEEDS
 
 F = TypeVar("F", bound=Callable[..., Any])
-#: What declares an option of a command.
+#: A function that declares an option of a command.
 Declared = Callable[[F], F]
 
 
@@ -32,7 +32,7 @@ class Seconds(click.FloatRange):
 
 
 def overrides(of: str = "of the scenario") -> Declared[Any]:
-    """`--set`; `of` says to what the values belong."""
+    """`--set`; `of` names the thing that the values change."""
     words = f"Change a value {of}: link.bottleneck.rate=5Mbps. Repeatable."
     return click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help=words)
 

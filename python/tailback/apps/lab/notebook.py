@@ -20,7 +20,7 @@ _LINE = {"kind": "dumbbell", "rate": "10Mbps", "delay": "1ms"}
 
 @checked
 def view(scenario: Source, beside: str | Mapping[str, Any] | None = None) -> Any:
-    """A widget that shows a scenario with sliders, and a second discipline beside its own.
+    """A widget that shows a scenario with sliders, and a second discipline in addition to the scenario's own.
 
         from tailback.apps.lab.notebook import view
         view(tb.dumbbell(flows=10, bottleneck="50Mbps", rtt="40ms").set(duration="30s"), beside="codel")

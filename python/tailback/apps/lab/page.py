@@ -15,12 +15,12 @@ from tailback.core.text.json_text import json_text
 
 #: The files in the order in which they form one module; a file uses names of earlier files.
 PARTS = ("words.js", "carriers.js", "charts.js", "controls.js", "panels.js", "lab.js", "starts.js")
-#: uPlot, with its licence: `tools/vendor_uplot.py` checks and renews it.
+#: uPlot with its licence. `tools/vendor_uplot.py` checks and renews uPlot.
 DRAWS = "uplot/uPlot.iife.min.js"
 #: The engine for a page, compressed, and the licences of all that is in it: `make engine` builds both.
 ENGINE = "engine.wasm.gz"
 LICENCES = "engine-licences.txt"
-#: What a worker runs.
+#: The script that a worker runs.
 WORKER = "engine.js"
 
 

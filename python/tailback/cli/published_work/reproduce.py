@@ -185,7 +185,7 @@ def reproduce(
     except StudyError as e:
         raise click.UsageError(str(e)) from e
     except ReportError as e:
-        # What was written cannot be read back, as where a device stands in its place.
+        # A written file cannot be read back, for example because there is a device in its place.
         raise Failure(str(e)) from e
 
 

@@ -81,7 +81,7 @@ class Shaper:
         self.load, self.counted = bps / self.rate, True
 
     def ping(self, now_s: float, delay_s: float) -> None:
-        """Takes a returned ping that took so much longer than the baseline."""
+        """Takes a returned ping whose delay above the baseline is `delay_s`."""
         packet_s = self.packet_bits / self.rate
         late, full_up, full_down = (t + packet_s for t in (LATE_S, FULL_UP_S, FULL_DOWN_S))
         self.delays.append(delay_s)

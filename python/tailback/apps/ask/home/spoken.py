@@ -1,8 +1,8 @@
 """Reads rates and lines in plain words (`250Mbit`, `840kbit`, `cable`, `LTE`). Also gives the delay that a medium adds
-beside queues.
+to that of queues.
 
 On a shared medium a sender requests a time to send and waits for the grant. This wait is part of the idle round trip.
-Its change under load is not modelled here, so every number has a range beside it.
+The change of this wait under load is not modelled, so every number has a range.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def rate(option: str, text: str, least: float = LEAST_BPS, most: float = MOST_BP
 
 @dataclass(frozen=True)
 class Medium:
-    """The time in seconds that a packet waits on a medium beside queues, and the source."""
+    """The time in seconds that a packet waits for the medium, without the time in queues, and the source of the
+    numbers."""
 
     title: str
     least_s: float

@@ -71,7 +71,7 @@ class Link:
     rack: Rack | None = None
     #: The fabric whose ports the link represents; None for a single link.
     fabric: Fabric | None = None
-    #: The rate control of all video; empty where a call is audio alone and a stream keeps its rate.
+    #: The rate control of all video; empty if calls have only audio and a stream keeps its rate.
     adapt: str = ""
 
     @property

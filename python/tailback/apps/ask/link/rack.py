@@ -20,7 +20,8 @@ PORTS, MEMORY_BYTES, MEMORY_RATE = 24, 4_000_000, 10e9
 #: The multiple of the free memory that a queue may take. One queue alone may take 800 kB of 4 MB; the paper's switch
 #: gave about 700 kB.
 ALPHA = 0.25
-#: The paper's thresholds in packets: at 1 Gb/s and below, and at 10 Gb/s. Beyond, they grow in proportion to the rate.
+#: The paper's thresholds in packets: at 1 Gb/s and below, and at 10 Gb/s. Above 10 Gb/s they grow in proportion to the
+#: rate.
 LEAST_K, PAPER_K, PAPER_RATE = 20, 65, 10e9
 #: A train of segmentation offload, bytes of payload.
 OFFLOAD_BYTES = 65_536

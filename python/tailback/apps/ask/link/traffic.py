@@ -216,9 +216,9 @@ def think_s(link: Link) -> float:
 
 
 def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -> Times:
-    """The length of a run. It lets senders settle and then has fifty seconds or five hundred round trips; it is shorter
-    on links so fast that a run would take minutes. `asked_s` takes precedence. Raises `LinkError` if it would take too
-    long."""
+    """The length of a run. Senders first settle, and then fifty seconds or five hundred round trips follow. The run is
+    shorter on links so fast that it would take minutes. A length `asked_s` takes precedence. Raises `LinkError` if it
+    would take too long."""
     if link.fabric is not None:
         return _fabric_times(link, link.fabric, runs, cores, asked_s)
     longest = link.longest_rtt_s
@@ -289,7 +289,7 @@ def cost_s(link: Link, duration_s: float, runs: int, cores: int) -> float:
 
 
 def _round(seconds: float) -> float:
-    """Rounded up to two digits."""
+    """The value, rounded up to two digits."""
     step = 10.0 ** (math.floor(math.log10(seconds)) - 1)
     return math.ceil(seconds / step - 1e-9) * step
 

@@ -99,7 +99,7 @@ class KernelHost:
             self.notes.append("windows of this kernel are not compared: the script does not set its receive buffer")
         self.frames: list[capture.Frame] = []
         self._device = _lay_out(script)
-        # A script without a congestion control means Linux's default, not this machine's setting.
+        # A script that names no congestion control uses Linux's default and not this machine's setting.
         self._sockets = Sockets((1, str(BASE["congestion"])))
         self._unread: deque[SentPacket] = deque()
         #: Ports of the far end and of the kernel, and the number of the kernel's first byte, once they are known.

@@ -127,10 +127,10 @@ class Expected:
 
 
 class Player:
-    """A script that goes on."""
+    """A script while it is played."""
 
     def __init__(self, script: Script, subject: Subject, beside: bool = False) -> None:
-        """`beside` is another subject with which this one is compared, by the fields that both know."""
+        """`beside` is another subject with which this one is compared, by the fields that both have."""
         self.script, self.subject, self.beside = script, subject, beside
         self.compares = Compares() if beside else subject.compares
         self.slack_ns = SLACK_NS if beside else 0
@@ -148,7 +148,7 @@ class Player:
 
     def play(self) -> None:
         """Plays all steps. Raises Differs at the first failed step, and Refused at a step that the subject does not
-        know."""
+        have."""
         for step in self.script.steps:
             at, to = self._times(step)
             try:
@@ -226,7 +226,7 @@ class Player:
                 self._check_call(step, call, returned)
 
     def _finish_blocked(self, until: int) -> None:
-        """Checks that the blocking call returns until then."""
+        """Checks that the blocking call has returned by then."""
         while self._blocked and self.subject.now_ns < until:
             self.subject.wait(min(until, self.subject.now_ns + 1_000_000))
             self._look_at_blocked()

@@ -43,7 +43,7 @@ class SentPacket:
 
 @dataclass(frozen=True)
 class Compares:
-    """The fields that a subject knows and that can be compared."""
+    """The fields that a subject has and that can be compared."""
 
     push: bool = False
     window: bool = False

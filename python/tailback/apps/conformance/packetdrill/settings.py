@@ -26,7 +26,7 @@ class Row:
     name: str
     #: Parameters of `tcp` for each value.
     by_value: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    #: A parameter that takes the value, and how it is written.
+    #: A parameter that takes the value, and the form in which the value is written.
     parameter: str = ""
     form: str = "{}"
     #: The reason why senders here do not depend on it.
@@ -148,7 +148,7 @@ def setup(script: Script) -> Setup:
         elif names[1:] == ["TCP_MAXSEG"] and isinstance(value, list) and value and isinstance(value[0], int):
             mss = min(mss, max(value[0], 1))
     if tcp["ecn"] == "on" and not passive and not ecn_of_clients:
-        # A value of 2, the default, asks for nothing and agrees.
+        # With a value of 2, the default, a host does not request ECN but agrees to it.
         tcp["ecn"] = "off"
     shift = _agree(script, tcp, mss, scaling)
     _check_control(script, tcp)
