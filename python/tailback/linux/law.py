@@ -13,7 +13,7 @@ from typing import Any
 
 #: RFC 8289 section 4.3: this interval serves round trips from 10 to 300 ms.
 INTERVAL_S, LEAST_RTT_S, MOST_RTT_S = 0.100, 0.010, 0.300
-#: The delay that PIE holds: RFC 8033 section 4.2, QDELAY_REF.
+#: The delay that PIE aims at: RFC 8033 section 4.2, QDELAY_REF.
 REFERENCE_S = 0.015
 #: A quantum, in bytes, with which small packets go before large ones. It is for FQ-CoDel below 100 Mbit/s ("Best
 #: practices for benchmarking CoDel and FQ CoDel", bufferbloat.net). tc-cake(8) has 300 to 1514, which depends on the
@@ -30,7 +30,7 @@ MOST_EXPONENT = 31
 
 @dataclass(frozen=True)
 class Path:
-    """What a law needs to know of a link."""
+    """The properties of a link from which a law computes parameters."""
 
     rate_bps: float
     #: Bytes of a largest packet as the rate counts them.
@@ -137,7 +137,7 @@ def automatic_thresholds(rate_bps: float, mean_packet: int, room: float, target_
 
 
 def weight(path: Path) -> float:
-    """The weight with which the average forgets in a second: 1 - exp(-1/C) for C packets a second."""
+    """The weight for which the average has a time constant of one second: 1 - exp(-1/C) for C packets a second."""
     return -math.expm1(-path.packet_s)
 
 
@@ -190,7 +190,7 @@ def settings(
     """The parameters that this law sets on a link; empty without a law. `limit` is the buffer in packets. `shapes` says
     that the discipline shapes to the rate by itself."""
     name = law["name"] if law else ""
-    # A discipline that knows its rate adds the time of a packet by itself.
+    # A discipline with a parameter for its rate adds the time of a packet by itself.
     match "sojourn" if name == "round-trip" and not shapes else name:
         case "sojourn":
             target, length, why = sojourn_times(path)

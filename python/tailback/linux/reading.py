@@ -63,7 +63,7 @@ def of_words(kind: str, rest: Sequence[str], left: list[str] | None = None) -> t
 
 
 def _knows(form: Form, words: Sequence[str]) -> bool:
-    """Whether the fixed words of other forms are its own."""
+    """Whether the form also has the fixed words of the other forms."""
     own = {*(w for option in form.options for _, w in option.words), *(option.word for option in form.options)}
     return all(w in own for other in forms() if other.kind == form.kind for w in other.always if w in words)
 

@@ -1,7 +1,8 @@
 """Writes the settings of a discipline as words of `tc`; `reading.py` reads them.
 
 Both use the declared rows (`forms.py`). A word is written for every given parameter, and for every other parameter
-whose default here is not Linux's, so that a line sets up what was simulated. A remark names what `tc` cannot say.
+whose default here is not Linux's, so that a line sets up what was simulated. A remark names the settings for which `tc`
+has no word.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ class _Writer:
         return Written(self.kind(), (*words, *behind), remarks, tuple(self.unsaid))
 
     def asked(self, option: TcWord) -> list[str]:
-        """The given parameters that this word says."""
+        """The given parameters that this word sets."""
         return [p for p in (option.parameter, *option.also) if p in self.given]
 
     def leave_out(self, parameter: str, why: str = "") -> None:
@@ -159,7 +160,7 @@ class _Writer:
         return text if option.value in ("flag", "choice") else f"{option.word} {text}"
 
     def is_understood(self, option: TcWord) -> bool:
-        """Whether Linux does the wanted thing without the word."""
+        """Whether Linux has the wanted value without the word."""
         if option.unsaid == "device":
             return True
         if option.unsaid != "is":

@@ -1,4 +1,5 @@
-"""A reading as text for a terminal: what was understood, what was left out and why, and the next commands."""
+"""A reading as text for a terminal: the understood parts, the parts that were left out with the reasons, and the next
+commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Lines of `tc`: commands and scripts as people paste them, and what `tc qdisc show` prints, as text and as JSON."""
+"""Reads lines of `tc`: commands and scripts as people paste them, and the output of `tc qdisc show`, as text and as
+JSON."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@
 The constructor's parameters after the first are the parameters of the control or transport, with their defaults. The
 class attribute `probes` names the attributes that can be recorded, with their units.
 
-Every run imports this; the reader of TOML is imported only where Python reads a text.
+Every run imports this module. It imports the reader of TOML only if a text is read in Python.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tailback.core.text.plain import plain
 class Kind(NamedTuple):
     """A kind of class, and its contract."""
 
-    #: The key by which a scenario names one, and the family of its models.
+    #: The key by which a scenario names a class of this kind, and the family of its models.
     path: str
     family: str
     title: str
@@ -46,12 +46,12 @@ class Kind(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The key of a scenario that names one."""
+        """The last part of the key by which a scenario names a class of this kind."""
         return self.path.rpartition(".")[2]
 
     @property
     def transport(self) -> str:
-        """The key of the table that it stands in."""
+        """The key of the table that contains this key."""
         return self.path.split(".")[-2]
 
     def check(self, control: str, params: Mapping[str, Any], said: str) -> None:
@@ -102,7 +102,7 @@ _LATEST: dict[str, type] = {}
 class ControlGiven:
     """A control and its parameters, as a scenario takes them."""
 
-    #: The function that makes it, and its kind.
+    #: The name of the function that makes this object, and the kind of control.
     made_by: ClassVar[str]
     of: ClassVar[Kind]
 
@@ -237,15 +237,15 @@ def stack(transport: str | type, **params: Any) -> StackGiven:
 
 
 def sender(given: Any) -> CongestionGiven | StackGiven:
-    """A congestion control, or a transport whose connections take the place of TCP's: what the methods of the class
-    say. Raises `ScenarioError`."""
+    """A congestion control, or a transport that replaces TCP; the methods of the class decide which. Raises
+    `ScenarioError`."""
     if isinstance(given, (CongestionGiven, StackGiven)):
         return given
     match = NAMED.fullmatch(given) if isinstance(given, str) else None
     try:
         own = loaded(match["path"], match["name"]) if match else given
     except FileError:
-        # What is wrong is said below.
+        # The functions below report the error.
         own = None
     return stack(given) if kind_of(own) is STACK else congestion(given)
 

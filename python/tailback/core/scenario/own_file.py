@@ -1,6 +1,6 @@
 """Loads classes from users' files, named as `FILE.py:CLASS`.
 
-Every run imports this; `hashlib` is imported only when there is such a file.
+Every run imports this module. It imports `hashlib` only if a scenario names such a file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def loaded(path: str, name: str, near: Iterable[Path] = ()) -> Any:
     """The class `name` of a file. The file is searched in the folders `near` and then in the current folder. Raises
     `FileError`.
 
-    No file is written beside it. A file that has not changed is run once.
+    No file is written beside the user's file. A file that has not changed is run once.
     """
     folders = [*near, Path()]
     file = next((where for folder in folders if (where := folder / path).is_file()), None)

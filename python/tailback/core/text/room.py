@@ -70,7 +70,7 @@ def promise_text(length: int, name: str) -> None:
 
 
 def gigabytes(bytes: float, space: str = " ") -> str:
-    """As text: 12.3 GB, 45 MB."""
+    """A number of bytes as text: 12.3 GB, 45 MB."""
     if bytes >= 1e9:
         return f"{bytes / 1e9:.1f}{space}GB"
     return f"{max(1, round(bytes / 1e6))}{space}MB"

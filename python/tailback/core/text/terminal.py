@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from tailback.core.text.plain import plain
 
-#: Between two columns.
+#: The number of blanks between two columns.
 GAP = 2
 _UNLIMITED = 100_000
 

@@ -71,7 +71,8 @@ class MapMemory:
 
 
 def memory(flows: int, groups: int, queues: int, bits: int | None = None, counter: int | None = None) -> MapMemory:
-    """The formulas above; filter and counter for 1 % and three times the mean flows of a group unless given."""
+    """The result of the formulas above. Unless given, the filter is for 1 %, and the counter for three times the mean
+    flows of a group."""
     for name, n in (("flows", flows), ("groups", groups), ("queues", queues)):
         if n < 1:
             raise ValueError(f"there are {n} {name}; give at least 1")
