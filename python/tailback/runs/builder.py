@@ -77,7 +77,7 @@ def queue(kind: str, **params: Any) -> Queue:
 
 @checked
 def drive(queue: QueueGiven, *, rate: str = "10Mbps", seed: int = 1) -> _core.DrivenQueue:
-    """A discipline with a clock and a line around it, driven one call at a time.
+    """A discipline with a clock and a line, driven one call at a time.
 
         q = tb.drive(tb.queue("codel", buffer="100 packets"), rate="10Mbps")
         q.enqueue(tb.packet(flow=1, ecn=True), now=0.0)
@@ -372,7 +372,7 @@ class Network:
         return net.set(**{k: v for k, v in top.items() if v is not None})
 
     def _queue(self, port: str, given: Any) -> Any:
-        """The document's entry for a queue. Stores the maker of a queue written in Python, which may be in a shaper."""
+        """The document's entry for a queue. Stores the maker of a queue in Python, also of one in a shaper."""
         self.queues.pop(port, None)
         if isinstance(given, Queue):
             given = given.to_dict()
