@@ -75,7 +75,7 @@ def _set(sysctls: dict[str, str], refused: list[str]) -> None:
 
 
 def make(config: dict[str, Any]) -> tuple[int, list[str]]:
-    """The network of this side: the device's descriptor, and settings that the kernel would not take."""
+    """Makes the network of this side. Returns the device's descriptor, and the settings that the kernel refused."""
     _network(config)
     device = _device()
     refused: list[str] = []
@@ -86,7 +86,7 @@ def make(config: dict[str, Any]) -> tuple[int, list[str]]:
     if ipv6 and not os.path.isdir("/proc/sys/net/ipv6"):
         raise Refused("this kernel has IPv6 switched off; leave --ipv6 out")
     if config.get("orders"):
-        # The sender of these commands also lists everything else to make.
+        # With `orders`, later messages of the gateway make the rest.
         ip("link", "set", "lo", "up")
         return device, refused
     if not ipv6 and "join" not in config:
@@ -214,7 +214,7 @@ def serve(channel: Channel) -> None:
         return
     channel.send({"ready": True, "refused_settings": refused, "tcp_info": tcp_info.LENGTH}, (device,))
     if not config.get("kernel"):
-        # Otherwise the kernel waits at the end for the queue before the device.
+        # With a queue of the kernel the device stays open, because this queue is read at the end.
         os.close(device)
     if not works:
         while (order := channel.receive()[0]).get("order"):
