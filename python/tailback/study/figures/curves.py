@@ -1,4 +1,5 @@
-"""`curves`: a measure over an axis, a line a discipline (or another axis), panels by class or by a further axis.
+"""`curves`: a measure over an axis, with a line for each discipline (or label of another axis), and panels by class or
+by a further axis.
 
 kind = "curves"
 measure = "share"            # or measures = [...]: one panel each

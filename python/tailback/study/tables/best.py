@@ -1,4 +1,5 @@
-"""`kind = "best"` of an experiment's output: where along an axis a measure is greatest, and the first good point.
+"""`kind = "best"` of an experiment's output: the point along an axis at which a measure is greatest, and the first good
+point.
 
 [[experiment.output]]
 kind = "best"
@@ -25,7 +26,7 @@ from tailback.study.tolerance import OverSeeds
 
 @table("best")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
-    """One row a discipline and place. The choice is made seed by seed, so that it has an interval."""
+    """One row for each discipline and place. The choice is made seed by seed, so that it has an interval."""
     o, shown_measure = d.output, MEASURES[d.output["shows"]]
     ((knee, least),) = o["knee"].items()
     groups: dict[tuple[str, ...], list[dict[str, np.ndarray]]] = {}

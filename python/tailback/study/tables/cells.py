@@ -32,7 +32,7 @@ NOTE = (
 
 @table("cells")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
-    """The tables of one output, a metric each; written as one CSV, a row a cell."""
+    """The tables of one output, one for each metric. They are written as one CSV file with a row for each cell."""
     study, e, o, samples = d.study, d.experiment, d.output, d.samples
     runs = study.runs[o.get("runs", e.runs[0])]
     compared = "published" in o
@@ -102,7 +102,7 @@ def text(entry: dict[str, Any], width: int) -> str:
 
 
 def counts(verdicts: list[Verdict]) -> list[tuple[str, int, int, int]]:
-    """(class, cells that are reproduced, that lean, that were measured) of some cells, in the order of classes."""
+    """(class, the numbers of cells that are reproduced, that lean, and that were measured), in the order of classes."""
     class_counts = []
     for grade in cells.CLASSES:
         measured = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]

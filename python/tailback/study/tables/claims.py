@@ -50,7 +50,7 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
 
 
 def parts(queue: str) -> list[str]:
-    """Measure, function and action, as the discipline's declaration has them."""
+    """The measure, the function and the action of a discipline, from its declaration."""
     import tailback as tb
 
     summary = next(
