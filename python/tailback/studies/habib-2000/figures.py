@@ -1,4 +1,4 @@
-"""What people at terminals and browsers see, of the first seed.
+"""Draws what people at terminals and browsers see, for the first seed.
 
 `flow-values`  a column of the table of flows, flow by flow in order of size; a frame a class, a line a pair
 `responses`    each transfer's time to its first and its last byte against when it was asked for, and the bytes of
@@ -62,7 +62,7 @@ def flow_values(d: Drawing) -> Drawn:
 
 
 def delivered(t: Columns) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of the intervals of a run, seconds, and what all flows delivered in each, kbit/s."""
+    """The ends of the intervals of a run, seconds, and the rate that all flows delivered in each interval, kbit/s."""
     ends, interval_of = np.unique(np.asarray(t["to_s"], dtype=float), return_inverse=True)
     return ends, np.bincount(interval_of, weights=1e-3 * np.asarray(t["goodput_bps"], dtype=float))
 
