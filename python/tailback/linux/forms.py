@@ -70,8 +70,8 @@ class Form:
 
     @property
     def shapes(self) -> bool:
-        """Whether the discipline shapes to a rate by itself, as `cake` does. Any other discipline stands below a class
-        of `htb`. RED needs the rate of its line for another reason."""
+        """Whether the discipline shapes to a rate by itself, as `cake` does. Any other discipline is below a class of
+        `htb`. RED needs the rate of its line for another reason."""
         return any(option.value == "rate" and option.unsaid != "needed" for option in self.options)
 
     @property

@@ -75,12 +75,12 @@ class Framing:
 
     @property
     def linklayer(self) -> str:
-        """The link layer as `htb`, size tables and SQM name it. They know the cells of `atm`, but not `ptm`."""
+        """The link layer as `htb`, size tables and SQM name it. They have the cells of `atm`, but not `ptm`."""
         return "atm" if self.cells == "atm" else "ethernet"
 
     @property
     def rate_factor(self) -> float:
-        """The share of the rate that a shaper may use if it does not know the line's code: 64 of 65 bytes under
+        """The share of the rate that a shaper may use if it does not count the line's code: 64 of 65 bytes under
         `ptm`."""
         return 64 / 65 if self.cells == "ptm" else 1.0
 
@@ -161,7 +161,7 @@ _LINES = (
         "more than any common line adds (tc-cake(8)); with PPPoE and VLAN too",
     ),
 )
-#: The kinds of lines that can be asked for.
+#: The kinds of lines that an option can name.
 LINKS = tuple(row.link for row in _LINES)
 
 #: Two lines have their own word for PPPoE in `cake`; the others need the number.
@@ -186,7 +186,7 @@ def framing(link: str, *, pppoe: bool = False, vlan: bool = False) -> Framing:
         row = replace(
             row,
             overhead=row.overhead + VLAN,
-            # `ether-vlan` adds to what the other words set, so it stands behind them.
+            # `ether-vlan` adds to the overhead of the other words, so it follows them.
             cake=f"{row.cake} ether-vlan",
             source=f"{row.source}; a VLAN tag takes {VLAN} B (IEEE 802.1Q)",
         )

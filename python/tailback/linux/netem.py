@@ -18,8 +18,8 @@ _WORDS = (
     ("limit",), ("delay", "latency"), ("loss", "drop"), ("ecn",), ("reorder",), ("corrupt",), ("gap",), ("duplicate",),
     ("distribution",), ("rate",), ("slot",), ("seed",),
 )  # fmt: skip
-#: The names that stand before values in an output but not in a command: for each word, its names in the command's
-#: order, and the value that stands for one that is not shown.
+#: The names before values that an output has and a command does not. Each word has its names in the command's order,
+#: and the value for a name that is not shown.
 _NAMED = {
     ("loss", "state"): ({"p13": "", "p31": "", "p32": "", "p23": "", "p14": ""}, "0%"),
     ("loss", "gemodel"): ({"p": "", "r": "", "1-h": "", "1-k": ""}, "0%"),

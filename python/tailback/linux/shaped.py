@@ -40,9 +40,9 @@ class Side:
     way: str = ""
     #: The queue as a scenario has it; empty if only `netem` acts.
     queue: dict[str, Any] = field(default_factory=dict)
-    #: The shaper's name in `tc`, and its settings; None without a shaper.
+    #: The rate of the shaper, in bits a second; None without a shaper.
     rate_bps: float | None = None
-    #: The impairments of a scenario that stand for `netem`.
+    #: The impairments of a scenario that represent `netem`.
     impair: list[dict[str, Any]] = field(default_factory=list)
     #: The settings that were understood, in order: line, name, and value.
     said: list[tuple[int, str, str]] = field(default_factory=list)

@@ -36,7 +36,7 @@ class Device:
     policed: tuple[str, ...] = ()
 
     def below(self, handle: str) -> list[Statement]:
-        """The qdiscs that stand directly below a qdisc or a class of this handle."""
+        """The qdiscs that are directly below a qdisc or a class of this handle."""
         major, _, minor = handle.partition(":")
         if minor not in ("", "0"):
             return [q for place, q in self.qdiscs.items() if place == handle]

@@ -91,7 +91,7 @@ class _Writer:
         words: list[str] = list(self.form.always)
         written: set[str] = set()
         asked = {o.word for o in self.form.options if self.asked(o)}
-        # A profile stands first: of two words for one value `tc` takes the last.
+        # A profile is written first, because `tc` takes the last of two words for one value.
         for option in sorted(self.form.options, key=lambda o: o.parameter != PROFILE):
             given = self.asked(option)
             if option.word and option.word in written:

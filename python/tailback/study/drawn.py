@@ -4,11 +4,11 @@
 decides the figures:
 
     data       the runs of its sets by their keys (a run has another key when its scenario, its seed or the simulator
-               differs), answers without packets, the numbers it asks for, and what the study says of them: axes,
-               titles, published values, statements
-    code       the Python source of this package, without the rooms that no figure is made in (`APART`), and the
-               code that the study brings
-    libraries  the versions of those that draw and write
+               differs), answers without packets, the measured numbers, and the study's data on them: axes, titles,
+               published values, statements
+    code       the Python source of this package, without the packages that no figure uses (`APART`), and the
+               code of the study
+    libraries  the versions of the libraries that draw and write
     style      matplotlib's settings under ours, and the kinds of files
 
 A figure with the same key and unchanged files is not drawn again.

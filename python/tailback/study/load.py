@@ -1,11 +1,11 @@
 """Reads studies, each a folder with scenarios, disciplines, experiments, published numbers and statements.
 
-    study.toml         what it is: citation, question, set-up
+    study.toml         the description of the study: citation, question, set-up
     *.toml             scenarios, each of which runs alone
     experiments.toml   disciplines, sets of runs (a scenario and its axes), experiments that read them
-    published.toml     published numbers, each with where it is measured, a tolerance, and whether it gates; or tables
+    published.toml     published numbers, each with its place, its tolerance, and whether it gates; or tables
     statements.toml    published sentences, each with a rule
-    contents.toml      the items of the source, in its order, and where each is here
+    contents.toml      the items of the source, in its order, each with its place here
 
 Each of the files of experiments, numbers and statements may be a folder of that name instead (`experiments/*.toml`).
 Its files are read in the order of their names, which is also the order of experiments. `data/files.py` has the keys. A

@@ -2,13 +2,13 @@
 
 A study's folder of results has these files:
 
-    report.html        to read: what was found, figures and tables, then the verdicts
+    report.html        the report: the findings, figures and tables, then the verdicts
     scenarios/         the scenario files, for `tailback run`
-    verdicts.json/.csv every published number and statement, with both values; verdicts.md to paste into a page
-    figures/           each figure as SVG, and as PNG and PDF where that is asked for
+    verdicts.json/.csv every published number and statement, with both values; verdicts.md for a page
+    figures/           each figure as SVG, and as PNG and PDF if requested
     tables/            CSV of each table, means with 95 % intervals
-    runs/              the store: Parquet files of every run, by set; running again goes on from here
-    study.json         what the report was made from, and keys of the figures (`drawn.py`)
+    runs/              the store: Parquet files of every run, by set; a repeated command continues from here
+    study.json         the data of the report, and keys of the figures (`drawn.py`)
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Measure(Generic[Q, R]):
     value: Callable[[R], float]
     #: A smaller difference does not matter, even if it is significant.
     least: float = 0.0
-    #: Whether the question has the traffic that it measures.
+    #: Whether the question has the traffic that this quantity measures.
     asked: Callable[[Q], bool] = lambda question: True
     #: Half of the range of an effect that the model leaves out. It is added to a mean and to the half-width of its
     #: interval.

@@ -108,7 +108,7 @@ def _file(title: str, start: str, blocks: str, *allowed: str) -> str:
 
 
 def _safe(value: Any) -> str:
-    """JSON that may stand in a script element."""
+    """JSON in a form that is safe in a script element."""
     return json_text(value).replace("<", "\\u003c")
 
 

@@ -92,8 +92,8 @@ def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> Differences:
     """The differences between two results (of `run`, `load_result`, `read_results` or a plan), by table, row and
     column.
 
-    Rows are paired by their labels, names and seeds. Columns that are equal in every run are left out, unless they are
-    asked for by name in `columns`.
+    Rows are paired by their labels, names and seeds. Columns that are equal in every run are left out, unless `columns`
+    has their names.
 
     >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="droptail")
     >>> a, b = (tb.run(net, duration="2s", overrides=[f"link.bottleneck.rate={r}"]) for r in ("5Mbps", "10Mbps"))

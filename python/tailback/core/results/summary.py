@@ -98,7 +98,7 @@ def with_values(columns: Iterable[ColumnRow], rows: Sequence[Mapping[str, Any]])
 
 
 def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Puts columns beside those that identify the rows. Columns that do not fit stand below, beside the same row
+    """Puts columns beside those that identify the rows. Columns that do not fit are below, beside the same row
     names."""
     blocks = [[*names]]
     used = lead = sum(max(map(len, column)) + GAP for column in names) - GAP

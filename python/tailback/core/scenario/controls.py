@@ -95,7 +95,7 @@ _KINDS: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "str"}
 _MOST: dict[type, float] = {bool: 1.0, int: 2.0**53, float: sys.float_info.max, str: 2.0**53}
 
 
-#: The class for which each name stands: the last one given.
+#: The class of each name. If several classes have the name, it is the last one that was given.
 _LATEST: dict[str, type] = {}
 
 
@@ -109,7 +109,7 @@ class ControlGiven:
     def __init__(self, kind: str, params: Mapping[str, Any], control: type | None = None) -> None:
         self.kind = kind
         self.params = dict(params)
-        #: The class for which the name stood, if it is the user's own.
+        #: The class of the name `kind`, if it is the user's own.
         self.control = control
 
     @classmethod

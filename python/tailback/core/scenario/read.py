@@ -59,7 +59,7 @@ def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
     """Reads a pipe here, so that Ctrl-C interrupts the wait for it. A file is left to the Rust reader, which reports
     its errors."""
     place = found(Path(path))
-    # Otherwise messages have the path as it was written.
+    # A path that is not replaced stays as it was written, for messages.
     path = path if place == Path(path) else str(place)
     label = name or plain(path)
     try:

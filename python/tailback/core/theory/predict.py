@@ -11,7 +11,7 @@ between a half and one (1 - 1/e = 0.63 for flows in step; the published table us
 queue, and the victim is sticky. The number of flows that lose packets is only as large as is needed to make room for
 the `n` packets of the overflow. It is a count, not a share.
 
-Units in here: packets, seconds, packets per second. The command line reads quantities with units.
+The units here are packets, seconds, and packets per second. The command line reads quantities with units.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ acknowledgement. `with_timeouts` The rate with timeouts (Padhye, Firoiu, Towsley
 queue at which RED's probability lets `n` flows fill the line exactly; their round trip includes the time in the queue.
 The equilibrium need not be stable: with a large round trip or few flows the average oscillates around it.
 
-Units in here: packets, seconds, packets a second. The command line reads quantities with units.
+The units here are packets, seconds, and packets a second. The command line reads quantities with units.
 """
 
 from __future__ import annotations

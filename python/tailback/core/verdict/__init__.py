@@ -32,7 +32,7 @@ ONE_SEED = "one seed, no interval"
 
 
 class Mark(NamedTuple):
-    """How an outcome looks."""
+    """The look of an outcome."""
 
     #: The class of its text in a page.
     kind: str

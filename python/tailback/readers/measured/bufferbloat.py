@@ -156,7 +156,7 @@ def _under_jitter(before: str, was: bool) -> bool:
 def _key(
     hit: re.Match[str], near: str, after: str, before: str, word: str | None, way: str, is_jitter: bool
 ) -> str | None:
-    """What a number measures; None if that is unknown."""
+    """The key of the quantity that a number measures; None if it is unknown."""
     if not hit["time"]:
         is_rate = hit["per"] or hit["of"].lower() in ("bit", "bits")
         return f"{word} rate" if word in ("download", "upload") and is_rate else None

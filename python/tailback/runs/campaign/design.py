@@ -1,4 +1,4 @@
-"""Designs: few points that fill a space of many parameters evenly, where a grid would have too many.
+"""Designs: few points that fill a space of many parameters evenly, for which a grid would have too many points.
 
     [design]
     kind = "latin-hypercube"            # or "sobol"

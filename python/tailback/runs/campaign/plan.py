@@ -1,4 +1,4 @@
-"""Plans: lists of runs, executed on all cores, stored, and resumed where they stopped.
+"""Plans: lists of runs, which are executed on all cores, stored, and resumed after an interruption.
 
     plan = Plan.product("lab.toml", {"queue": ("link.bottleneck.queue.kind", ["red", "codel"])}, replications=10)
     results = plan.execute("out/lab")

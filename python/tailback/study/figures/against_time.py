@@ -10,7 +10,7 @@ pair = "jk-fcfs"
 probes = { win = "window" }                    # drawn together, with their names in the legend
 title = "JK/FCFS"
 ylabel = "window (packets)"
-published = { measure = "most_window", class = "1" }    # what the source has of it stands at the right edge
+published = { measure = "most_window", class = "1" }    # published values at the right edge
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ by a further axis.
 kind = "curves"
 measure = "share"            # or measures = [...]: one panel each
 x = "buffer"                 # the axis along the abscissa; default buffer
-lines = "queue"              # what a line stands for; default queue
+lines = "queue"              # the axis whose labels have a line each; default queue
 classes = ["short", "long"]  # one panel each, named by class_titles
 panels = "window"            # or one panel for each value of an axis
 limits = [0.8, 6.0]          # frame of the ordinate

@@ -1,7 +1,7 @@
 """Collects published values for figures: the numbers of the source, and the bands that its sentences give.
 
-A number stands at the point where it was published. A sentence with limits on both sides ("about 110 %") has no point:
-its band covers the points of the sentence.
+A number is drawn at the point for which it was published. A sentence with limits on both sides ("about 110 %") has no
+point: its band covers the points of the sentence.
 """
 
 from __future__ import annotations

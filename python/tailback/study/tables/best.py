@@ -4,9 +4,9 @@ point.
 [[experiment.output]]
 kind = "best"
 along = "lower"                    # the axis that is searched
-most = "power"                     # where this is greatest
-knee = { utilisation = 98 }        # and the least `shows` where this is at least so much
-shows = "mean_queue"               # what is told of both
+most = "power"                     # the measure that is greatest at the best point
+knee = { utilisation = 98 }        # the second point: the least `shows` at which this measure has this value or more
+shows = "mean_queue"               # the measure that is shown for both points
 measures = ["power", "utilisation", "mean_queue"]
 """
 

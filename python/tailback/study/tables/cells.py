@@ -4,9 +4,9 @@
 kind = "cells"
 runs = "scenario-2"          # one set of runs; it has an axis of pairs or disciplines
 metrics = ["throughput", "delay", "drops", "retransmissions"]
-sources = ["FTP", "Telnet"]  # titles, where nothing is published
-title = "background on"      # told beside the metric
-published = "scenario-1"     # beside the cells that are published for another set: compared, none is judged
+sources = ["FTP", "Telnet"]  # titles, if nothing is published
+title = "background on"      # shown beside the metric
+published = "scenario-1"     # compared with the published cells of another set, without judgement
 """
 
 from __future__ import annotations

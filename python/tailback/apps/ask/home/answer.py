@@ -32,7 +32,7 @@ from tailback.runs.campaign.progress import Progress, Tell, shown
 
 #: The number of seeds of the runs at other shares of the shaper. Seeds differ little, unless the line varies or is so
 #: slow that one packet matters. These runs have no phase with both loads, since the grade and the goodputs do not need
-#: it.
+#: this phase.
 SHARE_SEEDS, MORE_SHARE_SEEDS, SLOW_BPS = 1, 3, 2e6
 #: The number of lower shares that are tried at once.
 LOWER_AT_ONCE = 4

@@ -36,7 +36,7 @@ class HomeComparison(Answer[HomeMeasure]):
     best: str
     #: Runs at other shares of the line's rate, by share; empty in an interrupted answer.
     shares: Mapping[Share, Sequence[HomeRun]] = field(repr=False)
-    #: The candidate of these runs.
+    #: The candidate of the runs at other shares.
     shares_of: str = ""
     command: str = ""
 

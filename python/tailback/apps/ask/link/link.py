@@ -63,7 +63,7 @@ class Link:
     notes: tuple[str, ...] = ()
     #: The tables of congestion controls written in Python or with parameters, by name.
     controls: Mapping[str, Any] = field(default_factory=dict)
-    #: The tables of senders that are transports of one's own, by name.
+    #: The tables of senders that are users' own transports, by name.
     stacks: Mapping[str, Any] = field(default_factory=dict)
     #: The origin of the buffer.
     buffer_why: str = "as asked for"
@@ -120,7 +120,7 @@ class Link:
 
     @property
     def of_sessions(self) -> str:
-        """The sender that carries pages and requests: the first that is no transport of one's own."""
+        """The sender that carries pages and requests: the first that is not a user's own transport."""
         return next(iter(self.congestion), SENDERS[0])
 
     def senders_of_flows(self) -> dict[tuple[str, float], int]:
@@ -245,8 +245,8 @@ def _only(rtt: str | Sequence[str] | None) -> str | None:
 
 def _sender(given: Any) -> tuple[str, Any, bool]:
     """The name of a sender on the page, its congestion control or transport as a scenario has it, and whether it is a
-    transport. It is a name; a class of one's own, `FILE.py:CLASS`; `tb.congestion(...)` or `tb.stack(...)`. Raises
-    `LinkError`."""
+    transport. A sender is given as a name, as a user's own class, as `FILE.py:CLASS`, or as `tb.congestion(...)` or
+    `tb.stack(...)`. Raises `LinkError`."""
     from tailback.core.scenario import controls
     from tailback.core.scenario.own_file import NAMED
 

@@ -137,7 +137,7 @@ def scenario(
         "link": {LINK: line},
     }
     if not beside:
-        # Once, as late as a time step can be.
+        # The waits are recorded once, as late as a time step can be.
         late = times.duration_s - 1e-6
         made["record"] = {"waits": {"link": LINK, "probes": [WAITS], "every": _time(late)}}
     if flows:
@@ -173,7 +173,7 @@ def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _controlled(link: Link, sender: Mapping[str, Any], congestion: str) -> dict[str, Any]:
-    """The transport of a group, as its table has it: a sender with a congestion control, or one of one's own."""
+    """The transport of a group, as in its table: a sender with a congestion control, or a user's own transport."""
     if congestion in link.stacks:
         return {"transport": link.stacks[congestion]}
     return {"tcp": {**sender, "congestion": link.controls.get(congestion, congestion)}}

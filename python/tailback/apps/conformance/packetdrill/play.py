@@ -94,7 +94,7 @@ class Expected:
     packet: Packet
     at: int
     to: int
-    #: 0 means that it may come at any time.
+    #: The tolerance; 0 means that the segment may come at any time.
     tolerance: int
     #: The additional tolerance within which the script continues.
     slack: int
@@ -113,7 +113,7 @@ class Expected:
         return f"{shown_packet(self.packet)} at {due}"
 
     def at_wrong_time(self, sent: Sequence[SentPacket]) -> str:
-        """The time at which it was sent, if it was early or late."""
+        """The time at which the segment was sent, if that was early or late."""
         early, late = sent[0].at_ns, sent[-1].at_ns
         if self.at - self.tolerance <= early and late <= self.to + self.tolerance:
             return ""
@@ -121,7 +121,7 @@ class Expected:
         return f"it was sent at {when}, tolerance {_ms(self.tolerance)}"
 
     def is_near(self, sent: Sequence[SentPacket]) -> bool:
-        """Whether it was early or late, but within the slack."""
+        """Whether the segment was early or late, but within the slack."""
         low, high = self.at - self.tolerance - self.slack, self.latest
         return self.slack > 0 and low <= sent[0].at_ns and sent[-1].at_ns <= high
 

@@ -40,7 +40,7 @@ class Packet(msgspec.Struct, frozen=True):
     ecn: str | None = None
     ack: int | None = None
     window: int | None = None
-    #: `<...>`: its options are not compared.
+    #: Whether the options are `<...>` in the script, and are not compared.
     any_options: bool = False
     mss: int | None = None
     scale: int | None = None

@@ -29,9 +29,9 @@ class Row:
     #: A parameter that takes the value, and the form in which the value is written.
     parameter: str = ""
     form: str = "{}"
-    #: The reason why senders here do not depend on it.
+    #: The reason why senders here do not depend on the setting.
     without: str = ""
-    #: What is not modelled; noted beside the verdict.
+    #: The part that is not modelled, which is noted beside the verdict.
     lacks: str = ""
 
 
@@ -182,8 +182,8 @@ def _check_control(script: Script, tcp: dict[str, Any]) -> None:
 
 
 def commands(script: Script) -> Iterator[tuple[int, Command]]:
-    """The settings of the connection, which stand above the first segment. Raises Refused for a later one, unless no
-    segment or call follows it."""
+    """The settings of the connection, which are before the first segment. Raises Refused for a later setting, unless no
+    segment or call follows the setting."""
     begun = carried = False
     last_step = max((i for i, s in enumerate(script.steps) if s.arrives or s.sends or s.call), default=0)
     for i, step in enumerate(script.steps):
@@ -233,7 +233,7 @@ def _of_row(name: str, value: str, line: int) -> Iterator[tuple[str, Any, str]]:
 
 
 def takes_nothing(qdisc: list[str]) -> bool:
-    """Whether a queue is set whose limit is 0."""
+    """Whether the command sets a queue with the limit 0."""
     return any(a == "limit" and b == "0" for a, b in pairwise(qdisc))
 
 

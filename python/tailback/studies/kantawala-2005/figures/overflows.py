@@ -2,8 +2,8 @@
 
 `stacked-queues`  each queue's length against time, one above the other, `offset` packets apart; drops as marks;
                   `published_overflows` are instants of the source, in seconds
-`drop-raster`     each drop a point, time by flow; one frame a discipline
-`holds`           each interval a queue was the victim, or closed, by queue; one frame a discipline
+`drop-raster`     a point for each drop, time by flow; one frame for each discipline
+`holds`           each interval in which a queue was the victim, or closed, by queue; one frame for each discipline
 """
 
 from __future__ import annotations
