@@ -70,7 +70,7 @@ def shard(gather: str) -> Declared[Any]:
 
 
 def figures() -> Declared[Any]:
-    """`--figures`, the kinds of files beside the page."""
+    """`--figures`, the kinds of files in addition to the page."""
     words = "Write the figures of the page also as png, pdf or both, and link them there."
     return click.option("--figures", metavar="KIND[,...]", callback=_kinds, help=words)
 
@@ -93,7 +93,7 @@ def folder(name: str = "folder") -> Declared[Any]:
 
 
 def check_seeds(first: int, replications: int) -> None:
-    """Raises UsageError if the seeds of so many runs go beyond what a seed may be."""
+    """Raises UsageError if the seeds of this many runs go beyond the largest seed."""
     if first + replications > SEEDS:
         raise click.UsageError("the last seed would be above 2^63; give a smaller --seed or fewer --replications")
 

@@ -106,7 +106,7 @@ def results_folder(name: str) -> Path:
 
 
 def no_results(name: str) -> str:
-    """The message for a folder without finished results: the reason, and what to name or do instead."""
+    """The message for a folder without finished results: the reason and the remedy."""
     from tailback.core.text.plain import plain
 
     place = Path(name)

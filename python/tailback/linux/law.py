@@ -19,7 +19,7 @@ REFERENCE_S = 0.015
 #: practices for benchmarking CoDel and FQ CoDel", bufferbloat.net). tc-cake(8) has 300 to 1514, which depends on the
 #: rate.
 SMALL_QUANTUM, FAST_BPS = 300, 100e6
-#: RED averages over a second. Its lower threshold is half of what the line sends in this time.
+#: RED averages over a second. The lower threshold of RED is half of the bytes that the line sends in this time.
 RED_DELAY_S = 0.005
 RED_SOURCE = "Floyd, Gummadi and Shenker 2001, section 4"
 #: The limit of RED as a multiple of the upper threshold: "a few times" (tc-red(8)).
@@ -119,8 +119,9 @@ def reference_delay(path: Path) -> tuple[float, str]:
 
 
 def thresholds(path: Path, limit: int | None) -> tuple[int, int]:
-    """Both thresholds in whole packets. The lower is half of what the line sends in 5 ms, at least 5, and at most a
-    sixth of the limit; the upper is three times the lower. Floyd, Gummadi and Shenker 2001, section 4."""
+    """Both thresholds in whole packets. The lower threshold is half of the packets that the line sends in 5 ms, at
+    least 5, and at most a sixth of the limit; the upper is three times the lower. Floyd, Gummadi and Shenker 2001,
+    section 4."""
     low = max(5, round(RED_DELAY_S / path.packet_s / 2))
     if limit is not None:
         low = min(low, max(limit // 6, 1))

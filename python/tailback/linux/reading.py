@@ -127,7 +127,7 @@ class _Reader:
                 if option.parameter:
                     values[option.parameter] = value == "true" if option.value == "flag" else value
                 if option.parameter == PROFILE:
-                    # The last word counts: a profile replaces what earlier words set.
+                    # The last word counts: a profile replaces the settings of earlier words.
                     for other in [w for w in raw if self.valued[w].parameter in self.form.of_profile(value)]:
                         del raw[other]
             elif word in self.presets:

@@ -33,10 +33,11 @@ Leave = Callable[[str, str, int], None]
 
 @dataclass
 class Side:
-    """One direction: what is set up on a device."""
+    """One direction: the queues of a device."""
 
     device: str
-    #: "down" for an intermediate device that incoming packets pass through, "up" for the device beside one, else empty.
+    #: "down" for an intermediate device that incoming packets pass through, "up" for a device with such a device, else
+    #: empty.
     way: str = ""
     #: The queue as a scenario has it; empty if only `netem` acts.
     queue: dict[str, Any] = field(default_factory=dict)
@@ -339,7 +340,7 @@ class _Walk:
             self.store(*reading.of_words("bfifo", ["limit", str(limit)]))
 
     def shape(self, line: int, rate: float, burst: int, said: Mapping[str, Any]) -> None:
-        """A shaper around what is below."""
+        """Puts a shaper around the queue below."""
         table, header = self.table, self.header
         overhead, mpu = int(said.get("overhead", 0)), int(said.get("mpu", 0))
         layer = said.get("linklayer", "ethernet")

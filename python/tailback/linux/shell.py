@@ -61,7 +61,7 @@ class Paste:
     """The commands of a text, and the parts that are not commands."""
 
     commands: list[Command] = field(default_factory=list)
-    #: The parts that were left out: line, what it is, and why.
+    #: The parts that were left out: the line, the part, and the reason.
     left: list[tuple[int, str, str]] = field(default_factory=list)
     #: Variables that were assigned, by name.
     variables: dict[str, str] = field(default_factory=dict)

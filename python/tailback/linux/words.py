@@ -1,8 +1,8 @@
 """Writes the settings of a discipline as words of `tc`; `reading.py` reads them.
 
 Both use the declared rows (`forms.py`). A word is written for every given parameter, and for every other parameter
-whose default here is not Linux's, so that a line sets up what was simulated. A remark names the settings for which `tc`
-has no word.
+whose default here is not Linux's, so that a line sets up the simulated discipline. A remark names the settings for
+which `tc` has no word.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ UNLIMITED_PACKETS, UNLIMITED_BYTES = 1_000_000, 1_000_000_000
 
 @dataclass(frozen=True)
 class Written:
-    """A discipline in words of `tc`, with remarks on what these words cannot say."""
+    """A discipline in words of `tc`, with remarks on settings that have no word."""
 
     kind: str
     words: tuple[str, ...]
-    #: Sentences on what no word can say, and on where Linux's discipline differs.
+    #: Sentences on settings that have no word, and on differences of Linux's discipline.
     remarks: tuple[str, ...]
     #: Given parameters for which there is no word.
     unsaid: tuple[str, ...] = ()

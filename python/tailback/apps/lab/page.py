@@ -69,7 +69,7 @@ def engine() -> str:
 
 
 def licences() -> str:
-    """The licences of what is in a page with the engine, compressed, as text."""
+    """The licences of all software in a page with the engine, compressed, as text."""
     text = f"{_text(LICENCES)}\n\nuPlot\n\n{_text('uplot/LICENSE')}"
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 

@@ -66,7 +66,7 @@ def _module(file: Path, path: str) -> ModuleType:
     # The same name in every folder.
     module.__dict__["__own_name__"] = file.stem
     sys.modules[name] = module
-    # As for a script, modules beside it can be imported.
+    # As for a script, modules in the same folder can be imported.
     sys.path.insert(0, str(where.parent))
     try:
         exec(compile(source, str(where), "exec"), module.__dict__)

@@ -34,7 +34,7 @@ class Room:
 
     free: float
     by: str
-    #: The address space of a parallel run's thread, beside its tables.
+    #: The address space of a parallel run's thread, without the run's tables.
     thread: float = 0.0
 
 

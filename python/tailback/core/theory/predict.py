@@ -2,8 +2,8 @@
 
 Both models are from Kantawala and Turner (2005), for `n` long-lived Reno flows of equal round trip that keep one link
 busy. Time advances in steps of one round trip, traffic is fluid, and all windows are equal. Every loss is detected by
-duplicate acknowledgements within one round trip. The buffer overflows when every window has grown one packet beyond
-what pipe and buffer hold.
+duplicate acknowledgements within one round trip. The buffer overflows when every window has grown by one packet more
+than pipe and buffer can hold.
 
 `tail_drop` A share `h` of the flows loses a packet at an overflow, halves its window, and the queue falls; then it
 grows by `n` packets a round trip until it is full again. Valid while windows are several packets large; `h` lies
@@ -23,7 +23,7 @@ from typing import Any
 
 
 class PredictError(ValueError):
-    """Input the model cannot take; the message says what to write instead."""
+    """Input that the model cannot take. The message has the remedy."""
 
 
 @dataclass(frozen=True)

@@ -258,7 +258,7 @@ class Source(Work):
                 self.selector.unregister(s)
 
     def close(self, flow: Flow) -> None:
-        """Send no more data; what the kernel has buffered is still sent."""
+        """Send no more data. Data that the kernel has buffered are still sent."""
         if flow.iperf is not None:
             flow.iperf.interrupt()
         if flow.socket is None:

@@ -38,7 +38,7 @@ def heads(answer: HomeComparison) -> list[str]:
 
 
 def rows(answer: HomeComparison) -> list[Row]:
-    """The rows, in the order of what users notice first."""
+    """The rows, in the order in which users notice differences."""
     line = answer.line
     calls, games = (len(line.hosts_of.get(kind, ())) for kind in ("call", "game"))
     made = [

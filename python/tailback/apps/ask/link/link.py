@@ -36,7 +36,7 @@ LEAST_RTT_S, MOST_RTT_S = 10e-6, 60.0
 MOST_FLOWS = 100_000
 #: The default number of long transfers.
 LONG_FLOWS = 16
-#: The smallest default buffer in packets: an initial window, and the packets that come beside it.
+#: The smallest default buffer in packets: an initial window, and the packets that arrive at the same time.
 LEAST_BUFFER = 20
 
 

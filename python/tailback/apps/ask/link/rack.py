@@ -37,7 +37,7 @@ MIN_RTO, DELAYED_ACK = "10ms", "1ms"
 
 @dataclass(frozen=True)
 class Rack:
-    """The settings of a rack's port beside rate, round trip and buffer."""
+    """The settings of a rack's port other than rate, round trip and buffer."""
 
     #: The marking threshold K in packets, and its origin.
     threshold: int

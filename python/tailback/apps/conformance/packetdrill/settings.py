@@ -1,8 +1,8 @@
-"""Maps a script's settings to a sender here, with one row for each setting. Also has the options that a connection
+"""Maps a script's settings to a sender here, with one row for each setting, and applies the options that a connection
 negotiates.
 
-A row names the parameters of `tcp` for each value, or says that senders here do not depend on the setting, or says what
-is not modelled. A setting without a row cannot be expressed here; the kernel takes all settings.
+A row names the parameters of `tcp` for each value, or notes that senders here do not depend on the setting, or names
+the part that is not modelled. A setting without a row cannot be expressed here; the kernel takes all settings.
 """
 
 from __future__ import annotations
