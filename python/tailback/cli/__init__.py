@@ -50,8 +50,8 @@ def main(args: list[str] | None = None) -> None:
 
 def _search_less_for_cycles() -> None:
     """Makes Python search for cycles less often. By default it searches after some hundred new objects, and in all
-    objects at exit. This takes a seventh of the time of a short run, and the objects found at exit end with the process
-    anyway."""
+    objects at exit. These searches take a seventh of the time of a short run, and the objects found at exit end with
+    the process anyway."""
     # A figure is a large cycle, so all objects are still searched after some 270,000 new ones.
     gc.set_threshold(30_000, 2, 2)
     atexit.register(gc.freeze)

@@ -1,8 +1,8 @@
 """The settings of every figure. Imports matplotlib with any backend that the environment names.
 
 Figures here are written to files, or their bytes are shown by the caller; neither needs a backend. A backend that
-matplotlib does not know is therefore ignored. This module is imported before any part of matplotlib. It is outside of
-`plots`, because a check whether a figure must be drawn again needs only these settings.
+matplotlib does not know is therefore ignored. This module is imported before any part of matplotlib. The module is
+outside of `plots`, because a check whether a figure must be drawn again needs only these settings.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The bytes that a packet takes on a home line. Each kind of line has a row, with the words of `cake`, `htb`, SQM and a
 scenario.
 
-A line adds headers to an IP packet (`overhead`) and has a smallest packet (`mpu`). It may cut packets into cells or add
-bytes of a code. A shaper that does not count these bytes lets small packets fill the modem's buffer.
+A line adds headers to an IP packet (`overhead`) and has a smallest packet (`mpu`). A line may also cut packets into
+cells or add bytes of a code. A shaper that does not count these bytes lets small packets fill the modem's buffer.
 
 * `plain`: the packet and its headers, but at least `mpu` bytes.
 * `atm`: cells of 53 B that carry 48 B each; the last cell is padded (ITU-T I.361; AAL5 in ITU-T I.363.5).

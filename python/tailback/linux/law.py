@@ -15,9 +15,9 @@ from typing import Any
 INTERVAL_S, LEAST_RTT_S, MOST_RTT_S = 0.100, 0.010, 0.300
 #: The delay that PIE aims at: RFC 8033 section 4.2, QDELAY_REF.
 REFERENCE_S = 0.015
-#: A quantum, in bytes, with which small packets go before large ones. It is for FQ-CoDel below 100 Mbit/s ("Best
-#: practices for benchmarking CoDel and FQ CoDel", bufferbloat.net). tc-cake(8) has 300 to 1514, which depends on the
-#: rate.
+#: A quantum, in bytes, with which small packets go before large ones. This quantum is for FQ-CoDel below 100 Mbit/s
+#: ("Best practices for benchmarking CoDel and FQ CoDel", bufferbloat.net). tc-cake(8) has 300 to 1514, which depends on
+#: the rate.
 SMALL_QUANTUM, FAST_BPS = 300, 100e6
 #: RED averages over a second. The lower threshold of RED is half of the bytes that the line sends in this time.
 RED_DELAY_S = 0.005
@@ -57,7 +57,7 @@ class Setting:
 
 
 def seconds(t: float) -> str:
-    """A time as a scenario writes it. It has whole microseconds, as in Linux, so that the line of `tc` and the
+    """A time as a scenario writes it. The time has whole microseconds, as in Linux, so that the line of `tc` and the
     simulation agree."""
     us = max(1, round(t * 1e6))
     return f"{us / 1000:g}ms" if us >= 1000 else f"{us}us"
@@ -143,8 +143,8 @@ def weight(path: Path) -> float:
 
 
 def exponent_of_burst(min_packets: float, burst: int) -> int | None:
-    """The exponent w of the weight 2^-w that iproute2 computes from a burst (`tc_red_eval_ewma`). It is the first
-    exponent for which a burst of L packets into an empty queue leaves the average at or below the lower threshold
+    """The exponent w of the weight 2^-w that iproute2 computes from a burst (`tc_red_eval_ewma`). This exponent is the
+    first one for which a burst of L packets into an empty queue leaves the average at or below the lower threshold
     (Floyd and Jacobson 1993, equation 3: L + 1 + ((1 - W)^L - 1) / W). None if iproute2 refuses the burst."""
     above = burst + 1 - min_packets
     if above < 1:

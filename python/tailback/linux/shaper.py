@@ -1,8 +1,8 @@
 """Writes the commands of `tc` and `ip` that shape a line in both directions, and those that remove the shaper.
 
 * Upload: the shaper is the queue of the router's own device (`wan`).
-* Download: a router has no queue for incoming packets. They are sent through an intermediate device (IFB), whose queue
-  is the shaper.
+* Download: a router has no queue for incoming packets. These packets are sent through an intermediate device (IFB),
+  whose queue is the shaper.
 * `cake` shapes by itself; any other discipline is the queue of one class of `htb`.
 
 The shaper's rates are a little below the line's, so that packets queue here and not in the modem. Parameters that are

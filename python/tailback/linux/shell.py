@@ -1,5 +1,5 @@
-"""Finds the commands of `tc` and `ip` in text that a user pastes from a shell. It handles what belongs to the shell:
-prompts, `sudo`, continued lines, comments and variables.
+"""Finds the commands of `tc` and `ip` in text that a user pastes from a shell. This module handles the parts that
+belong to the shell: prompts, `sudo`, continued lines, comments and variables.
 
 The grammar is the part of POSIX's shell (XCU chapter 2) that lines of `tc` need: words, quotes, `;` and `&&`,
 redirections, assignments, `${NAME:-DEFAULT}` and whole numbers in `$((...))`. Conditions and loops are not evaluated.

@@ -95,7 +95,8 @@ def _named(words: Sequence[str]) -> str:
 
 
 def _link(command: Command, leave: Callable[[str, str, int], None]) -> None:
-    """Reads `ip link`. It brings devices up, which changes nothing here, and can set the length of their queue."""
+    """Reads `ip link`. This command brings devices up, which changes nothing here, and can set the length of their
+    queue."""
     words = command.words
     if "txqueuelen" in words or "qlen" in words:
         leave("ip link: txqueuelen", "give the qdisc a limit, such as pfifo limit 100", command.line)

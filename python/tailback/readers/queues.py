@@ -1,4 +1,4 @@
-"""Reads the value of `--queue` if it is neither a name nor a table: a pasted line, a file, or standard input. It
+"""Reads the value of `--queue` if it is neither a name nor a table: a pasted line, a file, or standard input. The value
 becomes disciplines to compare, or changes of a scenario."""
 
 from __future__ import annotations

@@ -160,8 +160,8 @@ class Experiment:
     places: tuple[str, ...] = ()
     #: The reason if the experiment cannot be run here.
     why_not: str = ""
-    #: Whether the experiment varies the study's own parameters. It is then left out if a discipline is exchanged, and
-    #: in the table of parameters.
+    #: Whether the experiment varies the study's own parameters. Such an experiment is left out if a discipline is
+    #: exchanged, and in the table of parameters.
     variants: bool = False
     #: Other names of the experiment.
     aliases: tuple[str, ...] = ()

@@ -1,9 +1,9 @@
 """The settings of video that adapts its rate, in a call or alone, for home lines and links.
 
 A call of today is audio and video. The audio has a constant rate, as in a browser by default, and the video follows a
-rate control. The video begins at 300 kbit/s and has at most 2.5 Mbit/s, as in a browser. It has 30 frames a second with
-the sizes of RFC 8593. A stream that somebody watches is the same video in one direction. Without a rate control the
-stream keeps 2.5 Mbit/s.
+rate control. The video begins at 300 kbit/s and has at most 2.5 Mbit/s, as in a browser. The video has 30 frames a
+second with the sizes of RFC 8593. A stream that somebody watches is the same video in one direction. Without a rate
+control the stream keeps 2.5 Mbit/s.
 """
 
 from __future__ import annotations

@@ -58,9 +58,9 @@ class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
 
 class CongestionEnv(SteppedEnv):
     """An agent steers the window of the flow whose congestion control is `agent`, or with `action="rate"` its pacing
-    rate: an action a in [-1, 1] multiplies it by 2^a. It acts after each `interval`, or after each ACK if `interval` is
-    None. A window is between a segment and 100000. A rate is between 800 bit/s and 1 Tb/s, and begins at an initial
-    window in 100 ms. With a rate, the window has its largest value.
+    rate: an action a in [-1, 1] multiplies it by 2^a. The agent acts after each `interval`, or after each ACK if
+    `interval` is None. A window is between a segment and 100000. A rate is between 800 bit/s and 1 Tb/s, and begins at
+    an initial window in 100 ms. With a rate, the window has its largest value.
 
     `scenarios` is one scenario or several; each run takes one of them by chance. The reward of a step is the share of
     the slowest line that was used, less `delay_weight` times the queueing delay in round trips, less `loss_weight`

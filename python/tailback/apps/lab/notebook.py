@@ -1,5 +1,5 @@
 """The lab as a widget of a notebook, made with anywidget: the same page, with the notebook's kernel in place of the
-server. It includes the engine for notebooks without a kernel."""
+server. The widget includes the engine for notebooks without a kernel."""
 
 from __future__ import annotations
 

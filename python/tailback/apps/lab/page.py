@@ -41,8 +41,8 @@ def style() -> str:
 
 
 def doorstep(nonce: str) -> str:
-    """The page that is served without a token. It takes the token from the address's fragment, which no server or
-    referrer sees, and requests the full page with it."""
+    """The page that is served without a token. This page takes the token from the address's fragment, which no server
+    or referrer sees, and requests the full page with the token."""
     return _text("doorstep.html").replace("NONCE", nonce)
 
 

@@ -1,4 +1,4 @@
-"""The server of the page. It listens on the loopback interface only, and answers only requests with the token.
+"""The server of the page. The server listens on the loopback interface only, and answers only requests with the token.
 
 Every request must have this server as its Host, and a request of a page must come from this server's own page. The
 token is in the fragment of the address, which browsers do not send. The page sends it in a header and as the first

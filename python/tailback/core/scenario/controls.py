@@ -8,7 +8,7 @@
 The constructor's parameters after the first are the parameters of the control or transport, with their defaults. The
 class attribute `probes` names the attributes that can be recorded, with their units.
 
-Every run imports this module. It imports the reader of TOML only if a text is read in Python.
+Every run imports this module. The module imports the reader of TOML only if a text is read in Python.
 """
 
 from __future__ import annotations
@@ -285,9 +285,9 @@ def register(control: Any, name: str | None = None, kind: Kind | None = None) ->
 
 
 def kind_of(control: Any, asked: Kind | None = None) -> Kind | None:
-    """The kind of a class by its methods. This is a kind all of whose methods the class has; if there is none, a kind
-    of which it has one method. Of several kinds, the requested one counts, since a transport may also have a method
-    `on_ack`."""
+    """The kind of a class by its methods. The class has all methods of its kind. If it has all methods of no kind, its
+    kind is one of which it has one method. Of several kinds, the requested one counts, since a transport may also have
+    a method `on_ack`."""
     kinds = sorted(KINDS, key=lambda kind: kind is not asked)
     fits = (kind for enough in (all, any) for kind in kinds if enough(hasattr(control, m) for m, _ in kind.methods))
     return next(fits, None)

@@ -1,6 +1,6 @@
 """Loads classes from users' files, named as `FILE.py:CLASS`.
 
-Every run imports this module. It imports `hashlib` only if a scenario names such a file.
+Every run imports this module. The module imports `hashlib` only if a scenario names such a file.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def loaded(path: str, name: str, near: Iterable[Path] = ()) -> Any:
 
 
 def _module(file: Path, path: str) -> ModuleType:
-    """The module of a file. It is compiled here, so that Python makes no cache folder beside it."""
+    """The module of a file. The file is compiled here, so that Python makes no cache folder beside the file."""
     try:
         source = file_bytes(file)
     except OSError as e:

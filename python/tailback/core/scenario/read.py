@@ -214,7 +214,8 @@ def _find(text: str, kind: Kind, overrides: Iterable[str], near: Iterable[Path] 
 
 
 def stored(path: Path) -> _core.Scenario:
-    """The scenario of a folder of results. It is read and not run, so its classes and traces need not be available."""
+    """The scenario of a folder of results. This scenario is read and not run, so its classes and traces need not be
+    available."""
     text = _peek(path)
     controls.stand_ins(text, "toml")
     try:

@@ -1,7 +1,7 @@
 """Lays out tables for a terminal as plain text, so that a pipe or a file gets the same.
 
-Rich is used only if text must be broken or has letters that may be two columns wide. Its import takes a quarter of the
-time of a short run, so nearly all tables are laid out without it.
+Rich is used only if text must be broken or has letters that may be two columns wide. The import of Rich takes a quarter
+of the time of a short run, so nearly all tables are laid out without Rich.
 """
 
 from __future__ import annotations

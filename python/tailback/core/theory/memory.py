@@ -8,7 +8,8 @@
     m for a rate r     ceil(e ln(1/r) / (ln 2)^2)     9.585 bits a flow at 1 %
     c                  max(1, ceil(log2(3 e + 1)))
 
-Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5. Its total leaves out the terms that "complete" adds.
+Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5. The total of this source leaves out the terms that
+"complete" adds.
 """
 
 from __future__ import annotations

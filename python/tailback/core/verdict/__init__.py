@@ -172,8 +172,8 @@ def outcome_of(findings: Sequence[Finding], part: Sequence[Finding] = ()) -> str
 
 
 def _of_relation(findings: Sequence[Finding]) -> str:
-    """The outcome of one relation at all its places. It leans if it is reproduced at some places, and is on the right
-    side at half of them or more and in the mean over them."""
+    """The outcome of one relation at all its places. The relation leans if it is reproduced at some places, and is on
+    the right side at half of all places or more and in the mean over them."""
     failed = sum(f.outcome == NO for f in findings)
     if not failed:
         return LEANS if any(f.outcome == LEANS for f in findings) else YES

@@ -1,6 +1,6 @@
 """The estimated cost of a campaign before it runs.
 
-For a sweep, a few runs are timed. For a study, the cost of earlier runs or the figures on its page are used.
+For a sweep, a few runs are timed. For a study, the cost of earlier runs or the cost on its page is used.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) 
 
 
 def _together(core: _core.Plan, plan: Plan, runs: list[dict[str, Any]]) -> tuple[float, float] | None:
-    """The bytes of a folder without runs, and the bytes that each run adds. These differ, because a file of one run is
-    mostly the description of its columns."""
+    """The bytes of a folder without runs, and the bytes that each run adds. The two are measured separately, because a
+    file of one run is mostly the description of its columns."""
     step = max(1, len(runs) // TOGETHER)
     chosen = list(range(0, len(runs), step))[:TOGETHER]
     sizes = []

@@ -1,7 +1,7 @@
 """Adds seeds to points until their intervals are narrow enough.
 
-The seeds of a point depend only on the results of its earlier seeds. They are therefore the same in any number of parts
-and on any machines.
+The seeds of a point depend only on the results of its earlier seeds. The seeds are therefore the same if the sweep runs
+in one part or in many, in any way.
 """
 
 from __future__ import annotations

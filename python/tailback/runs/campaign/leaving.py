@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-#: The exit waits for runs at most this long, seconds. They can be stopped at each report of progress, five a second.
+#: The exit waits for runs at most this long, seconds. Runs can be stopped at each report of progress, five a second.
 _PATIENCE_S = 2.0
 
 
@@ -30,7 +30,7 @@ _runs = _Runs()
 
 @contextlib.contextmanager
 def under_way(tell: Callable[[Any], Any] | None) -> Iterator[Callable[[Any], Any]]:
-    """Counts a run as under way. Yields the function that gets its progress in place of `tell`."""
+    """Counts a run as under way. Yields the function that gets the progress of the run in place of `tell`."""
     runs = _runs
 
     def goes_on(report: Any) -> Any:

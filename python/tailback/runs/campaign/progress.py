@@ -20,8 +20,8 @@ FIRST_S, A_MOMENT_S, EVERY_S = 1.0, 2.0, 10.0
 
 
 class HowFar:
-    """The progress of a campaign that the engine does not count alone. It is measured by the expected cost of each run,
-    in any unit."""
+    """The progress of a campaign that the engine does not count alone. The progress is measured by the expected cost of
+    each run, in any unit."""
 
     def __init__(self, tell: Tell, total: int, reused: int, work: float, each: float | None = None) -> None:
         self.tell, self.total, self.reused, self.work = tell, total, reused, work

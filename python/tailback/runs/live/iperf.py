@@ -1,5 +1,5 @@
-"""Runs iperf3 as sender and receiver of a flow, with two processes for each flow. Its JSON is read into the form of our
-own senders' reports.
+"""Runs iperf3 as sender and receiver of a flow, with two processes for each flow. The JSON of iperf3 is read into the
+form of our own senders' reports.
 
 A test has a connection for control in addition to that for data. The control connection passes the same queue, and its
 packets count as the flow's.

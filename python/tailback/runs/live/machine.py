@@ -204,7 +204,7 @@ def _programs() -> list[MachineCheck]:
 
 
 def left_behind() -> list[int]:
-    """Processes of runs whose gateway has ended. Their networks and devices end with these processes."""
+    """Processes of runs whose gateway has ended. The networks and devices of such runs end with these processes."""
     processes = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():

@@ -1,8 +1,8 @@
 """Runs one live run from beginning to end: two processes, each with its own network, the box between them, and the
 results.
 
-Networks and devices have no names outside of the processes that own them. They end with these processes, and these
-processes end with this one. There is therefore nothing to remove, no matter how the run ends.
+Networks and devices have no names outside of the processes that own them. Networks and devices end with these
+processes, and these processes end with this one. There is therefore nothing to remove, no matter how the run ends.
 """
 
 from __future__ import annotations

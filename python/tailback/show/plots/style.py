@@ -1,8 +1,8 @@
 """Makes figures in our style, and writes them with the same bytes each time.
 
-A function that draws has the decorator `styled`. It draws for a `Sheet`, which has a style (screen, paper or dark). The
-sheet may have a width, such as that of a column of a paper or a small screen; otherwise the figure has its own width. A
-figure keeps the function that drew it, so that `again` can draw the figure for another sheet.
+A function that draws has the decorator `styled`. Such a function draws for a `Sheet`, which has a style (screen, paper
+or dark). The sheet may have a width, such as that of a column of a paper or a small screen; otherwise the figure has
+its own width. A figure keeps the function that drew it, so that `again` can draw the figure for another sheet.
 """
 
 from __future__ import annotations

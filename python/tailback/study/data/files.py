@@ -60,7 +60,7 @@ class AxisTable(AxisKeys, kw_only=True, frozen=True):
     pairs: list[str] | None = None
     #: For pairs: role -> its paths in the scenario.
     roles: dict[str, list[str]] = {}
-    #: The roles that belong to the study's own queue, such as its thresholds. They are left out if the caller has
+    #: The roles that belong to the study's own queue, such as its thresholds. Such roles are left out if the caller has
     #: replaced this queue.
     of_queue: list[str] = []
     #: For pairs: further keys of a pair's role, in this set of runs only.

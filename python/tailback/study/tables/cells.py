@@ -32,7 +32,8 @@ NOTE = (
 
 @table("cells")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
-    """The tables of one output, one for each metric. They are written as one CSV file with a row for each cell."""
+    """The tables of one output, one for each metric. The tables are written as one CSV file with a row for each
+    cell."""
     study, e, o, samples = d.study, d.experiment, d.output, d.samples
     runs = study.runs[o.get("runs", e.runs[0])]
     compared = "published" in o

@@ -1,9 +1,9 @@
 """Does the live runs of a study, one at a time, in a separate thread in parallel to the simulation.
 
-A live run forwards real packets in real time. It takes about half of a processor, so the simulation can use the others.
-Its packets must still be written in time: the run itself measures this, and says whether it is valid. A run that was
-not valid in parallel to other work is repeated later, alone. Other work can therefore cost time, but never decides
-which results count.
+A live run forwards real packets in real time. A live run takes about half of a processor, so the simulation can use the
+others. The packets of a live run must still be written in time. The run itself measures this, and reports whether it is
+valid. A run that was not valid in parallel to other work is repeated later, alone. Other work can therefore cost time,
+but never decides which results count.
 """
 
 from __future__ import annotations

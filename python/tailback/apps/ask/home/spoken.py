@@ -18,7 +18,7 @@ from tailback.apps.ask.given import LinkError, parsed
 
 #: The range of a line's rate.
 LEAST_BPS, MOST_BPS = 64e3, 10e9
-#: `250Mbit`, as `tc` and providers write it; the engine's own units are left to it.
+#: A rate such as `250Mbit`, as `tc` and providers write it. The engine reads its own units.
 _BIT = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([kmg]?)bit(?:s?/s)?\s*", re.IGNORECASE)
 _PREFIX = MappingProxyType({"": "", "k": "k", "m": "M", "g": "G"})
 

@@ -1,5 +1,5 @@
-"""The first table of an answer. It shows calls, games, pages and rates with the modem alone, with the user's present
-queue, and with the proposal."""
+"""The first table of an answer. The table shows calls, games, pages and rates with the modem alone, with the user's
+present queue, and with the proposal."""
 
 from __future__ import annotations
 

@@ -331,7 +331,7 @@ def _ms(seconds: float) -> str:
 
 
 def share_sentence(answer: HomeComparison) -> str:
-    """The sentence above the table of shares. It names the comparison, the queue and the number of seeds."""
+    """The sentence above the table of shares. The sentence names the comparison, the queue and the number of seeds."""
     seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
     span_s = answer.line.medium.span_s
     apart = (

@@ -60,15 +60,15 @@ def compare_queues(
 ) -> Comparison:
     """Which queue for a link: `queues` side by side with the same traffic and the same seeds.
 
-    There are `flows` long transfers (default 16). They take the round trips of `rtt` and the `senders` in turn.
-    `traffic` is any of bulk, web, voice, video and unresponsive (default: all except video). A sender is a name, or a
-    class of your own in the form that `tb.congestion` or `tb.stack` takes. A transport of your own has long transfers
-    only. A queue is a name, or a table as in a scenario. `tcp` changes the senders of TCP. With `fabric`, "leaf-spine"
-    or "fat-tree", the link is every port of the fabric, at a `load` of the hosts' links. With `adapt`, a rate control
-    such as "gcc", the call of `voice` also has video, and all video follows the rate control. All queues get the same
-    seeds. Seeds are added until the first place is clear (see `tailback.apps.ask.refine`), up to `replications`. With
-    `sure`, all `replications` seeds are run. With `out`, runs are stored in this folder, and stored runs are not run
-    again. Raises `tailback.comparison.LinkError` for a question that has no answer.
+    There are `flows` long transfers (default 16). The transfers take the round trips of `rtt` and the `senders` in
+    turn. `traffic` is any of bulk, web, voice, video and unresponsive (default: all except video). A sender is a name,
+    or a class of your own in the form that `tb.congestion` or `tb.stack` takes. A transport of your own has long
+    transfers only. A queue is a name, or a table as in a scenario. `tcp` changes the senders of TCP. With `fabric`,
+    "leaf-spine" or "fat-tree", the link is every port of the fabric, at a `load` of the hosts' links. With `adapt`, a
+    rate control such as "gcc", the call of `voice` also has video, and all video follows the rate control. All queues
+    get the same seeds. Seeds are added until the first place is clear (see `tailback.apps.ask.refine`), up to
+    `replications`. With `sure`, all `replications` seeds are run. With `out`, runs are stored in this folder, and
+    stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that has no answer.
 
     >>> answer = tb.compare_queues(
     ...     rate="10Mbps", rtt="40ms", flows=2, traffic=["bulk"],

@@ -1,8 +1,8 @@
 """A port of a switch in a data centre: the defaults of its question, and the marking threshold K.
 
-Senders that respond to the share of marked bytes (DCTCP) make the question one about a rack. Its hosts have offload and
-a card as fast as the port, requests go to many servers at once, and the ports of the switch share a memory. Round trips
-are so short that the length of a run is a number of round trips and not of seconds.
+Senders that respond to the share of marked bytes (DCTCP) make the question one about a rack. The hosts of a rack have
+offload and a card as fast as the port, requests go to many servers at once, and the ports of the switch share a memory.
+Round trips are so short that the length of a run is a number of round trips and not of seconds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The candidates for a switch port in a data centre: drop-tail, marks from a threshold on, and a shared memory.
 
-CoDel and DualPI2 are included for comparison. They need the waiting time of each packet, which hosts and software
-switches measure and most switching chips do not.
+CoDel and DualPI2 are included for comparison. These two need the waiting time of each packet. Hosts and software
+switches measure this time, and most switching chips do not.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ class Subject(Protocol):
         ...
 
     def call(self, call: Call) -> Returned | None:
-        """Runs a system call. It returns None while the call blocks; the player then tries it again. Raises Refused."""
+        """Runs a system call. The method returns None while the call blocks; the player then tries the call again.
+        Raises Refused."""
         ...
 
     def info(self) -> Mapping[str, int]: ...

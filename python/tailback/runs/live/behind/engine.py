@@ -1,6 +1,6 @@
 """The process of the box: it forwards between both devices in real time until it gets the message to stop, and answers
-with the results. It is a child of the command, and no signal of the terminal reaches it. The line therefore continues
-while the program is stopped.
+with the results. This process is a child of the command, and no signal of the terminal reaches it. The line therefore
+continues while the program is stopped.
 """
 
 from __future__ import annotations

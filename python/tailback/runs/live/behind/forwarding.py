@@ -84,8 +84,8 @@ def _begin(path: Path, settings: Sequence[str]) -> tuple[int, list[str]]:
     with _alone():
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         if _last(fd):
-            # The settings in the file were left by runs that were killed. They were 0 before, unless they have been
-            # changed since.
+            # The settings in the file were left by runs that were killed. These settings were 0 before, unless they
+            # have been changed since.
             left = [name for name in _changed(fd) if _read(Path(name)) == "1"]
             os.ftruncate(fd, 0)
             os.pwrite(fd, "".join(f"{name}\n" for name in left).encode(), 0)

@@ -1,8 +1,8 @@
 """Lets a program in another network use resolvers that only this machine can reach, such as 127.0.0.53.
 
-A process of this machine's network answers at the far end of the line. It listens at sockets of the far end's network,
-and asks the resolver from this machine's network. The queries therefore pass the line. Datagrams and connections (RFC
-1035 section 4.2) are forwarded unread.
+A process of this machine's network answers at the far end of the line. This process listens at sockets of the far end's
+network, and asks the resolver from this machine's network. The queries therefore pass the line. Datagrams and
+connections (RFC 1035 section 4.2) are forwarded unread.
 """
 
 from __future__ import annotations
