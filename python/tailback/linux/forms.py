@@ -106,7 +106,8 @@ def form(discipline: str) -> Form | None:
 
 
 def form_of_class(maker: Any, name: str) -> Form | None:
-    """The form of a user's own class with an attribute `linux`. Its parameters are attributes of the class."""
+    """The form of a user's own class with an attribute `linux`. The parameters of this form are attributes of the
+    class."""
     declared = getattr(maker, "linux", None)
     if declared is None:
         return None

@@ -10,7 +10,7 @@ cells or add bytes of a code. A shaper that does not count these bytes lets smal
   annex N and G.993.2). `cake` counts it in the same way: tc-cake(8).
 
 `overhead` counts from the IP packet, as in `cake`. `htb` and size tables (`stab`) count from the device's packet, which
-includes its Ethernet header (tc-stab(8)). They therefore get `overhead` less that header.
+includes its Ethernet header (tc-stab(8)). `htb` and size tables therefore get `overhead` less that header.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class Framing:
 
     @property
     def linklayer(self) -> str:
-        """The link layer as `htb`, size tables and SQM name it. They have the cells of `atm`, but not `ptm`."""
+        """The link layer as `htb`, size tables and SQM name it. These three support the cells of `atm`, but not
+        `ptm`."""
         return "atm" if self.cells == "atm" else "ethernet"
 
     @property

@@ -1,7 +1,7 @@
 """The formulas that set a discipline's parameters for a link, each with its source.
 
 A link here is a rate, the bytes of a largest packet on it, and the longest usual round trip. Times are in seconds. A
-discipline's row says which of these laws it follows (`law` of `tailback describe --json`).
+discipline's row names the law that it follows (`law` of `tailback describe --json`).
 """
 
 from __future__ import annotations
@@ -188,8 +188,8 @@ def _largest_burst(min_packets: float, w: int) -> int | None:
 def settings(
     law: Mapping[str, Any] | None, path: Path, limit: int | None = None, *, shapes: bool = False
 ) -> tuple[Setting, ...]:
-    """The parameters that this law sets on a link; empty without a law. `limit` is the buffer in packets. `shapes` says
-    that the discipline shapes to the rate by itself."""
+    """The parameters that this law sets on a link; empty without a law. `limit` is the buffer in packets. `shapes` is
+    true if the discipline shapes to the rate by itself."""
     name = law["name"] if law else ""
     # A discipline with a parameter for its rate adds the time of a packet by itself.
     match "sojourn" if name == "round-trip" and not shapes else name:

@@ -13,7 +13,7 @@ from tailback.linux.units import TcError
 LIMIT = 1000
 #: Distributions of delay that a scenario has, too.
 _DISTRIBUTIONS = ("uniform", "normal", "pareto", "paretonormal")
-#: Words in the order in which `tc` tries them. It accepts any beginning of a word.
+#: Words in the order in which `tc` tries them. `tc` accepts any beginning of a word.
 _WORDS = (
     ("limit",), ("delay", "latency"), ("loss", "drop"), ("ecn",), ("reorder",), ("corrupt",), ("gap",), ("duplicate",),
     ("distribution",), ("rate",), ("slot",), ("seed",),

@@ -389,7 +389,7 @@ class _Walk:
             self.fifo(one.line, f"band {band} without a qdisc of its own: pfifo")
 
     def netem(self, one: Statement, level: int) -> None:
-        """Takes `netem` as the impairment of that name. It acts before the queue below it, as in Linux."""
+        """Takes `netem` as the impairment of that name. The impairment acts before the queue below it, as in Linux."""
         settings = netem.parse(one.words)
         self.say(one.line, one.kind, netem.text(settings))
         if settings.rate_bps is not None and self.header:

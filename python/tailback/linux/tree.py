@@ -90,7 +90,7 @@ def grow(commands: Sequence[Command], leave: Callable[[str, str, int], None]) ->
 
 
 def _named(words: Sequence[str]) -> str:
-    """The name of a command in a message. It has no address in it."""
+    """The name of a command in a message. This name contains no address."""
     return " ".join(["tc", *[w for w in words[1:3] if re.fullmatch(r"[a-z-]{1,12}", w)]])
 
 

@@ -39,7 +39,7 @@ class Written:
 
 
 class _NoWordError(ValueError):
-    """A value that `tc` cannot express; the message says which values it can."""
+    """A value that `tc` cannot express; the message names the possible values."""
 
 
 def write(
@@ -53,8 +53,8 @@ def write(
 ) -> Written:
     """The words for these settings.
 
-    `path` is the line, for rates and for sizes in packets. `ecn` says whether the network marks, if the settings do not
-    say it. With `as_linux`, parameters that are not given have Linux's defaults and not the simulator's. `behind` is
+    `path` is the line, for rates and for sizes in packets. `ecn` is whether the network marks, if the settings do not
+    have this. With `as_linux`, parameters that are not given have Linux's defaults and not the simulator's. `behind` is
     the words that come last, such as those of a kind of line.
     """
     return _Writer(form, settings, path, ecn, as_linux).written(tuple(behind))

@@ -110,7 +110,8 @@ def script(kind: str, title: str, text: str, notes: Notes, name: str) -> Reading
 
 
 def made(kind: str, title: str, lines: Sequence[str], notes: Notes, name: str) -> Reading:
-    """The reading of commands that a program makes from its settings. They have no line numbers in the input."""
+    """The reading of commands that a program makes from its settings. Such commands have no line numbers in the
+    input."""
     for line in lines:
         if line.startswith("tc "):
             notes.say("makes", line)

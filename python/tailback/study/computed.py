@@ -4,11 +4,11 @@
     def static_ratio(labels: dict[str, str], seed: int, options: dict) -> dict:
         return {"values": {"ratio": 1.04}}
 
-One call is one run. Its arguments are the labels of a point, a seed, and the set's `options`. The answer has `values`
-(numbers by measure, each registered with `tailback.study.measures.value`). It may have `series`, a table with the
-columns of a run's series (`what`, `probe`, `index`, `time_s`, `value`). An answer is stored like a run and not computed
-again. A function that cannot answer on this machine raises `NotMeasured`. Rows that need the answer are then not
-testable, with this reason. The functions are in the folders of their studies (`own.py`).
+One call is one run. The arguments of a call are the labels of a point, a seed, and the set's `options`. The answer has
+`values` (numbers by measure, each registered with `tailback.study.measures.value`). An answer may have `series`, a
+table with the columns of a run's series (`what`, `probe`, `index`, `time_s`, `value`). An answer is stored like a run
+and not computed again. A function that cannot answer on this machine raises `NotMeasured`. Rows that need the answer
+are then not testable, with this reason. The functions are in the folders of their studies (`own.py`).
 
 A function under `@live(...)` instead answers by a live run (`work/apart.py`), which takes real time rather than
 processor time. `work/lane.py` does live runs one after the other.

@@ -8,8 +8,8 @@
     contents.toml      the items of the source, in its order, each with its place here
 
 Each of the files of experiments, numbers and statements may be a folder of that name instead (`experiments/*.toml`).
-Its files are read in the order of their names, which is also the order of experiments. `data/files.py` has the keys. A
-study may bring code of its own beside its data (`own.py`).
+The files of a folder are read in the order of their names, which is also the order of experiments. `data/files.py` has
+the keys. A study may bring code of its own beside its data (`own.py`).
 
 Studies are found in the package (`tailback/studies`) and in the folders listed in the environment variable
 TAILBACK_STUDIES; a path to a folder is a study too.

@@ -163,7 +163,7 @@ def check_version(b: bundle.Bundle) -> None:
 
 
 def verify(folder: Path, p: BundledStudy, how: Repeat) -> Found:
-    """Run a study of a bundle again, and compare. Of `how` only the jobs and the progress are used."""
+    """Run a study of a bundle again, and compare. Only the jobs and the progress of `how` are used."""
     study, result, again = _begun(p)
     if not again:
         return result

@@ -22,7 +22,7 @@ class SentSegment:
     #: Whether it is a retransmission.
     again: bool = False
     flags: frozenset[str] = frozenset()
-    #: Its ECN code point.
+    #: The ECN code point of the segment.
     ecn: str = "not-ect"
     stamp: int | None = None
     payload: int = PAYLOAD

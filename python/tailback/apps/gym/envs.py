@@ -28,7 +28,7 @@ SeenNumbers = NDArray[np.float32]
 
 
 class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
-    """A run of one of several scenarios under an agent. It belongs to the thread that made it."""
+    """A run of one of several scenarios under an agent. The environment belongs to the thread that made it."""
 
     metadata = {"render_modes": []}
 

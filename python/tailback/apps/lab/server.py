@@ -28,7 +28,7 @@ LIBRARIES = ("starlette", "uvicorn", "websockets")
 PATIENCE_S = 5.0
 #: The longest message of a page, in bytes.
 LONGEST = 1_000_000
-#: What a page may load and do.
+#: The policy for what a page may load and do.
 POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:; "
     "connect-src 'self' ws://{host}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

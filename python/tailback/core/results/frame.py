@@ -1,5 +1,5 @@
-"""A table made in Python. Its columns have units and meanings, like those of the engine, for data frames and
-notebooks."""
+"""A table made in Python. The columns of this table have units and meanings, like those of the engine, for data frames
+and notebooks."""
 
 from __future__ import annotations
 

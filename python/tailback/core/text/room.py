@@ -39,7 +39,7 @@ class Room:
 
 
 def give(bytes: int | None) -> None:
-    """Sets the free memory by hand; None asks the machine again."""
+    """Sets the free memory by hand; None reads it from the machine again."""
     global _given
     _given = bytes
 

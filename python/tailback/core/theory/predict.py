@@ -9,7 +9,7 @@ than pipe and buffer can hold.
 grows by `n` packets a round trip until it is full again. Valid while windows are several packets large; `h` lies
 between a half and one (1 - 1/e = 0.63 for flows in step; the published table used 0.7). `qsdrr` Each flow has its own
 queue, and the victim is sticky. The number of flows that lose packets is only as large as is needed to make room for
-the `n` packets of the overflow. It is a count, not a share.
+the `n` packets of the overflow. This number is a count, not a share.
 
 The units here are packets, seconds, and packets per second. The command line reads quantities with units.
 """

@@ -51,7 +51,7 @@ class Covered(Table, kw_only=True, frozen=True):
     docs: str = ""
     #: Further words on its place: a command, a parameter.
     here: str = ""
-    #: What is reduced from the source, and the reason.
+    #: The reductions from the source, with the reason.
     reduced: str = ""
     #: The reason why it is missing here.
     missing: str = ""

@@ -61,7 +61,7 @@ class StopTable(Table, kw_only=True, frozen=True):
 
     #: TABLE.COLUMN, such as links.utilisation.
     metric: str
-    #: The condition on columns that chooses the row of the table. It is not needed if a run has one row.
+    #: The condition on columns that chooses the row of the table. The condition is not needed if a run has one row.
     where: dict[str, str | int | float] = {}
     #: The bound, in the unit of the number.
     half_width: float | None = None

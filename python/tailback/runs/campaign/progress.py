@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-#: A function that is called with the state of a campaign. It stops the campaign by returning False.
+#: A function that is called with the state of a campaign. The function stops the campaign by returning False.
 Tell = Callable[[dict[str, Any]], Any] | None
 #: The display of progress: a function that gets the state, a bar (True), or no display.
 Progress = Callable[[dict[str, Any]], Any] | bool | None

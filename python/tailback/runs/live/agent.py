@@ -244,7 +244,7 @@ def main() -> None:
     try:
         serve(channel)
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        # The gateway has ended. It has reported the reason if it could.
+        # The gateway has ended. The gateway has reported the reason if it could.
         sys.exit(1)
 
 

@@ -74,8 +74,8 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
             hatched.append((left, right, low, high))
         titles = ", ".join(lines[name] for name in of) if len(of) > 1 else ""
         if titles:
-            # The names begin at the left end of the band, or end at its right end on the right side of the frame. They
-            # are below the band if there are other names at this height.
+            # The names begin at the left end of the band, or end at its right end on the right side of the frame. The
+            # names are below the band if there are other names at this height.
             place = [_of_frame(ax, x, high) for x in ends]
             right = place[0][0] > 0.5
             below = any(abs(y - place[0][1]) < _LETTERS for y in taken)

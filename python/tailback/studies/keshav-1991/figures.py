@@ -126,7 +126,8 @@ def marks(d: Drawing, runs: Runs, pair: str) -> list[Mark]:
 
 
 def frames(panels: list[list[Group]]) -> list[tuple[float, float]]:
-    """The right and upper ends of each panel's axes. They are common to all panels, unless this would squeeze a panel.
+    """The right and upper ends of each panel's axes. The ends are common to all panels, unless this would squeeze a
+    panel.
 
     A source that gets almost nothing and waits for minutes does not count for the scale.
     """

@@ -11,9 +11,9 @@ A table with `each` stands for its rows. A row has the keys of the table and its
 shared one. `each` may be a list in one place: `each = [{ id = "a", value = 1 }, { id = "b", value = 2 }]`. A row may
 have rows itself. The `values` of a table or row replace `{name}` in its texts (`fill.py`).
 
-A case of a set of runs (`[[runs.NAME.case]]`) may have `each` as well. Its rows add their labels, values and changes to
-the shared ones. A label may be a list. The case then stands for every combination, in which the last label varies
-fastest. `{name}` in a change is replaced by the label or value of that name.
+A case of a set of runs (`[[runs.NAME.case]]`) may have `each` as well. The rows of such a case add their labels, values
+and changes to the shared ones. A label may be a list. The case then stands for every combination, in which the last
+label varies fastest. `{name}` in a change is replaced by the label or value of that name.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ class StatementTable(Table, kw_only=True, frozen=True):
     #: these hold.
     part: str = ""
     part_check: list[dict[str, Any]] = []
-    #: The statements that this one tests under another reading of the source. Their rows show the outcome of this one.
+    #: The statements that this one tests under another reading of the source. The rows of these statements show the
+    #: outcome of this one.
     reading_of: list[str] = []
     runs: str | None = None
     class_: str | None = msgspec.field(name="class", default=None)

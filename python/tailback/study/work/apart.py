@@ -40,7 +40,7 @@ def live_run(scenario: str) -> dict[str, Any]:
 
 
 def stop() -> None:
-    """End the live runs that are under way. Their networks and devices end with the runs."""
+    """End the live runs that are under way. The networks and devices of these runs end with the runs."""
     for process in list(_processes):
         process.terminate()
 

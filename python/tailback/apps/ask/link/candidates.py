@@ -129,8 +129,8 @@ def _of_class(name: str, link: Link) -> Candidate:
 
 
 def given(table: Mapping[str, Any], link: Link) -> tuple[str, Candidate]:
-    """A discipline from a table: the name on the page, and the candidate. Its buffer is the link's unless the table has
-    one."""
+    """A discipline from a table: the name on the page, and the candidate. The buffer is that of the link unless the
+    table has one."""
     kind = own_name(table.get("kind", ""))
     _can_signal(kind, link)
     own = {k: v for k, v in table.items() if k not in ("kind", "name")}

@@ -147,7 +147,7 @@ def link(
     load: float | None = None,
     adapt: str | None = None,
 ) -> Link:
-    """The checked question. `ecn` says whether hosts have ECN and queues mark; by default they do if a sender needs
+    """The checked question. `ecn` is whether hosts have ECN and queues mark. By default both do if a sender needs
     marks. `fabric` names a fabric whose ports are compared, at `load`. Raises `LinkError`."""
     rate_bps = parsed("rate", _core.parse_rate, rate)
     packet_bytes = int(parsed("packet", _core.parse_bytes, packet))

@@ -180,7 +180,7 @@ def _controlled(link: Link, sender: Mapping[str, Any], congestion: str) -> dict[
 
 
 def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any]:
-    """The sessions: readers of pages, and a client that asks many servers at once."""
+    """The sessions: readers of pages, and a client that sends requests to many servers at once."""
     sessions: dict[str, Any] = {}
     around = {"access_rate": f"{link.access_bps:.0f}bps", "tcp": dict(tcp)}
     if "web" in link.traffic:

@@ -17,7 +17,7 @@ from tailback.core.text.plain import file_bytes, plain
 _MOST_INCLUDED = 8
 #: The longest file that is read, B.
 _MOST_BYTES = 4 << 20
-#: packetdrill's own tolerance, unless a script says another: config.c of google/packetdrill.
+#: packetdrill's default tolerance, unless a script sets another one (config.c of google/packetdrill).
 TOLERANCE_NS = 4_000_000
 #: packetdrill's tolerance as a share of the time since the step before.
 TOLERANCE_SHARE = 0.125

@@ -193,7 +193,7 @@ def commands(script: Script) -> Iterator[tuple[int, Command]]:
             if not begun:
                 yield command.line, command
             elif command.set and command.set[0] == PREFIX + "tcp_ecn_option" and not carried:
-                # So far only SYNs had the option, and options of SYNs are not compared.
+                # Before this only SYNs had the option, and options of SYNs are not compared.
                 yield command.line, command
             elif i < last_step and (command.set or command.route):
                 raise Refused(command.line, command.text[:60], "a setting holds from the beginning of the connection")

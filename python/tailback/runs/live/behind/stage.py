@@ -141,8 +141,8 @@ class ProgramStage:
             os.kill(self.pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
-        # The first process of the namespace is the last one that has the other end of the channel. It ends when all
-        # others have ended.
+        # The first process of the namespace is the last one that has the other end of the channel. The first process
+        # ends when all others have ended.
         with contextlib.suppress(EOFError, OSError):
             while self.said(5.0) is not None:
                 pass
@@ -162,8 +162,8 @@ def _leave(ours: socket.socket, what: Any, *given: Any) -> NoReturn:
 
 
 def _stage(parent: int, place: ProgramEnd, words: Sequence[str], settings: Launch, channel: socket.socket) -> None:
-    """The process between this process and the namespace. It enters the namespace, and reports the signals that the
-    process group gets."""
+    """The process between this process and the namespace. This process enters the namespace, and reports the signals
+    that the process group gets."""
     _core.end_with_parent()
     if os.getppid() != parent:
         return

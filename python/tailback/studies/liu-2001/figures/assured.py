@@ -1,7 +1,7 @@
 """Draws flows with an assured rate, by second.
 
-`flow-rates`       throughput of every flow, a frame for each round trip, with what each is to get as dots
-`marked-traffic`   what left the conditioners of some flows, by colour
+`flow-rates`       throughput of every flow, with its target rate as dots; a frame for each round trip
+`marked-traffic`   rates that left the conditioners of some flows, by colour
 
 kind = "flow-rates"
 pair = "adaptive"
